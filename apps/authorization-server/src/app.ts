@@ -21,7 +21,7 @@ import { CHANGE_PASSWORD_PATH, createAccountSessions } from './account/session.t
 import * as assets from './pages/assets.ts';
 import { handlePageError, noteFailure, rejectMethods, sendErrorPage } from './pages/error-page.ts';
 import { createCsrfTokens } from './pages/page.ts';
-import { createPageHeaders, noSniff, noStore, rejectCrossSite } from './pages/page-headers.ts';
+import { createPageHeaders, noStore, rejectCrossSite } from './pages/page-headers.ts';
 import { withSealedCookies } from './pages/sealed-cookies.ts';
 import { serveWelcomePage } from './pages/welcome.ts';
 import { type BrowserState, cookieOptions, createBrowserState } from './provider/browser-state.ts';
@@ -39,6 +39,7 @@ import {
   clientEndpointPaths,
   createExactRouting,
   fixOrigin,
+  noSniff,
   type OperationName,
   operation,
   providerRoutes as routes,

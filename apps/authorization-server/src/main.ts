@@ -24,7 +24,7 @@ import { type Configuration, loadConfiguration } from './config.ts';
 import { formProblems, pageErrors } from './pages/error-page.ts';
 import { addressGroupOf, thisServer } from './requests/caller.ts';
 import { createAuthorizationServerMetrics } from './requests/metrics.ts';
-import { rejectDoubtfulRequests } from './requests/reject-doubtful-requests.ts';
+import { rejectDoubtfulRequests } from './requests/routes.ts';
 import { grants } from './token/grants.ts';
 
 await runApp({

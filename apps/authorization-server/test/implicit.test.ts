@@ -261,79 +261,52 @@ describe.each(['code', 'token'])('redirect URIs with response_type=%s', (type) =
     });
 
   test.each([
-    ['RU-01', ['https://rp.example/cb2X', 'https://rp.example/cb2/evil']],
-    [
-      'RU-02',
-      [
-        'https://rp.example/cb2/../evil',
-        'https://rp.example/cb2/%2e%2e/evil',
-        'https://rp.example/%63b2',
-      ],
-    ],
-    [
-      'RU-03',
-      [
-        'https://rp.example.evil.example/cb2',
-        'https://evil-rp.example/cb2',
-        'https://rp.example./cb2',
-      ],
-    ],
-    ['RU-04', ['https://rp.example@evil.example/cb2', 'https://user:pw@rp.example/cb2']],
-    [
-      'RU-05',
-      [
-        'https://evil.example\\@rp.example/cb2',
-        'https:\\\\rp.example\\cb2',
-        'https:/rp.example/cb2',
-      ],
-    ],
-    ['RU-06', ['HTTPS://RP.EXAMPLE/cb2', 'https://rp.example/CB2']],
-    [
-      'RU-07',
-      [
-        'https://rp.example/cb2/',
-        'https://rp.example/cb2?',
-        'https://rp.example/cb2#',
-        'https://rp.example/cb2#frag',
-        'https://rp.example/cb2?y=1',
-        'https://rp.example/cb?x=1&y=1',
-        'https://rp.example/cb?y=1&x=1',
-        'https://rp.example/cb?x=2',
-        'https://rp.example/cb',
-      ],
-    ],
-    ['RU-08', ['https://rp.example:443/cb2', 'https://rp.example:8443/cb2']],
-    ['RU-09', ['http://rp.example/cb2']],
-    [
-      'RU-10',
-      ['javascript:alert(1)//', 'data:text/html,<script>1</script>', '//evil.example', '', '/cb2'],
-    ],
-    [
-      'RU-11',
-      [
-        'https://rр.example/cb2',
-        'https://xn--r-vtb.example/cb2',
-        'https://rp\u200b.example/cb2',
-        'https://rp．example/cb2',
-      ],
-    ],
-    [
-      'RU-12',
-      [
-        ' https://rp.example/cb2',
-        'https://rp.example/cb2 ',
-        'https://rp.example/cb2\t',
-        'https://rp.example/cb2\n',
-        'https://rp.example/cb2\0',
-        'https://rp.example/cb2\r\nLocation: https://evil.example',
-      ],
-    ],
-  ])('%s answers with a page and no redirect', async (_id, variants) => {
-    for (const variant of variants) {
-      const reply = await visit(url(variant));
-      expect([variant, reply.status, reply.landing]).toEqual([variant, 400, undefined]);
-      expect(reply.body).not.toContain('<script');
-    }
+    'https://rp.example/cb2X',
+    'https://rp.example/cb2/evil',
+    'https://rp.example/cb2/../evil',
+    'https://rp.example/cb2/%2e%2e/evil',
+    'https://rp.example/%63b2',
+    'https://rp.example.evil.example/cb2',
+    'https://evil-rp.example/cb2',
+    'https://rp.example./cb2',
+    'https://rp.example@evil.example/cb2',
+    'https://user:pw@rp.example/cb2',
+    'https://evil.example\\@rp.example/cb2',
+    'https:\\\\rp.example\\cb2',
+    'https:/rp.example/cb2',
+    'HTTPS://RP.EXAMPLE/cb2',
+    'https://rp.example/CB2',
+    'https://rp.example/cb2/',
+    'https://rp.example/cb2?',
+    'https://rp.example/cb2#',
+    'https://rp.example/cb2#frag',
+    'https://rp.example/cb2?y=1',
+    'https://rp.example/cb?x=1&y=1',
+    'https://rp.example/cb?y=1&x=1',
+    'https://rp.example/cb?x=2',
+    'https://rp.example/cb',
+    'https://rp.example:443/cb2',
+    'https://rp.example:8443/cb2',
+    'http://rp.example/cb2',
+    'javascript:alert(1)//',
+    'data:text/html,<script>1</script>',
+    '//evil.example',
+    '',
+    '/cb2',
+    'https://rр.example/cb2',
+    'https://xn--r-vtb.example/cb2',
+    'https://rp\u200b.example/cb2',
+    'https://rp．example/cb2',
+    ' https://rp.example/cb2',
+    'https://rp.example/cb2 ',
+    'https://rp.example/cb2\t',
+    'https://rp.example/cb2\n',
+    'https://rp.example/cb2\0',
+    'https://rp.example/cb2\r\nLocation: https://evil.example',
+  ])('answers %j with a page and no redirect', async (variant) => {
+    const reply = await visit(url(variant));
+    expect([reply.status, reply.landing]).toEqual([400, undefined]);
+    expect(reply.body).not.toContain('<script');
   });
 
   test('are optional for a client with one, and required from a client with two', async () => {

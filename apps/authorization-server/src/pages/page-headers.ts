@@ -2,12 +2,6 @@ import type { RequestHandler } from 'express';
 import helmet from 'helmet';
 import { providerRoutes as routes } from '../requests/routes.ts';
 
-/** For every reply, JSON included: browsers must not guess the content type. */
-export const noSniff: RequestHandler = (_request, response, next) => {
-  response.setHeader('X-Content-Type-Options', 'nosniff');
-  next();
-};
-
 /** Pages that an application may open in a popup: those of a sign-in and of a sign-out. */
 const popupPaths = [routes.authorization, '/sign-in', routes.end_session];
 

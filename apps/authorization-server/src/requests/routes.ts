@@ -1,4 +1,5 @@
-import { observedRequest } from '@gatehouse/server';
+import type { RequestListener } from 'node:http';
+import { messageProblem, observedRequest } from '@gatehouse/server';
 import type { Express, RequestHandler } from 'express';
 import express from 'express';
 
@@ -72,6 +73,12 @@ export function createExactRouting(trustedProxies: readonly string[]): Express {
   return app;
 }
 
+/** For every reply, JSON included: browsers must not guess the content type. */
+export const noSniff: RequestHandler = (_request, response, next) => {
+  response.setHeader('X-Content-Type-Options', 'nosniff');
+  next();
+};
+
 /**
  * The provider builds URLs from Host and X-Forwarded-*, which a caller controls. They are replaced
  * with the issuer's values before anything reads them (RFC 8414 §3.3).
@@ -83,5 +90,34 @@ export function fixOrigin(issuer: string): RequestHandler {
     request.headers['x-forwarded-proto'] = protocol.slice(0, -1);
     delete request.headers['x-forwarded-host'];
     next();
+  };
+}
+
+/**
+ * Rejects requests that two parsers could read differently, before a router or URL parser sees
+ * them.
+ */
+export function rejectDoubtfulRequests(application: RequestListener): RequestListener {
+  return (request, response) => {
+    // RFC 9112 §3.2: a request to a server that is not a proxy names a path.
+    const hasPath = request.url?.startsWith('/') === true;
+    const problem = messageProblem(request);
+    if (hasPath && problem === undefined) {
+      application(request, response);
+      return;
+    }
+    const code = 'invalid_request';
+    const reason = problem?.reason ?? 'target_invalid';
+    Object.assign(observedRequest(request).notes, { code, reason });
+    response.writeHead(400, {
+      'Content-Type': 'application/json;charset=UTF-8',
+      'Cache-Control': 'no-store',
+      'X-Content-Type-Options': 'nosniff',
+      Connection: 'close',
+    });
+    const description = problem
+      ? `${problem.property} ${problem.message}.`
+      : 'The request target must be a path that begins with `/`.';
+    response.end(JSON.stringify({ error: code, error_description: description }));
   };
 }
