@@ -1,20 +1,17 @@
 import { createHash, randomBytes } from 'node:crypto';
-import {
-  closeSync,
-  createReadStream,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  renameSync,
-  writeFileSync,
-} from 'node:fs';
+import { createReadStream, existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { RejectedChangeError } from '@gatehouse/identity';
 import { copySqliteFile } from '@gatehouse/store';
-import { type BackupFile, backupFiles, MANIFEST, type Manifest } from './manifest.ts';
-import { withTemporaryFolder } from './with-temporary-folder.ts';
+import {
+  type BackupFile,
+  backupFiles,
+  MANIFEST,
+  type Manifest,
+  syncFolder,
+  withTemporaryFolder,
+} from './backup-folder.ts';
 
 /**
  * Copies the SQLite files of an embedded installation into a new folder, while servers use them.
@@ -64,10 +61,4 @@ async function hashFile(path: string): Promise<string> {
   const hash = createHash('sha256');
   await pipeline(createReadStream(path), hash);
   return hash.digest('hex');
-}
-
-export function syncFolder(path: string): void {
-  const descriptor = openSync(path, 'r');
-  fsyncSync(descriptor);
-  closeSync(descriptor);
 }

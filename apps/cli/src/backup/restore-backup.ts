@@ -23,9 +23,7 @@ import {
   RejectedChangeError,
 } from '@gatehouse/identity';
 import { createStore, StoreUnavailableError } from '@gatehouse/store';
-import { syncFolder } from './create-backup.ts';
-import { backupFiles, type Manifest } from './manifest.ts';
-import { withTemporaryFolder } from './with-temporary-folder.ts';
+import { backupFiles, type Manifest, syncFolder, withTemporaryFolder } from './backup-folder.ts';
 
 /** The data directory, and the key file with the keys that it contains. */
 export interface RestoreTarget {

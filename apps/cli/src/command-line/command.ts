@@ -4,17 +4,22 @@ import type { Terminal } from './terminal.ts';
 
 /** The option `--name`. */
 export interface Option {
-  readonly type: 'string' | 'boolean';
+  /** The name of its value, such as `id`. Without one, the option is a switch. */
+  readonly value?: string;
   /** The option can be repeated. */
   readonly multiple?: boolean;
+  /** The switch also has the form `--no-name`. */
+  readonly negatable?: boolean;
   readonly description: string;
 }
+
+export type Options = Readonly<Record<string, Option>>;
 
 export type OptionValue = string | boolean | readonly string[] | undefined;
 
 export interface CommandInput {
-  /** By the names in `Command.positionals`. */
-  readonly positionals: Readonly<Record<string, string>>;
+  /** By the names in `Command.usage`. An optional one that was omitted is undefined. */
+  readonly positionals: Readonly<Record<string, string | undefined>>;
   readonly options: Readonly<Record<string, OptionValue>>;
 }
 
@@ -24,12 +29,6 @@ export interface OfflineContext {
   readonly terminal: Terminal;
   /** Epoch milliseconds. */
   readonly now: () => number;
-  /**
-   * Reads a file, or standard input for `-`. Paths are relative to the folder of the caller.
-   *
-   * @throws UsageError if it cannot be read, or is larger than 16 MiB
-   */
-  readBytes(path: string): Promise<Buffer>;
   /** Prints a warning while the command runs. */
   warn(message: string): void;
 }
@@ -56,14 +55,14 @@ export interface CommandResult {
 }
 
 interface CommandDescription {
-  /** Group and verb. Commands without a store have one word. */
-  readonly name: string;
+  /** Group, verb and arguments: `clients show <clientId>`. Without a store, one word is enough. */
+  readonly usage: string;
   readonly summary: string;
-  /** Required arguments, in order. */
-  readonly positionals?: readonly string[];
-  readonly options?: Readonly<Record<string, Option>>;
+  readonly options?: Options;
   /** Additional lines of the help text. */
   readonly notes?: readonly string[];
+  /** Arguments and options of the example in the help text. */
+  readonly example: string;
 }
 
 /** A command for operators. */
@@ -79,6 +78,9 @@ export interface OfflineCommand extends CommandDescription {
 }
 
 export type Command = StoreCommand | OfflineCommand;
+
+/** The name of a command, without its arguments. */
+export const nameOf = ({ usage }: Pick<Command, 'usage'>): string => usage.replace(/ [<[].*/, '');
 
 /**
  * Invalid usage: exit code 2. The message never quotes a value, because a secret could be in the
@@ -104,4 +106,54 @@ export function texts(value: OptionValue): readonly string[] | undefined {
 
 export function flag(value: OptionValue): boolean | undefined {
   return typeof value === 'boolean' ? value : undefined;
+}
+
+export const limitOption: Options = {
+  limit: { value: 'number', description: 'Maximum number of entries.' },
+};
+
+/** @throws UsageError */
+export function readLimit({ options }: CommandInput, normally: number): number {
+  const limit = text(options.limit) ?? String(normally);
+  if (!/^[1-9]\d{0,5}$/.test(limit)) {
+    throw new UsageError('--limit must be a number from 1 to 999999.');
+  }
+  return Number(limit);
+}
+
+export const timeOptions = {
+  since: {
+    value: 'time',
+    description: 'Entries since a time (2026-11-20T10:00Z) or a duration ago (30m, 12h, 7d).',
+  },
+  until: { value: 'time', description: 'Entries until a time or a duration ago.' },
+} as const satisfies Options;
+
+const unitMilliseconds = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
+/**
+ * Reads a time, or a duration before now, as ISO 8601 in UTC.
+ *
+ * @throws UsageError
+ */
+export function readTime(
+  name: 'since' | 'until',
+  { options }: CommandInput,
+  now: number,
+): string | undefined {
+  const given = text(options[name]);
+  if (given === undefined) {
+    return undefined;
+  }
+  const [, count, unit] = /^(\d{1,6})([smhd])$/.exec(given) ?? [];
+  const time =
+    count === undefined
+      ? Date.parse(given)
+      : now - Number(count) * unitMilliseconds[unit as keyof typeof unitMilliseconds];
+  if (Number.isNaN(time)) {
+    throw new UsageError(
+      `--${name} must be a time such as 2026-11-20T10:00Z, or a duration such as 30m.`,
+    );
+  }
+  return new Date(time).toISOString();
 }

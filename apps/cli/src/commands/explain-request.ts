@@ -1,10 +1,24 @@
-import { type FailureReason, failureReasons, isFailureReason } from '@gatehouse/errors';
-import type { RequestEntry } from '@gatehouse/identity';
-import { printable } from '../command-line/printable.ts';
-import { formatTable } from '../command-line/table.ts';
-import type { NamedEntry } from './audit-names.ts';
-import { auditCells, auditHeading } from './audit-table.ts';
-import { requestStages } from './request-stages.ts';
+/** The explanation of one request: its stages, the reason of its failure, and its audit entries. */
+import {
+  type FailureReason,
+  type FailureStage,
+  failureReasons,
+  isFailureReason,
+} from '@gatehouse/errors';
+import {
+  type AuditEntry,
+  type AuditTrail,
+  lastTimeOf,
+  type RequestEntry,
+} from '@gatehouse/identity';
+import { formatTable, printable } from '../command-line/format.ts';
+import { auditCells, auditHeading, type NamedEntry } from './audit.ts';
+
+const MAXIMUM_ENTRIES = 20;
+/** More than the entries of one client that events of one second change. */
+const SEARCHED_ENTRIES = 500;
+/** Between a request and its audit entry. */
+const TOLERANCE_MILLISECONDS = 5000;
 
 /** A request with the catalogue's explanation, for scripts. */
 export function explainedRequest(entry: RequestEntry) {
@@ -40,7 +54,6 @@ export function describeRequest(entry: RequestEntry, audited: readonly NamedEntr
             ...(finding === undefined ? [] : [`  This request:  ${printable(finding)}`]),
             `  What happened: ${explanation.cause}`,
             `  How to fix it: ${explanation.fix}`,
-            `  Typical case:  ${explanation.example}`,
           ]),
     '',
     ...describeAudit(audited),
@@ -99,8 +112,124 @@ function nextSteps({ clientId, reason, app, at, requestId }: RequestEntry): read
     ...(stage === 'forward' || stage === 'store'
       ? ['Health: /ready on the operations port of each app names the failing check.']
       : []),
-    reason === undefined
-      ? 'Errors: docs/errors.md'
-      : `Documentation: docs/failure-reasons.md#${reason}`,
+    reason === undefined ? 'Errors: docs/errors.md' : 'Other reasons: gatehouse reasons',
   ];
+}
+
+/** One stage of a request: its name, and what happened. */
+interface StageRow {
+  readonly stage: string;
+  readonly state: 'passed' | 'FAILED' | 'not reached' | 'not recorded';
+  readonly detail: string;
+}
+
+const stagesOfApps: Readonly<Record<string, readonly FailureStage[]>> = {
+  gateway: ['read', 'limit', 'authenticate', 'authorize', 'forward', 'reply'],
+};
+const otherStages: readonly FailureStage[] = ['read', 'limit', 'authenticate', 'validate', 'reply'];
+
+/** The stages of a request in order, with the one that failed. */
+function requestStages(entry: RequestEntry): readonly StageRow[] {
+  const failed = failedStageOf(entry.reason);
+  const isOfService = entry.upstreamMs !== undefined && failed === 'validate';
+  const inService = isOfService || entry.reason === 'database_unavailable';
+  const stages = stagesOf(entry, inService ? undefined : failed);
+  const failedAt = failed === undefined || inService ? stages.length : stages.indexOf(failed);
+  const isUnclear = entry.reason !== undefined && failed === undefined;
+  const rows = stages.map((stage, index): StageRow => {
+    const detail = detailOf(stage, entry);
+    if (stage === 'reply' && failed !== 'reply' && entry.status !== undefined) {
+      return { stage, state: 'passed', detail: `${entry.status} after ${entry.durationMs} ms` };
+    }
+    if (isUnclear) {
+      return { stage, state: 'not recorded', detail };
+    }
+    if (index === failedAt) {
+      return { stage, state: 'FAILED', detail };
+    }
+    if (stage === 'authenticate' && index < failedAt && !entry.verified) {
+      return { stage, state: 'not recorded', detail };
+    }
+    return { stage, state: index < failedAt ? 'passed' : 'not reached', detail };
+  });
+  return inService && failed !== undefined
+    ? rows.flatMap((row) =>
+        row.stage === 'forward'
+          ? [row, { stage: `${failed} (device service)`, state: 'FAILED' as const, detail: '' }]
+          : [row],
+      )
+    : rows;
+}
+
+/** The usual stages, with the failed one at its place. */
+function stagesOf(
+  { app, verified }: RequestEntry,
+  failed: FailureStage | undefined,
+): readonly FailureStage[] {
+  const usual = stagesOfApps[app] ?? otherStages;
+  if (failed === 'limit' && verified) {
+    // The limit of a client counts after its verification.
+    return ['read', 'authenticate', 'limit', ...usual.slice(3)];
+  }
+  if (failed === undefined || usual.includes(failed)) {
+    return usual;
+  }
+  const at = verified ? usual.indexOf('authenticate') + 1 : usual.indexOf('authenticate');
+  return usual.toSpliced(failed === 'validate' ? at + 1 : at, 0, failed);
+}
+
+function failedStageOf(reason: string | undefined): FailureStage | undefined {
+  return reason !== undefined && reason !== 'unclassified' && isFailureReason(reason)
+    ? failureReasons[reason].stage
+    : undefined;
+}
+
+function detailOf(stage: FailureStage, { verifiedMs, upstreamMs, durationMs }: RequestEntry) {
+  switch (stage) {
+    case 'authenticate':
+      return verifiedMs === undefined ? '' : `verified after ${verifiedMs} ms`;
+    case 'forward':
+      return upstreamMs === undefined ? '' : `upstream took ${upstreamMs} ms`;
+    case 'reply':
+      return `ended after ${durationMs} ms`;
+    default:
+      return '';
+  }
+}
+
+/**
+ * The audit entries with the id of the requests, and those that count the requests: equal events of
+ * an hour share an entry, which has the id of the first one.
+ */
+export async function relatedAuditEntries(
+  requests: readonly RequestEntry[],
+  audit: AuditTrail,
+): Promise<readonly AuditEntry[]> {
+  const requestId = requests[0]?.requestId;
+  const own = await audit.read({ requestId, limit: MAXIMUM_ENTRIES });
+  const shared = await Promise.all(requests.map((request) => entriesThatCount(request, audit)));
+  const known = new Set<string>();
+  return [...own, ...shared.flat()]
+    .filter(({ id }) => !known.has(id) && known.add(id))
+    .slice(0, MAXIMUM_ENTRIES);
+}
+
+async function entriesThatCount(
+  { at, app, clientId, reason }: RequestEntry,
+  audit: AuditTrail,
+): Promise<readonly AuditEntry[]> {
+  if (clientId === undefined || reason === undefined) {
+    return [];
+  }
+  const since = new Date(at - TOLERANCE_MILLISECONDS).toISOString();
+  const until = new Date(at + TOLERANCE_MILLISECONDS).toISOString();
+  const found = await audit.read({ clientId, since, until, limit: SEARCHED_ENTRIES });
+  return found.filter(
+    (entry) =>
+      (entry.count ?? 1) > 1 &&
+      entry.actor === app &&
+      'reason' in entry &&
+      entry.reason === reason &&
+      lastTimeOf(entry) >= since,
+  );
 }

@@ -1,13 +1,23 @@
-import { failureReasons, isFailureReason } from '@gatehouse/errors';
+import { isFailureReason } from '@gatehouse/errors';
 import type { RequestEntry } from '@gatehouse/identity';
-import { closestName } from '../command-line/closest-name.ts';
-import { type Command, text, UsageError } from '../command-line/command.ts';
-import { printable } from '../command-line/printable.ts';
-import { formatTable } from '../command-line/table.ts';
-import { withNames } from './audit-names.ts';
-import { describeRequest, explainedRequest, shownClient } from './explain-request.ts';
-import { readTime } from './read-time.ts';
-import { relatedAuditEntries } from './related-audit-entries.ts';
+import {
+  type Command,
+  limitOption,
+  readLimit,
+  readTime,
+  text,
+  timeOptions,
+  UsageError,
+} from '../command-line/command.ts';
+import { formatTable, printable } from '../command-line/format.ts';
+import { withNames } from './audit.ts';
+import {
+  describeRequest,
+  explainedRequest,
+  relatedAuditEntries,
+  shownClient,
+} from './explain-request.ts';
+import { unknownReason } from './reasons.ts';
 
 /** As in packages/server, which replaces any other id. */
 const REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/;
@@ -15,35 +25,35 @@ const REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/;
 const MAXIMUM_EXPLAINED = 10;
 
 const list: Command = {
-  name: 'requests list',
+  usage: 'requests list',
   summary: 'List requests of the request log, newest first: failures, and a sample of the others.',
   options: {
-    client: { type: 'string', description: 'Requests of this client, or that name it.' },
-    code: { type: 'string', description: 'Requests with this error code: invalid_signature.' },
-    reason: { type: 'string', description: 'Requests with this internal reason.' },
+    client: { value: 'id', description: 'Requests of this client, or that name it.' },
+    code: { value: 'code', description: 'Requests with this error code: invalid_signature.' },
+    reason: { value: 'reason', description: 'Requests with this internal reason.' },
     from: {
-      type: 'string',
+      value: 'address',
       description: 'Requests from this address group, as the column FROM shows it.',
     },
-    since: {
-      type: 'string',
-      description: 'Requests since a time (2026-11-20T10:00Z) or a duration ago (30m, 12h, 7d).',
-    },
-    limit: { type: 'string', description: 'Maximum number of requests. Default: 50.' },
+    since: timeOptions.since,
+    ...limitOption,
   },
-  async run({ options }, { identity, now }) {
-    const limit = text(options.limit) ?? '50';
-    if (!/^[1-9]\d{0,4}$/.test(limit)) {
-      throw new UsageError('--limit must be a number from 1 to 99999.');
+  notes: ['Without --limit, it prints 50 requests.'],
+  example: '--client backend --code invalid_signature --since 1h',
+  async run(input, { identity, now }) {
+    const { options } = input;
+    const reason = text(options.reason);
+    if (reason !== undefined && !isFailureReason(reason)) {
+      throw unknownReason(reason);
     }
-    const since = readTime('since', text(options.since), now());
+    const since = readTime('since', input, now());
     const requests = await identity.requestLog.read({
       clientId: text(options.client),
       code: text(options.code),
-      reason: readReason(text(options.reason)),
+      reason,
       addressGroup: text(options.from),
       since: since === undefined ? undefined : Date.parse(since),
-      limit: Number(limit),
+      limit: readLimit(input, 50),
     });
     return {
       json: { requests: requests.map(explainedRequest) },
@@ -53,13 +63,13 @@ const list: Command = {
 };
 
 const explain: Command = {
-  name: 'requests explain',
+  usage: 'requests explain <requestId>',
   summary: 'Explain why a request failed: stages, cause, fix and audit entries.',
-  positionals: ['requestId'],
   notes: [
     'Every reply has its request id in the header X-Request-Id. Error pages show it, too.',
     'Callers can choose the id. If several requests have it, all are explained, oldest first.',
   ],
+  example: '0c9c1f6e-5a1e-4c56-8f6a-7f2d7a1c9b10',
   async run({ positionals }, { identity }) {
     const { requestId = '' } = positionals;
     if (!REQUEST_ID.test(requestId)) {
@@ -69,11 +79,8 @@ const explain: Command = {
     if (found.length === 0) {
       throw new Error(notFound);
     }
-    const audited = await withNames(
-      await relatedAuditEntries(mostCredible(found), identity.audit),
-      identity,
-    );
     const shown = mostCredible(found);
+    const audited = await withNames(await relatedAuditEntries(shown, identity.audit), identity);
     const several =
       `${found.length} requests have this id, because callers can choose it.` +
       (shown.length < found.length
@@ -108,16 +115,6 @@ const notFound = [
   '- The servers use another store. Compare STORE_URL and DATA_DIR.',
   '- The id is that of a reply of nginx or of the device service. Search their logs for it.',
 ].join('\n');
-
-function readReason(reason: string | undefined): string | undefined {
-  if (reason !== undefined && !isFailureReason(reason)) {
-    const meant = closestName(reason, Object.keys(failureReasons));
-    throw new UsageError(
-      `Unknown reason.${meant === undefined ? '' : ` Did you mean ${meant}?`} docs/failure-reasons.md lists all reasons.`,
-    );
-  }
-  return reason;
-}
 
 const heading = [
   'TIME',

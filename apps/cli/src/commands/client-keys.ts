@@ -1,9 +1,8 @@
 import { type Command, flag, type Option, UsageError } from '../command-line/command.ts';
-import { assertConfirmed, yesOption } from './assert-confirmed.ts';
+import { assertConfirmed, yesOption } from '../command-line/terminal.ts';
 import { describeClient } from './clients.ts';
 
 const keepTokens: Option = {
-  type: 'boolean',
   description:
     'Keep tokens that were issued with the removed key valid until they expire. For planned changes.',
 };
@@ -15,16 +14,15 @@ function describeTokens(keyId: string, kept: boolean): string {
 }
 
 const rotateKey: Command = {
-  name: 'clients rotate-key',
+  usage: 'clients rotate-key <clientId>',
   summary: 'Create a new secure key for a client and print it once. The existing key stays valid.',
-  positionals: ['clientId'],
   options: {
     'replace-oldest': {
-      type: 'boolean',
       description: 'If two keys are active, remove the older one and revoke its tokens.',
     },
     'keep-tokens': keepTokens,
   },
+  example: 'backend --replace-oldest',
   async run({ positionals: { clientId = '' }, options }, { identity, audit }) {
     const replaceOldest = flag(options['replace-oldest']) === true;
     const kept = flag(options['keep-tokens']) === true;
@@ -59,14 +57,12 @@ const rotateKey: Command = {
 };
 
 const removeKey: Command = {
-  name: 'clients remove-key',
+  usage: 'clients remove-key <clientId> <keyId>',
   summary: 'Delete one of two secure keys of a client, and revoke the tokens issued with it.',
-  positionals: ['clientId', 'keyId'],
   options: {
     ...yesOption,
     'keep-tokens': keepTokens,
     revoke: {
-      type: 'boolean',
       description: 'Also revoke every other token of the client.',
     },
   },
@@ -74,6 +70,7 @@ const removeKey: Command = {
     'To list the keys, run gatehouse clients show.',
     'If the key was removed with --keep-tokens before, this revokes its tokens.',
   ],
+  example: 'backend 3f9c21ab',
   async run(input, context) {
     const { clientId = '', keyId = '' } = input.positionals;
     const { options } = input;
@@ -103,4 +100,4 @@ const removeKey: Command = {
   },
 };
 
-export const secureKeyCommands: readonly Command[] = [rotateKey, removeKey];
+export const clientKeyCommands: readonly Command[] = [rotateKey, removeKey];

@@ -1,4 +1,6 @@
-import { lstatSync, readFileSync } from 'node:fs';
+/** The folder of a backup: its files, its manifest, and how it appears as a whole or not at all. */
+import { closeSync, fsyncSync, lstatSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { constants } from 'node:os';
 import { join } from 'node:path';
 import { RejectedChangeError } from '@gatehouse/identity';
 import { z } from 'zod';
@@ -43,4 +45,38 @@ export function readManifest(folder: string): Manifest {
       `${folder} is not a complete backup of this release: ${MANIFEST} is missing or unknown.`,
     );
   }
+}
+
+const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
+/**
+ * Removes the folder when the work ends, also if a signal ends it. The folder can contain a store
+ * in which nothing is revoked yet.
+ */
+export async function withTemporaryFolder<Result>(
+  path: string,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  const remove = () => rmSync(path, { recursive: true, force: true });
+  const stop = (signal: NodeJS.Signals) => {
+    remove();
+    process.exit(128 + constants.signals[signal]);
+  };
+  for (const signal of signals) {
+    process.on(signal, stop);
+  }
+  try {
+    return await work();
+  } finally {
+    for (const signal of signals) {
+      process.off(signal, stop);
+    }
+    remove();
+  }
+}
+
+export function syncFolder(path: string): void {
+  const descriptor = openSync(path, 'r');
+  fsyncSync(descriptor);
+  closeSync(descriptor);
 }
