@@ -1,6 +1,6 @@
 /**
  * The modules of the OpenID conformance suite as tests, by their names. docs/conformance.md lists
- * all modules of the plans. Each test checks what its module requires of the server.
+ * the plans. Each test checks what its module requires of the server.
  */
 import { createHash } from 'node:crypto';
 import { knownScopes } from '@gatehouse/identity';

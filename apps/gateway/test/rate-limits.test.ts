@@ -140,7 +140,7 @@ describe('the limit of an address', () => {
       replies.push(await send(gateway.port, '/api/device', bearer(`unknown-${count}`)));
     }
     expect(statuses(replies)).toEqual({ 401: 2, 429: 28 });
-    // One read verifies a token, two explain why it is rejected (decision 59).
+    // One read verifies a token, two explain why it is rejected (decision 19).
     expect(reads).toBe(20 * 3);
     // Now the address is blocked for all requests.
     const token = await gateway.issueToken();
@@ -337,35 +337,4 @@ describe.each(integrationEngines)('the budget of signatures on %s', (name) => {
     free = 1_000_000;
     await until(async () => (await call(sign('demo'))).status === 200);
   });
-});
-
-test('A client that floods a small Redis with signatures does not stop other organizations', async () => {
-  const redis = await startRedisServer();
-  try {
-    const used = /^used_memory:(\d+)/m.exec(String(await redis.command('INFO', 'memory')))?.[1];
-    await redis.command('CONFIG', 'SET', 'maxmemory', String(Number(used) + 2_000_000));
-    const gateway = await boot({ storeUrl: redis.url });
-    await gateway.saveClient({ clientId: 'foreign', orgId: 'org-2' }, gateway.secureKey);
-    // A late timestamp makes the claims last longer.
-    let timestamp = Date.now() + 240_000;
-    const call = (clientId: string) =>
-      send(gateway.port, '/device-instance', {
-        method: 'POST',
-        headers: gateway.signed({
-          clientId,
-          body: '{}',
-          timestamp: String(++timestamp),
-        }),
-        body: '{}',
-      });
-    const replies: Received[] = [];
-    while (replies.length < 20_000 && replies.at(-1)?.status !== 429) {
-      replies.push(...(await Promise.all(Array.from({ length: 20 }, () => call('demo')))));
-    }
-    expect(replies.filter(({ status }) => status !== 200 && status !== 429)).toEqual([]);
-    expect(replies.at(-1)?.status).toBe(429);
-    expect((await call('foreign')).status).toBe(200);
-  } finally {
-    await redis.stop();
-  }
 });

@@ -31,7 +31,7 @@ const rotate: Command = {
   notes: [
     'With several hosts: --prepare, copy the key file to every host, rotate, and an hour later --finish.',
     'If it was interrupted, run it again. It continues with the same key.',
-    'See docs/operations/rotate-the-master-key.md.',
+    'See docs/operations/secrets.md#rotate-the-master-key.',
   ],
   example: '--finish',
   run(input, context) {

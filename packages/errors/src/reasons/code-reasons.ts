@@ -129,7 +129,7 @@ export const codeReasons = {
   too_many_requests: {
     codes: ['too_many_requests'],
     stage: 'limit',
-    cause: 'A rate limit was exceeded.',
+    cause: 'The client, the address or the operation exceeded a limit.',
     fix: 'Wait for the seconds in Retry-After, and send fewer requests.',
     example: 'more requests in a minute than the header RateLimit-Policy allows',
   },

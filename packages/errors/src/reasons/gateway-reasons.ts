@@ -127,7 +127,7 @@ export const gatewayReasons = {
     codes: ['not_found'],
     stage: 'authorize',
     cause: 'No route has this path.',
-    fix: 'Check the path. It is case-sensitive. docs/architecture.md lists all routes.',
+    fix: 'Check the path. It is case-sensitive. docs/devices.md lists the operations.',
     example: 'GET /api/devices',
   },
   lifetime_invalid: {

@@ -20,19 +20,26 @@ const endpoint = z.string().refine(
 
 /** The standard variables of OpenTelemetry that Gatehouse reads. The exporter reads others. */
 export const tracingVariables = {
-  OTEL_EXPORTER_OTLP_ENDPOINT: endpoint.optional(),
-  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: endpoint.optional(),
+  OTEL_EXPORTER_OTLP_ENDPOINT: endpoint.optional().meta({
+    description: 'Address of an OpenTelemetry collector for [traces](#traces).',
+    default: 'none: no traces',
+  }),
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: endpoint
+    .optional()
+    .meta({ description: 'Address that receives traces.', default: 'the endpoint + `/v1/traces`' }),
   OTEL_TRACES_SAMPLER: z
     .enum(samplers, {
       message: `must be ${samplers.slice(0, -1).join(', ')} or ${samplers.at(-1)}`,
     })
-    .default('parentbased_always_on'),
+    .default('parentbased_always_on')
+    .describe('Which requests have spans.'),
   OTEL_TRACES_SAMPLER_ARG: z
     .string()
     .regex(/^(?:0|1|[01]?\.\d{1,9})$/, 'must be a number, 0 to 1')
     .transform(Number)
     .refine((ratio) => ratio <= 1, 'must be a number, 0 to 1')
-    .default(1),
+    .default(1)
+    .describe('Part of the requests for `traceidratio` and `parentbased_traceidratio`, 0 to 1.'),
 };
 
 /** @returns undefined if no endpoint is set: tracing is off */

@@ -125,7 +125,8 @@ export const pageReasons = {
   stored_tokens_limit: {
     codes: ['too_many_requests'],
     stage: 'limit',
-    cause: 'The tokens of this client or its organization take up too much of the store.',
+    cause:
+      'The tokens of this client or user, or of its organization, take up too much of the store.',
     fix: 'Use each token until it expires. Operators can disable the client, or raise maxmemory of Redis.',
     example: 'a client that requests a token for each call',
   },
