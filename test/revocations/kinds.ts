@@ -38,11 +38,11 @@ const grantKinds: readonly RevocationKind[] = [
     },
   },
   {
-    name: 'revoke token',
+    name: 'tokens revoke',
     rounds: SOME,
     async prepare(tier, party, index) {
       const { access, refresh } = await tier.userTokens(party, index);
-      const revoke = () => tier.operator(['revoke', 'token', '--yes'], `${refresh}\n`);
+      const revoke = () => tier.operator(['tokens', 'revoke', '--yes'], `${refresh}\n`);
       return { credentials: [bearer(access)], revoke };
     },
   },
@@ -106,15 +106,15 @@ const clientKinds: readonly RevocationKind[] = [
     rounds: SOME,
     prepare: async (tier, party) => ({
       credentials: await tokensOfClient(tier, party),
-      revoke: () => tier.operator(['revoke', 'client', party.clientId, '--yes']),
+      revoke: () => tier.operator(['tokens', 'revoke', '--client', party.clientId, '--yes']),
     }),
   },
   {
-    name: 'revoke all',
+    name: 'tokens revoke --all',
     rounds: FEW,
     prepare: async (tier, party) => ({
       credentials: await tokensOfClient(tier, party),
-      revoke: () => tier.operator(['revoke', 'all', '--yes']),
+      revoke: () => tier.operator(['tokens', 'revoke', '--all', '--yes']),
     }),
   },
   {
@@ -122,7 +122,7 @@ const clientKinds: readonly RevocationKind[] = [
     rounds: SOME,
     prepare: async (tier, party) => ({
       credentials: [...(await tokensOfClient(tier, party)), signature(party)],
-      revoke: () => tier.operator(['clients', 'disable', party.clientId, '--yes']),
+      revoke: () => tier.operator(['clients', 'change', '--disable', party.clientId, '--yes']),
     }),
   },
 ];

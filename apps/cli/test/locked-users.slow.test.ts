@@ -106,7 +106,9 @@ describe.each(integrationEngines)('commands for locked users on %s', (engine) =>
     const shown = await gatehouse('users show unlocked');
     expect(shown.output).toMatch(/locked +until .*Z: browsers in which the user never signed in/);
     expect(shown.output).not.toContain('argon2');
-    expect((await gatehouse('users unlock unlocked')).output).toContain('can sign in again');
+    expect((await gatehouse('users change unlocked --unlock')).output).toContain(
+      'can sign in again',
+    );
     expect((await gatehouse('users show unlocked --json')).json.locks).toEqual([]);
     expect((await signIn('unlocked')).status).toBe(303);
     const { entries } = (await gatehouse('audit list --event user_changed --json')).json;
@@ -138,28 +140,28 @@ describe.each(integrationEngines)('commands for locked users on %s', (engine) =>
     expect((await gatehouse('users show browser --json')).json.locks).toMatchObject([
       { kind: 'browser' },
     ]);
-    await gatehouse('users unlock browser');
+    await gatehouse('users change browser --unlock');
     expect((await signIn('browser', password, device)).status).toBe(303);
   });
 
-  test('users sessions lists browsers and applications until the user is signed out', async () => {
-    expect((await gatehouse('users sessions sessions --json')).json).toEqual({
+  test('users show lists browsers and applications until the user is signed out', async () => {
+    expect((await gatehouse('users show sessions --json')).json).toEqual({
       sessions: [],
       applications: [],
     });
     await openSession('sessions');
     await openSession('sessions');
-    const { json } = await gatehouse('users sessions sessions --json');
+    const { json } = await gatehouse('users show sessions --json');
     const time = expect.any(Number);
     const times = { signedInAt: time, expiresAt: time };
     const session = { ...times, clientIds: ['web'] };
     expect(json.sessions).toEqual([session, session]);
     const application = { clientId: 'web', since: time, expiresAt: time, scope: 'openid profile' };
     expect(json.applications).toEqual([application, application]);
-    expect((await gatehouse('users sessions sessions')).output).toMatch(/web .*openid profile/);
+    expect((await gatehouse('users show sessions')).output).toMatch(/web .*openid profile/);
     expect((await gatehouse('users show sessions --json')).json.sessions).toBe(2);
-    await gatehouse('users sign-out sessions --yes');
-    expect((await gatehouse('users sessions sessions --json')).json).toEqual({
+    await gatehouse('tokens revoke --user sessions --yes');
+    expect((await gatehouse('users show sessions --json')).json).toEqual({
       sessions: [],
       applications: [],
     });

@@ -185,8 +185,12 @@ describe.each(integrationEngines)(
       const [userToken = '', machineToken = ''] = tokens;
       const bystander = await credentialsOf('by-all');
       expect(await isSignedIn('by-user', ofUser.visitor)).toBe(true);
-      expect(await here(['revoke', 'client', 'by-client', '--yes'])).toMatchObject({ code: 0 });
-      expect(await here(['users', 'sign-out', 'by-user', '--yes'])).toMatchObject({ code: 0 });
+      expect(await here(['tokens', 'revoke', '--client', 'by-client', '--yes'])).toMatchObject({
+        code: 0,
+      });
+      expect(await here(['tokens', 'revoke', '--user', 'by-user', '--yes'])).toMatchObject({
+        code: 0,
+      });
       await sleep(60);
       await expectDead('by-client', ofClient);
       await expectDead('by-user', { ...ofUser, tokens: [userToken] });
@@ -195,7 +199,7 @@ describe.each(integrationEngines)(
       expect(await isActive('by-all', bystander.tokens[0], 1)).toBe(true);
       expect(await isSignedIn('by-all', bystander.visitor)).toBe(true);
 
-      expect(await here(['revoke', 'all', '--yes'])).toMatchObject({ code: 0 });
+      expect(await here(['tokens', 'revoke', '--all', '--yes'])).toMatchObject({ code: 0 });
       await sleep(60);
       await expectDead('by-all', bystander);
       expect(await gatewayAccepts(machineToken)).toBe(false);
@@ -213,7 +217,7 @@ describe.each(integrationEngines)(
       const { tokens, refreshToken } = await credentialsOf('by-token');
       const [token = '', machineToken = ''] = tokens;
       const { code, output } = await gatehouse(
-        ['revoke', 'token', '--json', '--yes'],
+        ['tokens', 'revoke', '--json', '--yes'],
         `${token}\n`,
       );
       expect({ code, output: JSON.parse(output) }).toMatchObject({
@@ -290,10 +294,14 @@ describe.each(integrationEngines)(
     });
 
     test('audit tail prints new entries of every process', async () => {
-      const child = spawn(process.execPath, [main, 'audit', 'tail', '--client', 'keys', '--json'], {
-        env: { ...processEnvironment, ...environment },
-        stdio: ['ignore', 'pipe', 'inherit'],
-      });
+      const child = spawn(
+        process.execPath,
+        [main, 'audit', 'list', '--follow', '--client', 'keys', '--json'],
+        {
+          env: { ...processEnvironment, ...environment },
+          stdio: ['ignore', 'pipe', 'inherit'],
+        },
+      );
       let output = '';
       child.stdout.on('data', (chunk) => {
         output += String(chunk);
@@ -309,7 +317,7 @@ describe.each(integrationEngines)(
         }
       };
       await shows('key_removed');
-      await here(['clients', 'disable', 'keys', '--yes']);
+      await here(['clients', 'change', '--disable', 'keys', '--yes']);
       await shows('"disabled"');
       child.kill();
       const lines = output

@@ -114,11 +114,11 @@ export const limitOption: Options = {
 
 /** @throws UsageError */
 export function readLimit({ options }: CommandInput, normally: number): number {
-  const limit = text(options.limit) ?? String(normally);
-  if (!/^[1-9]\d{0,5}$/.test(limit)) {
+  const limit = text(options.limit);
+  if (limit !== undefined && !/^[1-9]\d{0,5}$/.test(limit)) {
     throw new UsageError('--limit must be a number from 1 to 999999.');
   }
-  return Number(limit);
+  return limit === undefined ? normally : Number(limit);
 }
 
 export const timeOptions = {

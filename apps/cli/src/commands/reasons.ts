@@ -31,7 +31,10 @@ export const reasonsCommand: OfflineCommand = {
 export function unknownReason(entered: string): UsageError {
   const names = new Set(reasons.flatMap(([name, { codes }]) => [name, ...codes]));
   const words = new Set(entered.split('_'));
-  const shared = (name: string) => name.split('_').filter((word) => words.has(word)).length;
+  const shared = (name: string) => {
+    const ofName = name.split('_');
+    return ofName.filter((word) => words.has(word)).length / ofName.length;
+  };
   const similar = [...names]
     .filter((name) => shared(name) > 0)
     .sort((a, b) => shared(b) - shared(a))

@@ -105,7 +105,7 @@ export const credentialReasons = {
     ...token,
     cause: 'The token is genuine, but was revoked before it expired.',
     fix: 'Get a new token. If that fails, the client or the user is disabled: ask the operator.',
-    example: 'a token of a client after `gatehouse revoke client`',
+    example: 'a token of a client after `gatehouse tokens revoke --client`',
   },
   token_unknown: {
     ...token,

@@ -47,8 +47,8 @@ export const signatureHeaderReasons = {
   signing_client_disabled: {
     ...malformed,
     cause: 'The client is disabled. Only operators see this reason. The reply names no cause.',
-    fix: 'Operators: enable the client with `gatehouse clients enable`, or register another one.',
-    example: 'a signed request after `gatehouse clients disable demo`',
+    fix: 'Operators: enable the client with `gatehouse clients change --enable`, or register another one.',
+    example: 'a signed request after `gatehouse clients change demo --disable`',
   },
   signature_unexplained: {
     ...malformed,

@@ -87,7 +87,7 @@ export const clientAuthenticationReasons = {
     codes: ['invalid_client', 'invalid_request'],
     stage: 'authenticate',
     cause: 'The client is registered but disabled.',
-    fix: 'Enable the client: gatehouse clients enable ID.',
+    fix: 'Enable the client: gatehouse clients change ID --enable.',
     example: 'an operator disabled the client after an incident',
   },
   client_secret_wrong: {

@@ -120,7 +120,7 @@ export const pageReasons = {
     cause:
       'An operator has just revoked the tokens of this client, this user or everyone. Until the next second, new tokens would be revoked as well.',
     fix: 'Send the request again after the seconds in Retry-After.',
-    example: 'a token request right after gatehouse revoke client',
+    example: 'a token request right after gatehouse tokens revoke --client',
   },
   stored_tokens_limit: {
     codes: ['too_many_requests'],

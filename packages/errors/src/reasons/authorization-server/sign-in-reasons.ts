@@ -23,14 +23,14 @@ export const signInReasons = {
     codes: ['signInFailed', 'invalid_grant', 'passwordRefused'],
     stage: 'authenticate',
     cause: 'The account of the user is disabled.',
-    fix: 'Operators: enable the user with gatehouse users enable.',
+    fix: 'Operators: enable the user with gatehouse users change --enable.',
     example: 'a user who left the organization',
   },
   account_locked: {
     codes: ['signInFailed', 'invalid_grant', 'passwordRefused'],
     stage: 'limit',
     cause: 'The account is locked for this device after too many wrong passwords.',
-    fix: 'Wait 15 minutes, or unlock the user with gatehouse users unlock.',
+    fix: 'Wait 15 minutes, or unlock the user with gatehouse users change --unlock.',
     example: 'ten wrong passwords in a row',
   },
   user_changed_during_sign_in: {
