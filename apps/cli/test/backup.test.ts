@@ -250,7 +250,7 @@ describe('gatehouse restore', () => {
     }
   }
 
-  test('a signal leaves nothing, and an interrupted restore is named', async () => {
+  test('an interrupted restore is named', async () => {
     copyKey();
     const pipe = pipeInsteadOf('devices.sqlite');
     const program = join(import.meta.dirname, '../src/main.ts');
@@ -263,10 +263,10 @@ describe('gatehouse restore', () => {
     const other = await run(restored, ['backup', 'restore', backup]);
     expect(other.errors).toMatch(/restore-[0-9a-f]{8} belongs to another restore/);
     child.kill('SIGTERM');
-    await until(() => staged().length === 0);
+    expect(await ended).toEqual([null, 'SIGTERM']);
     pipe.close();
-    expect(await ended).toEqual([143, null]);
-    expect(readdirSync(restored)).toEqual(['master.key']);
+    const later = await run(restored, ['backup', 'restore', backup]);
+    expect(later.errors).toMatch(/If none is running, delete it/);
   });
 
   test('leaves no file if a server creates a store meanwhile', async () => {

@@ -293,7 +293,7 @@ describe.each(integrationEngines)(
       }
     });
 
-    test('audit tail prints new entries of every process', async () => {
+    test('audit list --follow prints new entries of every process', async () => {
       const child = spawn(
         process.execPath,
         [main, 'audit', 'list', '--follow', '--client', 'keys', '--json'],

@@ -1,7 +1,17 @@
 /** The folder of a backup: its files, its manifest, and how it appears as a whole or not at all. */
-import { closeSync, fsyncSync, lstatSync, openSync, readFileSync, rmSync } from 'node:fs';
-import { constants } from 'node:os';
+import { createHash } from 'node:crypto';
+import {
+  closeSync,
+  createReadStream,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+} from 'node:fs';
 import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import { RejectedChangeError } from '@gatehouse/identity';
 import { z } from 'zod';
 
@@ -47,32 +57,23 @@ export function readManifest(folder: string): Manifest {
   }
 }
 
-const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-
-/**
- * Removes the folder when the work ends, also if a signal ends it. The folder can contain a store
- * in which nothing is revoked yet.
- */
+/** Removes the folder when the work ends. A restore reports one that a killed process left. */
 export async function withTemporaryFolder<Result>(
   path: string,
   work: () => Promise<Result>,
 ): Promise<Result> {
-  const remove = () => rmSync(path, { recursive: true, force: true });
-  const stop = (signal: NodeJS.Signals) => {
-    remove();
-    process.exit(128 + constants.signals[signal]);
-  };
-  for (const signal of signals) {
-    process.on(signal, stop);
-  }
+  mkdirSync(path, { mode: 0o700 });
   try {
     return await work();
   } finally {
-    for (const signal of signals) {
-      process.off(signal, stop);
-    }
-    remove();
+    rmSync(path, { recursive: true, force: true });
   }
+}
+
+export async function hashOf(path: string): Promise<string> {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(path), hash);
+  return hash.digest('hex');
 }
 
 export function syncFolder(path: string): void {

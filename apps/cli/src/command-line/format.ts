@@ -34,12 +34,12 @@ export function printableName(name: string): string {
 /** Everything that a reader cannot see, or that could control the terminal. */
 const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\\]|(?! )\p{Zs}| +$/gmu;
 
-/** A text in which invisible characters are escapes, also the blanks at its end. */
-export function visibleText(text: string): string {
+/** The lines of a text, indented, with escapes for characters that a reader cannot see. */
+export function visibleLines(text: string): string {
   const names: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
   const shown = (character: string) =>
     names[character] ?? `\\u{${character.codePointAt(0)?.toString(16).padStart(2, '0')}}`;
-  return text.replace(INVISIBLE, (found) =>
-    found === '\\' ? '\\\\' : [...found].map(shown).join(''),
-  );
+  const escaped = (found: string) => (found === '\\' ? '\\\\' : [...found].map(shown).join(''));
+  const lines = text.split(/(?<=\n)/).map((line) => `  ${line.replace(INVISIBLE, escaped)}`);
+  return lines.join('\n');
 }

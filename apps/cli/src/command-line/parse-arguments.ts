@@ -15,18 +15,6 @@ export type ParsedArguments =
 
 const HELP_WIDTH = 100;
 
-const groups: Readonly<Record<string, string>> = {
-  audit: 'Read, export and check the audit trail.',
-  backup: 'Save and restore the embedded databases.',
-  bootstrap: 'Apply a bootstrap file.',
-  clients: 'Manage clients and their secure keys.',
-  'master-key': 'Replace the master key.',
-  organizations: 'Manage organizations.',
-  requests: 'Find out why requests failed.',
-  tokens: 'Revoke tokens.',
-  users: 'Manage users.',
-};
-
 const closing = `
 Commands that disable, revoke or delete ask for confirmation. Scripts add --yes. Without it, and
 without a terminal, these commands change nothing and exit with 1.
@@ -130,10 +118,7 @@ function addCommand(
 function groupOf(program: Program, name: string): Program {
   return (
     program.commands.find((each) => each.name() === name) ??
-    reportErrors(program.command(name))
-      .description(groups[name] ?? '')
-      .usage('<command> [arguments] [options]')
-      .helpCommand(false)
+    reportErrors(program.command(name)).usage('<command> [arguments] [options]').helpCommand(false)
   );
 }
 

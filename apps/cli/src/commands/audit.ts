@@ -61,7 +61,7 @@ const list: Command = {
     }
     const limit = readLimit(input, 100);
     const entries = await withNames(await identity.audit.read({ ...filter, limit }), identity);
-    return { json: { entries }, text: formatTable([auditHeading, ...entries.map(auditCells)]) };
+    return { json: { entries }, text: auditTable(entries) };
   },
 };
 
@@ -130,18 +130,12 @@ export async function withNames(
   );
 }
 
-export const auditHeading: readonly string[] = [
-  'LAST TIME',
-  'SEVERITY',
-  'EVENT',
-  'COUNT',
-  'CLIENT',
-  'USER',
-  'FROM',
-  'DETAILS',
-];
+export function auditTable(entries: readonly NamedEntry[]): string {
+  const heading = 'LAST TIME,SEVERITY,EVENT,COUNT,CLIENT,USER,FROM,DETAILS'.split(',');
+  return formatTable([heading, ...entries.map(auditCells)]);
+}
 
-export function auditCells(entry: NamedEntry): readonly string[] {
+function auditCells(entry: NamedEntry): readonly string[] {
   const { id: _id, outcome: _outcome, at, event, severity, actor, address, ...others } = entry;
   const { clientId, clientName, userId, username, requestId, ...rest } = others;
   const { count = 1, lastAt, isSummary, ...known } = rest;

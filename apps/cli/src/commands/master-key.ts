@@ -1,9 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  createMasterKeyRotation,
-  type MasterKeyRotation,
-  type MasterKeyUse,
-} from '@gatehouse/identity';
+import { createMasterKeyRotation, type MasterKeyRotation } from '@gatehouse/identity';
 import {
   type Command,
   type CommandContext,
@@ -44,79 +40,62 @@ const rotate: Command = {
       throw new UsageError('Use only one of --prepare, --check and --finish.');
     }
     const [, step = replace] = named[0] ?? [];
-    return step(rotation, input, context);
+    return step({ rotation, input, context });
   },
 };
 
-async function prepare(
-  rotation: MasterKeyRotation,
-  _input: CommandInput,
-  { audit }: CommandContext,
-): Promise<CommandResult> {
-  const keyId = await rotation.add();
-  await audit({ event: 'master_key_changed', change: 'added', keyId });
-  return {
-    json: { keyId },
-    text: `Added the key ${keyId}. Copy the key file to every host, then run gatehouse master-key rotate.`,
-  };
+interface Call {
+  readonly rotation: MasterKeyRotation;
+  readonly input: CommandInput;
+  readonly context: CommandContext;
 }
 
-async function replace(
-  rotation: MasterKeyRotation,
-  input: CommandInput,
-  context: CommandContext,
-): Promise<CommandResult> {
+async function prepare({ rotation, context }: Call): Promise<CommandResult> {
+  const keyId = await rotation.add();
+  await context.audit({ event: 'master_key_changed', change: 'added', keyId });
+  const text = `Added the key ${keyId}. Copy the key file to every host, then run gatehouse master-key rotate.`;
+  return { json: { keyId }, text };
+}
+
+async function replace({ rotation, input, context }: Call): Promise<CommandResult> {
   const question = 'This replaces the master key. Have you backed up the key file?';
   await assertConfirmed(input, context, question);
-  const { keyId, isNewKey, changedRecords } = await rotation.rotate();
+  const rotated = await rotation.rotate();
+  const { keyId, isNewKey, changedRecords } = rotated;
   const change = isNewKey ? 'rotated' : 'continued';
   await context.audit({ event: 'master_key_changed', change, keyId });
   const outcome = isNewKey
     ? `The master key is now ${keyId}.`
     : `Continued the last rotation, to the key ${keyId}. No new key was made.`;
-  return {
-    json: { keyId, isNewKey, changedRecords },
-    text: `${outcome} Encrypted ${changedRecords} records again. In an hour, run gatehouse master-key rotate --finish.`,
-  };
+  const text = `${outcome} Encrypted ${changedRecords} records again. In an hour, run gatehouse master-key rotate --finish.`;
+  return { json: rotated, text };
 }
 
-async function check(rotation: MasterKeyRotation): Promise<CommandResult> {
+async function check({ rotation }: Call): Promise<CommandResult> {
   const use = await rotation.check();
-  return {
-    json: use,
-    text: describeUse(use),
-    isFailure: Object.keys({ ...use.needPrevious, ...use.damaged }).length > 0,
-  };
+  const { keyId, nextKeyId = 'none', previousKeyId = 'none', retirableAt = Number.NaN } = use;
+  const counted = (counts: Readonly<Record<string, number>>) =>
+    Object.entries(counts)
+      .map(([kind, count]) => `${kind}: ${count}`)
+      .join(', ') || 'none';
+  const lines = [
+    `Key: ${keyId}. Next key: ${nextKeyId}. Previous key: ${previousKeyId}.`,
+    `Records that need the previous key: ${counted(use.needPrevious)}`,
+    `Records that no key decrypts: ${counted(use.damaged)}`,
+    ...(Number.isNaN(retirableAt)
+      ? []
+      : [`The previous key can be removed at: ${new Date(retirableAt).toISOString()}`]),
+  ];
+  const isFailure = Object.keys({ ...use.needPrevious, ...use.damaged }).length > 0;
+  return { json: use, text: lines.join('\n'), isFailure };
 }
 
-async function finish(
-  rotation: MasterKeyRotation,
-  input: CommandInput,
-  context: CommandContext,
-): Promise<CommandResult> {
+async function finish({ rotation, input, context }: Call): Promise<CommandResult> {
   const question = 'The previous key will no longer decrypt anything. Continue?';
   await assertConfirmed(input, context, question);
   const { keyId } = await rotation.retire();
   await context.audit({ event: 'master_key_changed', change: 'retired', keyId });
   return { json: { keyId }, text: `Removed the previous key. Only the key ${keyId} is left.` };
-}
-
-function describeUse(use: MasterKeyUse): string {
-  const { keyId, nextKeyId, previousKeyId, retirableAt } = use;
-  const counted = (counts: Readonly<Record<string, number>>) =>
-    Object.entries(counts)
-      .map(([kind, count]) => `${kind}: ${count}`)
-      .join(', ') || 'none';
-  return [
-    `Key: ${keyId}`,
-    ...(nextKeyId === undefined ? [] : [`Next key: ${nextKeyId}`]),
-    ...(previousKeyId === undefined ? [] : [`Previous key: ${previousKeyId}`]),
-    `Records that need the previous key: ${counted(use.needPrevious)}`,
-    `Records that no key decrypts: ${counted(use.damaged)}`,
-    ...(retirableAt === undefined || Number.isNaN(retirableAt)
-      ? []
-      : [`The previous key can be removed at: ${new Date(retirableAt).toISOString()}`]),
-  ].join('\n');
 }
 
 export const masterKeyCommands: readonly Command[] = [rotate];

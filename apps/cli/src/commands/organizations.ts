@@ -22,16 +22,11 @@ export const organizationCommands: readonly Command[] = [
   {
     usage: 'organizations list',
     summary: 'List all organizations.',
-    options: {
-      search: { value: 'text', description: 'Only organizations with this text in id or name.' },
-      ...limitOption,
-    },
-    example: '--search acme',
+    options: limitOption,
+    example: '--limit 10',
     async run(input, { identity }) {
-      const search = (text(input.options.search) ?? '').toLowerCase();
-      const organizations = (await identity.organizations.list())
-        .filter(({ id, name }) => `${id}\n${name}`.toLowerCase().includes(search))
-        .slice(0, readLimit(input, Number.POSITIVE_INFINITY));
+      const limit = readLimit(input, Number.POSITIVE_INFINITY);
+      const organizations = (await identity.organizations.list()).slice(0, limit);
       const rows = organizations.map(({ id, name }) => [id, name]);
       return { json: { organizations }, text: formatTable([['ID', 'NAME'], ...rows]) };
     },

@@ -1,4 +1,4 @@
-import { isFailureReason } from '@gatehouse/errors';
+import { type FailureReason, failureReasons, isFailureReason } from '@gatehouse/errors';
 import type { RequestEntry } from '@gatehouse/identity';
 import {
   type Command,
@@ -10,19 +10,14 @@ import {
   UsageError,
 } from '../command-line/command.ts';
 import { formatTable, printable } from '../command-line/format.ts';
-import { withNames } from './audit.ts';
-import {
-  describeRequest,
-  explainedRequest,
-  relatedAuditEntries,
-  shownClient,
-} from './explain-request.ts';
+import { auditTable, type NamedEntry, withNames } from './audit.ts';
 import { unknownReason } from './reasons.ts';
 
 /** As in packages/server, which replaces any other id. */
 const REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/;
 /** A caller can send any number of requests with one id. */
 const MAXIMUM_EXPLAINED = 10;
+const MAXIMUM_AUDIT_ENTRIES = 20;
 
 const list: Command = {
   usage: 'requests list',
@@ -31,10 +26,7 @@ const list: Command = {
     client: { value: 'id', description: 'Requests of this client, or that name it.' },
     code: { value: 'code', description: 'Requests with this error code: invalid_signature.' },
     reason: { value: 'reason', description: 'Requests with this internal reason.' },
-    from: {
-      value: 'address',
-      description: 'Requests from this address group, as the column FROM shows it.',
-    },
+    from: { value: 'address', description: 'Requests from an address group of the column FROM.' },
     since: timeOptions.since,
     ...limitOption,
   },
@@ -55,6 +47,7 @@ const list: Command = {
       since: since === undefined ? undefined : Date.parse(since),
       limit: readLimit(input, 50),
     });
+    const heading = 'TIME,APP,OPERATION,STATUS,CODE,REASON,CLIENT,FROM,MS,REQUEST ID'.split(',');
     return {
       json: { requests: requests.map(explainedRequest) },
       text: formatTable([heading, ...requests.map((entry) => cells(entry).map(printable))]),
@@ -62,16 +55,22 @@ const list: Command = {
   },
 };
 
+function cells(entry: RequestEntry): readonly string[] {
+  const { app, operation, status, code, reason, addressGroup, durationMs, requestId } = entry;
+  const outcome = [String(status ?? '-'), code ?? '-', reason ?? '-'];
+  const origin = [shownClient(entry), addressGroup, String(durationMs), requestId];
+  return [new Date(entry.at).toISOString(), app, operation, ...outcome, ...origin];
+}
+
 const explain: Command = {
   usage: 'requests explain <requestId>',
-  summary: 'Explain why a request failed: stages, cause, fix and audit entries.',
+  summary: 'Explain why a request failed: stage, cause, fix and audit entries.',
   notes: [
     'Every reply has its request id in the header X-Request-Id. Error pages show it, too.',
     'Callers can choose the id. If several requests have it, all are explained, oldest first.',
   ],
   example: '0c9c1f6e-5a1e-4c56-8f6a-7f2d7a1c9b10',
-  async run({ positionals }, { identity }) {
-    const { requestId = '' } = positionals;
+  async run({ positionals: { requestId = '' } }, { identity }) {
     if (!REQUEST_ID.test(requestId)) {
       throw new UsageError('A request id has 8 to 64 characters: letters, digits, ".", "_", "-".');
     }
@@ -80,17 +79,16 @@ const explain: Command = {
       throw new Error(notFound);
     }
     const shown = mostCredible(found);
-    const audited = await withNames(await relatedAuditEntries(shown, identity.audit), identity);
-    const several =
-      `${found.length} requests have this id, because callers can choose it.` +
-      (shown.length < found.length
-        ? ` These are ${shown.length} of them: verified clients, then the latest. --json prints all.`
-        : '');
+    const audit = await withNames(
+      await identity.audit.read({ requestId, limit: MAXIMUM_AUDIT_ENTRIES }),
+      identity,
+    );
+    const several = `${found.length} requests have this id, because callers can choose it. Verified clients come first, --json prints all.`;
     return {
-      json: { requests: found.map(explainedRequest), audit: audited },
+      json: { requests: found.map(explainedRequest), audit },
       text: [
         ...(found.length > 1 ? [several] : []),
-        ...shown.map((entry) => describeRequest(entry, audited)),
+        ...shown.map((entry) => describeRequest(entry, audit)),
       ].join('\n\n'),
     };
   },
@@ -116,32 +114,78 @@ const notFound = [
   '- The id is that of a reply of nginx or of the device service. Search their logs for it.',
 ].join('\n');
 
-const heading = [
-  'TIME',
-  'APP',
-  'OPERATION',
-  'STATUS',
-  'CODE',
-  'REASON',
-  'CLIENT',
-  'FROM',
-  'MS',
-  'REQUEST ID',
-];
+/** A request with the catalogue's explanation, for scripts. */
+function explainedRequest(entry: RequestEntry) {
+  const { at, ...members } = entry;
+  return { time: new Date(at).toISOString(), ...members, explanation: explanationOf(entry) };
+}
 
-function cells(entry: RequestEntry): readonly string[] {
-  const { app, operation, status, code, reason, addressGroup, durationMs, requestId } = entry;
+function explanationOf({ reason }: RequestEntry): FailureReason | undefined {
+  return reason !== undefined && isFailureReason(reason) ? failureReasons[reason] : undefined;
+}
+
+/** For people. */
+function describeRequest(entry: RequestEntry, audited: readonly NamedEntry[]): string {
+  const { reason, finding } = entry;
+  const explanation = explanationOf(entry);
+  const failure =
+    explanation === undefined
+      ? [`Reason: ${printable(reason ?? '')}. This release does not know it.`]
+      : [
+          `Reason: ${reason}, at the stage ${explanation.stage}`,
+          ...(finding === undefined ? [] : [`  This request:  ${printable(finding)}`]),
+          `  What happened: ${explanation.cause}`,
+          `  How to fix it: ${explanation.fix}`,
+        ];
   return [
-    new Date(entry.at).toISOString(),
-    app,
-    operation,
-    String(status ?? '-'),
-    code ?? '-',
-    reason ?? '-',
-    shownClient(entry),
-    addressGroup,
-    String(durationMs),
-    requestId,
+    `Request ${entry.requestId}`,
+    '',
+    formatTable(facts(entry).map(([name, value = '']) => [`  ${name}`, printable(value)])),
+    '',
+    ...(reason === undefined ? ['The request succeeded.'] : failure),
+    '',
+    ...(audited.length > 0
+      ? ['Audit entries of this request:', auditTable(audited)]
+      : ['Audit entries of this request: none. Equal events of an hour share an entry.']),
+    '',
+    'What to look at next:',
+    ...nextSteps(entry).map((step) => `  ${printable(step)}`),
+  ].join('\n');
+}
+
+function facts(entry: RequestEntry): readonly (readonly string[])[] {
+  const { status = 'none', aborted, code = '', credential, keyId, userAgent, method = '' } = entry;
+  const left = aborted ? ', and the connection closed before the end of the reply' : '';
+  const times = { verified: entry.verifiedMs, upstream: entry.upstreamMs, total: entry.durationMs };
+  const known = Object.entries(times).filter(([, milliseconds]) => milliseconds !== undefined);
+  return [
+    ['Time', new Date(entry.at).toISOString()],
+    ['App', `${entry.app}, operation ${entry.operation} ${method}`],
+    ['Reply', `${status} ${code}${left}`],
+    ['Duration', known.map(([name, milliseconds]) => `${name} ${milliseconds} ms`).join(', ')],
+    ['Client', shownClient(entry)],
+    ['Credential', credential === undefined ? 'not verified' : `${credential} ${keyId ?? ''}`],
+    ['From', `${entry.addressGroup}, ${userAgent ? `user agent ${userAgent}` : 'no user agent'}`],
+  ];
+}
+
+/** A client that a request names without proof could be the victim of an attacker. */
+function shownClient({ clientId, verified }: RequestEntry): string {
+  return clientId === undefined || verified
+    ? (clientId ?? 'unknown')
+    : `${clientId} (claimed, not verified)`;
+}
+
+function nextSteps({ clientId, reason, app, at, requestId }: RequestEntry): readonly string[] {
+  const since = `--since ${new Date(at - 60 * 60 * 1000).toISOString().slice(0, 16)}Z`;
+  const ofClient = clientId === undefined ? '' : ` --client ${clientId}`;
+  const ofReason = reason === undefined ? '' : ` --reason ${reason}`;
+  return [
+    `Similar requests: gatehouse requests list${ofClient}${ofReason} ${since}`,
+    ...(ofClient === '' ? [] : [`The client: gatehouse clients show ${clientId}`]),
+    `Audit trail: gatehouse audit list${ofClient} ${since}`,
+    `Log: search the output of ${app === 'gateway' ? 'gateway and device service' : app} for ${requestId}`,
+    'Health: /ready on the operations port of each app names a failing check.',
   ];
 }
 

@@ -16,7 +16,6 @@ import {
   parseRequestTarget,
   parseTimestamp,
   requestLines,
-  type SignatureAlgorithm,
   sign,
   signedBody,
   signedQuery,
@@ -31,20 +30,14 @@ import {
   text,
   UsageError,
 } from '../command-line/command.ts';
-import { visibleText } from '../command-line/format.ts';
+import { visibleLines } from '../command-line/format.ts';
 
 const NONCE_BYTES = 18;
 
 export const keyOptions: Options = {
-  'key-file': {
-    value: 'path',
-    description: 'File with the secure key. Default: standard input, or a prompt.',
-  },
+  'key-file': { value: 'path', description: 'Secure key. Default: standard input, or a prompt.' },
   'body-file': { value: 'path', description: 'File with the body. - is standard input.' },
-  algorithm: {
-    value: 'name',
-    description: 'Digest of version 1, as registered: SHA-256 (default) or MD5.',
-  },
+  algorithm: { value: 'name', description: 'Digest of version 1: SHA-256 (default) or MD5.' },
 };
 
 export const signCommand: OfflineCommand = {
@@ -53,10 +46,7 @@ export const signCommand: OfflineCommand = {
   options: {
     client: { value: 'id', description: 'Client id.' },
     ...keyOptions,
-    'content-type': {
-      value: 'type',
-      description: 'Content-Type of the body. Default: application/json.',
-    },
+    'content-type': { value: 'type', description: 'Of the body. Default: application/json.' },
     timestamp: { value: 'milliseconds', description: 'X-Timestamp. Default: now.' },
     nonce: { value: 'nonce', description: 'X-Nonce of version 2. Default: random.' },
   },
@@ -67,153 +57,118 @@ export const signCommand: OfflineCommand = {
   ],
   example: 'POST https://api.example/device-instance --client demo --key-file key.txt',
   async runOffline(input, context) {
-    const secureKey = await readSecureKey(input, context, [text(input.options['body-file'])]);
+    const key = await readKey(input, context, []);
     const request = await readRequest(input, context);
-    const version1 = unlessRejected(() => signVersion1(request, secureKey));
-    const version2 = unlessRejected(() => signVersion2(request, secureKey));
-    return {
-      json: { version1, version2 },
-      text: [
-        describe(`Version 1 with ${request.algorithm}`, version1),
-        describe('Version 2', version2),
-      ].join('\n\n'),
-    };
+    const version1 = unlessRejected(() => {
+      const { signature, ...signed } = signVersion1(request, key);
+      return { ...signed, ...withCommand(request, { 'X-Sign': signature }) };
+    });
+    const version2 = unlessRejected(() => {
+      const { signature, signedText } = signVersion2(request, key);
+      const headers = { 'X-Nonce': request.nonce, 'X-Sign-V2': signature };
+      return { lines: signedText.split('\n'), signedText, ...withCommand(request, headers) };
+    });
+    const text = `Version 1 ${describe(version1)}\n\nVersion 2 ${describe(version2)}`;
+    return { json: { version1, version2 }, text };
   },
 };
+
+export type Key = Awaited<ReturnType<typeof readKey>>;
 
 /**
  * Never from an argument: shells store arguments in their history, and other users see them.
  *
- * @param others what other options read
+ * @param others what other arguments read
  */
-export async function readSecureKey(
+export async function readKey(
   { options }: CommandInput,
   { terminal }: OfflineContext,
-  others: readonly (string | undefined)[],
-): Promise<string> {
+  others: readonly string[],
+) {
+  const algorithm = (text(options.algorithm) ?? 'SHA-256').toUpperCase();
+  if (algorithm !== 'SHA-256' && algorithm !== 'MD5') {
+    throw new UsageError('--algorithm must be SHA-256 or MD5. Version 2 always uses HMAC-SHA-256.');
+  }
   const file = text(options['key-file']) ?? '-';
-  if ([file, ...others].filter((each) => each === '-').length > 1) {
+  if ([file, options['body-file'], ...others].filter((each) => each === '-').length > 1) {
     throw new UsageError('Standard input is in use. Name the file with the secure key: --key-file');
   }
-  if (file === '-') {
-    return terminal.readSecret('Secure key');
+  // Editors end a file with a line break. Keys contain no whitespace.
+  const secureKey =
+    file === '-'
+      ? await terminal.readSecret('Secure key')
+      : (await terminal.readBytes(file)).toString('utf8').replace(/\r?\n$/, '');
+  if (secureKey === '' || secureKey !== secureKey.trim()) {
+    throw new UsageError('The secure key is empty, or begins or ends with whitespace.');
   }
-  // Editors end a file with a line break. Keys contain none.
-  const key = (await terminal.readBytes(file)).toString('utf8').replace(/\r?\n$/, '');
-  if (key === '' || key !== key.trim()) {
-    throw new UsageError(`The file ${file} contains no secure key, or one with whitespace.`);
-  }
-  return key;
+  return { secureKey, algorithm } as const;
 }
 
-export function readAlgorithm({ options }: CommandInput): SignatureAlgorithm {
-  const name = (text(options.algorithm) ?? 'SHA-256').toUpperCase();
-  if (name === 'SHA-256' || name === 'MD5') {
-    return name;
-  }
-  throw new UsageError('--algorithm must be SHA-256 or MD5. Version 2 always uses HMAC-SHA-256.');
-}
+/** The parts of a request that a signature covers. */
+export type SignedParts = Parameters<typeof requestLines>[0] & { readonly body: Buffer };
 
 type SignedRequest = Awaited<ReturnType<typeof readRequest>>;
 
-async function readRequest(input: CommandInput, { terminal, now }: OfflineContext) {
-  const { options, positionals } = input;
-  const { method = '', url = '' } = positionals;
+async function readRequest({ options, positionals }: CommandInput, context: OfflineContext) {
+  const { url = '', method = '' } = positionals;
   const bodyFile = text(options['body-file']);
-  const body = bodyFile === undefined ? undefined : await terminal.readBytes(bodyFile);
-  const contentType = text(options['content-type']) ?? (body && 'application/json') ?? '';
-  const clientId = text(options.client) ?? '';
-  const timestamp = text(options.timestamp) ?? String(now());
-  const nonce = text(options.nonce) ?? randomBytes(NONCE_BYTES).toString('base64url');
-  const problems = [
-    ...(/^[A-Za-z]+$/.test(method) ? [] : ['<method>: enter a method of HTTP']),
-    ...(isClientId(clientId) ? [] : ['--client: enter the id of the client']),
-    ...(/^[\t\x20-\x7e]*$/.test(contentType) ? [] : ['--content-type: enter visible ASCII']),
-    ...(parseTimestamp(timestamp) === undefined
-      ? ['--timestamp: enter the epoch time in milliseconds, 13 digits']
-      : []),
-    ...(isNonce(nonce) ? [] : ['--nonce: enter 16 to 64 characters from A-Z, a-z, 0-9, _ and -']),
-  ];
+  const request = {
+    ...readUrl(url),
+    url,
+    bodyFile,
+    method: method.toUpperCase(),
+    body: bodyFile === undefined ? Buffer.alloc(0) : await context.terminal.readBytes(bodyFile),
+    contentType: (text(options['content-type']) ?? (bodyFile ? 'application/json' : '')).trim(),
+    clientId: text(options.client) ?? '',
+    timestamp: text(options.timestamp) ?? String(context.now()),
+    nonce: text(options.nonce) ?? randomBytes(NONCE_BYTES).toString('base64url'),
+  };
+  const isValid = {
+    '<method>: enter a method of HTTP': /^[A-Z]+$/.test(request.method),
+    '--client: enter the id of the client': isClientId(request.clientId),
+    '--content-type: enter visible ASCII': /^[\t\x20-\x7e]*$/.test(request.contentType),
+    '--timestamp: enter milliseconds': parseTimestamp(request.timestamp) !== undefined,
+  };
+  const problems = Object.entries(isValid).flatMap(([problem, holds]) => (holds ? [] : [problem]));
   if (problems.length > 0) {
     throw new UsageError('Invalid input:', problems);
   }
-  return {
-    ...readUrl(url),
-    method: method.toUpperCase(),
-    body,
-    bodyFile,
-    contentType: contentType.trim(),
-    clientId,
-    timestamp,
-    nonce,
-    algorithm: readAlgorithm(input),
-  };
+  return request;
 }
 
 /** Path and query as entered: a parser would change escapes, and with them the signature. */
-function readUrl(entered: string) {
-  const [, origin, rest = ''] = /^(https?:\/\/[^/?#]+)?(\/.*)$/i.exec(entered) ?? [];
-  if (rest === '') {
-    throw new UsageError('The URL must begin with http://, https:// or /, and have a path.');
-  }
+function readUrl(url: string) {
+  const [, sent = ''] = /^(?:https?:\/\/[^/?#]+)?(\/.*)$/i.exec(url) ?? [];
   try {
-    const target = parseRequestTarget(rest);
-    if (splitQueryToken(target.query).token !== undefined) {
-      throw new UsageError('Remove access_token from the URL. It would be a second credential.');
+    const { sentPath: path, query } = parseRequestTarget(sent);
+    if (splitQueryToken(query).token === undefined) {
+      return { path, query };
     }
-    return { origin, sent: rest, path: target.sentPath, query: target.query };
   } catch (error) {
-    if (error instanceof ApiError) {
-      throw new UsageError('The gateway rejects this URL:', [error.message]);
-    }
-    throw error;
+    throw error instanceof ApiError ? new UsageError(`<url>: ${error.message}`) : error;
   }
+  throw new UsageError('Remove access_token from the URL. It would be a second credential.');
 }
 
-function signVersion1(request: SignedRequest, secureKey: string) {
-  const { method, query, contentType, body = Buffer.alloc(0), timestamp, algorithm } = request;
-  const signedAs = coveredPart({ method, contentType, query, hasBody: body.length > 0 });
+/** @throws AmbiguousTextError, ApiError */
+export function signVersion1(parts: SignedParts, { secureKey, algorithm }: Key) {
+  const { query, body, timestamp } = parts;
+  const signedAs = coveredPart({ ...parts, hasBody: body.length > 0 });
   const { signedText } = signedAs === 'query' ? signedQuery(query) : signedBody(signedAs, body);
   assertNotReplyEnvelope(signedText);
   const signature = sign({ algorithm, signedText, timestamp }, secureKey, nodeDigest);
-  const shown = typeof signedText === 'string' ? signedText : Buffer.from(signedText).toString();
-  const rest = withCommand(request, { 'X-Sign': signature });
-  return { algorithm, signedAs, signedText: shown, ...rest };
+  return { algorithm, signedAs, signedText: Buffer.from(signedText).toString(), signature };
 }
 
-function signVersion2(request: SignedRequest, secureKey: string) {
-  assertReadableQuery(request.query);
-  const lines = requestLines({ ...request, body: request.body ?? '' }, nodeDigest);
-  const signature = signLines(lines, secureKey, nodeHmac);
-  const signed = { 'X-Nonce': request.nonce, 'X-Sign-V2': signature };
-  return { lines: lines.split('\n'), ...withCommand(request, signed) };
-}
-
-/** The headers, and a command for a POSIX shell. curl sends exactly the bytes that were signed. */
-function withCommand(request: SignedRequest, signed: Readonly<Record<string, string>>) {
-  const { method, origin, sent, body, bodyFile, contentType, clientId, timestamp } = request;
-  const headers: Readonly<Record<string, string>> = {
-    'X-Client-Id': clientId,
-    'X-Timestamp': timestamp,
-    ...signed,
-    // An empty header removes the type of a form, which curl would add to a body.
-    ...(contentType === '' && body === undefined ? {} : { 'Content-Type': contentType }),
-  };
-  const url = origin === undefined ? `"$GATEWAY_URL"${quote(sent)}` : quote(origin + sent);
-  const methodOption = method === 'HEAD' ? '--head' : `--request ${method}`;
-  const curl = [
-    `curl --include --globoff ${methodOption} ${url}`,
-    ...Object.entries(headers).map(
-      ([name, value]) => `--header ${quote(`${name}:${value && ` ${value}`}`)}`,
-    ),
-    ...(bodyFile === undefined ? [] : [`--data-binary ${quote(`@${bodyFile}`)}`]),
-  ].join(' \\\n  ');
-  return { headers, curl };
-}
-
-/** A shell reads everything between single quotes as it is. */
-function quote(value: string): string {
-  return `'${value.replaceAll("'", `'\\''`)}'`;
+/** @throws ApiError */
+export function signVersion2(parts: SignedParts, { secureKey }: Key) {
+  if (!isNonce(parts.nonce)) {
+    const message = 'X-Nonce: must be 16 to 64 characters from A-Z, a-z, 0-9, _ and -';
+    throw new ApiError('illegal_argument', { message, reason: 'nonce_malformed' });
+  }
+  assertReadableQuery(parts.query);
+  const signedText = requestLines(parts, nodeDigest);
+  return { signedText, signature: signLines(signedText, secureKey, nodeHmac) };
 }
 
 function unlessRejected<Signed>(make: () => Signed): Signed | { readonly problem: string } {
@@ -227,22 +182,36 @@ function unlessRejected<Signed>(make: () => Signed): Signed | { readonly problem
   }
 }
 
+/** The headers, and a command for a POSIX shell. curl sends exactly the bytes that were signed. */
+function withCommand(request: SignedRequest, signed: Readonly<Record<string, string>>) {
+  const { method, url, bodyFile, contentType, clientId, timestamp } = request;
+  const headers: Readonly<Record<string, string>> = {
+    'X-Client-Id': clientId,
+    'X-Timestamp': timestamp,
+    ...signed,
+    // An empty header removes the type of a form, which curl would add to a body.
+    ...(contentType === '' && bodyFile === undefined ? {} : { 'Content-Type': contentType }),
+  };
+  const words = [
+    `curl --include --globoff ${method === 'HEAD' ? '--head' : `--request ${method}`}`,
+    url.startsWith('/') ? `"$GATEWAY_URL"${quote(url)}` : quote(url),
+    ...Object.entries(headers).map(
+      ([name, value]) => `--header ${quote(`${name}:${value && ` ${value}`}`)}`,
+    ),
+    ...(bodyFile === undefined ? [] : [`--data-binary ${quote(`@${bodyFile}`)}`]),
+  ];
+  return { headers, curl: words.join(' \\\n  ') };
+}
+
+/** A shell reads everything between single quotes as it is. */
+function quote(value: string): string {
+  return `'${value.replaceAll("'", `'\\''`)}'`;
+}
+
 function describe(
-  name: string,
-  signed:
-    | { readonly problem: string }
-    | { readonly curl: string; readonly signedText: string }
-    | { readonly curl: string; readonly lines: readonly string[] },
+  signed: { readonly problem: string } | { readonly signedText: string; readonly curl: string },
 ): string {
-  if ('problem' in signed) {
-    return `${name} cannot sign this request:\n  ${signed.problem}`;
-  }
-  const covered = 'lines' in signed ? signed.lines : signed.signedText.split(/(?<=\n)/);
-  return [
-    name,
-    'Signed text, with escapes for invisible characters:',
-    ...covered.map((line) => `  ${visibleText(line)}`),
-    'Command:',
-    `  ${signed.curl.replaceAll('\n', '\n  ')}`,
-  ].join('\n');
+  return 'problem' in signed
+    ? `cannot sign this request:\n  ${signed.problem}`
+    : `signs this text:\n${visibleLines(signed.signedText)}\nCommand:\n  ${signed.curl}`;
 }

@@ -4,8 +4,6 @@ import {
   type CommandContext,
   type CommandInput,
   type CommandResult,
-  flag,
-  text,
   UsageError,
 } from '../command-line/command.ts';
 import { assertConfirmed, yesOption } from '../command-line/terminal.ts';
@@ -27,73 +25,65 @@ const revoke: Command = {
     'Run it with --all after you restored a backup of the store.',
   ],
   example: '--client backend',
-  run(input, context) {
-    const { client, user, all } = input.options;
-    if ([client, user, all].filter((each) => each !== undefined).length > 1) {
+  async run(input, context) {
+    const named = ['client', 'user', 'all'].filter((name) => input.options[name] !== undefined);
+    if (named.length > 1) {
       throw new UsageError('Use only one of --client, --user and --all.');
     }
-    if (client !== undefined) {
-      return revokeClient(text(client) ?? '', input, context);
-    }
-    if (user !== undefined) {
-      return revokeUser(text(user) ?? '', input, context);
-    }
-    return flag(all) === true ? revokeAll(input, context) : revokeToken(input, context);
+    const { question, work } = await plan(input, context);
+    await assertConfirmed(input, context, question);
+    return work();
   },
 };
 
-async function revokeToken(input: CommandInput, context: CommandContext): Promise<CommandResult> {
-  const { identity, terminal, audit } = context;
-  const value = await terminal.readSecret('Token');
-  const question = 'This revokes the token and everything issued with it. Continue?';
-  await assertConfirmed(input, context, question);
-  const revoked = await identity.revocations.token(value);
-  if (revoked === undefined) {
-    throw new RejectedChangeError(
-      'Unknown token. It has expired, is already revoked, or belongs to another installation.',
-    );
+interface Plan {
+  readonly question: string;
+  work(): Promise<CommandResult>;
+}
+
+async function plan({ options }: CommandInput, context: CommandContext): Promise<Plan> {
+  const { identity, audit, terminal } = context;
+  const { revocations } = identity;
+  if (typeof options.client === 'string') {
+    const { clientId } = await findClient(options.client, identity);
+    const work = async () => {
+      const client = await revocations.client(clientId);
+      await audit({ event: 'client_changed', clientId, change: 'revoked' });
+      await revocations.deleteTokens(clientId);
+      const text = `Revoked everything issued to the client ${clientId} so far.`;
+      return { json: { client: describeClient(client, identity) }, text };
+    };
+    return { question: `This revokes everything issued to ${clientId}. Continue?`, work };
   }
-  await audit({ event: 'token_revoked', ...revoked });
-  return { json: { revoked }, text: `Revoked the ${revoked.kind} of ${revoked.clientId}.` };
-}
-
-async function revokeClient(
-  name: string,
-  input: CommandInput,
-  context: CommandContext,
-): Promise<CommandResult> {
-  const { identity, audit } = context;
-  const { clientId } = await findClient(name, identity);
-  const question = `This revokes everything issued to ${clientId}. Continue?`;
-  await assertConfirmed(input, context, question);
-  const client = await identity.revocations.client(clientId);
-  await audit({ event: 'client_changed', clientId, change: 'revoked' });
-  await identity.revocations.deleteTokens(clientId);
-  return {
-    json: { client: describeClient(client, identity) },
-    text: `Revoked everything issued to the client ${clientId} so far.`,
+  if (typeof options.user === 'string') {
+    const { userId, username } = await findUser(options.user, identity);
+    const work = async () => {
+      const user = describeUser(await revocations.user(userId));
+      await audit({ event: 'user_changed', userId, change: 'revoked' });
+      return { json: { user }, text: `${username} is signed out everywhere.` };
+    };
+    return { question: `This signs ${username} out everywhere. Continue?`, work };
+  }
+  if (options.all === true) {
+    const work = async () => {
+      await revocations.everything();
+      await audit({ event: 'everything_revoked' });
+      return { json: { revoked: 'everything' }, text: 'Revoked everything issued so far.' };
+    };
+    return { question: 'All users will have to sign in again. Continue?', work };
+  }
+  const value = await terminal.readSecret('Token');
+  const work = async () => {
+    const revoked = await revocations.token(value);
+    if (revoked === undefined) {
+      throw new RejectedChangeError(
+        'Unknown token. It has expired, is already revoked, or belongs to another installation.',
+      );
+    }
+    await audit({ event: 'token_revoked', ...revoked });
+    return { json: { revoked }, text: `Revoked the ${revoked.kind} of ${revoked.clientId}.` };
   };
-}
-
-async function revokeUser(
-  name: string,
-  input: CommandInput,
-  context: CommandContext,
-): Promise<CommandResult> {
-  const { identity, audit } = context;
-  const { userId, username } = await findUser(name, identity);
-  await assertConfirmed(input, context, `This signs ${username} out everywhere. Continue?`);
-  const user = await identity.revocations.user(userId);
-  await audit({ event: 'user_changed', userId, change: 'revoked' });
-  return { json: { user: describeUser(user) }, text: `${username} is signed out everywhere.` };
-}
-
-async function revokeAll(input: CommandInput, context: CommandContext): Promise<CommandResult> {
-  const { identity, audit } = context;
-  await assertConfirmed(input, context, 'All users will have to sign in again. Continue?');
-  await identity.revocations.everything();
-  await audit({ event: 'everything_revoked' });
-  return { json: { revoked: 'everything' }, text: 'Revoked everything issued so far.' };
+  return { question: 'This revokes the token and everything issued with it. Continue?', work };
 }
 
 export const tokenCommands: readonly Command[] = [revoke];

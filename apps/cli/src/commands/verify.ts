@@ -5,46 +5,32 @@
 import { ApiError, failureReasons } from '@gatehouse/errors';
 import {
   AmbiguousTextError,
-  assertNotReplyEnvelope,
-  assertReadableQuery,
-  coveredPart,
   diagnoseSignature,
-  findLinesKey,
-  findSigningKey,
-  isNonce,
   malformedSignature,
   nodeDigest,
   nodeHmac,
   parseRequestTarget,
-  parseTimestamp,
   presentedCredentials,
   replyLines,
-  requestLines,
-  type SignatureAlgorithm,
-  signedBody,
-  signedQuery,
+  sign,
+  signLines,
+  timestampMistake,
 } from '@gatehouse/signing';
 import { type OfflineCommand, text, UsageError } from '../command-line/command.ts';
-import { visibleText } from '../command-line/format.ts';
-import { keyOptions, readAlgorithm, readSecureKey } from './sign.ts';
+import { visibleLines } from '../command-line/format.ts';
+import { type Key, keyOptions, readKey, signVersion1, signVersion2 } from './sign.ts';
 
-interface Key {
-  readonly secureKey: string;
-  readonly algorithm: SignatureAlgorithm;
-}
-
-/** The result of a check. */
 interface Verdict {
   readonly isVerified: boolean;
-  readonly version?: 1 | 2 | undefined;
+  readonly version?: 1 | 2;
   /** The error code of the gateway for this request. */
-  readonly code?: string | undefined;
+  readonly code?: string;
   readonly message?: string | undefined;
   /** Names of reasons, the most important one first. */
   readonly causes?: readonly (keyof typeof failureReasons)[];
-  /** The text or the lines that the signature must cover. */
-  readonly expected?: string | undefined;
-  readonly timestamp?: string | undefined;
+  /** The text that the signature must cover. */
+  readonly expected?: string;
+  readonly timestamp?: string;
 }
 
 export const verifyCommand: OfflineCommand = {
@@ -55,31 +41,26 @@ export const verifyCommand: OfflineCommand = {
     nonce: { value: 'nonce', description: 'X-Nonce of the request, for a reply of version 2.' },
   },
   notes: [
-    'The file has the request line or status line, headers, an empty line, and the body. - is',
-    'standard input. It also reads the output of curl --include, and the request in the output of',
-    'curl --verbose, whose body --body-file names. Exit code 0: verified. 1: not verified.',
-    'Only the gateway knows whether the client exists, is enabled and has this key and digest, its',
-    'addresses, its scopes, and whether the signature was used before.',
+    'The file has a request line or status line, headers, an empty line, and the body, as curl --include prints them. It can be the output of curl --verbose with --body-file.',
+    'Only the gateway knows the client, its addresses and scopes, and whether the signature was used.',
   ],
   example: 'request.txt --key-file key.txt',
   async runOffline(input, context) {
     const { file = '' } = input.positionals;
     const bodyFile = text(input.options['body-file']);
-    const secureKey = await readSecureKey(input, context, [file, bodyFile]);
-    const key = { secureKey, algorithm: readAlgorithm(input) };
-    const captured = readCapture(
-      await context.terminal.readBytes(file),
-      bodyFile === undefined ? undefined : await context.terminal.readBytes(bodyFile),
-    );
+    const key = await readKey(input, context, [file]);
+    const { readBytes } = context.terminal;
+    const capture = await readBytes(file);
+    const body = bodyFile === undefined ? undefined : await readBytes(bodyFile);
+    const captured = readCapture(capture, body);
     const verdict = captured.startLine.startsWith('HTTP/')
       ? verifyReply(captured, key, text(input.options.nonce))
       : verifyRequest(captured, key);
     const causes = (verdict.causes ?? []).map((name) => ({ name, ...failureReasons[name] }));
-    return {
-      json: { ...verdict, causes },
-      text: describe(verdict, context.now()),
-      isFailure: !verdict.isVerified,
-    };
+    const age = Math.round((context.now() - Number(verdict.timestamp)) / 1000);
+    const note = `X-Timestamp is ${age} s before this check. The gateway accepts 300 s.`;
+    const isFailure = !verdict.isVerified;
+    return { json: { ...verdict, causes, age }, text: `${describe(verdict)}\n${note}`, isFailure };
   },
 };
 
@@ -89,38 +70,32 @@ type Captured = ReturnType<typeof readCapture>;
 function readCapture(bytes: Buffer, bodyFile: Buffer | undefined) {
   const whole = bytes.toString('latin1').replace(/^\s+/, '');
   // curl --verbose marks the lines of the request, and prints no body.
-  const isVerbose = /^> [A-Z]+ \S+ HTTP\//m.test(whole) && !/^[A-Z]+[ /]\S+/.test(whole);
   const marked = [...whole.matchAll(/^> ?(.*?)\r?$/gm)].map(([, line]) => line).join('\n');
+  const isVerbose = /^[A-Z]+ \S+ HTTP\//.test(marked) && !/^[A-Z]+[ /]\S+/.test(whole);
   const [head = ''] = (isVerbose ? marked : whole).split(/\r?\n\r?\n/, 1);
   const [startLine = '', ...lines] = head.trimEnd().split(/\r?\n/);
-  if (!/^([A-Za-z]+ \S+ HTTP\/\d(\.\d)?|HTTP\/\d(\.\d)? \d{3}( .*)?)$/.test(startLine)) {
+  const rawHeaders = lines.flatMap(
+    (line) => /^([^\s:]+):[ \t]*(.*?)[ \t]*$/.exec(line)?.slice(1) ?? [''],
+  );
+  if (
+    !/^([A-Za-z]+ \S+ )?HTTP\/\d(\.\d)?( \d{3}( .*)?)?$/.test(startLine) ||
+    rawHeaders.includes('')
+  ) {
     throw new UsageError(
-      'The first line must be a request line (GET /path HTTP/1.1) or a status line (HTTP/1.1 200).',
+      'The first line must be a request line (GET /path HTTP/1.1) or a status line (HTTP/1.1 200). Headers with a value follow.',
     );
   }
-  const rawHeaders = lines.flatMap((line, index) => {
-    const [, name, value = ''] = /^([^\s:]+):[ \t]*(.*?)[ \t]*$/.exec(line) ?? [];
-    if (name === undefined) {
-      throw new UsageError(`Line ${index + 2} of the capture is not a header.`);
-    }
-    return [name, value];
-  });
-  const rest = whole.slice(head.length).replace(/^\r?\n\r?\n/, '');
-  const body = bodyFile ?? framed(Buffer.from(isVerbose ? '' : rest, 'latin1'), rawHeaders);
-  return { startLine, rawHeaders, body };
-}
-
-/** The body without the bytes after it. */
-function framed(rest: Buffer, rawHeaders: readonly string[]): Buffer {
-  const length = headerOf(rawHeaders, 'content-length') ?? String(rest.length);
-  const isChunked = headerOf(rawHeaders, 'transfer-encoding') !== undefined;
+  const rest = isVerbose ? '' : whole.slice(head.length).replace(/^\r?\n\r?\n/, '');
+  const body = bodyFile ?? Buffer.from(rest, 'latin1');
+  const length = Number(headerOf(rawHeaders, 'content-length') ?? body.length);
+  const isPartial = body.length > 0 && body.length < length;
   // The reply to a HEAD announces the length of a body that it does not have.
-  if (isChunked || (rest.length > 0 && rest.length < Number(length))) {
+  if (isPartial || headerOf(rawHeaders, 'transfer-encoding') !== undefined) {
     throw new UsageError('The capture has only a part of the body, or chunks.', [
       'Save the decoded body in a file: --body-file',
     ]);
   }
-  return rest.subarray(0, Number(length));
+  return { startLine, rawHeaders, body: body.subarray(0, length) };
 }
 
 function headerOf(rawHeaders: readonly string[], name: string): string | undefined {
@@ -128,30 +103,33 @@ function headerOf(rawHeaders: readonly string[], name: string): string | undefin
   return at === -1 ? undefined : rawHeaders[at + 1];
 }
 
-function verifyRequest(captured: Captured, key: Key): Verdict {
-  const [method = '', sentTarget = ''] = captured.startLine.split(' ');
+function verifyRequest({ startLine, rawHeaders, body }: Captured, key: Key): Verdict {
+  const [method = '', sentTarget = ''] = startLine.split(' ');
   try {
     // A request to a proxy names the host, which no signature covers.
     const target = parseRequestTarget(sentTarget.replace(/^https?:\/\/[^/?]+/i, '') || '/');
-    const { signature } = presentedCredentials(captured.rawHeaders, target.query);
-    if (signature === undefined) {
+    const { sentPath: path, query } = target;
+    const { signature: presented } = presentedCredentials(rawHeaders, query);
+    if (presented === undefined) {
       const message = 'The request has no signature. Only the gateway can check a token.';
       return { isVerified: false, code: 'unauthorized', message };
     }
-    const { clientId, timestamp, sign } = signature;
-    const parts = {
-      method,
-      path: target.sentPath,
-      query: target.query,
-      contentType: headerOf(captured.rawHeaders, 'content-type') ?? '',
-      body: captured.body,
-      clientId,
-      timestamp,
-      nonce: headerOf(captured.rawHeaders, 'x-nonce') ?? '',
-    };
-    return signature.version === 1
-      ? verifyVersion1(parts, sign, key)
-      : verifyVersion2(parts, sign, key);
+    const { version, clientId, timestamp, sign: signature } = presented;
+    const mistake = timestampMistake(timestamp);
+    if (mistake !== undefined) {
+      return { isVerified: false, version, code: 'timestamp_out_of_range', causes: [mistake] };
+    }
+    const nonce = headerOf(rawHeaders, 'x-nonce') ?? '';
+    const contentType = headerOf(rawHeaders, 'content-type') ?? '';
+    const parts = { method, path, query, contentType, body, clientId, timestamp, nonce };
+    const { signedText: expected, signature: right } =
+      version === 1 ? signVersion1(parts, key) : signVersion2(parts, key);
+    const isVerified = signature.toLowerCase() === right;
+    const verdict = { isVerified, version, expected, timestamp };
+    const request = { ...parts, version, signature };
+    return isVerified
+      ? verdict
+      : { ...verdict, code: 'invalid_signature', ...mistakeIn(request, key) };
   } catch (error) {
     if (error instanceof ApiError || error instanceof AmbiguousTextError) {
       const { message, reason } = error;
@@ -162,122 +140,68 @@ function verifyRequest(captured: Captured, key: Key): Verdict {
   }
 }
 
-type Parts = Parameters<typeof requestLines>[0] & { readonly body: Buffer };
-
-function verifyVersion1(parts: Parts, sign: string, key: Key): Verdict {
-  const { body, query, timestamp } = parts;
-  const part = coveredPart({ ...parts, hasBody: body.length > 0 });
-  const { signedText } = part === 'query' ? signedQuery(query) : signedBody(part, body);
-  const input = { algorithm: key.algorithm, signedText, timestamp };
-  const isVerified = findSigningKey(input, sign, [key.secureKey], nodeDigest) !== undefined;
-  if (isVerified) {
-    assertNotReplyEnvelope(signedText);
-  }
-  const expected = Buffer.from(signedText).toString();
-  return judge({ version: 1, isVerified, expected, timestamp }, parts, sign, key);
-}
-
-function verifyVersion2(parts: Parts, sign: string, key: Key): Verdict {
-  const { nonce, query, timestamp } = parts;
-  if (!isNonce(nonce)) {
-    const message = 'X-Nonce: must be 16 to 64 characters from A-Z, a-z, 0-9, _ and -';
-    return { isVerified: false, version: 2, code: 'illegal_argument', message };
-  }
-  assertReadableQuery(query);
-  const expected = requestLines(parts, nodeDigest);
-  const isVerified = findLinesKey(expected, sign, [key.secureKey], nodeHmac) !== undefined;
-  return judge({ version: 2, isVerified, expected, timestamp }, parts, sign, key);
-}
-
-/** Names the mistake in a wrong signature. */
-function judge(
-  verdict: Verdict & { readonly version: 1 | 2; readonly timestamp: string },
-  parts: Parts,
-  sign: string,
+function mistakeIn(
+  request: Parameters<typeof diagnoseSignature>[0],
   { secureKey, algorithm }: Key,
-): Verdict {
-  if (parseTimestamp(verdict.timestamp) === undefined) {
-    const message = 'X-Timestamp is not the epoch time in milliseconds, 13 digits.';
-    return { ...verdict, isVerified: false, code: 'timestamp_out_of_range', message };
-  }
-  if (verdict.isVerified) {
-    return verdict;
-  }
-  const wrong = { ...verdict, code: 'invalid_signature' };
-  const malformed = malformedSignature(verdict.version, sign);
+): Pick<Verdict, 'message' | 'causes'> {
+  const malformed = malformedSignature(request.version, request.signature);
   if (malformed !== undefined) {
-    return { ...wrong, message: malformed.message, causes: [malformed.reason] };
+    return { message: malformed.message, causes: [malformed.reason] };
   }
-  const request = { ...parts, version: verdict.version, signature: sign };
   const keys = { active: [secureKey], removed: [], algorithm };
-  const digests = { digest: nodeDigest, hmac: nodeHmac };
-  const causes = diagnoseSignature(request, keys, digests) ?? [];
-  const message = causes.length > 0 ? undefined : 'This secure key did not make the signature.';
-  return { ...wrong, causes, message };
+  const causes = diagnoseSignature(request, keys, { digest: nodeDigest, hmac: nodeHmac }) ?? [];
+  return { causes: causes.length > 0 ? causes : ['signature_unexplained'] };
 }
 
-function verifyReply(captured: Captured, key: Key, nonce: string | undefined): Verdict {
-  const { startLine, rawHeaders, body } = captured;
+function verifyReply(
+  { startLine, rawHeaders, body }: Captured,
+  { secureKey, algorithm }: Key,
+  nonce: string | undefined,
+): Verdict {
   const version2 = headerOf(rawHeaders, 'x-sign-v2');
   const signature = version2 ?? headerOf(rawHeaders, 'x-sign');
   const timestamp = headerOf(rawHeaders, 'x-timestamp') ?? '';
-  const version = version2 === undefined ? 1 : 2;
   if (signature === undefined) {
     const message = `The reply has no signature: the gateway did not verify the request, or a proxy replied. ${body.toString()}`;
     return { isVerified: false, message };
   }
-  if (version === 2 && nonce === undefined) {
+  if (version2 !== undefined && nonce === undefined) {
     throw new UsageError('A reply of version 2 belongs to one request. Add its X-Nonce: --nonce');
   }
-  const reply = { status: Number(startLine.split(' ')[1]), nonce: nonce ?? '', timestamp };
-  const linesOf = (bytes: Buffer) => replyLines({ ...reply, body: bytes }, nodeDigest);
-  const isSigned = (bytes: Buffer) =>
-    version === 2
-      ? findLinesKey(linesOf(bytes), signature, [key.secureKey], nodeHmac)
-      : findSigningKey(
-          { algorithm: key.algorithm, signedText: bytes, timestamp },
-          signature,
-          [key.secureKey],
-          nodeDigest,
-        );
-  if (isSigned(body) !== undefined) {
+  const status = Number(startLine.split(' ')[1]);
+  const isSigned = (bytes: Buffer) => {
+    const reply = { status, nonce: nonce ?? '', timestamp, body: bytes };
+    const right =
+      version2 === undefined
+        ? sign({ algorithm, signedText: bytes, timestamp }, secureKey, nodeDigest)
+        : signLines(replyLines(reply, nodeDigest), secureKey, nodeHmac);
+    return signature.toLowerCase() === right;
+  };
+  const version = version2 === undefined ? 1 : 2;
+  if (isSigned(body)) {
     return { isVerified: true, version, timestamp };
   }
-  // An editor or a program may have changed the line breaks, or the last one.
-  const received = body.toString('latin1');
-  const others = [received.trimEnd(), `${received}\n`, received.replaceAll('\r\n', '\n')];
-  const isChanged = others.some((each) => isSigned(Buffer.from(each, 'latin1')) !== undefined);
-  const message = isChanged
-    ? 'The signature belongs to a body with other line breaks. Verify the received bytes before you decode or trim them.'
+  // An editor or a program may have changed the last line break.
+  const trimmed = Buffer.from(body.toString('latin1').trimEnd(), 'latin1');
+  const message = isSigned(trimmed)
+    ? 'The signature belongs to the body without the line break at its end.'
     : 'The key did not sign this reply, or body, status, X-Timestamp, digest or nonce differ. Do not trust it.';
-  const expected = version === 2 ? linesOf(body) : undefined;
-  return { isVerified: false, version, message, expected, timestamp };
+  return { isVerified: false, version, timestamp, message };
 }
 
-function describe(verdict: Verdict, now: number): string {
-  const { isVerified, version, code, message, causes = [], expected, timestamp } = verdict;
-  const time = parseTimestamp(timestamp ?? '');
-  const reported = code === undefined ? '' : ` The gateway reports ${code}.`;
+function describe({ isVerified, version, code, message, causes = [], expected }: Verdict): string {
+  if (isVerified) {
+    return `Verified: the version ${version} signature is correct.`;
+  }
   return [
-    isVerified
-      ? `Verified: the version ${version} signature is correct.`
-      : `Not verified.${reported}`,
-    ...(message === undefined ? [] : [visibleText(message)]),
-    ...causes.flatMap((name) => [
-      `Cause: ${name}`,
-      `  ${failureReasons[name].cause}`,
-      `  Fix: ${failureReasons[name].fix}`,
-    ]),
+    `Not verified.${code === undefined ? '' : ` The gateway reports ${code}.`}`,
+    ...(message === undefined ? [] : [visibleLines(message)]),
+    ...causes.map(
+      (name) =>
+        `Cause: ${name}\n  ${failureReasons[name].cause}\n  Fix: ${failureReasons[name].fix}`,
+    ),
     ...(expected === undefined
       ? []
-      : [
-          'As received, the signature must cover:',
-          ...expected.split(/(?<=\n)/).map((line) => `  ${visibleText(line)}`),
-        ]),
-    ...(time === undefined
-      ? []
-      : [
-          `X-Timestamp is ${new Date(time).toISOString()}, ${Math.round((now - time) / 1000)} s before this check. The gateway accepts a difference of 300 s.`,
-        ]),
+      : [`As received, the signature must cover:\n${visibleLines(expected)}`]),
   ].join('\n');
 }
