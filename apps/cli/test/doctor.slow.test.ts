@@ -354,7 +354,7 @@ describe('servers as clients see them', () => {
       FORWARD_AUTH: 'true',
     });
     const findings = await doctor({ ...environment, ...gateway });
-    await expectFinding('forged_address_accepted', findings, /believes the X-Forwarded-For/);
+    await expectFinding('forged_address_accepted', findings, /believes what any caller claims/);
     await expectFinding('verification_public', findings, / answers \/_verify with 400\.$/);
   });
 
@@ -448,8 +448,10 @@ describe('servers as clients see them', () => {
   ] as const)('a public gateway behind a proxy that %s', async (_name, blocked, answers) => {
     // The status of the gateway for requests without a credential, with forward auth.
     const ofGateway = (url: string) => (url.startsWith('/_verify') ? 400 : 401);
-    const proxy = await listen(({ url = '' }, response) =>
-      response.writeHead(blocked.test(url) ? 404 : ofGateway(url)).end(),
+    const proxy = await listen(({ url = '', headers }, response) =>
+      url.startsWith('/.well-known/')
+        ? response.end(JSON.stringify({ resource: `http://${headers.host}` }))
+        : response.writeHead(blocked.test(url) ? 404 : ofGateway(url)).end(),
     );
     const findings = await checkPublicServer({
       name: 'gateway',

@@ -282,7 +282,7 @@ describe.each(integrationEngines)('the request log of real servers on %s', (engi
   });
 
   test.each([
-    [['requests', 'list', '--reason', 'no_credentials'], 'Similar: no_credential'],
+    [['requests', 'list', '--reason', 'no_credentials'], ', no_credential'],
     [['requests', 'list', '--since', 'yesterday'], '--since must be a time'],
     [['requests', 'list', '--limit', '0'], '--limit must be a number'],
     [['requests', 'explain', '\x1b[31mred-text'], 'A request id has 8 to 64 characters'],

@@ -143,7 +143,7 @@ export async function checkForwarding(
     // A proxy on this machine is trusted, and this request may not have passed it.
     return /^127\.|^::1$/.test(address)
       ? [finding('forwarding_not_checked', `${server} has a loopback address here.`)]
-      : [finding('forged_address_accepted', `${server} believes any X-Forwarded-For.`)];
+      : [finding('forged_address_accepted', `${server} believes what any caller claims.`)];
   }
   const own = Object.values(networkInterfaces()).flatMap((each) => each ?? []);
   const isOwn = own.some(({ internal, address }) => !internal && address === seen);
@@ -213,9 +213,9 @@ async function probe(url: string, sentHeaders: Readonly<Record<string, string>> 
     const json = parse(text);
     return { failure: undefined, status, headers, text, json, at, certificateDays };
   } catch (error) {
-    const { name, code = '', message } = error as NodeJS.ErrnoException;
+    const { name, code, message } = error as NodeJS.ErrnoException;
     const isLate = name === 'AbortError' || name === 'TimeoutError';
-    const failure = isLate ? NO_REPLY : `${message || 'the connection failed'} ${code}`.trimEnd();
+    const failure = isLate ? NO_REPLY : message || String(code);
     const headers: IncomingMessage['headers'] = {};
     return { failure, status: 0, headers, text: '', json: parse(''), at: 0, certificateDays: 0 };
   }
