@@ -166,7 +166,7 @@ describe.each(storeEngines)('the rotation of the master key on %s', (engineName)
     await start().rotate();
     await start().identity.store.delete(['master-key-switched-at']);
     time += HOUR;
-    await expect(start().retire()).rejects.toThrow('Run master-key rotate again');
+    await expect(start().retire()).rejects.toThrow('Run gatehouse master-key rotate again');
     expect(await start().rotate()).toMatchObject({ isNewKey: false });
     time += HOUR;
     await start().retire();
