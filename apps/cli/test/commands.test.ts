@@ -600,9 +600,9 @@ describe('calling gatehouse', () => {
     [['client', 'lst'], 'Did you mean gatehouse clients?'],
     [['users', 'lis'], 'Did you mean list?'],
     [['clients', 'add', 'a', '--redirect-uris', 'b'], 'Did you mean --redirect-uri?'],
-    [['clients', 'add', 'a', '--name'], 'The option --name needs a value.'],
-    [['clients', 'list', '--json=yes'], 'The option --json takes no value.'],
-    [['clients', 'show'], 'gatehouse clients show needs <clientId>.'],
+    [['clients', 'add', 'a', '--name'], "option '--name <name>' argument missing"],
+    [['clients', 'list', '--json=yes'], "unknown option '--json=…'"],
+    [['clients', 'show'], "missing required argument 'clientId'"],
   ])('%j gets a suggestion', async (args, suggestion) => {
     const { code, errors } = await runGatehouse(nowhere, args);
     expect(code).toBe(2);

@@ -119,7 +119,7 @@ describe('gatehouse sign', () => {
     [['GET', '/x', '--timestamp', '1574993804'], '--timestamp'],
     [['GET', '/x', '--key-file', file('spaced', ' key ')], 'whitespace'],
     [['GET', '/x', '--key-file', file('empty', '\n')], 'empty'],
-    [['GET'], 'needs <url>'],
+    [['GET'], "missing required argument 'url'"],
   ])('rejects %j', async (args, problem) => {
     const { code, errors } = await signWithFile(args);
     expect(code).toBe(2);

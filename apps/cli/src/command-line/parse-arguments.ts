@@ -148,36 +148,25 @@ function reportErrors(program: Program): Program {
   });
 }
 
-/** The message without the values that the parser quotes. */
+/** The message of the parser, without the values that it quotes. */
 function usageError({ code, message }: CommanderError, program: Program): UsageError {
   const path = ['gatehouse', ...pathOf(program)].join(' ');
   const hint = `Run "${path} --help" for help.`;
-  const suggestion = /\(Did you mean .*\?\)/.exec(message)?.[0].slice(1, -1) ?? '';
-  const option = /'(--?[A-Za-z-]+)/.exec(message)?.[1] ?? '';
-  switch (code) {
-    case 'commander.unknownCommand': {
-      const [, entered = ''] = /'(.{3})/.exec(message) ?? [];
-      const meant = program.commands.find((each) => each.name().startsWith(entered));
-      const isGroup = program.parent === null && meant !== undefined;
-      const advice = isGroup ? `Did you mean gatehouse ${meant.name()}?` : suggestion;
-      return new UsageError(`Unknown command. ${advice}`.trimEnd(), [hint]);
-    }
-    case 'commander.help':
-      return new UsageError(`${path} needs a command.`, [hint]);
-    case 'commander.unknownOption':
-      return new UsageError(
-        option === '--json' || program.options.some(({ long }) => long === option)
-          ? `The option ${option} takes no value.`
-          : `${path} has no option ${option || 'of this form'}. ${suggestion}`.trimEnd(),
-        [hint],
-      );
-    case 'commander.optionMissingArgument':
-      return new UsageError(`The option ${option} needs a value.`, [hint]);
-    case 'commander.missingArgument': {
-      const [, name = ''] = /'(.*)'/.exec(message) ?? [];
-      return new UsageError(`${path} needs <${name}>.`, [hint]);
-    }
-    default:
-      return new UsageError(`${path} got too many arguments.`, [hint]);
+  const isValue = ['commander.unknownCommand', 'commander.excessArguments'].includes(code);
+  const text = message
+    .replace(/^error: /, '')
+    .replace(/'(--?[\w-]*)=.*?'/s, "'$1=…'")
+    .replace(isValue ? / '.*?'/s : '', '')
+    .replace(/: [^\n]*$/, '');
+  if (code === 'commander.help') {
+    return new UsageError(`${path} needs a command.`, [hint]);
   }
+  if (code !== 'commander.unknownCommand' || program.parent !== null) {
+    return new UsageError(`${path}: ${text.replace('\n', '. ')}`, [hint]);
+  }
+  // The parser suggests verbs without their group.
+  const [, entered = ''] = /'(.{3})/.exec(message) ?? [];
+  const meant = program.commands.find((each) => each.name().startsWith(entered))?.name();
+  const advice = meant === undefined ? '' : ` Did you mean gatehouse ${meant}?`;
+  return new UsageError(`Unknown command.${advice}`, [hint]);
 }

@@ -3,8 +3,7 @@ import { assertConfirmed, yesOption } from '../command-line/terminal.ts';
 import { describeClient } from './clients.ts';
 
 const keepTokens: Option = {
-  description:
-    'Keep tokens that were issued with the removed key valid until they expire. For planned changes.',
+  description: 'Keep tokens of the removed key valid until they expire. For planned changes.',
 };
 
 function describeTokens(keyId: string, kept: boolean): string {
@@ -17,9 +16,7 @@ const rotateKey: Command = {
   usage: 'clients rotate-key <clientId>',
   summary: 'Create a new secure key for a client and print it once. The existing key stays valid.',
   options: {
-    'replace-oldest': {
-      description: 'If two keys are active, remove the older one and revoke its tokens.',
-    },
+    'replace-oldest': { description: 'Remove the older of two keys, and revoke its tokens.' },
     'keep-tokens': keepTokens,
   },
   example: 'backend --replace-oldest',
@@ -28,20 +25,15 @@ const rotateKey: Command = {
     const kept = flag(options['keep-tokens']) === true;
     if (kept && !replaceOldest) {
       throw new UsageError(
-        '--keep-tokens requires --replace-oldest, because otherwise no key is removed.',
-        ['gatehouse clients rotate-key --help'],
+        '--keep-tokens requires --replace-oldest. Otherwise, no key is removed.',
       );
     }
     const rotated = await identity.clients.rotateKey(clientId, { replaceOldest, keepTokens: kept });
     const { client, secureKey, keyId, replacedKeyId } = rotated;
     await audit({ event: 'client_changed', clientId, change: 'key_added', keyId });
     if (replacedKeyId !== undefined) {
-      await audit({
-        event: 'client_changed',
-        clientId,
-        change: 'key_removed',
-        keyId: replacedKeyId,
-      });
+      const removed = { clientId, keyId: replacedKeyId };
+      await audit({ event: 'client_changed', change: 'key_removed', ...removed });
     }
     return {
       json: { client: describeClient(client, identity), secureKey, keyId, replacedKeyId },
@@ -62,9 +54,7 @@ const removeKey: Command = {
   options: {
     ...yesOption,
     'keep-tokens': keepTokens,
-    revoke: {
-      description: 'Also revoke every other token of the client.',
-    },
+    revoke: { description: 'Also revoke every other token of the client.' },
   },
   notes: [
     'To list the keys, run gatehouse clients show.',
@@ -78,9 +68,7 @@ const removeKey: Command = {
     const kept = flag(options['keep-tokens']) === true;
     const revoked = flag(options.revoke) === true;
     if (kept && revoked) {
-      throw new UsageError('Use either --keep-tokens or --revoke.', [
-        'gatehouse clients remove-key --help',
-      ]);
+      throw new UsageError('Use either --keep-tokens or --revoke.');
     }
     const question = `This deletes the secure key ${keyId} of ${clientId}. Continue?`;
     await assertConfirmed(input, context, question);

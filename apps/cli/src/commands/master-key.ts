@@ -14,13 +14,8 @@ const rotate: Command = {
   usage: 'master-key rotate',
   summary: 'Replace the master key and encrypt every record again, while the servers run.',
   options: {
-    prepare: {
-      description: 'Only add the next key to the key file, to copy it to other hosts first.',
-    },
-    check: {
-      description:
-        'Only count the records that need the previous key. Exits with 1 if there are any.',
-    },
+    prepare: { description: 'Only add the next key to the file, to copy it to other hosts.' },
+    check: { description: 'Only count the records that need the previous key. Exits with 1.' },
     finish: { description: 'Remove the previous key from the key file, if nothing needs it.' },
     ...yesOption,
   },

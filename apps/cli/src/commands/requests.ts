@@ -176,16 +176,14 @@ function shownClient({ clientId, verified }: RequestEntry): string {
     : `${clientId} (claimed, not verified)`;
 }
 
-function nextSteps({ clientId, reason, app, at, requestId }: RequestEntry): readonly string[] {
+function nextSteps({ clientId, reason, at, requestId }: RequestEntry): readonly string[] {
   const since = `--since ${new Date(at - 60 * 60 * 1000).toISOString().slice(0, 16)}Z`;
   const ofClient = clientId === undefined ? '' : ` --client ${clientId}`;
   const ofReason = reason === undefined ? '' : ` --reason ${reason}`;
   return [
     `Similar requests: gatehouse requests list${ofClient}${ofReason} ${since}`,
-    ...(ofClient === '' ? [] : [`The client: gatehouse clients show ${clientId}`]),
     `Audit trail: gatehouse audit list${ofClient} ${since}`,
-    `Log: search the output of ${app === 'gateway' ? 'gateway and device service' : app} for ${requestId}`,
-    'Health: /ready on the operations port of each app names a failing check.',
+    `Log: search the output of the servers for ${requestId}`,
   ];
 }
 
