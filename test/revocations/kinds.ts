@@ -58,7 +58,7 @@ const grantKinds: readonly RevocationKind[] = [
 ];
 
 const userKinds: readonly RevocationKind[] = [
-  userKind('revoke user'),
+  userKind('tokens revoke --user'),
   {
     name: 'sign out everywhere on the account page',
     rounds: FEW,
@@ -72,7 +72,7 @@ const userKinds: readonly RevocationKind[] = [
       return { credentials: [bearer(access)], revoke };
     },
   },
-  userKind('users disable'),
+  userKind('users change --disable'),
 ];
 
 function userKind(command: string): RevocationKind {
@@ -102,7 +102,7 @@ const clientKinds: readonly RevocationKind[] = [
     },
   },
   {
-    name: 'revoke client',
+    name: 'tokens revoke --client',
     rounds: SOME,
     prepare: async (tier, party) => ({
       credentials: await tokensOfClient(tier, party),
@@ -118,7 +118,7 @@ const clientKinds: readonly RevocationKind[] = [
     }),
   },
   {
-    name: 'clients disable',
+    name: 'clients change --disable',
     rounds: SOME,
     prepare: async (tier, party) => ({
       credentials: [...(await tokensOfClient(tier, party)), signature(party)],
