@@ -23,10 +23,8 @@ export async function openDeviceService(
 ): Promise<ServedApp> {
   const { gatewayUrl, gatewayJwksUrl } = configuration;
   const { engine } = configuration.database;
-  const { tracing } = configuration;
   // The gateway decides which requests have spans.
-  const settings = tracing && { followsCaller: true, ratio: 0 };
-  const tracer = await openTracer('device-service', settings, logger);
+  const tracer = await openTracer({ app: 'device-service', logger, onlyFollowsCaller: true });
   const registry = createMetricsRegistry();
   const metrics = createDeviceServiceMetrics(registry, { engine });
   const fillNewDatabase = async (tables: DeviceDatabase) => {

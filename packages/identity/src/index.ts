@@ -98,6 +98,7 @@ export {
   userSessionsKey,
 } from './secrets/credential-keys.ts';
 export {
+  deriveKey,
   deriveKeys,
   lastingKey,
   type MasterKey,

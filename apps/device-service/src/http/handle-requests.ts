@@ -8,10 +8,10 @@
  */
 import type { IncomingMessage, RequestListener } from 'node:http';
 import type { OperationName } from '@gatehouse/device-api';
-import { observedRequest } from '@gatehouse/server';
+import { ApiError } from '@gatehouse/errors';
+import { messageProblem, observedRequest } from '@gatehouse/server';
 import { assertScope, authenticate } from './authenticate.ts';
 import type { Caller } from './internal-token.ts';
-import { rejectAmbiguousFraming } from './reject-ambiguous-framing.ts';
 import { findRoute, type RoutedRequest } from './route-table.ts';
 import type { IdentifyCaller } from './verified-token-cache.ts';
 import { writeFailure, writeSuccess } from './write-reply.ts';
@@ -42,7 +42,7 @@ export function handleRequests({
 }: RequestDependencies): RequestListener {
   /** A caller without a token learns nothing about routes. */
   async function answer(request: IncomingMessage): Promise<Reply> {
-    rejectAmbiguousFraming(request);
+    assertClearMessage(request);
     const caller = await authenticate(request, identifyCaller);
     const { operation, routed } = findRoute(request);
     observedRequest(request).notes.operation = operation.name;
@@ -55,4 +55,22 @@ export function handleRequests({
       .then((reply) => writeSuccess(request, response, reply, now()))
       .catch((error: unknown) => writeFailure(request, response, error, now()));
   };
+}
+
+/**
+ * Rejects messages that two servers could read differently, and closes the connection.
+ *
+ * @throws ApiError `illegal_argument`
+ */
+function assertClearMessage(request: IncomingMessage): void {
+  const problem = messageProblem(request);
+  if (problem !== undefined) {
+    const { reason, property, message } = problem;
+    throw new ApiError('illegal_argument', {
+      message: `${property}: ${message}`,
+      result: [{ property, message }],
+      headers: { Connection: 'close' },
+      reason,
+    });
+  }
 }

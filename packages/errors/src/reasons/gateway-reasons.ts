@@ -17,7 +17,7 @@ export const gatewayReasons = {
     example: 'Upgrade: websocket on GET /api/device',
   },
   framing_ambiguous: {
-    codes: ['illegal_argument'],
+    codes: ['illegal_argument', 'invalid_request'],
     stage: 'read',
     cause:
       'The end of the body is unclear. Two servers could split the bytes into different requests.',
@@ -32,14 +32,14 @@ export const gatewayReasons = {
     example: 'Content-Encoding: gzip',
   },
   host_invalid: {
-    codes: ['illegal_argument'],
+    codes: ['illegal_argument', 'invalid_request'],
     stage: 'read',
     cause: 'The header Host is missing or malformed, or was sent twice.',
     fix: 'Send one Host: a name or an address, with or without a port.',
     example: 'Host: a.example, b.example',
   },
   http_version_unsupported: {
-    codes: ['illegal_argument'],
+    codes: ['illegal_argument', 'invalid_request'],
     stage: 'read',
     cause: 'The request uses a version of HTTP other than 1.1 and 1.0.',
     fix: 'Use HTTP/1.1. To serve HTTP/2, put a TLS proxy in front of Gatehouse.',

@@ -9,13 +9,6 @@ export const oauthRequestReasons = {
     fix: 'Send the path of the endpoint, beginning with a slash.',
     example: 'POST http://auth.example.com/token HTTP/1.1 instead of POST /token HTTP/1.1',
   },
-  oauth_transfer_encoding_invalid: {
-    codes: ['invalid_request'],
-    stage: 'read',
-    cause: 'The Transfer-Encoding header is one that two programs could read differently.',
-    fix: 'Send Content-Length, or Transfer-Encoding: chunked alone.',
-    example: 'Transfer-Encoding: gzip, chunked',
-  },
   oauth_path_unknown: {
     codes: ['invalid_request'],
     stage: 'read',
