@@ -5,7 +5,14 @@
 import { type Identity, RejectedChangeError } from '@gatehouse/identity';
 import { readableIssue } from '@gatehouse/server/configuration';
 import { z } from 'zod';
-import { type CommandInput, type Option, type Options, texts, UsageError } from './command.ts';
+import {
+  type CommandInput,
+  flag,
+  type Option,
+  type Options,
+  texts,
+  UsageError,
+} from './command.ts';
 
 /** Members whose option is not their name. */
 const shortNames: Readonly<Record<string, string>> = { orgId: 'org', ipAllowList: 'ip-allow' };
@@ -103,6 +110,15 @@ function changedList(
   }
   const kept = existing.filter((entry) => !removed.includes(entry));
   return [...new Set([...kept, ...added])];
+}
+
+/** @throws UsageError for both options */
+export function readEnabled({ options }: CommandInput): boolean | undefined {
+  const [disable, enable] = [flag(options.disable) === true, flag(options.enable) === true];
+  if (disable && enable) {
+    throw new UsageError('Use either --disable or --enable.');
+  }
+  return disable || enable ? enable : undefined;
 }
 
 /** @throws UsageError that lists every problem by option, without the values */

@@ -3,16 +3,9 @@ import { openExportFile } from '../audit-export/export-file.ts';
 import { followTrail, startOfOverlap, versionOf } from '../audit-export/follow-trail.ts';
 import { createChain, readCompleteExport } from '../audit-export/hash-chain.ts';
 import { describeReplay, readRevocations, replayRevocations } from '../backup/revocations.ts';
-import {
-  type Command,
-  flag,
-  type Option,
-  readTime,
-  text,
-  timeOptions,
-  UsageError,
-} from '../command-line/command.ts';
+import { type Command, flag, type Option, text, UsageError } from '../command-line/command.ts';
 import { printable } from '../command-line/format.ts';
+import { readTime, timeOptions } from '../command-line/lists.ts';
 import {
   assertConfirmed,
   callerPath,

@@ -12,15 +12,12 @@ import {
   type CommandContext,
   type CommandInput,
   flag,
-  limitOption,
-  readLimit,
-  readTime,
   text,
   texts,
-  timeOptions,
   UsageError,
 } from '../command-line/command.ts';
 import { formatTable, printableName } from '../command-line/format.ts';
+import { limitOption, readLimit, readTime, timeOptions } from '../command-line/lists.ts';
 
 /** An entry with the current names of its client and its user. */
 export type NamedEntry = AuditEntry & {

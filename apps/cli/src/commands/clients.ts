@@ -11,16 +11,14 @@ import {
   type CommandContext,
   type CommandInput,
   flag,
-  limitOption,
-  type Options,
-  readLimit,
-  text,
   UsageError,
 } from '../command-line/command.ts';
 import { formatTable, formatTime } from '../command-line/format.ts';
+import { filtered, filterOptions } from '../command-line/lists.ts';
 import {
   assertOrganizationExists,
   createMemberOptions,
+  readEnabled,
   validate,
 } from '../command-line/member-options.ts';
 import { assertConfirmed, yesOption } from '../command-line/terminal.ts';
@@ -113,38 +111,13 @@ const add: Command = {
   },
 };
 
-/** The options of `clients list` and `users list`. */
-export const filterOptions: Options = {
-  org: { value: 'id', description: 'Only those of this organization.' },
-  search: { value: 'text', description: 'Only those with this text in id or name.' },
-  disabled: { description: 'Only disabled ones.' },
-  ...limitOption,
-};
-
-/** @param namesOf the names in which `--search` finds its text */
-export function filtered<Item extends { readonly orgId: string; readonly enabled: boolean }>(
-  items: readonly Item[],
-  input: CommandInput,
-  namesOf: (item: Item) => readonly string[],
-): readonly Item[] {
-  const [orgId, search = ''] = [text(input.options.org), text(input.options.search)?.toLowerCase()];
-  return items
-    .filter((item) => orgId === undefined || item.orgId === orgId)
-    .filter((item) => flag(input.options.disabled) !== true || !item.enabled)
-    .filter((item) => namesOf(item).join('\n').toLowerCase().includes(search))
-    .slice(0, readLimit(input, Number.POSITIVE_INFINITY));
-}
-
 const list: Command = {
   usage: 'clients list',
   summary: 'List all clients.',
   options: filterOptions,
   example: '--org acme --disabled',
   async run(input, { identity }) {
-    const clients = filtered(await identity.clients.list(), input, ({ clientId, name }) => [
-      clientId,
-      name,
-    ]);
+    const clients = filtered(await identity.clients.list(), input, ['clientId', 'name']);
     const rows = clients.map((client) => [
       client.clientId,
       client.orgId,
@@ -228,15 +201,6 @@ const change: Command = {
     };
   },
 };
-
-/** @throws UsageError for both options */
-export function readEnabled({ options }: CommandInput): boolean | undefined {
-  const [disable, enable] = [flag(options.disable) === true, flag(options.enable) === true];
-  if (disable && enable) {
-    throw new UsageError('Use either --disable or --enable.');
-  }
-  return disable || enable ? enable : undefined;
-}
 
 function namesSettings(input: CommandInput): boolean {
   const isListChange = (name: string) => input.options[name] !== undefined;

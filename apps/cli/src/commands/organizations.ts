@@ -1,6 +1,7 @@
 import { organizationSchema, RejectedChangeError } from '@gatehouse/identity';
-import { type Command, limitOption, readLimit, text } from '../command-line/command.ts';
+import { type Command, text } from '../command-line/command.ts';
 import { formatTable } from '../command-line/format.ts';
+import { limitOption, readLimit } from '../command-line/lists.ts';
 import { validate } from '../command-line/member-options.ts';
 
 export const organizationCommands: readonly Command[] = [

@@ -1,15 +1,8 @@
 import { type FailureReason, failureReasons, isFailureReason } from '@gatehouse/errors';
 import type { RequestEntry } from '@gatehouse/identity';
-import {
-  type Command,
-  limitOption,
-  readLimit,
-  readTime,
-  text,
-  timeOptions,
-  UsageError,
-} from '../command-line/command.ts';
+import { type Command, text, UsageError } from '../command-line/command.ts';
 import { formatTable, printable } from '../command-line/format.ts';
+import { limitOption, readLimit, readTime, timeOptions } from '../command-line/lists.ts';
 import { auditTable, type NamedEntry, withNames } from './audit.ts';
 import { unknownReason } from './reasons.ts';
 

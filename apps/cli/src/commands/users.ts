@@ -21,13 +21,14 @@ import {
   UsageError,
 } from '../command-line/command.ts';
 import { formatTable, formatTime } from '../command-line/format.ts';
+import { filtered, filterOptions } from '../command-line/lists.ts';
 import {
   assertOrganizationExists,
   createMemberOptions,
+  readEnabled,
   validate,
 } from '../command-line/member-options.ts';
 import { assertConfirmed, type Terminal, yesOption } from '../command-line/terminal.ts';
-import { filtered, filterOptions, readEnabled } from './clients.ts';
 
 const profile = createMemberOptions(userProfileSchema.shape, {
   name: ['name', 'Display name. Default: the username.'],
@@ -99,11 +100,7 @@ const list: Command = {
   options: filterOptions,
   example: '--org acme --search alice',
   async run(input, { identity }) {
-    const users = filtered(await identity.users.list(), input, ({ username, userId, name }) => [
-      username,
-      userId,
-      name,
-    ]);
+    const users = filtered(await identity.users.list(), input, ['username', 'userId', 'name']);
     const rows = users.map(({ userId, username, orgId, enabled, name }) => [
       username,
       orgId,
