@@ -211,12 +211,12 @@ describe('gatehouse verify of a reply', () => {
     const withoutLength = (reply: string) => reply.replace(/Content-Length: \d+\r\n/i, '');
     const cases: [string, string, readonly string[]][] = [
       [unsigned, 'no signature', []],
-      [`${withoutLength(one)}\n`, 'without the line break', []],
+      [`${withoutLength(one)}\n`, 'every byte', []],
       [one, 'did not sign', ['--algorithm', 'MD5']],
       [one.replace(/("status":)\d/, '$19'), 'did not sign', []],
       [two, 'did not sign', ['--nonce', 'q83vEjRWeJCrze8S']],
       [two.replace(' 200 ', ' 201 '), 'did not sign', nonce],
-      [`${withoutLength(two)}\n`, 'without the line break', nonce],
+      [`${withoutLength(two)}\n`, 'every byte', nonce],
     ];
     for (const [reply, message, args] of cases) {
       const { code, json } = await verify(reply, args);

@@ -20,7 +20,6 @@ import {
   signedBody,
   signedQuery,
   signLines,
-  splitQueryToken,
 } from '@gatehouse/signing';
 import {
   type CommandInput,
@@ -50,11 +49,7 @@ export const signCommand: OfflineCommand = {
     timestamp: { value: 'milliseconds', description: 'X-Timestamp. Default: now.' },
     nonce: { value: 'nonce', description: 'X-Nonce of version 2. Default: random.' },
   },
-  notes: [
-    'The URL is a URL or only path and query, exactly as sent.',
-    'The gateway accepts each command once, within five minutes after X-Timestamp.',
-    'docs/signing.md specifies the signatures.',
-  ],
+  notes: ['The URL can be only path and query, exactly as sent. See docs/signing.md.'],
   example: 'POST https://api.example/device-instance --client demo --key-file key.txt',
   async runOffline(input, context) {
     const key = await readKey(input, context, []);
@@ -141,13 +136,10 @@ function readUrl(url: string) {
   const [, sent = ''] = /^(?:https?:\/\/[^/?#]+)?(\/.*)$/i.exec(url) ?? [];
   try {
     const { sentPath: path, query } = parseRequestTarget(sent);
-    if (splitQueryToken(query).token === undefined) {
-      return { path, query };
-    }
+    return { path, query };
   } catch (error) {
     throw error instanceof ApiError ? new UsageError(`<url>: ${error.message}`) : error;
   }
-  throw new UsageError('Remove access_token from the URL. It would be a second credential.');
 }
 
 /** @throws AmbiguousTextError, ApiError */

@@ -27,7 +27,7 @@ interface Verdict {
   readonly code?: string;
   readonly message?: string | undefined;
   /** Names of reasons, the most important one first. */
-  readonly causes?: readonly (keyof typeof failureReasons)[];
+  readonly causes?: readonly (keyof typeof failureReasons)[] | undefined;
   /** The text that the signature must cover. */
   readonly expected?: string;
   readonly timestamp?: string;
@@ -107,8 +107,8 @@ function verifyRequest({ startLine, rawHeaders, body }: Captured, key: Key): Ver
   const [method = '', sentTarget = ''] = startLine.split(' ');
   try {
     // A request to a proxy names the host, which no signature covers.
-    const target = parseRequestTarget(sentTarget.replace(/^https?:\/\/[^/?]+/i, '') || '/');
-    const { sentPath: path, query } = target;
+    const sent = sentTarget.replace(/^https?:\/\/[^/?]+/i, '') || '/';
+    const { sentPath: path, query } = parseRequestTarget(sent);
     const { signature: presented } = presentedCredentials(rawHeaders, query);
     if (presented === undefined) {
       const message = 'The request has no signature. Only the gateway can check a token.';
@@ -129,7 +129,7 @@ function verifyRequest({ startLine, rawHeaders, body }: Captured, key: Key): Ver
     const request = { ...parts, version, signature };
     return isVerified
       ? verdict
-      : { ...verdict, code: 'invalid_signature', ...mistakeIn(request, key) };
+      : { ...verdict, code: 'invalid_signature', causes: mistakesIn(request, key) };
   } catch (error) {
     if (error instanceof ApiError || error instanceof AmbiguousTextError) {
       const { message, reason } = error;
@@ -140,17 +140,16 @@ function verifyRequest({ startLine, rawHeaders, body }: Captured, key: Key): Ver
   }
 }
 
-function mistakeIn(
+function mistakesIn(
   request: Parameters<typeof diagnoseSignature>[0],
   { secureKey, algorithm }: Key,
-): Pick<Verdict, 'message' | 'causes'> {
+): Verdict['causes'] {
   const malformed = malformedSignature(request.version, request.signature);
-  if (malformed !== undefined) {
-    return { message: malformed.message, causes: [malformed.reason] };
-  }
   const keys = { active: [secureKey], removed: [], algorithm };
-  const causes = diagnoseSignature(request, keys, { digest: nodeDigest, hmac: nodeHmac }) ?? [];
-  return { causes: causes.length > 0 ? causes : ['signature_unexplained'] };
+  const digests = { digest: nodeDigest, hmac: nodeHmac };
+  const found =
+    malformed === undefined ? diagnoseSignature(request, keys, digests) : [malformed.reason];
+  return found === undefined || found.length === 0 ? ['signature_unexplained'] : found;
 }
 
 function verifyReply(
@@ -169,24 +168,16 @@ function verifyReply(
     throw new UsageError('A reply of version 2 belongs to one request. Add its X-Nonce: --nonce');
   }
   const status = Number(startLine.split(' ')[1]);
-  const isSigned = (bytes: Buffer) => {
-    const reply = { status, nonce: nonce ?? '', timestamp, body: bytes };
-    const right =
-      version2 === undefined
-        ? sign({ algorithm, signedText: bytes, timestamp }, secureKey, nodeDigest)
-        : signLines(replyLines(reply, nodeDigest), secureKey, nodeHmac);
-    return signature.toLowerCase() === right;
-  };
+  const reply = { status, nonce: nonce ?? '', timestamp, body };
+  const right =
+    version2 === undefined
+      ? sign({ algorithm, signedText: body, timestamp }, secureKey, nodeDigest)
+      : signLines(replyLines(reply, nodeDigest), secureKey, nodeHmac);
+  const isVerified = signature.toLowerCase() === right;
+  const message =
+    'The key did not sign this reply, or body (every byte), status, X-Timestamp, digest or nonce differ. Do not trust it.';
   const version = version2 === undefined ? 1 : 2;
-  if (isSigned(body)) {
-    return { isVerified: true, version, timestamp };
-  }
-  // An editor or a program may have changed the last line break.
-  const trimmed = Buffer.from(body.toString('latin1').trimEnd(), 'latin1');
-  const message = isSigned(trimmed)
-    ? 'The signature belongs to the body without the line break at its end.'
-    : 'The key did not sign this reply, or body, status, X-Timestamp, digest or nonce differ. Do not trust it.';
-  return { isVerified: false, version, timestamp, message };
+  return { isVerified, version, timestamp, message: isVerified ? undefined : message };
 }
 
 function describe({ isVerified, version, code, message, causes = [], expected }: Verdict): string {
