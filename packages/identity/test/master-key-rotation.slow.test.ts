@@ -99,9 +99,6 @@ describe.each(storeEngines)('the rotation of the master key on %s', (engineName)
     await assertMasterKeyFits(identity);
     const client = (await identity.clients.find('client-1')) ?? fail();
     expect(identity.clients.secureKeys(client)).toEqual(secureKeys);
-    expect(identity.clients.removedSecureKeys(client)).toEqual([
-      'the-first-secure-key-of-a-client',
-    ]);
     const pointer = (await identity.store.get(uidKey)) ?? '';
     expect(identity.sealer.open(pointer, uidKey)).toBe('session-1');
 

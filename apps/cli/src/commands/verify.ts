@@ -10,11 +10,11 @@ import {
   nodeDigest,
   nodeHmac,
   parseRequestTarget,
+  parseTimestamp,
   presentedCredentials,
   replyLines,
   sign,
   signLines,
-  timestampMistake,
 } from '@gatehouse/signing';
 import { type OfflineCommand, text, UsageError } from '../command-line/command.ts';
 import { visibleLines } from '../command-line/format.ts';
@@ -115,9 +115,9 @@ function verifyRequest({ startLine, rawHeaders, body }: Captured, key: Key): Ver
       return { isVerified: false, code: 'unauthorized', message };
     }
     const { version, clientId, timestamp, sign: signature } = presented;
-    const mistake = timestampMistake(timestamp);
-    if (mistake !== undefined) {
-      return { isVerified: false, version, code: 'timestamp_out_of_range', causes: [mistake] };
+    if (parseTimestamp(timestamp) === undefined) {
+      const causes = ['timestamp_malformed'] as const;
+      return { isVerified: false, version, code: 'timestamp_out_of_range', causes };
     }
     const nonce = headerOf(rawHeaders, 'x-nonce') ?? '';
     const contentType = headerOf(rawHeaders, 'content-type') ?? '';
@@ -144,12 +144,12 @@ function mistakesIn(
   request: Parameters<typeof diagnoseSignature>[0],
   { secureKey, algorithm }: Key,
 ): Verdict['causes'] {
-  const malformed = malformedSignature(request.version, request.signature);
-  const keys = { active: [secureKey], removed: [], algorithm };
-  const digests = { digest: nodeDigest, hmac: nodeHmac };
-  const found =
-    malformed === undefined ? diagnoseSignature(request, keys, digests) : [malformed.reason];
-  return found === undefined || found.length === 0 ? ['signature_unexplained'] : found;
+  if (malformedSignature(request.version, request.signature) !== undefined) {
+    return ['signature_malformed'];
+  }
+  const keys = { active: [secureKey], algorithm };
+  const found = diagnoseSignature(request, keys, { digest: nodeDigest, hmac: nodeHmac });
+  return found === undefined || found.length === 0 ? ['invalid_signature'] : found;
 }
 
 function verifyReply(
