@@ -31,8 +31,6 @@ import {
 } from '../command-line/command.ts';
 import { visibleLines } from '../command-line/format.ts';
 
-const NONCE_BYTES = 18;
-
 export const keyOptions: Options = {
   'key-file': { value: 'path', description: 'Secure key. Default: standard input, or a prompt.' },
   'body-file': { value: 'path', description: 'File with the body. - is standard input.' },
@@ -116,7 +114,7 @@ async function readRequest({ options, positionals }: CommandInput, context: Offl
     contentType: (text(options['content-type']) ?? (bodyFile ? 'application/json' : '')).trim(),
     clientId: text(options.client) ?? '',
     timestamp: text(options.timestamp) ?? String(context.now()),
-    nonce: text(options.nonce) ?? randomBytes(NONCE_BYTES).toString('base64url'),
+    nonce: text(options.nonce) ?? randomBytes(18).toString('base64url'),
   };
   const isValid = {
     '<method>: enter a method of HTTP': /^[A-Z]+$/.test(request.method),

@@ -40,10 +40,7 @@ export const verifyCommand: OfflineCommand = {
     ...keyOptions,
     nonce: { value: 'nonce', description: 'X-Nonce of the request, for a reply of version 2.' },
   },
-  notes: [
-    'The file has a request line or status line, headers, an empty line, and the body, as curl --include prints them. It can be the output of curl --verbose with --body-file.',
-    'Only the gateway knows the client, its addresses and scopes, and whether the signature was used.',
-  ],
+  notes: ['The file is as curl --include prints it. See docs/signing.md#check-your-signatures.'],
   example: 'request.txt --key-file key.txt',
   async runOffline(input, context) {
     const { file = '' } = input.positionals;
@@ -174,8 +171,7 @@ function verifyReply(
       ? sign({ algorithm, signedText: body, timestamp }, secureKey, nodeDigest)
       : signLines(replyLines(reply, nodeDigest), secureKey, nodeHmac);
   const isVerified = signature.toLowerCase() === right;
-  const message =
-    'The key did not sign this reply, or body (every byte), status, X-Timestamp, digest or nonce differ. Do not trust it.';
+  const message = 'The key did not sign every byte of this reply, its time, status and nonce.';
   const version = version2 === undefined ? 1 : 2;
   return { isVerified, version, timestamp, message: isVerified ? undefined : message };
 }
