@@ -62,7 +62,7 @@ export function keepOfflineAccess({ oidc, req }: KoaContextWithOIDC): void {
   }
 }
 
-export interface ScopeRequest {
+interface ScopeRequest {
   readonly requested: unknown;
   /** The registered scopes of the client, separated by spaces. */
   readonly registered: string | undefined;

@@ -128,7 +128,7 @@ function adapterOf(model: string, settings: ProviderSettings): Adapter {
     : unlimited;
   switch (model) {
     case 'Interaction':
-      return keepInteractionsInBrowser(stored, { ...identity, cookies: browserState.interactions });
+      return keepInteractionsInBrowser(stored, identity, browserState.interactions);
     case 'Session':
       return keepAnonymousSessionsInBrowser(stored, browserState.sessions);
     case 'PushedAuthorizationRequest':

@@ -91,7 +91,7 @@ export async function saveToken(
 
 const MACHINE = 'client_credentials';
 
-export async function issueMachineTokens(
+async function issueMachineTokens(
   provider: Provider,
   context: KoaContextWithOIDC,
   { client, scope }: { readonly client: Client; readonly scope: string },
