@@ -1,7 +1,7 @@
 import type { AdapterPayload } from 'oidc-provider';
 import { InteractionGoneError } from '../pages/interaction-gone-error.ts';
 import { ACCOUNT_CLIENT_ID } from '../provider/clients.ts';
-import { OMITTED } from '../provider/redirect-uris.ts';
+import { OMITTED } from '../provider/request-parameters.ts';
 import { providerRoutes } from '../requests/routes.ts';
 
 /** Why the record in the cookie of a browser opens no page, and where its user continues. */
