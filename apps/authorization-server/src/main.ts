@@ -74,7 +74,7 @@ async function start(configuration: Configuration, logger: Logger): Promise<Serv
   return {
     listener: observeRequests(rejectDoubtfulRequests(application.listener), logger, {
       observer: (line, request) => {
-        metrics.requested(line, request);
+        metrics.requested(line);
         recorder.observe(line, request);
       },
       isTrustedProxy: createAddressMatcher(configuration.trustedProxies),

@@ -1,6 +1,5 @@
 import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto';
-import type { CredentialHash, FindLiveHolder, MasterKey } from '@gatehouse/identity';
-import type { Store } from '@gatehouse/store';
+import type { Identity, MasterKey } from '@gatehouse/identity';
 import { type Adapter, type AdapterPayload, type Configuration, errors } from 'oidc-provider';
 import { createSealedCookies, type SealedCookies } from '../pages/sealed-cookies.ts';
 import { providerRoutes } from '../requests/routes.ts';
@@ -92,13 +91,6 @@ export function createCookieSignatures(keys: readonly string[]) {
   };
 }
 
-export interface InteractionAdapterDependencies {
-  readonly store: Store;
-  readonly credentialHash: CredentialHash;
-  readonly findLiveHolder: FindLiveHolder;
-  readonly cookies: SealedCookies;
-}
-
 /**
  * A browser keeps an expired interaction this long, so that its page starts again, and the mark of a
  * completed one, so that Back leads to the application.
@@ -113,7 +105,8 @@ const EXPIRED_SECONDS = 60 * 60;
  */
 export function keepInteractionsInBrowser(
   stored: Adapter,
-  { store, credentialHash, findLiveHolder, cookies }: InteractionAdapterDependencies,
+  { store, credentialHash, findLiveHolder }: Identity,
+  cookies: SealedCookies,
 ): Adapter {
   const endedKey = (id: string) => `interaction-ended:${credentialHash(id)}`;
   return wrapAdapter(stored, {

@@ -87,7 +87,7 @@ export function scopesOfClaims(parameter: unknown): readonly string[] {
 }
 
 /** All claims of a user. The library selects those of the granted scopes. */
-export function claimsOfUser(user: User) {
+function claimsOfUser(user: User) {
   const { userId, name, username, email, emailVerified, roles, orgId } = user;
   return {
     sub: userId,

@@ -11,8 +11,7 @@ import { clientEndpointPaths } from '../requests/routes.ts';
 import type { FailedSecrets } from '../throttle/failed-secrets.ts';
 import type { SecurityProfile } from './clients.ts';
 import { currentContext, type ProviderMiddleware } from './library.ts';
-import { addOmittedRedirectUri } from './redirect-uris.ts';
-import { settleScope } from './scopes.ts';
+import { addOmittedRedirectUri, settleScope } from './request-parameters.ts';
 
 interface PermissionSettings {
   readonly securityProfile: SecurityProfile;

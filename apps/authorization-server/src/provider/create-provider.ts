@@ -32,7 +32,7 @@ import { createTokenBudgets } from './stored-budgets.ts';
 
 export type { Provider };
 
-export interface ProviderDependencies
+interface ProviderDependencies
   extends Omit<ProviderSettings, 'singleUseOf' | 'tokenBudgets'>,
     GrantDependencies {
   readonly masterKey: MasterKey;

@@ -12,7 +12,7 @@ import { lifetimes } from './lifetimes.ts';
 import { chargeStoredRequest } from './stored-budgets.ts';
 
 /** RFC 8628 §3.2: the polling interval that a device is told. */
-export const POLLING_INTERVAL_SECONDS = 5;
+const POLLING_INTERVAL_SECONDS = 5;
 /** One second less, so that network jitter does not make a correct device too fast. */
 const POLLING_WINDOW_SECONDS = POLLING_INTERVAL_SECONDS - 1;
 

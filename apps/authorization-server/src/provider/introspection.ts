@@ -16,15 +16,13 @@ import {
 import { providerRoutes } from '../requests/routes.ts';
 import type { ProviderMiddleware } from './library.ts';
 
-export interface CompleteIntrospectionDependencies {
+interface Dependencies {
   readonly identity: Pick<Identity, 'users' | 'clients'>;
   readonly xAccessTokens: Pick<XAccessTokens, 'find'>;
   readonly issuer: string;
 }
 
-export function completeIntrospection(
-  dependencies: CompleteIntrospectionDependencies,
-): ProviderMiddleware {
+export function completeIntrospection(dependencies: Dependencies): ProviderMiddleware {
   const { issuer } = dependencies;
   return async (context, next) => {
     await next();
@@ -70,7 +68,7 @@ interface TokenDescription {
 async function holderOf(
   { client_id: clientId, scope = '', sub }: TokenDescription,
   { oidc }: KoaContextWithOIDC,
-  { identity: { users, clients } }: CompleteIntrospectionDependencies,
+  { identity: { users, clients } }: Dependencies,
 ) {
   if (sub === undefined) {
     return { sub: clientId, org: (await clients.find(clientId))?.orgId };
@@ -91,7 +89,7 @@ async function holderOf(
  */
 async function describeXAccessToken(
   { oidc }: KoaContextWithOIDC,
-  { identity, xAccessTokens, issuer }: CompleteIntrospectionDependencies,
+  { identity, xAccessTokens, issuer }: Dependencies,
 ) {
   const { client: caller, params } = oidc;
   const found = await xAccessTokens.find(String(params?.token));

@@ -2,14 +2,12 @@ import {
   type CredentialHash,
   clientRecordsKey,
   credentialKey,
-  type FindLiveHolder,
   grantKey,
   grantMembersKey,
   grantTombstoneKey,
+  type Identity,
   isGrantRevoked,
   type LiveHolder,
-  type OnDamagedRecord,
-  type Sealer,
   userGrantsKey,
   userSessionsKey,
 } from '@gatehouse/identity';
@@ -36,15 +34,10 @@ import type { SingleUse } from './single-use.ts';
  * - Nothing outlives its grant: the adapter adds the record to the index and writes it, then looks
  *   for the grant's tombstone and deletes the record if there is one.
  */
-export interface AdapterDependencies {
-  readonly store: Store;
-  readonly credentialHash: CredentialHash;
-  readonly sealer: Sealer;
-  /** Decides the single use of this model's records. */
-  readonly singleUse: SingleUse;
-  readonly findLiveHolder: FindLiveHolder;
-  readonly onDamagedRecord?: OnDamagedRecord | undefined;
-}
+type AdapterDependencies = Pick<
+  Identity,
+  'store' | 'credentialHash' | 'sealer' | 'findLiveHolder' | 'onDamagedRecord'
+> & { readonly singleUse: SingleUse };
 
 /** Their payloads hold session ids, user codes or parameters that work like credentials. */
 export const sealedModels: ReadonlySet<string> = new Set([

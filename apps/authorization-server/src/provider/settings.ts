@@ -15,8 +15,12 @@ import { mayIntrospect, mayRevoke } from './introspection.ts';
 import { failClosed } from './library.ts';
 import { interactionLifetime, sessionLifetime, timesToLive } from './lifetimes.ts';
 import { OidcAdapter } from './oidc-adapter.ts';
-import { OMITTED, rememberOmittedRedirectUri, requireRedirectUri } from './redirect-uris.ts';
-import { keepOfflineAccess } from './scopes.ts';
+import {
+  keepOfflineAccess,
+  OMITTED,
+  rememberOmittedRedirectUri,
+  requireRedirectUri,
+} from './request-parameters.ts';
 import { createInteractionPolicy, createLoadExistingGrant } from './sign-in-policy.ts';
 import type { SingleUse } from './single-use.ts';
 import {
@@ -128,7 +132,7 @@ function adapterOf(model: string, settings: ProviderSettings): Adapter {
     : unlimited;
   switch (model) {
     case 'Interaction':
-      return keepInteractionsInBrowser(stored, { ...identity, cookies: browserState.interactions });
+      return keepInteractionsInBrowser(stored, identity, browserState.interactions);
     case 'Session':
       return keepAnonymousSessionsInBrowser(stored, browserState.sessions);
     case 'PushedAuthorizationRequest':

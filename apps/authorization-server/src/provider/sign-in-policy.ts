@@ -48,7 +48,7 @@ function dropLoginDetails(policy: ReturnType<typeof interactionPolicy.base>): vo
 }
 
 /**
- * A client can lose a scope while the user signs in. settle-scope.ts checked the request when it
+ * A client can lose a scope while the user signs in. `settleScope` checked the request when it
  * arrived.
  */
 async function assertScopeRegistered(

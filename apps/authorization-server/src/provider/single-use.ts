@@ -9,7 +9,7 @@ import { currentContext, type ProviderMiddleware } from './library.ts';
 import { lifetimes } from './lifetimes.ts';
 
 /** A code or token that can be redeemed once: its value and the key of its record. */
-export interface Redeemable {
+interface Redeemable {
   readonly id: string;
   readonly key: string;
 }
@@ -30,7 +30,7 @@ export interface SingleUse {
 }
 
 /** A single use that distinguishes a use whose reply was sent. */
-export interface RepliedUse extends SingleUse {
+interface RepliedUse extends SingleUse {
   /** Marks the credentials that this request redeemed. */
   complete(request: IncomingMessage): Promise<void>;
 }
@@ -119,14 +119,14 @@ const GRACE_MILLISECONDS = 10_000;
 const PENDING = '.pending';
 
 /** The one token that follows a refresh token. Only a holder of the master key can compute it. */
-export type RefreshSuccessor = (refreshToken: string) => string;
+type RefreshSuccessor = (refreshToken: string) => string;
 
 export function createRefreshSuccessor(masterKey: MasterKey): RefreshSuccessor {
   const key = createSecretKey(lastingKey(masterKey, 'refresh-successor'));
   return (refreshToken) => createHmac('sha256', key).update(refreshToken).digest('base64url');
 }
 
-export interface RefreshRotationDependencies {
+interface RefreshRotationDependencies {
   readonly store: Store;
   readonly successorOf: RefreshSuccessor;
   /** The key of a refresh token's record. */

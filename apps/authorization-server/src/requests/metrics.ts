@@ -16,7 +16,6 @@ import {
   createRequestLogMetrics,
   createRequestMetrics,
   type MetricsRegistry,
-  type RequestObserver,
 } from '@gatehouse/server';
 import { clientCredentialKinds } from './request-context.ts';
 import { operationNames } from './routes.ts';
@@ -24,14 +23,6 @@ import { operationNames } from './routes.ts';
 const throttledLimits = ['requests', 'client_secrets', 'sign_ins'] as const;
 
 export type ThrottledLimit = (typeof throttledLimits)[number];
-
-export interface AuthorizationServerMetrics {
-  readonly requested: RequestObserver;
-  readonly audited: (event: AuditEvent) => void;
-  /** Counts what happened to entries of the request log. */
-  readonly requestLog: (result: string, entries: number) => void;
-  readonly throttled: (limit: ThrottledLimit) => void;
-}
 
 /** The reasons of a failed sign-in that a limit rejected. */
 const throttledSignIns: ReadonlySet<string> = new Set<SignInReasonName>([
@@ -51,7 +42,7 @@ const replayed: Readonly<Partial<Record<AuditEvent['event'], string>>> = {
 export function createAuthorizationServerMetrics(
   registry: MetricsRegistry,
   labels: { readonly grants: readonly string[]; readonly pageErrors: readonly string[] },
-): AuthorizationServerMetrics {
+) {
   addProcessMetrics(registry, { app: 'authorization-server' });
   collectPasswordHashing(registry);
   const refusals = registry.counter({
@@ -78,7 +69,7 @@ function createAuditObserver(
   registry: MetricsRegistry,
   grants: readonly string[],
   throttled: (limit: ThrottledLimit) => void,
-): AuthorizationServerMetrics['audited'] {
+): (event: AuditEvent) => void {
   const events = registry.counter({
     name: 'gatehouse_audit_events_total',
     help: 'Events of the audit trail.',

@@ -6,7 +6,7 @@ export const clientCredentialKinds = ['basic', 'body', 'bearer'] as const;
 export type ClientCredentialKind = (typeof clientCredentialKinds)[number];
 
 /** What the server learns about a request while it serves it, for later steps of the same request. */
-export interface RequestContext {
+interface RequestContext {
   /** It came to the platform endpoint, and continues as a request to /token. */
   isPlatform?: boolean;
   /** The body of a request to a client endpoint, as the provider reads it. */
@@ -31,7 +31,7 @@ export interface RequestContext {
 }
 
 /** The record of the code or token that a request presents. */
-export interface PresentedCredential {
+interface PresentedCredential {
   readonly clientId: string | undefined;
   readonly userId: string | undefined;
   readonly grantId: string | undefined;

@@ -17,7 +17,7 @@ import { csrfField, formField, formTargetsOf, sendPage, textsFor } from '../page
 import type { Texts } from '../pages/texts-en.ts';
 import type { BrowserState } from '../provider/browser-state.ts';
 import { ACCOUNT_CLIENT_ID } from '../provider/clients.ts';
-import { OMITTED } from '../provider/redirect-uris.ts';
+import { OMITTED } from '../provider/request-parameters.ts';
 import { providerRoutes } from '../requests/routes.ts';
 import type { DeviceCookies } from '../throttle/device-cookie.ts';
 import type { SignIn } from '../throttle/sign-in-throttle.ts';

@@ -10,7 +10,7 @@ import {
 import type { Grant, SecurityProfile } from '../provider/clients.ts';
 import { authenticatedClient } from '../provider/library.ts';
 import { wrapRefreshTokenGrant } from '../provider/patches.ts';
-import { resolveScope } from '../provider/scopes.ts';
+import { resolveScope } from '../provider/request-parameters.ts';
 import { contextOf } from '../requests/request-context.ts';
 
 export interface ClientCredentialsReply {
@@ -91,7 +91,7 @@ export async function saveToken(
 
 const MACHINE = 'client_credentials';
 
-export async function issueMachineTokens(
+async function issueMachineTokens(
   provider: Provider,
   context: KoaContextWithOIDC,
   { client, scope }: { readonly client: Client; readonly scope: string },

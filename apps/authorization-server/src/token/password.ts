@@ -3,7 +3,7 @@ import type Provider from 'oidc-provider';
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import type { Grant } from '../provider/clients.ts';
 import { authenticatedClient } from '../provider/library.ts';
-import { resolveScope } from '../provider/scopes.ts';
+import { resolveScope } from '../provider/request-parameters.ts';
 import { addressGroupOf } from '../requests/caller.ts';
 import type { SignIn } from '../throttle/sign-in-throttle.ts';
 

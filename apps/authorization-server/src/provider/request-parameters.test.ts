@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { resolveScope } from './scopes.ts';
+import { resolveScope } from './request-parameters.ts';
 
 const registered = 'device:read device:write openid';
 
