@@ -15,6 +15,7 @@ import {
   type Environment,
   inspectFileAccess,
   parseEnvironment,
+  retiredVariables,
 } from '@gatehouse/server/configuration';
 import { createStore } from '@gatehouse/store';
 import { z } from 'zod';
@@ -49,12 +50,14 @@ export async function openIdentityStore(
     throw new ConfigurationError([{ name: 'DATA_DIR', message }]);
   }
   // Problems are only warnings: a revocation must not wait for a chmod.
-  const { warnings } = inspectFileAccess({
+  const { warnings: exposed } = inspectFileAccess({
     files: identitySecretFiles(environment),
     dataDirectory: STORE_URL === undefined ? DATA_DIR : undefined,
     publicUrl: undefined,
     corrects: correctsModes,
   });
+  const operator = `GATEHOUSE_OPERATOR: still works. The next release ${retiredVariables.GATEHOUSE_OPERATOR}`;
+  const warnings = environment.GATEHOUSE_OPERATOR ? [...exposed, operator] : exposed;
   const settings = resolveIdentitySettings(read);
   const store = openStore(settings.storeUrl, onWarning);
   try {

@@ -449,8 +449,8 @@ describe.each(integrationEngines)('gatehouse on %s', (engineName) => {
       expect(tail.output.split('\n')[0]).toContain('change=added');
     });
 
-    test('names the operator that GATEHOUSE_OPERATOR names', async () => {
-      const named = { ...environment, GATEHOUSE_OPERATOR: 'alice\u001b[2J' };
+    test('names the operator that called sudo', async () => {
+      const named = { ...environment, SUDO_USER: 'alice\u001b[2J' };
       await runGatehouse(named, ['organizations', 'add', 'named']);
       const { json } = await gatehouse('audit list --event organization_added --limit 1 --json');
       expect(json.entries).toMatchObject([{ organizationId: 'named', operator: 'alice[2J' }]);

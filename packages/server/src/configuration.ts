@@ -13,7 +13,11 @@ export {
   parseVariables,
   readValidVariables,
 } from './configuration/environment.ts';
-export { formerVariables, knownVariables } from './configuration/known-variables.ts';
+export {
+  formerVariables,
+  knownVariables,
+  retiredVariables,
+} from './configuration/known-variables.ts';
 export { findMisspelledVariables } from './configuration/misspelled-variables.ts';
 export { readOrCreateSecretFile } from './configuration/secret-file-creation.ts';
 export {

@@ -1,5 +1,44 @@
-/** Variables that can contain a password. `NAME_FILE` can name a file that contains the value. */
-export const secretVariables: readonly string[] = ['DATABASE_URL', 'STORE_URL'];
+/**
+ * The variables of all apps, because one environment often serves all of them. The declarations in
+ * the configuration of each app are the source: `npm run generate:docs`.
+ */
+const declared: Readonly<Record<string, 'plain' | 'protects' | 'secret'>> = {
+  // generated
+  ACCESS_TOKEN_MAXIMUM_SECONDS: 'protects',
+  ADDRESS_RATE_LIMIT: 'protects',
+  AUDIT_RETENTION_DAYS: 'protects',
+  AUTHORIZATION_SERVER_PORT: 'plain',
+  AUTHORIZATION_SERVER_SOCKET: 'plain',
+  AUTHORIZATION_SERVER_URL: 'protects',
+  BOOTSTRAP_FILE: 'protects',
+  CLIENT_ENDPOINT_RATE_LIMIT: 'protects',
+  CLIENT_RATE_LIMIT: 'protects',
+  DATABASE_URL: 'secret',
+  DATA_DIR: 'protects',
+  DEVICE_SERVICE_PORT: 'plain',
+  DEVICE_SERVICE_SOCKET: 'plain',
+  DEVICE_SERVICE_URL: 'plain',
+  EXPLORER: 'protects',
+  FORWARD_AUTH: 'protects',
+  GATEWAY_JWKS_URL: 'protects',
+  GATEWAY_PORT: 'plain',
+  GATEWAY_SOCKET: 'plain',
+  GATEWAY_URL: 'protects',
+  HOST: 'plain',
+  LOG_LEVEL: 'plain',
+  LOG_RETENTION_DAYS: 'protects',
+  MASTER_KEY_FILE: 'protects',
+  OPERATIONS_PORT: 'plain',
+  PAGE_RATE_LIMIT: 'protects',
+  ROUTES_FILE: 'protects',
+  SECURITY_PROFILE: 'protects',
+  SHUTDOWN_DELAY_SECONDS: 'plain',
+  SIGNATURE_TOLERANCE_SECONDS: 'protects',
+  STORE_URL: 'secret',
+  TRUSTED_PROXIES: 'protects',
+  WORKERS: 'plain',
+  // end
+};
 
 interface FormerVariable {
   /** The variable that replaces it. */
@@ -16,8 +55,20 @@ export const formerVariables: Readonly<Record<string, FormerVariable>> = {
   PAGE_REQUESTS_PER_MINUTE: { name: 'PAGE_RATE_LIMIT', convert: perMinute },
 };
 
-/** Read for one more release. Nothing replaces it. */
-const COOKIE_KEYS_FILE = 'COOKIE_KEYS_FILE';
+/** Variables that work for one more release, and what the next one does instead. */
+export const retiredVariables: Readonly<Record<string, string>> = {
+  DEMO_APPLICATION_PORT:
+    'ignores it: npm start uses AUTHORIZATION_SERVER_PORT + 10, and containers use 9010',
+  GATEHOUSE_OPERATOR: 'reads SUDO_USER instead',
+  MAXIMUM_CONNECTIONS: 'accepts 8192 connections in each worker. For more, set WORKERS',
+  SIGNING_KEY_ROTATION_DAYS: 'rotates signing keys after 90 days',
+};
+
+const ofKind = (...kinds: readonly string[]) =>
+  Object.keys(declared).filter((name) => kinds.includes(declared[name] ?? ''));
+
+/** Variables that can contain a password. `NAME_FILE` can name a file that contains the value. */
+export const secretVariables: readonly string[] = ofKind('secret');
 
 /**
  * Variables that protect data. If the app ignored one, it could trust, accept or keep more than the
@@ -25,52 +76,19 @@ const COOKIE_KEYS_FILE = 'COOKIE_KEYS_FILE';
  */
 export const securityVariables: readonly string[] = [
   ...secretVariables.flatMap((name) => [name, `${name}_FILE`]),
+  ...ofKind('protects'),
   ...Object.keys(formerVariables),
-  COOKIE_KEYS_FILE,
-  'ACCESS_TOKEN_MAXIMUM_SECONDS',
-  'ADDRESS_RATE_LIMIT',
-  'AUDIT_RETENTION_DAYS',
-  'AUTHORIZATION_SERVER_URL',
-  'BOOTSTRAP_FILE',
-  'CLIENT_ENDPOINT_RATE_LIMIT',
-  'CLIENT_RATE_LIMIT',
-  'DATA_DIR',
-  'EXPLORER',
-  'FORWARD_AUTH',
-  'GATEWAY_JWKS_URL',
-  'GATEWAY_URL',
-  'LOG_RETENTION_DAYS',
-  'MASTER_KEY_FILE',
-  'PAGE_RATE_LIMIT',
-  'ROUTES_FILE',
-  'SECURITY_PROFILE',
-  'SIGNATURE_TOLERANCE_SECONDS',
+  'COOKIE_KEYS_FILE',
   'SIGNING_KEY_ROTATION_DAYS',
-  'TRUSTED_PROXIES',
 ];
 
-const otherVariables: readonly string[] = [
-  'AUTHORIZATION_SERVER_PORT',
-  'AUTHORIZATION_SERVER_SOCKET',
-  'DEVICE_SERVICE_PORT',
-  'DEVICE_SERVICE_SOCKET',
-  'DEVICE_SERVICE_URL',
+/** Every variable that an app reads, except those of Node. */
+export const knownVariables: readonly string[] = [
+  ...securityVariables,
+  ...ofKind('plain'),
+  ...Object.keys(retiredVariables).filter((name) => !securityVariables.includes(name)),
   'FORMER_COMPOSE_VARIABLES',
-  'GATEWAY_PORT',
-  'GATEWAY_SOCKET',
-  'HOST',
-  'LOG_LEVEL',
-  'MAXIMUM_CONNECTIONS',
-  'OPERATIONS_PORT',
-  'SHUTDOWN_DELAY_SECONDS',
-  'WORKERS',
 ];
-
-/**
- * Every variable that an app reads, except those of Node. Each app knows the variables of all apps,
- * because one environment often serves all of them. `test/variable-names.test.ts` checks this list.
- */
-export const knownVariables: readonly string[] = [...securityVariables, ...otherVariables];
 
 /** The value of a variable, or that of the former name that it replaces. */
 export function settingOf(
@@ -88,7 +106,7 @@ export function formerNameWarnings(
   environment: Readonly<Record<string, string | undefined>>,
 ): readonly string[] {
   const ofCompose = (environment.FORMER_COMPOSE_VARIABLES ?? '').split(' ').filter(Boolean);
-  const override = 'still works. The next release needs a docker-compose.override.yml instead';
+  const set = Object.keys(retiredVariables).filter((name) => environment[name]);
   const renamed = Object.entries(formerVariables).flatMap(([former, { name }]) => {
     if (!environment[former]) {
       return [];
@@ -96,5 +114,9 @@ export function formerNameWarnings(
     const effect = environment[name] ? `is ignored, because ${name} is set` : 'still works';
     return [`${former}: ${effect}. The next release reads only ${name}`];
   });
-  return [...renamed, ...ofCompose.map((former) => `${former}: ${override}`)];
+  const retired = [...set, ...ofCompose].map((former) => {
+    const change = retiredVariables[former] ?? 'needs a docker-compose.override.yml instead';
+    return `${former}: still works. The next release ${change}`;
+  });
+  return [...renamed, ...retired];
 }
