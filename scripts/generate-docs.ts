@@ -79,7 +79,7 @@ for (const path of globSync('docs/**/*.md', { cwd: root })) {
   );
 }
 rewrite('.env.example', exampleEnvironment);
-rewrite('packages/server/src/configuration/known-variables.ts', (text) =>
+rewrite('packages/server/src/configuration/variable-names.ts', (text) =>
   text.replace(
     /(\/\/ generated\n)[\s\S]*?( {2}\/\/ end)/,
     (_all, start: string, end: string) => `${start}${knownVariables()}${end}`,
@@ -143,7 +143,7 @@ function exampleEnvironment(text: string): string {
   return [text.slice(0, text.indexOf('\n\n') + 1), ...sections].join('\n');
 }
 
-/** The members of the object in known-variables.ts. */
+/** The members of the object in variable-names.ts. */
 function knownVariables(): string {
   const { Containers: _ofCompose, ...ofApps } = declarations;
   const lines = Object.values(ofApps)

@@ -689,7 +689,7 @@ describe('calling gatehouse', () => {
     const STORE_URL = `sqlite:${join(dirname(key), 'warned.sqlite')}`;
     const environment = { ...nowhere, MASTER_KEY_FILE: key, STORE_URL };
     chmodSync(key, 0o644);
-    const warning = `MASTER_KEY_FILE: names a file with secrets that every user of this machine can read (mode 0644). Run: chmod 600 ${key}`;
+    const warning = `MASTER_KEY_FILE: names a file with secrets that other users can access (mode 0644). Run: chmod 600 ${key}`;
     const command = ['clients', 'list'];
     expect(await runGatehouse(environment, command)).toMatchObject({
       code: 0,

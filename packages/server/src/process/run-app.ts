@@ -6,7 +6,7 @@ import { type ServeOptions, serve } from '../server/serve.ts';
 import { createLogger, type Logger } from '../telemetry/logger.ts';
 import { exitOnUnhandledErrors, type RunningApp, runProcess } from './run-process.ts';
 import { superviseWorkers } from './supervise-workers.ts';
-import { answerSupervisor, untilListenerCloses } from './worker-side.ts';
+import { answerSupervisor, untilListenerCloses } from './worker-process.ts';
 
 export interface App<Configuration extends AppConfiguration> {
   readonly name: string;

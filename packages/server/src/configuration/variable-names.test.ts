@@ -2,12 +2,14 @@
 import { describe, expect, test } from '@jest/globals';
 import { namesOfOthers } from '../../test/names-of-others.ts';
 import {
+  findMisspelledVariables,
   formerVariables,
   knownVariables,
+  likelyNames,
   retiredVariables,
   securityVariables,
-} from './known-variables.ts';
-import { findMisspelledVariables, likelyNames, variablesOfOthers } from './misspelled-variables.ts';
+  variablesOfOthers,
+} from './variable-names.ts';
 
 const environmentOf = (names: readonly string[]) =>
   Object.fromEntries(names.map((name) => [name, 'set']));
