@@ -25,31 +25,28 @@ export async function retryStart(
       await step();
       isDone = true;
     } catch (error) {
-      if (!isTransient(error)) {
+      // A closing process has already closed the store, so an error is expected.
+      if (!isTransient(error) && !isClosed) {
         throw error;
       }
     }
   }
 
-  async function keepTrying(): Promise<void> {
+  await attempt();
+  const retries = (async () => {
     while (!isDone && !isClosed) {
       await sleep(RETRY_MILLISECONDS, undefined, { ref: false });
       if (!isClosed) {
         await attempt();
       }
     }
-  }
-
-  await attempt();
-  keepTrying().catch((error: unknown) => {
-    // Thrown outside the promise, so that it ends the process with any setting for rejections.
-    // A closing process has already closed the store, so this error is expected.
-    if (!isClosed) {
-      process.nextTick(() => {
-        throw error;
-      });
-    }
-  });
+  })();
+  // Thrown outside the promise, so that it ends the process with any setting for rejections.
+  retries.catch((error: unknown) =>
+    process.nextTick(() => {
+      throw error;
+    }),
+  );
   return {
     /** A readiness check that rejects until an attempt succeeds. */
     async ready(): Promise<void> {

@@ -164,7 +164,7 @@ export function untilListenerCloses(): Promise<void> {
 }
 
 /** Answers the supervisor. A worker has no operations port, so the questions use its channel. */
-export function answerSupervisor(operations: Operations): void {
+export function answerSupervisor(operations: Operations): undefined {
   process.on('message', (message: MessageToWorker) => {
     if (message === 'end') {
       return;
