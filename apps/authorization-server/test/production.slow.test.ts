@@ -248,7 +248,7 @@ describe('files with secrets that other users can reach', () => {
       [...names, 'LOG_LEVEL'].sort(),
     );
     expect(words).toContain(
-      `MASTER_KEY_FILE: names a file with secrets that every user of this machine can read (mode 0644). Run: chmod 600 ${join(directory, 'master.key')}\n`,
+      `MASTER_KEY_FILE: names a file with secrets that other users can access (mode 0644). Run: chmod 600 ${join(directory, 'master.key')}\n`,
     );
 
     // Runs the commands of the messages.

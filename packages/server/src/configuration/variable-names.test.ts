@@ -1,8 +1,15 @@
 // cspell:ignore AUTHORISATION
 import { describe, expect, test } from '@jest/globals';
 import { namesOfOthers } from '../../test/names-of-others.ts';
-import { formerVariables, knownVariables, securityVariables } from './known-variables.ts';
-import { findMisspelledVariables, likelyNames, variablesOfOthers } from './misspelled-variables.ts';
+import {
+  findMisspelledVariables,
+  formerVariables,
+  knownVariables,
+  likelyNames,
+  retiredVariables,
+  securityVariables,
+  variablesOfOthers,
+} from './variable-names.ts';
 
 const environmentOf = (names: readonly string[]) =>
   Object.fromEntries(names.map((name) => [name, 'set']));
@@ -100,7 +107,8 @@ describe('a misspelled variable', () => {
 describe('a variable that is not misspelled', () => {
   test('can belong to any app', () => {
     const current = knownVariables.filter(
-      (name) => !(name in formerVariables || name.startsWith('FORMER_')),
+      (name) =>
+        !(name in formerVariables || name in retiredVariables || name.startsWith('FORMER_')),
     );
     expect(findMisspelledVariables(environmentOf(current))).toEqual(nothing);
   });
