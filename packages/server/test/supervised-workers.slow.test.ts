@@ -127,7 +127,7 @@ describe('several workers', () => {
       }
       await untilSlow(() => app.lines('restarting a worker').length >= 6);
       // No process holds the shared socket open.
-      expect(await app.get('/')).toBe('ENOENT');
+      expect(await app.get('/')).toBe('ECONNREFUSED');
       rmSync(`${trouble}-signal`);
       await untilSlow(async () => (await readyState(app)) === '200 2 of 2');
       await everyWorkerAnswers(app);

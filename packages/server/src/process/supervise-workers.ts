@@ -11,7 +11,7 @@
  */
 import cluster from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { explainPortInUse, removeStaleSocket } from '../server/listen.ts';
+import { explainPortInUse, removeStaleSocket, withdrawSocket } from '../server/listen.ts';
 import { serveOperations } from '../server/operations.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { createMetricsRegistry } from '../telemetry/metrics-registry.ts';
@@ -113,6 +113,9 @@ export async function superviseWorkers(app: SupervisedApp): Promise<{ close(): P
         await sleep(configuration.shutdownDelayMilliseconds);
         // The last values, because the workers drain without a channel.
         await pooled.metrics();
+        if (socketPath !== undefined) {
+          await withdrawSocket(socketPath);
+        }
       });
       await operations.close();
     },

@@ -1,10 +1,14 @@
-import { access, chmod, constants, lstat, unlink } from 'node:fs/promises';
+import cluster from 'node:cluster';
+import { access, chmod, constants, lstat, rename, rm } from 'node:fs/promises';
 import type { Server } from 'node:http';
 import { connect, type ListenOptions as NodeListenOptions, type Socket } from 'node:net';
 import { dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 
 /** Backlog of connections. nginx fails if it is full, while a TCP connection would wait. */
 const UNIX_SOCKET_BACKLOG = 4096;
+/** Time for peers that resolved the name before its removal. */
+const LATECOMERS_MILLISECONDS = 50;
 
 export interface ListenAddress {
   readonly host: string;
@@ -29,8 +33,32 @@ export async function listen(
   server.prependListener('connection', (socket: Socket) => {
     Object.defineProperty(socket, 'remoteAddress', { value: '127.0.0.1' });
   });
-  await bind(server, { path: socketPath, backlog: UNIX_SOCKET_BACKLOG });
-  await chmod(socketPath, 0o777);
+  // Node removes the name that it bound when it closes, and a successor may own the public name.
+  const bound = boundName(socketPath);
+  await bind(server, { path: bound, backlog: UNIX_SOCKET_BACKLOG });
+  try {
+    await chmod(bound, 0o777);
+    await rename(bound, socketPath);
+  } catch (error) {
+    // Of several workers, the first one that listens has renamed it.
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') {
+      throw error;
+    }
+  }
+}
+
+/** Workers share the name of their supervisor. */
+function boundName(path: string): string {
+  return `${path}.${cluster.isWorker ? process.ppid : process.pid}`;
+}
+
+/**
+ * Removes the name of a socket while the server still accepts the waiting connections. A later
+ * connection finds no name, which nginx treats as not sent.
+ */
+export async function withdrawSocket(path: string): Promise<void> {
+  await rm(path, { force: true });
+  await sleep(LATECOMERS_MILLISECONDS);
 }
 
 function bind(server: Server, options: NodeListenOptions): Promise<void> {
@@ -51,6 +79,8 @@ function bind(server: Server, options: NodeListenOptions): Promise<void> {
 export async function removeStaleSocket(path: string): Promise<void> {
   // Node would also report EACCES for a missing folder.
   await access(dirname(path), constants.W_OK);
+  // A process with the same id may have ended before it could rename this.
+  await rm(boundName(path), { force: true });
   const file = await lstat(path).catch(() => undefined);
   if (file === undefined) {
     return;
@@ -67,7 +97,7 @@ export async function removeStaleSocket(path: string): Promise<void> {
   if (code !== 'ECONNREFUSED') {
     throw inUse(path, 'is served by another process');
   }
-  await unlink(path);
+  await rm(path);
 }
 
 function inUse(path: string, why: string): Error {

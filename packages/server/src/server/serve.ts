@@ -20,7 +20,7 @@ import type { MetricsRegistry } from '../telemetry/metrics-registry.ts';
 import { acceptFirst } from './accept-first.ts';
 import { addServerMetrics, trackConnections } from './connections.ts';
 import { drain } from './drain.ts';
-import { type ListenAddress, listen, removeStaleSocket } from './listen.ts';
+import { type ListenAddress, listen, removeStaleSocket, withdrawSocket } from './listen.ts';
 import {
   createClientErrorHandler,
   createMalformedInputReporter,
@@ -72,7 +72,7 @@ export async function serve(
   application: RequestListener,
   options: ServeOptions,
 ): Promise<RunningServer> {
-  const { upgrades, socketPath, untilListenerCloses } = options;
+  const { upgrades, socketPath } = options;
   const framing = createFramingGuard();
   const server = createServer({
     ...serverLimits,
@@ -108,8 +108,10 @@ export async function serve(
   server.on('clientError', createClientErrorHandler(connections, reportMalformed));
   cutSlowReaders(server, serverLimits);
   applyOptions(server, options);
+  let { untilListenerCloses } = options;
   if (socketPath !== undefined && untilListenerCloses === undefined) {
     await removeStaleSocket(socketPath);
+    untilListenerCloses = () => withdrawSocket(socketPath);
   }
   await listen(server, options);
   let closed: Promise<void> | undefined;
