@@ -25,6 +25,16 @@ export {
   type RecordedRequest,
   type RequestRecorder,
 } from './requests/request-recorder.ts';
+export {
+  allowedMethods,
+  createRouter,
+  pathParameters,
+  pathShape,
+  type RoutedTarget,
+  type Router,
+  type RouterMatch,
+  splitPath,
+} from './requests/router.ts';
 export { parseStrictJson, StrictJsonError } from './requests/strict-json.ts';
 export { explainPortInUse } from './server/listen.ts';
 export { messageProblem } from './server/message-framing.ts';
