@@ -1,6 +1,6 @@
-# One image for every app. The command selects the app (docs/decisions/0034-one-image.md).
+# One image for every app. The command selects the app (docs/decisions/02-containers.md).
 
-# For a build that others can repeat, add the digest (docs/releases.md).
+# For a build that others can repeat, add the digest (CONTRIBUTING.md).
 ARG NODE_IMAGE=node:24-bookworm-slim
 
 # Only the manifests, so that a changed source file does not repeat the installation.
@@ -44,7 +44,7 @@ LABEL org.opencontainers.image.title="Gatehouse" \
 USER 1000:1000
 # The compile cache saves a third of the time of a start and 20 MB in each process. It is filled here,
 # because the file system is read-only later, and by this user, because Node keeps one cache per user.
-# Every build has the same cache (docs/releases.md): the seed is fixed, and the young generation is so
+# Every build has the same cache: the seed is fixed, and the young generation is so
 # large that V8 collects no garbage. After a collection, unused bytes of the cache can contain what was
 # in that memory before. The programs that use the cache have random seeds.
 RUN ["/usr/local/bin/node", "--random-seed=1", "--min-semi-space-size=256", "--max-semi-space-size=256", "scripts/container/fill-compile-cache.mjs"]

@@ -1,6 +1,6 @@
 -- Runs at the end of PostgreSQL's first start. Creates the role of the device service, which owns
 -- its database and has no other rights. Run again, it sets the current password of that role
--- (docs/operations/secure.md) and creates what is missing if the first start was interrupted.
+-- (docs/operations/secrets.md) and creates what is missing if the first start was interrupted.
 -- PostgreSQL receives a SCRAM verifier. Only the device service knows the password.
 set log_statement = 'none';
 set log_min_error_statement = 'panic';

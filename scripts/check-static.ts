@@ -12,6 +12,8 @@ const checks: readonly (readonly [name: string, script: string, ...args: string[
   ],
   ['spelling', 'node_modules/cspell/bin.mjs', 'lint', '--no-progress', '--no-summary'],
   ['writing', 'scripts/check-writing.ts'],
+  ['links', 'scripts/check-links.ts'],
+  ['generated lists', 'scripts/generate-docs.ts', '--check'],
   ['commit subjects', 'scripts/check-commit-subjects.ts'],
 ];
 

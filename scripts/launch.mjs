@@ -41,6 +41,9 @@ async function ensureInstalled() {
   if (isInstalled()) {
     return;
   }
+  if (process.env.npm_lifecycle_event === 'prepack') {
+    exit('Cannot pack: the dependencies are not installed. Run in the repository: npm ci');
+  }
   console.error('Installing dependencies (once) …');
   // The compiler and the linter come as optional packages, one for each platform.
   const omitted = onlyRuns ? ['dev', ...(needsPinnedNode ? [] : ['optional'])] : [];

@@ -1,6 +1,7 @@
 // requires: curl openssl
 /** Runs every command of docs/applications.md, as an application developer pastes them. */
 import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -17,6 +18,7 @@ import {
 } from '../apps/authorization-server/src/provider/policy/lifetimes.ts';
 import { clientOptions } from '../apps/cli/src/commands/client-options.ts';
 import { codeBlock, readDocument, tableRows } from './documents.ts';
+import { runCommands } from './operators-commands.ts';
 
 const guide = readDocument('docs/applications.md');
 const directory = mkdtempSync(join(tmpdir(), 'gatehouse-applications-'));
@@ -25,6 +27,7 @@ const variables = join(directory, 'variables');
 const alice = { username: 'alice', password: 'a person’s password' };
 const secureKey = 'dashboardKey0123456789ab';
 const scopes = ['openid', 'profile', 'device:read'];
+const MASTER_KEY_FILE = join(directory, 'master.key');
 const codeGrants = ['authorization_code', 'refresh_token'];
 
 let system: Constellation;
@@ -38,8 +41,10 @@ beforeAll(async () => {
     scopes,
     ...more,
   });
+  writeFileSync(MASTER_KEY_FILE, randomBytes(32).toString('hex'), { mode: 0o600 });
   system = await startConstellation({
     engine: 'sqlite',
+    environment: { MASTER_KEY_FILE },
     bootstrap: {
       organizations: [{ id: 'acme', name: 'Acme' }],
       users: [{ ...alice, name: 'Alice', orgId: 'acme' }],
@@ -110,6 +115,13 @@ function signIn(name: string): Promise<URL> {
 
 describe('docs/applications.md', () => {
   let tokens: Record<string, string>;
+
+  test('registers an application', () => {
+    names.add('register');
+    const commands = block('sh register').replace('add dashboard --org demo', 'add own --org acme');
+    const printed = runCommands(commands, { STORE_URL: system.storeUrl, MASTER_KEY_FILE });
+    expect(printed).toMatch(/\(shown once\): \S+/);
+  });
 
   test('finds the addresses of the server', () => {
     expect(answer('discovery')).toMatchObject({ issuer: system.authorizationServerUrl });

@@ -58,15 +58,6 @@ describe('the folders', () => {
 });
 
 describe('the size of the source', () => {
-  const lineCounts = files
-    .filter((file) => !file.isTest && file.workspace !== undefined)
-    .map((file) => file.lineCount)
-    .sort((a, b) => a - b);
-
-  test('is at most 60 lines in the median file', () => {
-    expect(lineCounts[Math.floor(lineCounts.length / 2)]).toBeLessThanOrEqual(60);
-  });
-
   test('is at most 60 lines in each function, by a rule of the linter', () => {
     const { linter, overrides } = JSON.parse(readFileSync(join(root, 'biome.json'), 'utf8'));
     expect(linter.rules.complexity.noExcessiveLinesPerFunction).toEqual({

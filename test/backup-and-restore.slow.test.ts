@@ -220,7 +220,7 @@ describe.each(engines)('an installation on %s', (engine) => {
   test('has its clients, users and devices again, and rejects old tokens', async () => {
     await start();
     // Credentials that are issued within a second of a revocation are also revoked
-    // (docs/decisions/0022).
+    // (docs/decisions/16-revocation.md).
     await sleep(2000);
     expect((await call(kept)).status).toBe(401);
     expect((await call(revoked)).status).toBe(401);

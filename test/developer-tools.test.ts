@@ -76,11 +76,7 @@ test('The commands of the signing guide work as they are written.', async () => 
     ),
   ];
   const [sign = [], verify = []] = commands.map(([, command = '']) =>
-    command
-      .replaceAll('\\\n', ' ')
-      .trim()
-      .split(/\s+/)
-      .slice('npm run gatehouse --'.split(' ').length),
+    command.replaceAll('\\\n', ' ').trim().split(/\s+/).slice('npx gatehouse'.split(' ').length),
   );
   for (const name of ['key.txt', 'body.json', 'request.txt']) {
     writeFileSync(join(directory, name), name === 'key.txt' ? booted.secureKey : '{}');

@@ -61,62 +61,6 @@ export function section({ path, text }: Document, heading: string): string {
   return rest.slice(0, end === -1 ? undefined : end).join('\n');
 }
 
-/** Relative links and images, without their anchors. */
-export function relativeLinks({ text }: Document): readonly string[] {
-  return [...text.matchAll(/\]\(([^)\s]+)\)/g)]
-    .map(([, target = '']) => target.split('#', 1)[0] ?? '')
-    .filter((target) => target !== '' && !/^[a-z]+:/.test(target));
-}
-
-/** Relative links with an anchor. The target is empty for a link within the page. */
-export function relativeAnchors({
-  text,
-}: Document): readonly { readonly target: string; readonly anchor: string }[] {
-  return [...text.matchAll(/\]\(([^)\s:#]*)#([^)\s]+)\)/g)].map(([, target = '', anchor = '']) => ({
-    target,
-    anchor,
-  }));
-}
-
-/** The anchors that GitHub generates for the headings of a page. */
-export function headingAnchors({ text }: Document): ReadonlySet<string> {
-  return new Set(
-    [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) =>
-      heading
-        .toLowerCase()
-        .replace(/[^\p{L}\p{N} _-]/gu, '')
-        .replaceAll(' ', '-'),
-    ),
-  );
-}
-
-/** Paths from the root, in backticks. */
-export function namedPaths({ text }: Document): readonly string[] {
-  return [...text.matchAll(/`((?:apps|packages|scripts|test|docs|examples)\/[^`\s*{}]*)`/g)].map(
-    ([, path = '']) => path,
-  );
-}
-
-/**
- * `GET /path`, and the URLs in examples, without query and fragment. Ports that start with 3 belong
- * to applications.
- */
-export function namedRoutes({ text }: Document): readonly string[] {
-  const written = [...text.matchAll(/\b(GET|POST|PUT|PATCH|DELETE)\s+(\/[^\s`|)?,]*)/g)].map(
-    ([, method, path]) => `${method} ${path}`,
-  );
-  const addressed = [...text.matchAll(/http:\/\/localhost:(?!3)\d+(\/[^\s"'`?|)#]*)/g)].map(
-    ([, path]) => `* ${path}`,
-  );
-  return [...written, ...addressed];
-}
-
-export function namedNpmScripts({ text }: Document): readonly string[] {
-  return [...text.matchAll(/\bnpm (?:run ([a-z][a-z:-]*)|(start|test)\b)/g)].map(
-    ([, script, lifecycle]) => script ?? lifecycle ?? '',
-  );
-}
-
 /**
  * Returns the first code block whose fence is followed by this text: a language, or a language and
  * a name.

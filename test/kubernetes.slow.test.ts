@@ -272,7 +272,7 @@ describe('overlays of operators', () => {
   }
 
   test('the example of the guide sets the image, the addresses and the names of the Ingress', () => {
-    const guide = readFileSync(join(root, 'docs/operations/kubernetes.md'), 'utf8');
+    const guide = readFileSync(join(root, 'docs/operations/deploy.md'), 'utf8');
     const [, example = ''] = /```yaml\n([^`]+)```/.exec(guide) ?? [];
     const manifests = render(example.replace(/^ {3}/gm, ''));
     for (const { spec } of podsOf(manifests)) {
@@ -296,7 +296,7 @@ describe('overlays of operators', () => {
   });
 
   test('the guide changes the template into a pod for commands', () => {
-    const guide = readFileSync(join(root, 'docs/operations/kubernetes.md'), 'utf8');
+    const guide = readFileSync(join(root, 'docs/operations/back-up-and-restore.md'), 'utf8');
     const [, patch = ''] = /kubectl patch --local[^']+'([^']+)'/.exec(guide) ?? [];
     const job = podsOf(renderManifests(join(folder, 'small'))).find(({ kind }) => kind === 'Job');
     const words = ['patch', '--local', '-f', '-', '--type=json', '-o', 'json', '-p', patch];

@@ -19,7 +19,7 @@ afterAll(() => rmSync(path, { recursive: true }));
 function runTests(environment: Record<string, string>) {
   const { status, stdout, stderr } = spawnSync(
     process.execPath,
-    ['scripts/test.ts', 'unit', 'packages/errors', 'packages/store/test/redis-store'],
+    ['scripts/test.ts', 'unit', 'packages/errors/src/envelope', 'packages/store/test/redis-store'],
     { cwd: root, env: { PATH: path, ...environment }, encoding: 'utf8' },
   );
   return { status, output: stdout + stderr };

@@ -28,7 +28,7 @@ describe('npm pack', () => {
       'packages/store/src/index.ts',
       'scripts/launch.mjs',
       'scripts/start.ts',
-      'docs/README.md',
+      'docs/architecture.md',
       'deploy/kubernetes/base/kustomization.yaml',
       'deploy/monitoring/alerts.yml',
       'containers/nginx.conf',

@@ -77,6 +77,6 @@ describe('the operators’ user', () => {
 
 test('the users of the guide are those of the service `secrets`', () => {
   const withoutDigests = (lines: string) => lines.trim().replace(/#\w+/g, '#');
-  const guide = codeBlock(readDocument('docs/operations/secure.md'), 'text redis-acl');
+  const guide = codeBlock(readDocument('docs/operations/secrets.md'), 'text redis-acl');
   expect(withoutDigests(guide)).toBe(withoutDigests(readFileSync(redis.aclFile, 'utf8')));
 });

@@ -1,5 +1,5 @@
 /**
- * Registers the clients as docs/sign-in-to-applications.md and docs/guides/grafana.md describe. Then
+ * Registers the clients as docs/sign-in-to-applications.md and docs/guides.md describe. Then
  * sends the requests of each application and reads the claims that it uses.
  */
 import { createHash, randomBytes } from 'node:crypto';
@@ -215,7 +215,7 @@ describe('docs/sign-in-to-applications.md', () => {
 /** Runs the commands of the guide, and returns the secure key in the file that they write. */
 function registerGrafana(): string {
   const keyFile = join(directory, 'secure-key.txt');
-  const commands = codeBlock(readDocument('docs/guides/grafana.md'), 'sh register')
+  const commands = codeBlock(readDocument('docs/guides.md'), 'sh register-grafana')
     .replaceAll('examples/grafana/secure-key.txt', keyFile)
     .replaceAll('--org demo', '--org acme');
   runCommands(commands, environment);

@@ -180,6 +180,38 @@ describe.each(signerLanguages)('the signer in %s', (language) => {
   });
 });
 
+/** Each program signs with a clock that is a day ahead, and then with the corrected one. */
+const correctedClocks = {
+  python: [
+    'python3',
+    '-c',
+    `from gatehouse_signer import Signer
+times = [2000000000000, 1700000000000]
+signer = Signer("c", "k", 1, clock=lambda: times[0])
+signer.sign("GET", "/")
+times.pop(0)
+print(signer.sign("GET", "/").headers["X-Timestamp"])`,
+  ],
+  php: [
+    'php',
+    '-r',
+    `require 'GatehouseSigner.php';
+$signer = new GatehouseSigner('c', 'k', 1);
+(function () { $this->latest = (time() + 86400) * 1000; })->call($signer);
+echo $signer->sign('GET', '/')->headers['X-Timestamp'];`,
+  ],
+} as const;
+
+test.each(['python', 'php'] as const)(
+  'the signer in %s signs no future time after its clock was corrected',
+  (language) => {
+    const [program, ...args] = correctedClocks[language];
+    const cwd = join(root, 'signers', language);
+    const printed = execFileSync(program, args, { cwd, encoding: 'utf8' });
+    expect(Number(printed)).toBeLessThan(Date.now() + 60_000);
+  },
+);
+
 /** With a client that exists at the gateway, and other variables in place of its own. */
 function runExample(language: SignerLanguage, environment: Readonly<Record<string, string>>) {
   return signerOf(language).runExample({

@@ -1,15 +1,19 @@
 // requires: redis-server
 /** All apps on Unix sockets: a proxy on the same machine connects to the public ones. */
 import { randomUUID } from 'node:crypto';
-import { existsSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { type OutgoingHttpHeaders, request } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { ConfigurationError } from '@gatehouse/server/configuration';
 import type { Member } from '@gatehouse/testing';
 import { basic, until } from '@gatehouse/testing';
 import { startSystem } from '@gatehouse/testing/suite';
 import { describe, expect, test } from '@jest/globals';
+import { loadConfiguration as loadAuthorizationServer } from '../apps/authorization-server/src/config.ts';
+import { readConfiguration as loadDeviceService } from '../apps/device-service/src/config.ts';
+import { loadConfiguration as loadGateway } from '../apps/gateway/src/config.ts';
 import { sign } from './compose/clients.ts';
 import { oneClient } from './one-client.ts';
 
@@ -130,4 +134,33 @@ describe('on Unix sockets', () => {
     await server.start();
     expect(await askForToken()).toMatchObject({ status: 200 });
   });
+});
+
+test('an app with a public address does not start on a socket that others can replace', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'open-'));
+  chmodSync(directory, 0o777);
+  const names = ['AUTHORIZATION_SERVER_SOCKET', 'GATEWAY_SOCKET', 'DEVICE_SERVICE_SOCKET'];
+  const environment = {
+    AUTHORIZATION_SERVER_URL: 'https://login.example',
+    GATEWAY_URL: 'https://api.example',
+    ...Object.fromEntries(names.map((name) => [name, join(directory, `${name}.sock`)])),
+  };
+  const socketsOf = (load: (environment: Record<string, string>) => unknown) => {
+    try {
+      load(environment);
+    } catch (error) {
+      const { problems } = error as ConfigurationError;
+      return problems.flatMap(({ name, message }) => (/^is in a folder/.test(message) ? name : []));
+    }
+    return [];
+  };
+  try {
+    expect([loadAuthorizationServer, loadGateway, loadDeviceService].map(socketsOf)).toEqual([
+      ['AUTHORIZATION_SERVER_SOCKET'],
+      ['GATEWAY_SOCKET', 'DEVICE_SERVICE_SOCKET'],
+      ['DEVICE_SERVICE_SOCKET'],
+    ]);
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
 });

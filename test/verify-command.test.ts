@@ -175,7 +175,7 @@ describe('gatehouse verify', () => {
       ...['verify', 'capture', '--key-file', 'key'],
     ]);
     const { cause, fix, example } = signingReasons.query_not_as_sent;
-    for (const text of [cause, fix, example, 'docs/signing.md#query_not_as_sent', '4  query']) {
+    for (const text of [cause, fix, example, 'docs/signing.md#mistakes', '4  query']) {
       expect(output).toContain(text);
     }
   });

@@ -17,7 +17,7 @@ import { oneClient } from './one-client.ts';
 
 const secureKey = 'workersKey0123456789abcdef';
 const bootstrap = oneClient(secureKey, { scopes: ['device:read', 'device:write'] });
-/** The promise of docs/operations/secure.md. */
+/** The promise of docs/operations/secrets.md. */
 const REVOKED_WITHIN_MILLISECONDS = 1000;
 
 interface Reply {

@@ -14,7 +14,7 @@ const device = {
   productName: 'Demo product',
 };
 
-/** Servers may use an old copy of the clients for 50 ms (docs/decisions/0012-record-copies.md). */
+/** Servers may use an old copy of the clients for 50 ms (docs/decisions/16-revocation.md). */
 const ATTEMPTS = 5;
 const PAUSE_MILLISECONDS = 200;
 

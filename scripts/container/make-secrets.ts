@@ -1,6 +1,6 @@
 /**
  * Runs before every start of the containers and creates the missing secrets in the volumes under
- * /secrets. `--renew NAME` replaces a secret. docs/operations/secure.md lists the services to
+ * /secrets. `--renew NAME` replaces a secret. docs/operations/secrets.md lists the services to
  * restart then.
  */
 import {

@@ -36,8 +36,8 @@ final class GatehouseSigner
         ?string $timestamp = null, ?string $nonce = null,
     ): SignedRequest {
         // In version 1, two equal requests in one millisecond would have the same signature.
-        $this->latest = max((int) (microtime(true) * 1000), $this->latest + 1);
-        $timestamp ??= (string) $this->latest;
+        $now = (int) (microtime(true) * 1000);
+        $timestamp ??= (string) ($this->latest = min(max($now, $this->latest + 1), $now + 1000));
         $isTimestamp = preg_match('/\A[1-9][0-9]{12}\z/', $timestamp) === 1;
         self::require($isTimestamp, 'The timestamp must be epoch milliseconds with 13 digits.');
         [$path, $query] = explode('?', $target, 2) + [1 => ''];

@@ -39,8 +39,8 @@ class Signer:
     def sign(self, method, target, body=b"", content_type="", timestamp=None, nonce=None):
         """target is the path and the query as sent, body the bytes as sent."""
         if timestamp is None:
-            # In version 1, two equal requests in one millisecond would have the same signature.
-            self.latest = max(self.clock(), self.latest + 1)
+            # Two equal requests in one millisecond would have the same signature in version 1.
+            self.latest = min(max(self.clock(), self.latest + 1), self.clock() + 1000)
             timestamp = str(self.latest)
         if not re.fullmatch("[1-9][0-9]{12}", timestamp):
             raise RefusedRequest("The timestamp must be epoch milliseconds with 13 digits.")

@@ -92,7 +92,7 @@ export async function startExampleStack(): Promise<ExampleStack> {
   };
 
   function runBlock(guide: string, name: string, ports: Readonly<Record<string, number>> = {}) {
-    let commands = codeBlock(readDocument(`docs/guides/${guide}.md`), `sh ${name}`);
+    let commands = codeBlock(readDocument('docs/guides.md'), `sh ${name}-${guide}`);
     for (const [port, replacement] of Object.entries(ports)) {
       commands = commands.replaceAll(`localhost:${port}`, `localhost:${replacement}`);
     }

@@ -193,7 +193,7 @@ describe('RD-20 a tier of containers', () => {
   test('has its clients, users and devices again, and rejects old tokens', async () => {
     runBlock('start-containers');
     // Credentials that are issued within a second of a revocation are also revoked
-    // (docs/decisions/0022).
+    // (docs/decisions/16-revocation.md).
     await sleep(2000);
     expect([(await listWith(kept)).status, (await listWith(revoked)).status]).toEqual([401, 401]);
     expect(await refresh()).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });

@@ -112,6 +112,20 @@ describe.each(Object.entries(duringOutage))('without %s', (service, answers) => 
   }, 180_000);
 });
 
+test('up --wait succeeds right after an outage of Redis of a minute', async () => {
+  const healthOf = async () => (await containerOf('gateway')).State.Health;
+  while ((await healthOf())?.Status !== 'healthy') {
+    await sleep(250);
+  }
+  await tier.compose('stop', 'redis');
+  // Twelve checks, at intervals of 5 s.
+  while (((await healthOf())?.FailingStreak ?? 0) < 12) {
+    await sleep(250);
+  }
+  await tier.up();
+  expect(await statuses()).toEqual(whole);
+}, 180_000);
+
 describe.each([...Object.keys(duringOutage), 'nginx'])('%s that crashes', (service) => {
   test('restarts automatically, and no caller gets a wrong reply', async () => {
     const before = await containerOf(service);

@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { isNightly } from '@gatehouse/testing';
 import { launchBrowser } from '@gatehouse/testing/browser';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { root } from '../source-tree.ts';
 import { type Container, createTier, docker, serviceOf, type Tier } from './tier.ts';
 
 const START_LIMIT_MILLISECONDS = 20_000;
@@ -19,8 +20,10 @@ async function running(): Promise<readonly (readonly [string, Container])[]> {
   return (await tier.containers()).map((container) => [serviceOf(container), container] as const);
 }
 
+/** Runs a command in the folder and with the variables of the tier. */
 function paste(command: string): string {
-  return spawnSync('bash', ['-c', command], { encoding: 'utf8' }).stdout;
+  const options = { encoding: 'utf8', cwd: root, env: tier.environment } as const;
+  return spawnSync('bash', ['-c', command], options).stdout;
 }
 
 describe('docker compose up', () => {
@@ -70,7 +73,9 @@ test.each(['authorization-server', 'gateway'])(
   async (service) => {
     const other = await createTier();
     try {
-      const scaled = other.compose('up', '--no-build', '--no-start', '--scale', `${service}=2`);
+      // Without other services, because Docker can create them after `remove`.
+      const words = ['up', '--no-build', '--no-start', '--no-deps', '--scale', `${service}=2`];
+      const scaled = other.compose(...words, service);
       await expect(scaled).rejects.toThrow(`${other.project}-${service}-1`);
     } finally {
       await other.remove();
@@ -78,9 +83,9 @@ test.each(['authorization-server', 'gateway'])(
   },
 );
 
-describe('the demo', () => {
-  let message: string;
+let message: string;
 
+describe('the demo', () => {
   test('does not exist before an operator asks for it', async () => {
     expect(await tier.gatehouse('clients', 'list')).toEqual({ clients: [] });
     expect(await tier.gatehouse('users', 'list')).toEqual({ users: [] });
@@ -160,3 +165,9 @@ describe('the image', () => {
     }
   });
 });
+
+test('the command of the demo that stops everything leaves no container', async () => {
+  paste(/To stop, run (.+?)\. /.exec(message)?.[1] ?? '');
+  const filter = `label=com.docker.compose.project=${tier.project}`;
+  expect(await docker('ps', '--all', '--quiet', '--filter', filter)).toBe('');
+}, 60_000);

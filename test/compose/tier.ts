@@ -16,7 +16,10 @@ export interface TierOptions {
 export interface Container {
   readonly Id: string;
   readonly Name: string;
-  readonly State: { readonly Status: string; readonly Health?: { readonly Status: string } };
+  readonly State: {
+    readonly Status: string;
+    readonly Health?: { readonly Status: string; readonly FailingStreak: number };
+  };
   readonly RestartCount: number;
   readonly Config: {
     readonly User: string;

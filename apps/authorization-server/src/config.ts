@@ -39,17 +39,30 @@ const requestsPerMinute = z
   .regex(/^[1-9]\d{0,6}$/, 'must be a whole number from 1 to 9999999')
   .transform(Number);
 
-const variables = z
+/** docs/configuration.md shows descriptions and defaults: npm run generate:docs. */
+export const variables = z
   .object({
     ...commonVariables,
     ...identityVariables,
-    AUTHORIZATION_SERVER_SOCKET: socketPath.optional(),
-    AUTHORIZATION_SERVER_PORT: port.default(9000),
-    AUTHORIZATION_SERVER_URL: baseUrl.optional(),
-    COOKIE_KEYS_FILE: z.string().optional(),
+    AUTHORIZATION_SERVER_SOCKET: socketPath
+      .optional()
+      .describe('Path of a [Unix socket](#unix-sockets) to listen on instead.'),
+    AUTHORIZATION_SERVER_PORT: port.default(9000).describe('Port to listen on.'),
+    AUTHORIZATION_SERVER_URL: baseUrl.optional().meta({
+      description: 'Public URL and issuer. Must be https unless it is a loopback address.',
+      default: '`http://localhost:` and the port',
+    }),
+    COOKIE_KEYS_FILE: z.string().optional().meta({
+      description: 'File of [cookie keys](#cookie-keys). Required with `STORE_URL`.',
+      default: 'generated in `DATA_DIR`',
+    }),
     TRUSTED_PROXIES: addressList.optional(),
-    CLIENT_REQUESTS_PER_MINUTE: requestsPerMinute.default(DEFAULT_CLIENT_REQUESTS_PER_MINUTE),
-    PAGE_REQUESTS_PER_MINUTE: requestsPerMinute.default(DEFAULT_PAGE_REQUESTS_PER_MINUTE),
+    CLIENT_REQUESTS_PER_MINUTE: requestsPerMinute
+      .default(DEFAULT_CLIENT_REQUESTS_PER_MINUTE)
+      .describe('[Rate limit](#rate-limits) of the client endpoints, by address group.'),
+    PAGE_REQUESTS_PER_MINUTE: requestsPerMinute
+      .default(DEFAULT_PAGE_REQUESTS_PER_MINUTE)
+      .describe('[Rate limit](#rate-limits) of the pages, by address group.'),
   })
   .refine(...operationsPortRule('AUTHORIZATION_SERVER_PORT'));
 

@@ -43,7 +43,12 @@ describe.each(systems)('independent clients over $engine', ({ system }) => {
     });
     const subject = tokens.claims()?.sub ?? '';
     const claims = await openid.fetchUserInfo(config, tokens.access_token, subject);
-    expect(claims).toEqual({ sub: subject, name: 'Alice Example', preferred_username: 'alice' });
+    expect(claims).toEqual({
+      sub: subject,
+      name: 'Alice Example',
+      preferred_username: 'alice',
+      updated_at: expect.any(Number),
+    });
 
     const refreshed = await openid.refreshTokenGrant(config, tokens.refresh_token ?? '');
     expect(refreshed.access_token).not.toBe(tokens.access_token);

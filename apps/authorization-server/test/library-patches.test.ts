@@ -45,7 +45,7 @@ describe('a patch of oidc-provider', () => {
     const restore = breakJoint(undefined, joints[0]?.[2]);
     try {
       await expect(startInProcess()).rejects.toThrow(
-        /oidc-provider has changed: .*current-context.*Provider\.ctx.*0048-upgrade-oidc-provider\.md/s,
+        /oidc-provider has changed: .*current-context.*Provider\.ctx.*09-oidc-provider-patches\.md/s,
       );
     } finally {
       restore();

@@ -1,7 +1,5 @@
 // requires: redis-server
 
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   createSignInLocks,
@@ -12,12 +10,7 @@ import {
 } from '@gatehouse/identity';
 import { createStore, type Store, StoreUnavailableError } from '@gatehouse/store';
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import {
-  accountLimit,
-  addressLimit,
-  failedSecretLimit,
-  type Limit,
-} from '../src/throttle/limits.ts';
+import { accountLimit, addressLimit, type Limit } from '../src/throttle/limits.ts';
 import { createSignIn } from '../src/throttle/sign-in-throttle.ts';
 import { TooManyAttemptsError } from '../src/throttle/too-many-attempts-error.ts';
 import { openSuiteStores } from './suite-stores.ts';
@@ -274,17 +267,4 @@ describe.each(stores)('attempts to sign in on $engine', ({ system: { store, stor
     await expect(newProcess(closed)(attempt(RIGHT))).rejects.toThrow(StoreUnavailableError);
     expect(evaluated).toEqual([]);
   });
-});
-
-test.each<[string, Limit]>([
-  ['attempts for an account,', accountLimit],
-  ['attempts from a device', accountLimit],
-  ['attempts from an address', addressLimit],
-  ['attempts from all devices with an earlier sign-in of a user', addressLimit],
-  ['wrong secrets for a client', failedSecretLimit],
-])('Decision 0019 states the limit of %s.', (row, { attempts, windowSeconds }) => {
-  const decision = join(import.meta.dirname, '../../../docs/decisions/0019-sign-in-throttle.md');
-  const lines = readFileSync(decision, 'utf8').split('\n');
-  const [, , limit] = lines.find((line) => line.startsWith(`| ${row}`))?.split('|') ?? [];
-  expect(limit).toMatch(new RegExp(`^ ${attempts} in ${windowSeconds / 60} min\\b`));
 });

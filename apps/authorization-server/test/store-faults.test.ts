@@ -140,6 +140,22 @@ describe('a lost reply of Redis', () => {
     expect(await isActive(first, next.body.access_token, asFull.authorization)).toBe(false);
   });
 
+  test('to the mark after a refresh costs the client nothing, and its next refresh ends the grace', async () => {
+    const signedIn = await requestToken(first, { grant_type: 'password', ...alice }, asFull);
+    const refresh = refreshing(signedIn.body.refresh_token);
+    // Only the script that replaces a claim contains this word.
+    const lost = proxy.loseReplyOf("'KEEPTTL'", 'cut');
+    const refreshed = await requestToken(first, refresh, asFull);
+    expect(refreshed.status).toBe(200);
+    await lost.sent;
+    await untilServed(first);
+    const next = await requestToken(first, refreshing(refreshed.body.refresh_token), asFull);
+    expect(next.status).toBe(200);
+    const stolen = await requestToken(first, refresh, asFull);
+    expect(outcome(stolen)).toEqual([400, 'invalid_grant']);
+    expect(await isActive(first, next.body.access_token, asFull.authorization)).toBe(false);
+  });
+
   test('CR-10 to the claim of a code before a kill invalidates the code, and leaves no token', async () => {
     let code = '';
     let reply: Promise<unknown> = Promise.resolve();

@@ -7,8 +7,8 @@
  * run; running servers apply a change within a second. The rules for clients and users are in
  * packages/identity, which the bootstrap file also uses.
  *
- * `doctor` examines the whole installation (doctor/). `sign` and `verify` are for developers, and
- * do not open the store (signing/).
+ * `doctor` examines the whole installation (doctor/). `reasons`, `sign` and `verify` do not open
+ * the store.
  */
 import type { Readable, Writable } from 'node:stream';
 import { RejectedChangeError } from '@gatehouse/identity';
@@ -34,6 +34,7 @@ import { clientCommands } from './commands/clients.ts';
 import { doctorCommand } from './commands/doctor.ts';
 import { masterKeyCommands } from './commands/master-key.ts';
 import { organizationCommands } from './commands/organizations.ts';
+import { reasonsCommand } from './commands/reasons.ts';
 import { requestCommands } from './commands/requests.ts';
 import { revokeCommands } from './commands/revoke.ts';
 import { secureKeyCommands } from './commands/secure-keys.ts';
@@ -55,6 +56,7 @@ export const commands: readonly Command[] = [
   ...auditCommands,
   ...auditExportCommands,
   ...requestCommands,
+  reasonsCommand,
   doctorCommand,
   signCommand,
   verifyCommand,

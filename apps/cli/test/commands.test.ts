@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
+import { failureReasons } from '@gatehouse/errors';
 import { openIdentity } from '@gatehouse/identity';
 import { createStore } from '@gatehouse/store';
 import {
@@ -14,6 +15,7 @@ import {
 } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { commands } from '../src/cli.ts';
+import { findingCatalogue } from '../src/doctor/finding-catalogue.ts';
 import { runGatehouse } from './run-gatehouse.ts';
 
 describe.each(integrationEngines)('gatehouse on %s', (engineName) => {
@@ -588,6 +590,18 @@ describe('calling gatehouse', () => {
     const one = await runGatehouse(nowhere, ['help', 'clients', 'add']);
     expect(one).toEqual(await runGatehouse(nowhere, ['clients', 'add', '--help']));
     expect(one.code).toBe(0);
+  });
+
+  test('has one spelling in every message that names a command', () => {
+    const messages = [
+      ...commands.flatMap(({ summary, notes = [] }) => [summary, ...notes]),
+      ...Object.values(findingCatalogue).flatMap(({ why, fix }) => [why, fix]),
+      ...Object.values(failureReasons).flatMap(({ cause, fix, example }) => [cause, fix, example]),
+    ];
+    const names = commands.map(({ name }) => name).filter((name) => name.includes(' '));
+    // "An audit export" is also a file.
+    const bare = new RegExp(`(?<!gatehouse |\\ban )\\b(${names.join('|')}|doctor --fix)\\b`, 'i');
+    expect(messages.filter((message) => bare.test(message))).toEqual([]);
   });
 
   test('works as a program, from any folder', () => {

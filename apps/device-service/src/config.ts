@@ -42,23 +42,37 @@ export interface DeviceServiceConfiguration {
   readonly warnings: readonly string[];
 }
 
-const variables = z
+/** docs/configuration.md shows descriptions and defaults: npm run generate:docs. */
+export const variables = z
   .object({
     ...commonVariables,
-    DEVICE_SERVICE_PORT: port.default(8850),
-    DEVICE_SERVICE_SOCKET: socketPath.optional(),
+    DEVICE_SERVICE_PORT: port.default(8850).describe('Port to listen on.'),
+    DEVICE_SERVICE_SOCKET: socketPath
+      .optional()
+      .describe(
+        'Path of a [Unix socket](#unix-sockets) that replaces the port. Set it for the gateway, too.',
+      ),
     GATEWAY_PORT: port.default(8844),
     GATEWAY_URL: baseUrl.optional(),
     GATEWAY_JWKS_URL: z
       .url({ protocol: /^https?$/, error: 'must be an http(s) address' })
-      .optional(),
-    DATABASE_URL: z.string().transform(toDatabaseLocation).optional(),
+      .optional()
+      .meta({
+        description: 'Public keys for internal tokens.',
+        default: "the gateway's operations port on this machine",
+      }),
+    DATABASE_URL: z.string().transform(toDatabaseLocation).optional().meta({
+      description:
+        '`sqlite:path`, or `postgres://user:password@host:port/database`. For failover, [list several](operations/deploy.md#use-your-own-postgresql) `host:port`. Or its file in `DATABASE_URL_FILE`.',
+      default: 'a SQLite file in `DATA_DIR`',
+    }),
     LOG_RETENTION_DAYS: z.coerce
       .number(LOG_RETENTION_PROBLEM)
       .int(LOG_RETENTION_PROBLEM)
       .min(1, LOG_RETENTION_PROBLEM)
       .max(MAXIMUM_LOG_RETENTION_DAYS, LOG_RETENTION_PROBLEM)
-      .default(30),
+      .default(30)
+      .describe('Age at which device log records are deleted, 1 to 3650 days.'),
     BOOTSTRAP_FILE: z.string().optional(),
   })
   .refine(...operationsPortRule('DEVICE_SERVICE_PORT'))

@@ -44,26 +44,61 @@ const rateLimit = z
     return { requests: Number(requests), windowSeconds: Number(windowSeconds) };
   });
 
-const variables = z
+/** docs/configuration.md shows descriptions and defaults: npm run generate:docs. */
+export const variables = z
   .object({
     ...commonVariables,
     ...identityVariables,
-    GATEWAY_SOCKET: socketPath.optional(),
-    GATEWAY_PORT: port.default(8844),
+    GATEWAY_SOCKET: socketPath
+      .optional()
+      .describe('Path of a [Unix socket](#unix-sockets) to listen on instead.'),
+    GATEWAY_PORT: port.default(8844).describe('Port to listen on.'),
     GATEWAY_URL: baseUrl
       .refine(isProtected, { message: 'must be https unless it is a loopback address' })
-      .optional(),
+      .optional()
+      .meta({
+        description:
+          'Public URL, and issuer of internal tokens. The device service needs the same value.',
+        default: '`http://localhost:` and the port',
+      }),
     AUTHORIZATION_SERVER_URL: baseUrl.default('http://localhost:9000'),
-    DEVICE_SERVICE_URL: baseUrl.default('http://localhost:8850'),
+    DEVICE_SERVICE_URL: baseUrl
+      .default('http://localhost:8850')
+      .describe('Address at which the gateway reaches the device service.'),
     DEVICE_SERVICE_SOCKET: socketPath.optional(),
-    ROUTES_FILE: z.string().optional(),
-    CLIENT_RATE_LIMIT: rateLimit.default({ requests: 1_200_000, windowSeconds: 60 }),
-    ADDRESS_RATE_LIMIT: rateLimit.default({ requests: 3000, windowSeconds: 60 }),
-    ACCESS_TOKEN_MAXIMUM_SECONDS: seconds(1, 365 * 24 * 3600).default(24 * 3600),
-    TRUSTED_PROXIES: addressList.default([]),
-    FORWARD_AUTH: z.enum(['true', 'false'], 'must be true or false').default('false'),
-    EXPLORER: z.enum(['true', 'false'], 'must be true or false').optional(),
-    SIGNATURE_TOLERANCE_SECONDS: seconds(1, 3600).default(300),
+    ROUTES_FILE: z.string().optional().meta({
+      description: 'JSON file with [routes](routes.md) to your services.',
+      default: 'none: the built-in routes',
+    }),
+    CLIENT_RATE_LIMIT: rateLimit
+      .default({ requests: 1_200_000, windowSeconds: 60 })
+      .describe('Requests per client, and seconds, across all gateways.'),
+    ADDRESS_RATE_LIMIT: rateLimit
+      .default({ requests: 3000, windowSeconds: 60 })
+      .describe(
+        'Unverified requests per address, and seconds. See [Address limit](#address-limit).',
+      ),
+    ACCESS_TOKEN_MAXIMUM_SECONDS: seconds(1, 365 * 24 * 3600)
+      .default(24 * 3600)
+      .describe('Maximum lifetime of an `X-Access-Token`.'),
+    TRUSTED_PROXIES: addressList
+      .default([])
+      .describe(
+        'Addresses and CIDR ranges of [proxies in front](#trusted-proxies), separated by commas.',
+      ),
+    FORWARD_AUTH: z
+      .enum(['true', 'false'], 'must be true or false')
+      .default('false')
+      .describe(
+        '`true`: answer trusted proxies at `/_verify`. See [Forward auth](forward-auth.md).',
+      ),
+    EXPLORER: z.enum(['true', 'false'], 'must be true or false').optional().meta({
+      description: '`true`: serve the [API explorer](#api-explorer) at `/explorer`.',
+      default: '`true` on loopback addresses, otherwise `false`',
+    }),
+    SIGNATURE_TOLERANCE_SECONDS: seconds(1, 3600)
+      .default(300)
+      .describe('Maximum difference between `X-Timestamp` and the clock, 1 to 3600.'),
   })
   .refine(...operationsPortRule('GATEWAY_PORT'));
 

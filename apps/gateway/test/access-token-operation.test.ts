@@ -131,6 +131,33 @@ describe('POST /api/v1/token', () => {
     }
   });
 
+  test('issues no token that a revocation of the client includes', async () => {
+    await calls.booted.saveClient({ clientId: 'revoked' }, 'a key of the revoked client');
+    await calls.booted.identity.revocations.client('revoked');
+    const body = '{}';
+    const request = () =>
+      send(calls.booted.port, '/api/v1/token', {
+        method: 'POST',
+        headers: calls.booted.signed({
+          body,
+          clientId: 'revoked',
+          secureKey: 'a key of the revoked client',
+        }),
+        body,
+      });
+    calls.now += 100;
+    const refused = await request();
+    expect([refused.status, refused.json.code, refused.headers['retry-after']]).toEqual([
+      503,
+      'service_unavailable',
+      '2',
+    ]);
+    calls.now += 2000;
+    const { json } = await request();
+    calls.booted.keepSecret(json.result);
+    expect((await present(json.result)).status).toBe(200);
+  });
+
   test('AT-07 issues no second token for the same request', async () => {
     const first = await ask('{"expires": 60}');
     const second = await ask('{"expires": 60}');

@@ -107,7 +107,7 @@ describe('the reply to a wrong signature', () => {
       result: {
         cause: 'parameters_unsorted',
         hint: expect.stringContaining('Sort the parameters'),
-        documentation: 'docs/signing.md#parameters_unsorted',
+        documentation: 'docs/signing.md#mistakes',
         expectedText: right,
       },
     });

@@ -140,7 +140,7 @@ describe('the limit of an address', () => {
       replies.push(await send(gateway.port, '/api/device', bearer(`unknown-${count}`)));
     }
     expect(statuses(replies)).toEqual({ 401: 2, 429: 28 });
-    // One read verifies a token, two explain why it is rejected (decision 59).
+    // One read verifies a token, two explain why it is rejected (decision 19).
     expect(reads).toBe(20 * 3);
     // Now the address is blocked for all requests.
     const token = await gateway.issueToken();

@@ -20,7 +20,7 @@ export interface CallOptions {
 
 type Body = NonNullable<RequestInit['body']>;
 
-/** One request of the caller, which may be sent several times. */
+/** @internal One request of the caller, which may be sent several times. */
 export interface Call {
   readonly url: URL;
   /** The path that the gateway receives, without that of its address. */
@@ -34,7 +34,7 @@ export interface Call {
   readonly isSafe: boolean;
 }
 
-/** Redirects are not followed, so that no credential reaches another origin (RFC 6750 §5.2). */
+/** @internal Redirects are not followed, so that no credential reaches another origin (RFC 6750 §5.2). */
 export function readCall(
   gateway: URL,
   input: string | URL | Request,

@@ -1,6 +1,7 @@
 import { type CallOptions, type GatehouseFetch, readCall } from './call.ts';
 import { startDeadline, untilAborted } from './deadline.ts';
 import { isRecord, parseEnvelope } from './envelope.ts';
+import { readAddress } from './options.ts';
 import { sendWithRetries } from './send-with-retries.ts';
 import type { TokenCache } from './token-cache.ts';
 
@@ -11,7 +12,7 @@ export function createCredentialFetch(
   tokens: TokenCache,
 ): GatehouseFetch {
   const { fetch: send = globalThis.fetch, deadlineMilliseconds } = options;
-  const gateway = new URL(options.gateway);
+  const gateway = readAddress(options, 'gateway');
   return async (input, init) => {
     const call = await readCall(gateway, input, init);
     const { url, method, headers, body, isSafe } = call;
@@ -22,12 +23,14 @@ export function createCredentialFetch(
       const token = tokens.get();
       return typeof token === 'string' ? token : untilAborted(token, deadline.signal);
     };
-    const sendWith = (token: string) => {
+    const sendWith = async (token: string) => {
       headers.set(header.name, header.prefix + token);
-      return sendWithRetries(
-        (signal) => send(url, { ...call.init, method, headers, signal, redirect: 'manual' }),
-        { deadline, isSafe, repeatsLimited: isReplayable },
+      const init = { ...call.init, method, headers, redirect: 'manual' } as const;
+      const { response } = await sendWithRetries(
+        async (signal) => ({ response: await send(url, { ...init, signal }) }),
+        { deadline, url, isSafe, repeatsLimited: () => isReplayable },
       );
+      return response;
     };
     try {
       const token = await currentToken();

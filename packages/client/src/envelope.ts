@@ -1,6 +1,6 @@
 import { GatehouseError } from './gatehouse-error.ts';
 
-/** The body of a reply of the platform API. */
+/** @internal The body of a reply of the platform API. */
 export interface Envelope {
   readonly status: number;
   readonly code: string;
@@ -11,7 +11,7 @@ export interface Envelope {
   readonly expires?: number;
 }
 
-/** Undefined if the body is not an envelope with the status of the reply. */
+/** @internal Undefined if the body is not an envelope with the status of the reply. */
 export function parseEnvelope(status: number, body: string): Envelope | undefined {
   const value = parseJson(body);
   return isRecord(value) &&
@@ -24,15 +24,16 @@ export function parseEnvelope(status: number, body: string): Envelope | undefine
 }
 
 /** The `result` of a successful reply. Throws GatehouseError with the code of any other reply. */
-export async function readResult(response: Response): Promise<unknown> {
+export async function readResult<Result = unknown>(response: Response): Promise<Result> {
   const body = await response.text();
   const envelope = parseEnvelope(response.status, body);
   if (response.ok && envelope?.code === 'success') {
-    return envelope.result;
+    return envelope.result as Result;
   }
   throw failureOf(response, envelope);
 }
 
+/** @internal */
 export function failureOf(response: Response, envelope: Envelope | undefined): GatehouseError {
   const { status } = response;
   const hint = isRecord(envelope?.result) ? envelope.result.hint : undefined;

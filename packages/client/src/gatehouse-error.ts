@@ -9,6 +9,7 @@ export interface GatehouseErrorDetails {
 export type ClientErrorCode =
   | 'deadline_exceeded'
   | 'digest_unavailable'
+  | 'invalid_options'
   | 'invalid_token_reply'
   | 'network_error'
   | 'unverified_reply'

@@ -4,31 +4,34 @@ import { GatehouseError } from './gatehouse-error.ts';
 const MAXIMUM_ATTEMPTS = 3;
 const FIRST_PAUSE_MILLISECONDS = 100;
 
-export interface RetryRules {
+export interface RetryRules<Reply> {
   readonly deadline: Deadline;
   /** A lost reply, or 503 with `Retry-After`, does not tell whether a request took effect. */
   readonly isSafe: boolean;
   /** 429 means that the gateway did not forward the request, if the reply can be trusted. */
-  readonly repeatsLimited: boolean;
+  readonly repeatsLimited: (limited: Reply) => boolean;
+  /** The server that an error names. */
+  readonly url: URL;
 }
 
 /** Sends a request up to three times. The last reply or failure is the outcome. */
-export async function sendWithRetries(
-  send: (signal: AbortSignal) => Promise<Response>,
-  { deadline, isSafe, repeatsLimited }: RetryRules,
-): Promise<Response> {
+export async function sendWithRetries<Reply extends { readonly response: Response }>(
+  send: (signal: AbortSignal) => Promise<Reply>,
+  { deadline, isSafe, repeatsLimited, url }: RetryRules<Reply>,
+): Promise<Reply> {
   const { signal } = deadline;
   for (let attempt = 1; ; attempt += 1) {
     const mayWait = (pause: number | undefined): pause is number =>
       pause !== undefined && attempt < MAXIMUM_ATTEMPTS && pause < deadline.remainingMilliseconds();
     let pause: number | undefined;
     try {
-      const response = await send(signal);
+      const reply = await send(signal);
+      const { response } = reply;
       const isRepeatable =
-        (response.status === 503 && isSafe) || (response.status === 429 && repeatsLimited);
+        (response.status === 503 && isSafe) || (response.status === 429 && repeatsLimited(reply));
       pause = isRepeatable ? requestedPause(response) : undefined;
       if (!mayWait(pause)) {
-        return response;
+        return reply;
       }
       if (!response.bodyUsed) {
         await response.body?.cancel();
@@ -42,17 +45,13 @@ export async function sendWithRetries(
       }
       pause = isSafe ? withJitter(FIRST_PAUSE_MILLISECONDS * 2 ** attempt) : undefined;
       if (!mayWait(pause)) {
-        throw new GatehouseError('network_error', networkMessage(isSafe), { cause: error });
+        const unsure = ' The request may have taken effect, so the client did not repeat it.';
+        const message = `No reply arrived from ${url.origin}.${isSafe ? '' : unsure}`;
+        throw new GatehouseError('network_error', message, { cause: error });
       }
     }
     await sleep(pause, signal);
   }
-}
-
-function networkMessage(isSafe: boolean): string {
-  return isSafe
-    ? 'No reply arrived.'
-    : 'No reply arrived. The request may have taken effect, so the client did not repeat it.';
 }
 
 /** From `Retry-After` (RFC 9110 §10.2.3). Jitter keeps clients from returning all at once. */

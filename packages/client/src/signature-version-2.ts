@@ -2,9 +2,6 @@ import { findLinesKey, replyLines, requestLines } from '@gatehouse/signing/core'
 import type { Digests } from './digests.ts';
 import type { SignatureVersion } from './signature-version.ts';
 
-/** SHA-256 of no bytes. */
-const EMPTY_HASH = 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855';
-
 /** An HMAC over all parts of a request. The reply contains the nonce of its request. */
 export function createSignatureVersion2(
   { clientId, secureKey }: { readonly clientId: string; readonly secureKey: string },
@@ -14,7 +11,7 @@ export function createSignatureVersion2(
   return {
     hasNonce: true,
     async sign({ path, query, method, contentType, body, timestamp, nonce }) {
-      const hash = body === '' ? EMPTY_HASH : await digests.digest('SHA-256', [body]);
+      const hash = await digests.digest('SHA-256', [body]);
       const lines = requestLines(
         {
           method,

@@ -27,10 +27,7 @@ export interface SignedRequest {
 
 /** One of the two versions of docs/signing.md. */
 export interface SignatureVersion {
-  /**
-   * Whether the gateway rejects a second request with the same nonce. Then a repetition cannot take
-   * effect twice, even if an attacker withheld the reply to the first request.
-   */
+  /** Whether a nonce ties each reply to one request, so that nobody can present another reply. */
   readonly hasNonce: boolean;
   sign(request: RequestToSign): Promise<SignedRequest>;
 }

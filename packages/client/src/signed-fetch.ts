@@ -1,10 +1,11 @@
 import { type Call, type CallOptions, type GatehouseFetch, readCall } from './call.ts';
-import { startDeadline } from './deadline.ts';
+import { type Deadline, startDeadline } from './deadline.ts';
 import { platformDigests } from './digests.ts';
 import { isRecord, parseEnvelope } from './envelope.ts';
+import { GatehouseError } from './gatehouse-error.ts';
+import { assertOption, readAddress } from './options.ts';
 import { sendWithRetries } from './send-with-retries.ts';
-import { createServerClock, serverTimeOf } from './server-clock.ts';
-import type { ReceivedReply, SignatureVersion, SignedRequest } from './signature-version.ts';
+import type { ReceivedReply, SignatureVersion } from './signature-version.ts';
 import { createSignatureVersion1 } from './signature-version-1.ts';
 import { createSignatureVersion2 } from './signature-version-2.ts';
 import { toVerifiedResponse, unverifiedFailure } from './verified-response.ts';
@@ -18,131 +19,155 @@ export interface SignedFetchOptions extends CallOptions {
   readonly digest?: 'SHA-256' | 'MD5';
 }
 
-/** A request that was sent, and its reply. */
+/** A reply, and whether the gateway signed it as the reply to the request. */
 interface Exchange extends ReceivedReply {
-  readonly signed: SignedRequest;
-  readonly sentAt: number;
-  readonly receivedAt: number;
+  readonly isVerified: boolean;
 }
+
+/** The gateway itself answers a GET of this path, with a signed 405. It does no harm at any time. */
+const PROOF_PATH = '/api/v1/token';
+/** If the clock is further off, a person must set it. */
+const MAXIMUM_CORRECTION_SECONDS = 30 * 24 * 60 * 60;
 
 /**
  * A `fetch` that signs each request and resolves only to replies that the gateway signed. Every
  * other outcome is a GatehouseError.
  */
 export function createSignedFetch(options: SignedFetchOptions): GatehouseFetch {
+  assertOption(options, 'clientId');
+  assertOption(options, 'secureKey');
   const { fetch: send = globalThis.fetch, deadlineMilliseconds } = options;
-  const gateway = new URL(options.gateway);
-  const version = signatureVersion(options);
-  const clock = createServerClock();
+  const gateway = readAddress(options, 'gateway');
+  const version2 = createSignatureVersion2(options, platformDigests());
+  const version = options.version === 1 ? signatureVersion1(options) : version2;
+  let now = () => Date.now();
+  /** A signed reply shows that the time of its request was not ahead of the gateway. */
+  let isProven = false;
 
-  async function exchange(call: Call, body: SignedBody, nonce: string, signal: AbortSignal) {
-    const { url, path, method, headers } = call;
-    const query = url.search.slice(1);
-    const timestamp = clock.now();
-    const signed = await version.sign({ path, query, method, ...body, nonce, timestamp });
-    for (const [name, value] of Object.entries(signed.headers)) {
-      headers.set(name, value);
+  /** Anyone can state a time in an unsigned reply, so only a harmless GET is signed with it. */
+  async function proveTime(init: RequestInit, deadline: Deadline, stated?: number): Promise<void> {
+    const get = { ...init, method: 'GET', headers: {}, body: null };
+    const proof = await readSignedCall(gateway, PROOF_PATH, get);
+    const time = stated === undefined ? now : () => stated;
+    const reply = await sendSigned(proof, deadline, { send, scheme: version2, time });
+    const other = statedTime(reply);
+    if (stated === undefined && other !== undefined) {
+      return proveTime(init, deadline, other);
     }
-    const sentAt = Date.now();
-    const sentBody =
-      call.body === undefined ? {} : { body: body.body as string | Uint8Array<ArrayBuffer> };
-    const response = await send(url, {
-      ...call.init,
-      ...sentBody,
-      method,
-      headers,
-      signal,
-      redirect: 'manual',
-    });
-    const receivedAt = Date.now();
-    const bytes = new Uint8Array(await response.arrayBuffer());
-    return { signed, response, bytes, sentAt, receivedAt };
-  }
-
-  /** The reply to a rejected timestamp has no signature, so a correction must prove itself. */
-  async function exchangeTimely(send: () => Promise<Exchange>): Promise<Exchange> {
-    const rejected = await send();
-    const serverTime = clockRejection(rejected);
-    if (serverTime === undefined) {
-      return rejected;
+    if (!reply.isVerified) {
+      throw unverifiedFailure(reply);
     }
-    const forget = clock.learn(serverTime, rejected.sentAt, rejected.receivedAt);
-    let isProven = false;
-    try {
-      const repeated = await send();
-      isProven = await repeated.signed.isVerified(repeated);
-      return repeated;
-    } finally {
-      if (!isProven) {
-        forget();
-      }
+    if (stated !== undefined) {
+      // Never ahead of the gateway, and independent of later changes of the local clock.
+      const start = Number(reply.response.headers.get('x-timestamp')) - performance.now();
+      now = () => Math.floor(start + performance.now());
     }
+    isProven = true;
   }
 
   return async (input, init) => {
-    const call = await readCall(gateway, input, init);
-    const body = await readSignedBody(call);
+    const call = await readSignedCall(gateway, input, init);
     const deadline = startDeadline(deadlineMilliseconds, call.init.signal);
+    const exchange = () => sendSigned(call, deadline, { send, scheme: version, time: now });
     try {
-      // Repeating a request with its nonce cannot take effect twice. A lost read needs a new nonce.
-      const callNonce = call.isSafe ? undefined : crypto.randomUUID();
-      const nonce = () => callNonce ?? crypto.randomUUID();
-      let last: Exchange | undefined;
-      const response = await sendWithRetries(
-        async (signal) => {
-          last = await exchangeTimely(() => exchange(call, body, nonce(), signal));
-          return last.response;
-        },
-        { deadline, isSafe: call.isSafe, repeatsLimited: call.isSafe || version.hasNonce },
-      );
-      if (last === undefined || !(await last.signed.isVerified(last))) {
-        throw unverifiedFailure(response, last?.bytes);
+      if (!isProven && !call.isSafe) {
+        await proveTime(call.init, deadline);
       }
-      return toVerifiedResponse(last);
+      let reply = await exchange();
+      const stated = statedTime(reply);
+      if (stated !== undefined) {
+        await proveTime(call.init, deadline, stated);
+        // A forged rejection can hide that the request took effect.
+        reply = call.isSafe ? await exchange() : reply;
+      }
+      if (!reply.isVerified) {
+        throw unverifiedFailure(reply);
+      }
+      isProven = true;
+      return toVerifiedResponse(reply);
     } finally {
       deadline.clear();
     }
   };
 }
 
-function signatureVersion(options: SignedFetchOptions): SignatureVersion {
-  const { clientId, secureKey, version = 2, digest: algorithm = 'SHA-256' } = options;
-  return version === 1
-    ? createSignatureVersion1({ clientId, secureKey, algorithm }, platformDigests())
-    : createSignatureVersion2({ clientId, secureKey }, platformDigests());
+function signatureVersion1(options: SignedFetchOptions): SignatureVersion {
+  const { clientId, secureKey, digest: algorithm = 'SHA-256' } = options;
+  return createSignatureVersion1({ clientId, secureKey, algorithm }, platformDigests());
 }
 
-interface SignedBody {
-  readonly body: string | Uint8Array;
+interface SignedCall extends Call {
+  readonly signedBody: string | Uint8Array<ArrayBuffer>;
   readonly contentType: string;
 }
 
 /** Sets the content type that `fetch` would add, because version 2 signs it. */
-async function readSignedBody({ body, headers }: Call): Promise<SignedBody> {
+async function readSignedCall(...args: Parameters<typeof readCall>): Promise<SignedCall> {
+  const call = await readCall(...args);
+  const { body, headers } = call;
+  const given = headers.get('content-type');
   if (body === undefined) {
-    return { body: '', contentType: headers.get('content-type') ?? '' };
+    return { ...call, signedBody: '', contentType: given ?? '' };
   }
   const source = new Response(body);
-  const type = headers.get('content-type') ?? source.headers.get('content-type');
-  if (type !== null) {
-    headers.set('content-type', type);
+  const contentType = given ?? source.headers.get('content-type') ?? '';
+  if (contentType !== '') {
+    headers.set('content-type', contentType);
   }
-  return {
-    body: typeof body === 'string' ? body : new Uint8Array(await source.arrayBuffer()),
-    contentType: type ?? '',
-  };
+  const signedBody = typeof body === 'string' ? body : new Uint8Array(await source.arrayBuffer());
+  return { ...call, signedBody, contentType };
 }
 
-/** The time of the gateway, if it rejected the timestamp. Browsers may not read `Date`. */
-function clockRejection({ response, bytes }: ReceivedReply): number | undefined {
-  if (response.status !== 401) {
+/** Each attempt has its own nonce. */
+async function sendSigned(
+  call: SignedCall,
+  deadline: Deadline,
+  {
+    scheme,
+    time,
+    send,
+  }: {
+    readonly scheme: SignatureVersion;
+    readonly time: () => number;
+    readonly send: typeof fetch;
+  },
+): Promise<Exchange> {
+  const { url, path, method, headers, isSafe, signedBody, contentType } = call;
+  const parts = { path, query: url.search.slice(1), method, contentType, body: signedBody };
+  const body = call.body === undefined ? null : signedBody;
+  return sendWithRetries(
+    async (signal) => {
+      const signed = await scheme.sign({ ...parts, nonce: crypto.randomUUID(), timestamp: time() });
+      for (const [name, value] of Object.entries(signed.headers)) {
+        headers.set(name, value);
+      }
+      const sent = { ...call.init, method, headers, body, signal, redirect: 'manual' } as const;
+      const response = await send(url, sent);
+      const reply = { response, bytes: new Uint8Array(await response.arrayBuffer()) };
+      return { ...reply, isVerified: await signed.isVerified(reply) };
+    },
+    {
+      ...{ deadline, url, isSafe },
+      // A forged 429 can hide that the request took effect.
+      repeatsLimited: ({ isVerified }) => isSafe || (scheme.hasNonce && isVerified),
+    },
+  );
+}
+
+/** The time of the gateway, according to an unsigned reply that rejects that of the request. */
+function statedTime({ response, bytes, isVerified }: Exchange): number | undefined {
+  const { status } = response;
+  const envelope = parseEnvelope(status, new TextDecoder().decode(bytes));
+  const time = isRecord(envelope?.result) ? envelope.result.serverTime : undefined;
+  const code = 'timestamp_out_of_range';
+  if (isVerified || envelope?.code !== code || typeof time !== 'number') {
     return undefined;
   }
-  const envelope = parseEnvelope(401, new TextDecoder().decode(bytes));
-  if (envelope?.code !== 'timestamp_out_of_range') {
-    return undefined;
+  const seconds = Math.round(Math.abs(time - Date.now()) / 1000);
+  if (seconds > MAXIMUM_CORRECTION_SECONDS) {
+    throw new GatehouseError(code, `The clock differs from the gateway's by ${seconds} s.`, {
+      status,
+    });
   }
-  const { result } = envelope;
-  const stated = isRecord(result) ? result.serverTime : undefined;
-  return serverTimeOf(response) ?? (typeof stated === 'number' ? stated : undefined);
+  return time;
 }

@@ -3,6 +3,7 @@ import { createCredentialFetch } from './credential-fetch.ts';
 import { startDeadline } from './deadline.ts';
 import { isRecord, parseJson, requestIdOf } from './envelope.ts';
 import { GatehouseError } from './gatehouse-error.ts';
+import { assertOption, readAddress } from './options.ts';
 import { sendWithRetries } from './send-with-retries.ts';
 import { createTokenCache, type IssuedToken } from './token-cache.ts';
 
@@ -17,12 +18,15 @@ export interface TokenFetchOptions extends CallOptions {
 
 /** A `fetch` with an access token of the grant `client_credentials` (RFC 6749 §4.4). */
 export function createTokenFetch(options: TokenFetchOptions): GatehouseFetch {
-  const tokens = createTokenCache(() => requestToken(options));
+  assertOption(options, 'clientId');
+  assertOption(options, 'clientSecret');
+  const url = readAddress(options, 'tokenEndpoint');
+  const tokens = createTokenCache(() => requestToken(url, options));
   return createCredentialFetch(options, { name: 'Authorization', prefix: 'Bearer ' }, tokens);
 }
 
-async function requestToken(options: TokenFetchOptions): Promise<IssuedToken> {
-  const { fetch: send = globalThis.fetch, tokenEndpoint, scope } = options;
+async function requestToken(url: URL, options: TokenFetchOptions): Promise<IssuedToken> {
+  const { fetch: send = globalThis.fetch, scope } = options;
   const body = new URLSearchParams({ grant_type: 'client_credentials' });
   if (scope !== undefined) {
     body.set('scope', scope);
@@ -30,13 +34,13 @@ async function requestToken(options: TokenFetchOptions): Promise<IssuedToken> {
   const headers = { Authorization: basicCredentials(options) };
   const deadline = startDeadline(options.deadlineMilliseconds);
   try {
-    const response = await sendWithRetries(
-      (signal) =>
-        send(tokenEndpoint, { method: 'POST', headers, body, signal, redirect: 'manual' }),
+    const init = { method: 'POST', headers, body, redirect: 'manual' } as const;
+    const { response } = await sendWithRetries(
+      async (signal) => ({ response: await send(url, { ...init, signal }) }),
       // An access token that no program receives expires unused.
-      { deadline, isSafe: true, repeatsLimited: true },
+      { deadline, url, isSafe: true, repeatsLimited: () => true },
     );
-    return readToken(response, await response.text());
+    return readToken(url, response, await response.text());
   } finally {
     deadline.clear();
   }
@@ -47,7 +51,7 @@ function basicCredentials({ clientId, clientSecret }: TokenFetchOptions): string
   return `Basic ${btoa(`${encodeURIComponent(clientId)}:${encodeURIComponent(clientSecret)}`)}`;
 }
 
-function readToken(response: Response, text: string): IssuedToken {
+function readToken({ origin, pathname }: URL, response: Response, text: string): IssuedToken {
   const { status } = response;
   const reply = parseJson(text);
   const { access_token, expires_in, error, error_description } = isRecord(reply) ? reply : {};
@@ -57,7 +61,7 @@ function readToken(response: Response, text: string): IssuedToken {
   const isError = !response.ok && typeof error === 'string';
   throw new GatehouseError(
     isError ? error : 'invalid_token_reply',
-    isError ? String(error_description ?? error) : 'The token endpoint sent no token.',
+    isError ? String(error_description ?? error) : `${origin}${pathname} sent no token.`,
     { status, requestId: requestIdOf(response) },
   );
 }

@@ -33,7 +33,7 @@ const REJECTIONS = new Set([
  * An unsigned reply can come from anybody, so the caller learns its code only if the code claims
  * nothing about the resource. A forged `not_found` would look like an answer.
  */
-export function unverifiedFailure(response: Response, bytes?: Uint8Array): GatehouseError {
+export function unverifiedFailure({ response, bytes }: ReceivedReply): GatehouseError {
   const envelope = parseEnvelope(response.status, new TextDecoder().decode(bytes));
   if (envelope !== undefined && REJECTIONS.has(envelope.code)) {
     return failureOf(response, envelope);

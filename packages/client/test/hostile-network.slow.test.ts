@@ -1,5 +1,6 @@
 /** An attacker between the client and a real gateway changes, drops and forges replies. */
 
+import { createHash, createHmac } from 'node:crypto';
 import { type Attack, type ProxiedReply, startHostileProxy } from '@gatehouse/testing';
 import { startSystem } from '@gatehouse/testing/suite';
 import { afterAll, describe, expect, test } from '@jest/globals';
@@ -139,15 +140,54 @@ describe.each(clients)('with version $version', ({ version, api }) => {
   });
 
   test('a forged rejection of the clock has no lasting effect', async () => {
-    const date = new Date(Date.now() + DAY).toUTCString();
-    attackWith(() => forged(401, 'timestamp_out_of_range', { date }));
     const code = 'timestamp_out_of_range';
+    attackWith(() => rejectedClock(Date.now() + DAY));
     expect(await failureOf(api('/api/device'))).toMatchObject({ code });
     expect(proxy.requests).toBe(2);
 
     attackWith((reply) => reply);
     expect((await api('/api/device')).status).toBe(200);
     expect(proxy.requests).toBe(1);
+  });
+
+  test('a time that no reply proves is signed only in a harmless GET', async () => {
+    const { sent, recording } = recordingClient(version);
+    attackWith(() => rejectedClock(Date.now() + DAY));
+    const code = 'timestamp_out_of_range';
+    expect(await failureOf(post(recording, 'future'))).toMatchObject({ code });
+    expect(await failureOf(recording('/api/device'))).toMatchObject({ code });
+    const isAhead = ({ timestamp }: Sent) => timestamp > Date.now() + DAY / 2;
+    expect(new Set(sent.filter(isAhead).map(({ line }) => line))).toEqual(
+      new Set(['GET /api/v1/token']),
+    );
+    expect(sent.filter(({ line }) => line.startsWith('POST'))).toEqual([]);
+  });
+
+  test('a rejection of the clock that arrives in place of a reply repeats no POST', async () => {
+    const { sent, recording } = recordingClient(version);
+    attackWith((reply) => reply);
+    await recording('/api/device');
+    attackWith((reply, requestNumber) => (requestNumber === 1 ? rejectedClock(Date.now()) : reply));
+    expect(await failureOf(post(recording, `once-${version}`))).toMatchObject({
+      code: 'timestamp_out_of_range',
+    });
+    expect(sent.filter(({ line }) => line.startsWith('POST'))).toHaveLength(1);
+    expect(await direct.get(`once-${version}`)).toMatchObject({ id: `once-${version}` });
+  });
+
+  test('a corrected time does not follow a later change of the local clock', async () => {
+    const { sent, recording } = recordingClient(version);
+    attackWith((reply) => reply);
+    const { now } = Date;
+    try {
+      Date.now = () => now() - DAY;
+      expect((await recording('/api/device')).status).toBe(200);
+    } finally {
+      Date.now = now;
+    }
+    expect((await post(recording, `corrected-${version}`)).status).toBe(200);
+    const ahead = sent.filter(({ timestamp }) => timestamp > Date.now() + DAY / 2);
+    expect(ahead).toEqual([]);
   });
 });
 
@@ -164,21 +204,25 @@ describe('with version 2', () => {
     expect(await failureOf(api('/api/device'))).toMatchObject({ code: 'unverified_reply' });
   });
 
-  test.each([
-    ['timestamp_out_of_range', 401],
-    ['too_many_requests', 429],
-  ])('a forged %s cannot make a POST take effect twice', async (code, status) => {
-    attackWith((reply, requestNumber) =>
-      requestNumber === 1 ? forged(status, code, { 'retry-after': '0' }) : reply,
-    );
-    const withoutId = api('/device/instance', {
-      method: 'POST',
-      headers: { 'Content-Type': 'application/json' },
-      body: JSON.stringify({ name: code, productId: 'pump', productName: 'Pump' }),
-    });
-    expect(await failureOf(withoutId)).toMatchObject({ code: 'replayed_request' });
-    expect(proxy.requests).toBe(2);
+  test('a forged too_many_requests cannot make a POST take effect twice', async () => {
+    const code = 'too_many_requests';
+    attackWith(() => forged(429, code, { 'retry-after': '0' }));
+    expect(await failureOf(post(api, code))).toMatchObject({ code });
+    expect(proxy.requests).toBe(1);
     expect(await direct.count({ where: `name = ${code}` })).toBe(1);
+  });
+
+  test('a signed too_many_requests repeats a POST, with a new nonce', async () => {
+    const { sent, recording } = recordingClient(2);
+    attackWith((reply) => reply);
+    await recording('/api/device');
+    attackWith((reply, requestNumber, { 'x-nonce': nonce }) =>
+      requestNumber === 1 ? signedLimit(String(nonce)) : reply,
+    );
+    // The proxy forwarded the first request, so the device exists.
+    expect((await post(recording, 'limited')).status).toBe(400);
+    const posts = sent.filter(({ line }) => line.startsWith('POST'));
+    expect(new Set(posts.map(({ nonce }) => nonce)).size).toBe(2);
   });
 });
 
@@ -227,6 +271,48 @@ test.each([1, 2] as const)(
     expect((await api('/api/device?pageSize=5')).status).toBe(200);
   },
 );
+
+interface Sent {
+  readonly line: string;
+  readonly timestamp: number;
+  readonly nonce: string | null;
+}
+
+/** A client whose clock nothing has proven yet. */
+function recordingClient(version: 1 | 2) {
+  const sent: Sent[] = [];
+  const recording = createSignedFetch({
+    ...credentials,
+    ...{ gateway: proxy.url, version },
+    fetch: (input, init) => {
+      const { method, url, headers } = new Request(input as URL, { ...init, body: null });
+      sent.push({
+        line: `${method} ${new URL(url).pathname}`,
+        timestamp: Number(headers.get('x-timestamp')),
+        nonce: headers.get('x-nonce'),
+      });
+      return fetch(input, init);
+    },
+  });
+  return { sent, recording };
+}
+
+function rejectedClock(serverTime: number): ProxiedReply {
+  const code = 'timestamp_out_of_range';
+  const { body, ...reply } = forged(401, code, { date: new Date(serverTime).toUTCString() });
+  const envelope = { ...JSON.parse(String(body)), result: { serverTime } };
+  return { ...reply, body: Buffer.from(JSON.stringify(envelope)) };
+}
+
+function signedLimit(nonce: string): ProxiedReply {
+  const { body, ...reply } = forged(429, 'too_many_requests', { 'retry-after': '0' });
+  const timestamp = String(Date.now());
+  const hash = createHash('sha256').update(body).digest('hex');
+  const lines = ['GATEHOUSE-V2-REPLY', 429, nonce, hash, timestamp].join('\n');
+  const signature = createHmac('sha256', credentials.secureKey).update(lines).digest('hex');
+  const headers = { ...reply.headers, 'x-timestamp': timestamp, 'x-sign-v2': signature };
+  return { ...reply, headers, body };
+}
 
 function forged(status: number, code: string, headers: Record<string, string> = {}): ProxiedReply {
   const envelope = { status, code, message: 'Forged.', timestamp: Date.now(), result: [] };

@@ -17,6 +17,7 @@ import { type PackedPackage, packPackage } from './packed-package.ts';
 const MAXIMUM_BYTES = 12 * 1024;
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '../../..');
+const readme = readFileSync(join(import.meta.dirname, '../README.md'), 'utf8');
 
 const system = await startSystem({ engine: 'sqlite', bootstrap: bootstrapOfPrograms() });
 const settings = settingsOfPrograms(system);
@@ -54,16 +55,24 @@ describe('the packed client', () => {
     expect(await runProgram(file, changes)).toEqual(printed);
   });
 
-  const dayOff = (sign: string) => `const { now } = Date; Date.now = () => now() ${sign} 864e5;`;
+  const clockOff = (days: number) =>
+    `const { now } = Date; Date.now = () => now() + ${days} * 864e5;`;
   test.each([
-    ['fast', 2, dayOff('+')],
-    ['slow', 2, dayOff('-')],
-    ['fast', 1, dayOff('+')],
-    ['slow', 1, dayOff('-')],
+    ['fast', 2, clockOff(1)],
+    ['slow', 2, clockOff(-1)],
+    ['fast', 1, clockOff(1)],
+    ['slow', 1, clockOff(-1)],
   ])('succeeds if its clock is a day %s, with version %i', async (_name, version, preload) => {
     expect(await runProgram(`signed-version-${version}.mjs`, {}, preload)).toMatchObject({
       list: expect.any(Array),
     });
+    // This program begins with a POST.
+    expect(await runProgram('devices.mjs', { version }, preload)).toMatchObject({ created: 5 });
+  });
+
+  test('reports the difference if its clock is more than 30 days off', async () => {
+    const run = runProgram('signed-version-2.mjs', {}, clockOff(31));
+    await expect(run).rejects.toThrow(/The clock differs from the gateway's by 26784\d\d s\./);
   });
 
   test('needs only WebCrypto, except for MD5', async () => {
@@ -75,7 +84,6 @@ describe('the packed client', () => {
   });
 
   test('has the README example of at most ten lines, which works as printed', async () => {
-    const readme = readFileSync(join(import.meta.dirname, '../README.md'), 'utf8');
     const [, example = ''] = /```js\n([\s\S]*?)```/.exec(readme) ?? [];
     expect(example.trim().split('\n').length).toBeLessThanOrEqual(10);
 
@@ -88,19 +96,34 @@ describe('the packed client', () => {
   });
 
   test('has declarations that need no other package', async () => {
-    const project = await projectOf('example.mjs');
-    await writeFile(join(project, 'program.ts'), typedProgram);
-    const options = ['--strict', '--noEmit', '--module', 'nodenext', '--target', 'es2022'];
-    const lib = ['--lib', 'es2024,dom', '--types', ''];
-    const tsc = join(root, 'node_modules/typescript/bin/tsc');
-    const args = [tsc, ...options, ...lib, 'program.ts'];
-    const { stdout } = await run(process.execPath, args, { cwd: project }).catch((error) => error);
-    expect(stdout).toBe('');
+    expect(await compileErrors(typedProgram, ['--types', ''])).toBe('');
+  });
+
+  test('has README examples that compile in strict TypeScript', async () => {
+    const examples = [...readme.matchAll(/```js\n([\s\S]*?)```/g)].map(([, code]) => code);
+    const [first = '', devices] = examples;
+    expect(devices).toContain('createDeviceClient');
+    const options = ['--typeRoots', join(root, 'node_modules/@types'), '--types', 'node'];
+    expect(await compileErrors(first, options)).toBe('');
+    expect(await compileErrors(`${first}${devices}`, options)).toBe('');
   });
 });
 
+/** What the compiler prints about a program in a project that has only the package. */
+async function compileErrors(program: string, types: readonly string[]): Promise<string> {
+  const project = await projectOf('example.mjs');
+  await writeFile(join(project, 'program.ts'), program);
+  const tsc = join(root, 'node_modules/typescript/bin/tsc');
+  const options = ['--strict', '--noEmit', '--module', 'nodenext', '--target', 'es2022'];
+  const args = [tsc, ...options, '--lib', 'es2024,dom', ...types, 'program.ts'];
+  const { stdout } = await run(process.execPath, args, { cwd: project }).catch((error) => error);
+  return stdout;
+}
+
 const typedProgram = `
-import { createDeviceClient, createSignedFetch, type Device, type NewLogRecord } from '@gatehouse/client';
+import {
+  createDeviceClient, createSignedFetch, type Device, type NewLogRecord, readResult,
+} from '@gatehouse/client';
 
 const { devices, logs } = createDeviceClient(
   createSignedFetch({ gateway: 'https://x.example', clientId: 'a', secureKey: 'b' }),
@@ -116,5 +139,8 @@ for await (const { data } of devices.query({ pageSize: 2 })) {
   const name: string | undefined = data[0]?.name;
   console.log(name);
 }
+const result: { readonly id: string }[] = await readResult<{ id: string }[]>(new Response());
+// @ts-expect-error: the type of this result is not known
+export const values = [result, (await readResult(new Response())).length];
 export const typed: typeof fetch = createSignedFetch({ gateway: '', clientId: '', secureKey: '' });
 `;

@@ -1,6 +1,6 @@
 /**
  * The failures of the platform API: the HTTP status and the default message of each code.
- * `docs/errors.md` explains them. A test compares both.
+ * `npm run generate:docs` writes them into docs/errors.md.
  */
 export const errorCatalogue = {
   illegal_argument: { status: 400, message: 'A parameter or the body is invalid.' },

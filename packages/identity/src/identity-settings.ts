@@ -8,22 +8,35 @@ import { defaultSigningKeyPolicy, type SigningKeyPolicy } from './signing-keys/s
 
 /** The variables of every process that opens the identity store. */
 export const identityVariables = {
-  STORE_URL: z.string().optional(),
-  MASTER_KEY_FILE: z.string().optional(),
-  BOOTSTRAP_FILE: z.string().optional(),
+  STORE_URL: z.string().optional().meta({
+    description:
+      'Address of the [shared store](#store), or its file in `STORE_URL_FILE`. Ends the embedded mode.',
+    default: 'a SQLite file in `DATA_DIR`',
+  }),
+  MASTER_KEY_FILE: z.string().optional().meta({
+    description: 'File of the [master key](#keys). Required with `STORE_URL`.',
+    default: 'generated in `DATA_DIR`',
+  }),
+  BOOTSTRAP_FILE: z.string().optional().meta({
+    description: 'Organizations, clients and users to [apply](#bootstrap-file) at every start.',
+    default: 'none: the demo',
+  }),
   SECURITY_PROFILE: z
     .enum(['compatible', 'strict'], { message: 'must be compatible or strict' })
-    .default('compatible'),
+    .default('compatible')
+    .describe('`strict` [rejects weak methods](#security-profile).'),
   SIGNING_KEY_ROTATION_DAYS: z
     .string()
     .regex(/^[1-9]\d{0,3}$/, 'must be a number of days, 1 to 9999')
     .transform(Number)
-    .optional(),
+    .optional()
+    .meta({ description: 'Age at which a signing key is rotated.', default: '`90`' }),
   AUDIT_RETENTION_DAYS: z
     .string()
     .regex(/^[1-9]\d{0,3}$/, 'must be a number of days, 1 to 9999')
     .transform(Number)
-    .default(DEFAULT_AUDIT_RETENTION_DAYS),
+    .default(DEFAULT_AUDIT_RETENTION_DAYS)
+    .describe('Age at which audit entries are deleted, 1 to 9999 days.'),
 } as const;
 
 const DAY_SECONDS = 24 * 60 * 60;

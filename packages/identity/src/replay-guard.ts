@@ -52,7 +52,7 @@ export function longestBindingSeconds(toleranceMilliseconds: number): number {
 
 /**
  * Parallel requests of one millisecond have equal signatures if version 1 signs no parameters, so
- * the signature must serve all of their targets (decision 53).
+ * the signature must serve all of their targets (decision 21).
  */
 const SHARED_MILLISECONDS = 1000;
 const SHARED_METHODS = ['GET', 'HEAD'];

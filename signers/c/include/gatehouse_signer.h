@@ -27,7 +27,10 @@ typedef struct {
   const char *content_type; /* Content-Type. "" if absent */
   const void *body;
   size_t body_length;
-  /* X-Timestamp: epoch milliseconds, 13 digits. New for each request. Without a clock: GET /time */
+  /*
+   * X-Timestamp: epoch milliseconds, 13 digits. New for each request. Anyone can forge a time in an
+   * unsigned reply: prove it first (docs/signing.md, "Devices without a clock").
+   */
   const char *timestamp;
   const char *nonce;        /* X-Nonce: 16 to 64 of A-Z a-z 0-9 _ -, random. Only version 2 */
 } gatehouse_request;

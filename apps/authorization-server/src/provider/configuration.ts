@@ -60,7 +60,7 @@ export function providerConfiguration(
     responseTypes: strict ? ['code'] : ['code', 'id_token', 'id_token token'],
     scopes: [...knownScopes],
     claims: claimsOfScopes,
-    // Most libraries of Node read only the ID token (docs/decisions/0054-claims-of-users.md).
+    // Most libraries of Node read only the ID token (docs/decisions/11-scopes-and-claims.md).
     conformIdTokenClaims: strict,
     features: {
       claimsParameter: { enabled: true, assertClaimsParameter: limitRequestedClaims({ strict }) },

@@ -1,4 +1,4 @@
-/** docs/decisions/0019-sign-in-throttle.md gives the reasons for these numbers. */
+/** docs/decisions/07-sign-in-throttle.md gives the reasons for these numbers. */
 export interface Limit {
   readonly attempts: number;
   readonly windowSeconds: number;

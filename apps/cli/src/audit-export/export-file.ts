@@ -45,7 +45,7 @@ export async function openExportFile(
 async function assertSize(handle: FileHandle, expected: number): Promise<void> {
   if ((await handle.stat()).size !== expected) {
     throw new RejectedChangeError(
-      'Another process writes to the file. Stop it, and check the file with audit verify.',
+      'Another process writes to the file. Stop it, and check the file with gatehouse audit verify.',
     );
   }
 }

@@ -61,6 +61,8 @@ interface CommandDescription {
   readonly summary: string;
   /** Required arguments, in order. */
   readonly positionals?: readonly string[];
+  /** An argument after them that can be omitted. */
+  readonly optionalPositional?: string;
   readonly options?: Readonly<Record<string, Option>>;
   /** Additional lines of the help text. */
   readonly notes?: readonly string[];

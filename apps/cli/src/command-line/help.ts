@@ -13,7 +13,7 @@ export function describeCommands(commands: readonly Command[]): string {
     'terminal, these commands change nothing and exit with 1.',
     'gatehouse help <command> shows its options, and gatehouse version prints the version.',
     'Run it as npx gatehouse, npm run -s gatehouse --, or docker compose run --rm gatehouse.',
-    'sign, verify and audit verify need neither the store nor a server.',
+    'reasons, sign, verify and audit verify need neither the store nor a server.',
     'The other commands find the store as the servers do: with DATA_DIR, or with STORE_URL and',
     'MASTER_KEY_FILE.',
     'Enter passwords, tokens and keys at the prompt or on standard input, never as arguments.',
@@ -40,6 +40,10 @@ export function describeCommand(command: Command): string {
   ].join('\n');
 }
 
-function usage({ name, positionals = [] }: Command): string {
-  return [name, ...positionals.map((each) => `<${each}>`)].join(' ');
+function usage({ name, positionals = [], optionalPositional }: Command): string {
+  return [
+    name,
+    ...positionals.map((each) => `<${each}>`),
+    ...(optionalPositional === undefined ? [] : [`[${optionalPositional}]`]),
+  ].join(' ');
 }

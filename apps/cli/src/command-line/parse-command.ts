@@ -44,18 +44,22 @@ function parseInput(args: readonly string[], command: Command): CommandInput {
     ...Object.fromEntries(options),
     json: { type: 'boolean' },
   });
-  const names = command.positionals ?? [];
+  const required = command.positionals ?? [];
+  const { optionalPositional } = command;
+  const names = optionalPositional === undefined ? required : [...required, optionalPositional];
   const given = parsed.positionals.slice(command.name.split(' ').length);
-  const missing = names[given.length];
+  const missing = required[given.length];
   if (missing !== undefined) {
-    throw new UsageError(`${command.name} needs <${missing}>.`, [hint(command)]);
+    throw new UsageError(`gatehouse ${command.name} needs <${missing}>.`, [hint(command)]);
   }
   if (given.length > names.length) {
-    const message = `${command.name} takes ${names.length} argument(s), but got ${given.length}.`;
+    const message = `gatehouse ${command.name} takes ${names.length} argument(s), but got ${given.length}.`;
     throw new UsageError(message, [hint(command)]);
   }
   return {
-    positionals: Object.fromEntries(names.map((name, i) => [name, given[i] ?? ''])),
+    positionals: Object.fromEntries(
+      names.slice(0, given.length).map((name, i) => [name, given[i] ?? '']),
+    ),
     options: parsed.values as Readonly<Record<string, OptionValue>>,
   };
 }

@@ -27,7 +27,7 @@ export const doctorCommand: Command = {
   },
   notes: [
     'Run it with the environment of the servers. It sends a few requests to their public addresses.',
-    'Without --fix, it changes nothing. docs/operations/doctor.md lists all findings.',
+    'Without --fix, it changes nothing.',
   ],
   async runOffline({ options }, { environment, now }) {
     const failing = failures[text(options.fail) ?? 'error'];

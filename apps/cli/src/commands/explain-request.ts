@@ -99,8 +99,6 @@ function nextSteps({ clientId, reason, app, at, requestId }: RequestEntry): read
     ...(stage === 'forward' || stage === 'store'
       ? ['Health: /ready on the operations port of each app names the failing check.']
       : []),
-    reason === undefined
-      ? 'Errors: docs/errors.md'
-      : `Documentation: docs/failure-reasons.md#${reason}`,
+    reason === undefined ? 'Errors: docs/errors.md' : 'Other reasons: gatehouse reasons',
   ];
 }

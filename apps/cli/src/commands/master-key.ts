@@ -3,7 +3,7 @@ import { createMasterKeyRotation, type MasterKeyUse } from '@gatehouse/identity'
 import type { Command, CommandContext } from '../command-line/command.ts';
 import { assertConfirmed, yesOption } from './assert-confirmed.ts';
 
-const guide = 'See docs/operations/rotate-the-master-key.md.';
+const guide = 'See docs/operations/secrets.md#rotate-the-master-key.';
 
 function rotationOf({ identity, settings, now }: CommandContext) {
   const { masterKey, masterKeyFile: path } = settings;
@@ -13,7 +13,7 @@ function rotationOf({ identity, settings, now }: CommandContext) {
 const add: Command = {
   name: 'master-key add',
   summary: 'Add the next master key to the key file, to copy it to other hosts first.',
-  notes: ['Nothing is encrypted with it until master-key rotate.', guide],
+  notes: ['Nothing is encrypted with it until gatehouse master-key rotate.', guide],
   async run(_input, context) {
     const keyId = await rotationOf(context).add();
     await context.audit({ event: 'master_key_changed', change: 'added', keyId });

@@ -103,7 +103,7 @@ const notFound = [
   '- It arrived less than two seconds ago and is still being written. Try again.',
   '- It is older than 7 days, or newer entries replaced it.',
   '- Its client or address group had more failures in that hour than the log keeps. List similar',
-  '  ones: requests list --client ID --since 1h',
+  '  ones: gatehouse requests list --client ID --since 1h',
   '- The store was unavailable. gatehouse_request_log_entries_total counts lost entries.',
   '- The servers use another store. Compare STORE_URL and DATA_DIR.',
   '- The id is that of a reply of nginx or of the device service. Search their logs for it.',
@@ -113,7 +113,7 @@ function readReason(reason: string | undefined): string | undefined {
   if (reason !== undefined && !isFailureReason(reason)) {
     const meant = closestName(reason, Object.keys(failureReasons));
     throw new UsageError(
-      `Unknown reason.${meant === undefined ? '' : ` Did you mean ${meant}?`} docs/failure-reasons.md lists all reasons.`,
+      `Unknown reason.${meant === undefined ? '' : ` Did you mean ${meant}?`} gatehouse reasons lists all of them.`,
     );
   }
   return reason;

@@ -56,7 +56,7 @@ const client: Command = {
 
 const user: Command = {
   name: 'revoke user',
-  summary: 'Revoke every session and token of a user. The same as users sign-out.',
+  summary: 'Revoke every session and token of a user. The same as gatehouse users sign-out.',
   positionals: ['username'],
   options: yesOption,
   notes: [nextSecond],

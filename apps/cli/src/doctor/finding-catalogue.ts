@@ -1,7 +1,7 @@
 import { databaseFindings } from './database-findings.ts';
 import type { FindingEntry } from './severity.ts';
 
-/** Every kind of finding. docs/operations/doctor.md lists them, which a test compares. */
+/** Every kind of finding, with what doctor prints. */
 export const findingCatalogue = {
   variable_invalid: {
     severity: 'error',
@@ -26,7 +26,7 @@ export const findingCatalogue = {
   file_exposed: {
     severity: 'warning',
     why: 'Another user of the machine can read a secret, or change it.',
-    fix: 'Run the command of the finding. For files that Gatehouse created, doctor --fix does it.',
+    fix: 'Run the command of the finding. For files that Gatehouse created, gatehouse doctor --fix does it.',
   },
   data_on_network_disk: {
     severity: 'error',
@@ -117,7 +117,7 @@ export const findingCatalogue = {
   url_not_checked: {
     severity: 'notice',
     why: 'Nothing answers at this loopback address. The server is stopped, or runs elsewhere: in another container, for example.',
-    fix: 'Start the server, or run doctor where clients run.',
+    fix: 'Start the server, or run gatehouse doctor where clients run.',
   },
   url_redirects: {
     severity: 'error',
@@ -182,7 +182,7 @@ export const findingCatalogue = {
   forwarding_not_checked: {
     severity: 'notice',
     why: 'The reply shows nothing about the address that the server sees.',
-    fix: 'Send a request through the proxy, and compare the column FROM of requests list with your address.',
+    fix: 'Send a request through the proxy, and compare the column FROM of gatehouse requests list with your address.',
   },
   server_uses_other_store: {
     severity: 'warning',

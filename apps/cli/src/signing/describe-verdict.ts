@@ -21,8 +21,8 @@ export function explain(name: Verdict['causes'][number]): Explanation {
     return { name, ...texts, documentation: `${signingPage}#${section}` };
   }
   const { cause, fix, example } = failureReasons[name as keyof typeof failureReasons];
-  const page = name in signingReasons ? signingPage : 'docs/failure-reasons.md';
-  const documentation = `${page}#${name}`;
+  const documentation =
+    name in signingReasons ? `${signingPage}#mistakes` : 'docs/errors.md#credentials';
   return { name, cause, fix, example, documentation };
 }
 

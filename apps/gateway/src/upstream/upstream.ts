@@ -50,7 +50,7 @@ const STREAM_IDLE_MILLISECONDS = 5 * 60_000;
 
 /**
  * Connections to one service. Nothing is sent twice except a GET or HEAD that met a closing
- * connection (decision 38).
+ * connection (decision 5).
  *
  *   upstream ─▶ http1/ (connections) ─▶ upstream-call (one exchange) ─▶ upstream-body (its reply)
  *     ├ concurrency-limit, deadlines, unread-replies      circuit-breaker ── health-probe

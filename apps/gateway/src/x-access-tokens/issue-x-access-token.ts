@@ -1,4 +1,4 @@
-import { ApiError, successEnvelope } from '@gatehouse/errors';
+import { ApiError, serviceUnavailable, successEnvelope } from '@gatehouse/errors';
 import type { AuditTrail, XAccessTokens } from '@gatehouse/identity';
 import { requestOrigin } from '../audit/request-origin.ts';
 import { received } from '../http/header-names.ts';
@@ -28,6 +28,10 @@ export function createXAccessTokenOperation(dependencies: {
     const { clientId } = verified.principal;
     const { secureKeyId } = verified;
     const token = await xAccessTokens.issue({ clientId, secureKeyId }, expires);
+    // Right after a revocation, a not-before also revokes new tokens, for less than two seconds.
+    if ((await xAccessTokens.verify(token)) === undefined) {
+      throw serviceUnavailable(undefined, 'revocation_pending', 2);
+    }
     audit.record(
       { event: 'token_issued', grant: 'signed_request', clientId },
       requestOrigin(message, clientAddress),

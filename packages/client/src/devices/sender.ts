@@ -10,6 +10,6 @@ export function createSender(fetch: GatehouseFetch): Send {
       body === undefined
         ? {}
         : { headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) };
-    return (await readResult(await fetch(path, { method, ...content }))) as Result;
+    return readResult<Result>(await fetch(path, { method, ...content }));
   };
 }

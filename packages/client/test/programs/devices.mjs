@@ -1,8 +1,8 @@
 import { createDeviceClient, createSignedFetch } from '@gatehouse/client';
 
-const { gateway, clientId, secureKey } = JSON.parse(process.argv[2]);
+const { gateway, clientId, secureKey, version } = JSON.parse(process.argv[2]);
 const { devices, logs, tags } = createDeviceClient(
-  createSignedFetch({ gateway, clientId, secureKey }),
+  createSignedFetch({ gateway, clientId, secureKey, version }),
 );
 const names = ['p-1', 'p-2', 'p-3', 'p-4', 'p-5'];
 const { created } = await devices.createMany(

@@ -59,7 +59,7 @@ export const codeReasons = {
     stage: 'authenticate',
     cause:
       'The client is unknown or disabled, or the signature does not match the request and the keys of the client.',
-    fix: 'Compare client id, secure key, digest and signed text with docs/signing.md. `clients show` lists the keys of the client.',
+    fix: 'Compare client id, secure key, digest and signed text with docs/signing.md. `gatehouse clients show` lists the keys of the client.',
     example: 'X-Sign computed with the key of another client',
   },
   signed_body_not_verifiable: {
@@ -129,7 +129,7 @@ export const codeReasons = {
   too_many_requests: {
     codes: ['too_many_requests'],
     stage: 'limit',
-    cause: 'A rate limit was exceeded.',
+    cause: 'The client, the address or the operation exceeded a limit.',
     fix: 'Wait for the seconds in Retry-After, and send fewer requests.',
     example: 'more requests in a minute than the header RateLimit-Policy allows',
   },

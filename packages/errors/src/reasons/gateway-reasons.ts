@@ -106,7 +106,7 @@ export const gatewayReasons = {
     codes: ['access_denied'],
     stage: 'authenticate',
     cause: 'The credential is valid, but the client may not be used from this address.',
-    fix: 'Allow the address: `clients change ID --ip-allow` replaces the whole list. If the address is that of a proxy, set TRUSTED_PROXIES.',
+    fix: 'Allow the address: `gatehouse clients change ID --ip-allow ADDRESS` replaces the whole list. If the address is that of a proxy, set TRUSTED_PROXIES.',
     example: 'a call from 203.0.113.9 by a client that allows only 198.51.100.0/24',
   },
   credential_kind_not_accepted: {
@@ -120,14 +120,14 @@ export const gatewayReasons = {
     codes: ['access_denied'],
     stage: 'authorize',
     cause: 'The credential does not have the scope of the operation.',
-    fix: 'Request the scope that the reply names. Operators grant it with `clients change ID --add-scope SCOPE`.',
+    fix: 'Request the scope that the reply names. Operators grant it with `gatehouse clients change ID --add-scope SCOPE`.',
     example: 'DELETE /api/v1/device/d1 with the scope device:read',
   },
   operation_unknown: {
     codes: ['not_found'],
     stage: 'authorize',
     cause: 'No route has this path.',
-    fix: 'Check the path. It is case-sensitive. docs/architecture.md lists all routes.',
+    fix: 'Check the path. It is case-sensitive. docs/devices.md lists the operations.',
     example: 'GET /api/devices',
   },
   lifetime_invalid: {

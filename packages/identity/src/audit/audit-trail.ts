@@ -4,7 +4,7 @@
  *   record (servers)   ─▶ aggregation, origin-share ─▶ entry-writer ─┐
  *   write  (operators) ──────────────────────────────────────────────┴▶ trail-log ─▶ read
  *
- * Not here: causing events, which the apps do. docs/decisions/0020-audit.md explains why servers do
+ * Not here: causing events, which the apps do. docs/decisions/25-audit-and-request-log.md explains why servers do
  * not wait.
  */
 import { randomBytes } from 'node:crypto';

@@ -8,7 +8,7 @@ export type SignatureAlgorithm = (typeof signatureAlgorithms)[number];
 
 /**
  * A secure key that is no longer accepted. Gatehouse keeps it to tell its holder that it was
- * removed (docs/decisions/0058-kept-removed-keys.md).
+ * removed (docs/decisions/17-secure-keys.md).
  */
 export interface RemovedKey {
   /** In another context than active keys, so that a copy among them cannot be decrypted. */

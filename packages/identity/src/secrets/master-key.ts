@@ -19,7 +19,7 @@ export interface MasterKeys {
 
 /**
  * Processes must agree on these at every moment, because they decide which record belongs to a
- * credential. A rotation therefore keeps them (docs/decisions/0064-rotate-the-master-key.md).
+ * credential. A rotation therefore keeps them (docs/decisions/18-key-rotation.md).
  */
 export const lastingPurposes = ['credential-pepper', 'refresh-successor'] as const;
 

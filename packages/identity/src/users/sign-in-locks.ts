@@ -15,7 +15,7 @@ export interface SignInLock {
   readonly until: number;
 }
 
-/** The counts of wrong passwords (docs/decisions/0019-sign-in-throttle.md), and their removal. */
+/** The counts of wrong passwords (docs/decisions/07-sign-in-throttle.md), and their removal. */
 export interface SignInLocks {
   accountKey(username: string): string;
   browserKey(deviceId: string): string;

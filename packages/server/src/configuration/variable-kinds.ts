@@ -49,21 +49,33 @@ const workers = z
 
 /** The variables that every app reads. */
 export const commonVariables = {
-  HOST: z.string().default('127.0.0.1'),
-  DATA_DIR: z.string().default('./data'),
-  LOG_LEVEL: logLevel.default('info'),
-  OPERATIONS_PORT: port.optional(),
+  HOST: z.string().default('127.0.0.1').describe('Address to listen on. `0.0.0.0` means all.'),
+  DATA_DIR: z
+    .string()
+    .default('./data')
+    .describe('Folder of the [files](#files) of the embedded mode.'),
+  LOG_LEVEL: logLevel
+    .default('info')
+    .describe('`fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`.'),
+  OPERATIONS_PORT: port.optional().meta({
+    description: '[Private port](#operations-port) of `/live`, `/ready` and `/metrics`.',
+    default: "the server's port + 100",
+  }),
   SHUTDOWN_DELAY_SECONDS: z
     .string()
     .regex(/^[0-5]$/, 'must be a whole number of seconds, 0 to 5')
     .transform(Number)
-    .default(0),
+    .default(0)
+    .describe('[Delay](#shutdown-delay) before closing, 0 to 5 s.'),
   MAXIMUM_CONNECTIONS: z.coerce
     .number('must be a number')
     .int('must be a whole number')
     .min(1, 'must be at least 1')
-    .default(8192),
-  WORKERS: workers.default(1),
+    .default(8192)
+    .describe('Open connections of each worker. Each costs about 20 KiB.'),
+  WORKERS: workers
+    .default(1)
+    .describe('[Processes](#workers) that serve requests: 1 to 64, or `auto`.'),
 };
 
 /** Requires the normal form, because peers compare it exactly (RFC 8414 §3.3, RFC 9068 §4). */

@@ -7,7 +7,7 @@
  *
  * The supervisor reads the configuration and serves the operations port. It opens no store and
  * accepts no connection. `run-app.ts` decides which of the two a process is. A worker ends when its
- * channel closes (docs/decisions/0061-workers.md).
+ * channel closes (docs/decisions/03-processes.md).
  */
 import cluster from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';

@@ -3,7 +3,7 @@ import cluster, { type Worker } from 'node:cluster';
 
 const PING_INTERVAL_MILLISECONDS = 1000;
 const SILENT_AFTER_PINGS = 2;
-/** As long as the health check of a container waits (docs/decisions/0046). */
+/** As long as the health check of a container waits (docs/decisions/02-containers.md). */
 const FROZEN_AFTER_PINGS = 10;
 /** The first message arrives after the modules are loaded, which takes long on a busy machine. */
 const NOT_STARTED_AFTER_PINGS = 90;

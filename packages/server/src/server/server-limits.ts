@@ -4,10 +4,7 @@ import type { Socket } from 'node:net';
 const SECOND = 1000;
 const KIB = 1024;
 
-/**
- * Every limit of a server, set explicitly. docs/operations/reference.md gives the reasons, and a
- * test compares both. Times are in milliseconds, sizes in bytes.
- */
+/** Every limit of a server, set explicitly. Times are in milliseconds, sizes in bytes. */
 export const serverLimits = {
   /**
    * From the first byte of a connection, or the end of the previous reply, to the end of the

@@ -60,7 +60,7 @@ function standardOutput({
 
 /**
  * Joins lines as text. pino's destination with a minimum length needs 11 µs of CPU per line instead
- * of 6 (docs/decisions/0050-joined-log-lines.md).
+ * of 6 (docs/decisions/28-observability.md).
  */
 function collectLines(destination: pino.DestinationStream, most: number): pino.DestinationStream {
   let lines = '';

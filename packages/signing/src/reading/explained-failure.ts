@@ -28,7 +28,7 @@ export function explainedFailure(code: ErrorCode, explanation: Explanation): Api
       cause: reason,
       ...(others.length > 0 && { alsoCauses: others }),
       hint: causes.map((name) => failureReasons[name].fix).join(' '),
-      documentation: `docs/signing.md#${reason}`,
+      documentation: 'docs/signing.md#mistakes',
     },
     reason,
     finding: explanation.finding ?? (others.length > 0 ? `Also: ${others.join(', ')}.` : undefined),

@@ -5,6 +5,6 @@ export function explanationOf(reason: FailureReasonName) {
   return {
     cause: reason,
     hint: failureReasons[reason].fix,
-    documentation: `docs/failure-reasons.md#${reason}`,
+    documentation: 'docs/errors.md#credentials',
   };
 }

@@ -3,7 +3,7 @@ export interface PageVisitor {
   get(url: string, headers?: Readonly<Record<string, string>>): Promise<VisitedPage>;
   /** Posts the first form of the page with its hidden fields and the given values. */
   submit(
-    page: VisitedPage,
+    page: Pick<VisitedPage, 'url' | 'body'>,
     fields: Readonly<Record<string, string>>,
     headers?: Readonly<Record<string, string>>,
   ): Promise<VisitedPage>;

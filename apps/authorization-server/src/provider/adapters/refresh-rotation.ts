@@ -8,7 +8,7 @@ import { claimKey, MARGIN_SECONDS, type RepliedUse, receivedAt } from './single-
 /**
  * Refresh tokens have a grace, for lost replies and concurrent tabs. The claim is pending until a
  * reply with the successor is sent. A use whose reply was never sent gave nobody a token, so the
- * token stays usable, for public clients as well. When the reply is sent, the claim gets that time,
+ * token stays usable, for public clients as well. After the reply, the claim gets its time,
  * and the token can be used again until the grace ends. Every use gives the same successor, so the
  * family does not fork. The grace ends after 10 s, or when the successor is used, which proves that
  * its reply arrived. A use that arrives later means that two parties hold the token, so the library

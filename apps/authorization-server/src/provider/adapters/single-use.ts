@@ -25,7 +25,7 @@ export interface SingleUse {
 
 /** A single use that distinguishes a use whose reply was sent. */
 export interface RepliedUse extends SingleUse {
-  /** Marks the credentials that this request redeemed. Call it before the reply is written. */
+  /** Marks the credentials that this request redeemed. */
   complete(request: IncomingMessage): Promise<void>;
 }
 

@@ -12,7 +12,7 @@ export const implicitResponseType: Patch = {
   name: 'implicit-response-type',
   reason:
     'The specification requires response_type=token (RFC 6749 §4.2). The library rejects it in its ' +
-    'configuration but still implements it (docs/decisions/0017-implicit-inside-the-library.md).',
+    'configuration but still implements it (docs/decisions/09-oidc-provider-patches.md).',
   libraryFile: 'lib/helpers/configuration.js',
   joints: [propertyJoint('configuration', configurationOf, 'responseTypes', Array.isArray)],
   apply(provider, { securityProfile }) {

@@ -1,7 +1,7 @@
 /**
  * Everything that replaces a method of oidc-provider or reaches into its private state, in the
  * order in which it is applied. Prefer the library's documented settings, its adapters (adapters/)
- * and Koa middleware (middleware/) to a new entry. docs/decisions/0048-upgrade-oidc-provider.md
+ * and Koa middleware (middleware/) to a new entry. docs/decisions/09-oidc-provider-patches.md
  * describes how to upgrade the library.
  */
 import type Provider from 'oidc-provider';

@@ -6,7 +6,7 @@ export class LibraryShapeError extends Error {
     super(
       `oidc-provider has changed: the patch "${patch.name}" needs ${joint.name}, which is missing or different ` +
         `in the installed version. Install the version that package.json names, or compare ${patch.libraryFile} of the ` +
-        'library and adapt the patch (docs/decisions/0048-upgrade-oidc-provider.md).',
+        'library and adapt the patch (docs/decisions/09-oidc-provider-patches.md).',
     );
     this.name = 'LibraryShapeError';
   }

@@ -15,7 +15,7 @@ export const refreshTokenValues: Patch = {
   name: 'refresh-token-values',
   reason:
     'Every use of a refresh token within its grace must give the same successor ' +
-    '(docs/decisions/0018-refresh-rotation.md). The library generates random values only.',
+    '(docs/decisions/12-single-use.md). The library generates random values only.',
   libraryFile: 'lib/models/base_model.js',
   joints: [
     methodJoint(

@@ -29,7 +29,7 @@ export const provenKeyOf = (request: IncomingMessage) => provenKeys.get(request)
 export const secureKeysOfTokens: Patch = {
   name: 'secure-keys-of-tokens',
   reason:
-    'Removing a secure key revokes the tokens that were issued with it (docs/decisions/0041-tokens-know-their-key.md). ' +
+    'Removing a secure key revokes the tokens that were issued with it (docs/decisions/17-secure-keys.md). ' +
     'The library knows one plaintext secret for a client, pads it with NUL when it compares, and stores no custom ' +
     'member in refresh tokens.',
   libraryFile: 'lib/models/base_token.js',

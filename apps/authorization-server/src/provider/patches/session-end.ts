@@ -12,7 +12,7 @@ const prototypeOf: Parameters<typeof methodJoint>[1] = (provider) => provider.Se
 export const sessionEnd: Patch = {
   name: 'session-end',
   reason:
-    'A sign-out ends the grants of the session first (docs/decisions/0024-what-a-sign-out-ends.md); the ' +
+    'A sign-out ends the grants of the session first (docs/decisions/15-sign-out.md); the ' +
     'library revokes none. An adapter cannot do it, because the library also destroys a record to rename a ' +
     'session. The library throws when an error page touches a session that was never stored.',
   libraryFile: 'lib/models/session.js',

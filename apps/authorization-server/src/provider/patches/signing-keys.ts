@@ -11,7 +11,7 @@ export const signingKeys: Patch = {
   name: 'signing-keys',
   reason:
     'The library reads its signing keys only when it is constructed, and a new provider for each ' +
-    'rotation would lose state (docs/decisions/0021-signing-key-rotation.md).',
+    'rotation would lose state (docs/decisions/18-key-rotation.md).',
   libraryFile: 'lib/helpers/initialize_keystore.js',
   joints: [
     methodJoint('keystore', keystoreOf, 'clear', 0),

@@ -1,6 +1,6 @@
 import type { User } from '@gatehouse/identity';
 
-/** The claims of each scope. docs/decisions/0054-claims-of-users.md explains the choice. */
+/** The claims of each scope. docs/decisions/11-scopes-and-claims.md explains the choice. */
 export const claimsOfScopes = {
   openid: ['sub'],
   profile: ['name', 'given_name', 'family_name', 'preferred_username', 'updated_at'],

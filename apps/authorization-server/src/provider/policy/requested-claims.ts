@@ -31,7 +31,7 @@ export function claimsWithin(
 /**
  * Returns what the library calls as `assertClaimsParameter`. Unknown claims are ignored. Gatehouse
  * has no authentication contexts, so it rejects an essential `acr` with values (§5.5.1.1). In the
- * strict profile, ID tokens contain no claims of the user (decision 54).
+ * strict profile, ID tokens contain no claims of the user (decision 11).
  *
  * @throws InvalidRequest | UnmetAuthenticationRequirements
  */

@@ -16,7 +16,7 @@ const isSecret = (reason: FailureReasonName) => Object.hasOwn(signInReasons, rea
 /**
  * Replaces the description of an error for a client that proved its secret in this request. All
  * other callers get the sentence of the library, which is the same for every cause: they may hold a
- * stolen code (docs/decisions/0056-explanations-for-clients.md).
+ * stolen code (docs/decisions/19-explanations.md).
  */
 export function explainToClient(context: KoaContextWithOIDC, reason: FailureReasonName): void {
   const { body } = context;

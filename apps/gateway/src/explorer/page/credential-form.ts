@@ -109,7 +109,7 @@ function registrationOf(settings: PageSettings): readonly (Node | string)[] {
       '. The authorization server returns only to this address.',
     ];
   }
-  const command = `npm run -s gatehouse -- clients add ${clientId} --name 'API explorer' --org ORGANIZATION --public --grant-type authorization_code --redirect-uri ${redirectUri} --cors-origin ${origin} --scope device:read`;
+  const command = `gatehouse clients add ${clientId} --name 'API explorer' --org ORGANIZATION --public --grant-type authorization_code --redirect-uri ${redirectUri} --cors-origin ${origin} --scope device:read`;
   return isRegistered
     ? []
     : [

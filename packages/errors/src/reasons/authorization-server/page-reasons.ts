@@ -115,7 +115,7 @@ export const pageReasons = {
     example: 'a client that requests a token for each call',
   },
   revocation_pending: {
-    codes: ['temporarily_unavailable'],
+    codes: ['temporarily_unavailable', 'service_unavailable'],
     stage: 'store',
     cause:
       'An operator has just revoked the tokens of this client, this user or everyone. Until the next second, new tokens would be revoked as well.',

@@ -22,7 +22,7 @@ export function javascriptCall({ gatewayUrl, request, credential }: CopiedCall):
     ...(isSigned
       ? [
           '// Set SECURE_KEY before you run this. @gatehouse/client is not on npm yet. Pack it from the',
-          '// Gatehouse repository as docs/guides/backend-service.md shows.',
+          '// Gatehouse repository as docs/guides.md#backend-service shows.',
           "import { env } from 'node:process';",
           "import { createSignedFetch } from '@gatehouse/client';",
           '',
