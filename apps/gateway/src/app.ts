@@ -15,7 +15,6 @@
 import type { RequestListener } from 'node:http';
 import {
   createRegisteredOrigins,
-  createRevocationCanary,
   createXAccessTokens,
   type Identity,
   keepSigningKeys,
@@ -47,7 +46,6 @@ import { createInternalTokenIssuer } from './forwarding/internal-token.ts';
 import type { GatewayMetrics } from './metrics/gateway-metrics.ts';
 import { observeAuthenticator } from './metrics/observe-authenticator.ts';
 import { observeTraffic } from './metrics/observe-traffic.ts';
-import { watchRevocations } from './metrics/watch-revocations.ts';
 import { createRequestHandler } from './pipeline/handle-request.ts';
 import { createUpgradeHandler, type UpgradeDependencies } from './pipeline/handle-upgrade.ts';
 import type { LocalOperation } from './pipeline/local-operation.ts';
@@ -113,7 +111,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
   const signingKeys = openSigningKeys(dependencies);
   const upstreams = openUpstreams(dependencies);
   metrics.watchUpstreams(upstreams);
-  const tokens = openTokens(dependencies);
+  const xAccessTokens = createXAccessTokens({ ...identity, now });
   const forwarding = {
     upstreams,
     issueInternalToken: createInternalTokenIssuer({
@@ -131,8 +129,8 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
       ...dependencies,
       ...identity,
       signatures: createSignatureBudget({ ...counting, windowSeconds }),
-      verifyAccessToken: tokens.verifyAccessToken,
-      verifyXAccessToken: shareInFlight(tokens.xAccessTokens.verify),
+      verifyAccessToken: shareInFlight(identity.verifyAccessToken),
+      verifyXAccessToken: shareInFlight(xAccessTokens.verify),
       heldBodies: dependencies.heldBodies ?? HELD_BODIES,
       observe: (kind, authenticator) => observeAuthenticator(kind, authenticator, metrics.verified),
     }),
@@ -148,7 +146,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
       dependencies.forwardAuth === true
         ? createForwardAuth({ ...forwarding, isTrustedProxy })
         : undefined,
-    localOperations: createLocalOperations(dependencies, tokens.xAccessTokens),
+    localOperations: createLocalOperations(dependencies, xAccessTokens),
     ...openRouter(dependencies),
     crossOrigin: createCrossOrigin({
       registeredOrigins: createRegisteredOrigins(identity.clients, now),
@@ -173,22 +171,8 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
     signingKey: signingKeys.current,
     jwks: signingKeys.jwks,
     close: async () => {
-      tokens.stopCanary();
       await Promise.all([...upstreams.values()].map((upstream) => upstream.close()));
     },
-  };
-}
-
-/**
- * Creates token verifiers, and a canary that measures on the same path how fast revocations apply.
- */
-function openTokens({ identity, now, metrics }: GatewayDependencies) {
-  const verifyAccessToken = shareInFlight(identity.verifyAccessToken);
-  const canary = createRevocationCanary({ ...identity, verify: verifyAccessToken, now });
-  return {
-    verifyAccessToken,
-    xAccessTokens: createXAccessTokens({ ...identity, now }),
-    stopCanary: watchRevocations(canary, metrics.revocations),
   };
 }
 

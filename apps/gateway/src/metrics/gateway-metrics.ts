@@ -4,12 +4,11 @@
  * (SL-08).
  *
  *   observe-authenticator ─▶ verified      request-limits ─▶ limited      audit trail ─▶ audited
- *   watch-revocations ─▶ revocations, every five seconds
  *   request log ─▶ requestLog
  *   observeRequests ─▶ requested           upstreams ─▶ watchUpstreams, read for each scrape
  */
 import { errorCatalogue } from '@gatehouse/errors';
-import { type AuditEvent, canaryKinds, requestLogResults } from '@gatehouse/identity';
+import { type AuditEvent, requestLogResults } from '@gatehouse/identity';
 import {
   addProcessMetrics,
   createRequestLogMetrics,
@@ -22,7 +21,6 @@ import { credentialKinds } from '../routes/route.ts';
 import type { Routing } from '../routes/route-file.ts';
 import type { Upstream } from '../upstream/upstream.ts';
 import type { Verification } from './observe-authenticator.ts';
-import type { RevocationObserver } from './watch-revocations.ts';
 
 export interface GatewayMetrics {
   readonly requested: RequestObserver;
@@ -35,14 +33,11 @@ export interface GatewayMetrics {
   readonly audited: (event: AuditEvent) => void;
   /** Counts what happened to entries of the request log. */
   readonly requestLog: (result: string, entries: number) => void;
-  readonly revocations: RevocationObserver;
   /** Called once. Registers the metrics of the connection pools. */
   watchUpstreams(upstreams: ReadonlyMap<string, Upstream>): void;
 }
 
 const VERIFICATION_BUCKETS_SECONDS = [0.0005, 0.001, 0.0025, 0.01, 0.05, 0.5] as const;
-/** The promise: 0.1 in 99 of 100 cases, and always 1. */
-const REVOCATION_BUCKETS_SECONDS = [0.005, 0.025, 0.05, 0.1, 0.25, 1] as const;
 const UPSTREAM_BUCKETS_SECONDS = [0.0025, 0.005, 0.01, 0.05, 0.25, 1, 5, 15] as const;
 /** Operations that are not in the route table. */
 const ownOperations = [
@@ -66,7 +61,6 @@ export function createGatewayMetrics(
     limited: createLimitObserver(registry),
     audited: createAuditObserver(registry),
     requestLog: createRequestLogMetrics(registry, requestLogResults),
-    revocations: createRevocationObserver(registry),
     watchUpstreams: (upstreams) => collectPools(registry, upstreams),
   };
 }
@@ -133,29 +127,6 @@ function createAuditObserver(registry: MetricsRegistry): GatewayMetrics['audited
     } else if (event.event === 'request_replayed') {
       replays.of('signature').value += 1;
     }
-  };
-}
-
-function createRevocationObserver(registry: MetricsRegistry): RevocationObserver {
-  const durations = registry.histogram({
-    name: 'gatehouse_revocation_seconds',
-    help: 'Time from storing a revocation until this gateway rejected the canary credential.',
-    labels: { kind: canaryKinds },
-    buckets: REVOCATION_BUCKETS_SECONDS,
-  });
-  for (const kind of canaryKinds) {
-    durations.of(kind);
-  }
-  const failures = registry.counter({
-    name: 'gatehouse_revocation_canary_failures_total',
-    help: 'Revocations of the canary credential that could not be measured.',
-    labels: { kind: canaryKinds },
-  });
-  return {
-    enforced: (kind, seconds) => durations.of(kind).observe(seconds),
-    unmeasured: (kind) => {
-      failures.of(kind).value += 1;
-    },
   };
 }
 
