@@ -2,12 +2,12 @@
  * The resource gateway: it verifies the credential of every request (signature, X-Access-Token or
  * access token) and forwards the request to the upstream of its route.
  *
- *   routes/ ─▶ pipeline/ ─▶ authentication/ ─▶ rate-limits/ ─▶ forwarding/ ─▶ upstream/ ─▶ sealing/
- *                                                       ├▶ x-access-tokens/
- *                                                       └▶ forward-auth/ (another proxy forwards)
- *   All stages use http/. Next to the stages: audit/, metrics/, tracing/, cross-origin/ (CORS),
- *   public-documents/ (RFC 9728, OpenAPI) and explorer/ (a page for developers). config.ts and main.ts
- *   turn the gateway into a process.
+ *   pipeline/ (the list of stages, limits, CORS, reply signatures, forward auth)
+ *     ├▶ routes/ (routes and public documents)
+ *     ├▶ authentication/ (one verifier for each kind of credential)
+ *     └▶ forwarding/ (headers, internal token) ─▶ upstream/ (connections)
+ *   explorer/ is a page for developers. All use messages.ts. config.ts and main.ts turn the gateway
+ *   into a process.
  *
  * This file is the composition root. Deliberately not here: issuing OAuth credentials
  * (authorization server) and the ownership of devices (device service).
@@ -32,33 +32,23 @@ import {
   type UpgradeListener,
 } from '@gatehouse/server';
 import type { RateLimit } from '@gatehouse/store';
-import { thisGateway } from './audit/request-origin.ts';
-import { createSignatureAudit } from './audit/signature-audit.ts';
-import { createAuthenticators } from './authentication/create-authenticators.ts';
+import { createAuthenticate } from './authentication/authenticate.ts';
 import { HELD_BODIES, type HeldBodiesLimits } from './authentication/held-bodies.ts';
-import { shareInFlight } from './authentication/share-in-flight.ts';
-import { createCrossOrigin } from './cross-origin/cross-origin.ts';
 import { createExplorer } from './explorer/explorer.ts';
-import { createForwardAuth } from './forward-auth/forward-auth.ts';
-import { createForwarder } from './forwarding/forward.ts';
-import { createUpgradeForwarder } from './forwarding/forward-upgrade.ts';
+import { createForwarding } from './forwarding/forward.ts';
 import { createInternalTokenIssuer } from './forwarding/internal-token.ts';
-import type { GatewayMetrics } from './metrics/gateway-metrics.ts';
-import { observeAuthenticator } from './metrics/observe-authenticator.ts';
-import { observeTraffic } from './metrics/observe-traffic.ts';
-import { createRequestHandler } from './pipeline/handle-request.ts';
-import { createUpgradeHandler, type UpgradeDependencies } from './pipeline/handle-upgrade.ts';
-import type { LocalOperation } from './pipeline/local-operation.ts';
-import { openPublicDocuments } from './public-documents/open-public-documents.ts';
-import { createRequestLimits, createSignatureBudget } from './rate-limits/request-limits.ts';
-import { issueAccessTokenOperation } from './routes/device-routes.ts';
-import type { Entry } from './routes/entries.ts';
+import { type GatewayMetrics, observeTraffic } from './metrics.ts';
+import { createSignatureAudit, thisGateway } from './pipeline/audit.ts';
+import { createCrossOrigin } from './pipeline/cross-origin.ts';
+import type { LocalOperation } from './pipeline/exchange.ts';
+import { createXAccessTokenOperation } from './pipeline/issue-access-token.ts';
+import { createRequestLimits, createSignatureBudget } from './pipeline/limits.ts';
+import { createPipeline } from './pipeline/pipeline.ts';
+import { createReplySigner } from './pipeline/reply-signature.ts';
+import { openPublicDocuments } from './routes/public-documents.ts';
+import { type Entry, issueAccessTokenOperation } from './routes/route.ts';
 import type { RoutedUpstream, Routing } from './routes/route-file.ts';
-import { claimReplies } from './sealing/claim-replies.ts';
-import { createReplySealer, SIGNED_REPLY_LIMIT_BYTES } from './sealing/seal-reply.ts';
-import { traceStages } from './tracing/trace-stages.ts';
 import { createUpstream, type Upstream } from './upstream/upstream.ts';
-import { createXAccessTokenOperation } from './x-access-tokens/issue-x-access-token.ts';
 
 export interface GatewayDependencies {
   readonly identity: Identity;
@@ -112,61 +102,51 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
   const upstreams = openUpstreams(dependencies);
   metrics.watchUpstreams(upstreams);
   const xAccessTokens = createXAccessTokens({ ...identity, now });
-  const forwarding = {
-    upstreams,
-    issueInternalToken: createInternalTokenIssuer({
-      issuer: publicUrl,
-      signingKey: signingKeys.current,
-      now,
-    }),
-    publicUrl,
-  };
+  const issueInternalToken = createInternalTokenIssuer({
+    issuer: publicUrl,
+    signingKey: signingKeys.current,
+    now,
+  });
   const isTrustedProxy = createAddressMatcher(dependencies.trustedProxies);
   const windowSeconds = longestBindingSeconds(dependencies.signatureToleranceMilliseconds);
   const counting = { store: identity.store, now, onRefused: metrics.limited };
-  const stages: UpgradeDependencies = {
-    authenticators: createAuthenticators({
-      ...dependencies,
-      ...identity,
-      signatures: createSignatureBudget({ ...counting, windowSeconds }),
-      verifyAccessToken: shareInFlight(identity.verifyAccessToken),
-      verifyXAccessToken: shareInFlight(xAccessTokens.verify),
-      heldBodies: dependencies.heldBodies ?? HELD_BODIES,
-      observe: (kind, authenticator) => observeAuthenticator(kind, authenticator, metrics.verified),
-    }),
-    limits: createRequestLimits({
-      ...counting,
-      client: dependencies.clientRateLimit,
-      address: dependencies.addressRateLimit,
-      routes: routing.routes,
-    }),
-    forward: createForwarder(forwarding),
-    forwardUpgrade: createUpgradeForwarder(forwarding),
-    forwardAuth:
-      dependencies.forwardAuth === true
-        ? createForwardAuth({ ...forwarding, isTrustedProxy })
-        : undefined,
-    localOperations: createLocalOperations(dependencies, xAccessTokens),
-    ...openRouter(dependencies),
-    crossOrigin: createCrossOrigin({
-      registeredOrigins: createRegisteredOrigins(identity.clients, now),
-      clients: identity.clients,
-      routes: routing.routes,
-    }),
-    auditFailure: createSignatureAudit(identity),
-    isTrustedProxy,
-    now,
-    sealReply: createReplySealer({
-      now,
-      limitBytes: SIGNED_REPLY_LIMIT_BYTES,
-      claim: claimReplies({ ...dependencies, ...identity }),
-    }),
-  };
-  const pipeline = traceStages(stages, tracer);
   const { observe, recordMalformed } = observeTraffic(dependencies, isTrustedProxy);
+  const pipeline = createPipeline(
+    {
+      ...openRouter(dependencies),
+      authenticate: createAuthenticate({
+        ...dependencies,
+        ...identity,
+        signatures: createSignatureBudget({ ...counting, windowSeconds }),
+        verifyXAccessToken: xAccessTokens.verify,
+        heldBodies: dependencies.heldBodies ?? HELD_BODIES,
+        onVerified: metrics.verified,
+      }),
+      limits: createRequestLimits({
+        ...counting,
+        client: dependencies.clientRateLimit,
+        address: dependencies.addressRateLimit,
+        routes: routing.routes,
+      }),
+      forwarding: createForwarding({ upstreams, issueInternalToken, publicUrl }),
+      issueInternalToken,
+      forwardAuth: dependencies.forwardAuth === true,
+      localOperations: createLocalOperations(dependencies, xAccessTokens),
+      crossOrigin: createCrossOrigin({
+        registeredOrigins: createRegisteredOrigins(identity.clients, now),
+        clients: identity.clients,
+        routes: routing.routes,
+      }),
+      auditFailure: createSignatureAudit(identity),
+      signReply: createReplySigner({ ...dependencies, ...identity }),
+      isTrustedProxy,
+      now,
+      tracer,
+    },
+    observe,
+  );
   return {
-    listener: observe(createRequestHandler(pipeline)),
-    upgrades: createUpgradeHandler(pipeline, observe),
+    ...pipeline,
     recordMalformed,
     signingKey: signingKeys.current,
     jwks: signingKeys.jwks,

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { loadConfiguration } from '../src/config.ts';
-import { deviceRoutes } from '../src/routes/device-routes.ts';
+import { deviceRoutes } from '../src/routes/route.ts';
 import { type BootedGateway, bootGateway, closeUnharmed } from './booted-gateway.ts';
 import { send } from './http-client.ts';
 

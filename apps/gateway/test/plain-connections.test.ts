@@ -5,8 +5,8 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import { until } from '@gatehouse/testing';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { ExchangeHandler, ReplyController } from '../src/upstream/http1/connection.ts';
-import { ConnectionPool } from '../src/upstream/http1/connection-pool.ts';
+import type { ExchangeHandler, ReplyController } from '../src/upstream/connection.ts';
+import { ConnectionPool } from '../src/upstream/connection-pool.ts';
 
 /** A service that answers with raw bytes. */
 let answer: (socket: Socket, request: string) => void;
@@ -56,8 +56,7 @@ function ask(
     const outcome = { status: 0, headers: [] as readonly string[], body: '' };
     const handler: ExchangeHandler = {
       onRequestStart: begun,
-      onResponseStart: (_controller, status, headers) =>
-        Object.assign(outcome, { status, headers }),
+      onResponseHead: (_controller, status, headers) => Object.assign(outcome, { status, headers }),
       onResponseData: (_controller, chunk) => {
         outcome.body += chunk.toString('latin1');
       },
@@ -257,7 +256,7 @@ describe('connections to a service', () => {
             // This request waits for the only connection.
             ask(pool).then(({ body }) => second.resolve(body), second.reject);
           },
-          onResponseStart() {},
+          onResponseHead() {},
           onResponseData() {},
           onResponseEnd() {
             answer = (socket) => socket.write(whole('second'));
@@ -322,7 +321,7 @@ describe('connections to a service', () => {
         { method: 'GET', path: '/', headers: [] },
         {
           onRequestStart: () => undefined,
-          onResponseStart: (given) => {
+          onResponseHead: (given) => {
             given.pause();
             paused.resolve(given);
           },

@@ -11,8 +11,8 @@ import {
 } from 'node:tls';
 import { makeCertificate } from '@gatehouse/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { ConnectionPool } from '../src/upstream/http1/connection-pool.ts';
-import type { OutgoingRequest } from '../src/upstream/http1/outgoing-request.ts';
+import type { OutgoingRequest } from '../src/upstream/connection.ts';
+import { ConnectionPool } from '../src/upstream/connection-pool.ts';
 import { type BootedGateway, bootGateway } from './booted-gateway.ts';
 import { send } from './http-client.ts';
 
@@ -93,7 +93,7 @@ describe.each(['http', 'https'])('a service over %s that closes an idle connecti
         { method, path: '/', headers: [], body },
         {
           onRequestStart: () => {},
-          onResponseStart: () => {},
+          onResponseHead: () => {},
           onResponseData: (_controller, chunk) => {
             text += chunk.toString('latin1');
           },
@@ -175,7 +175,7 @@ describe.each(['http', 'https'])('a service over %s that closes an idle connecti
           onRequestStart: (controller) => {
             setTimeout(() => controller.abort(new Error('The caller left.')), 30);
           },
-          onResponseStart: () => {},
+          onResponseHead: () => {},
           onResponseData: () => {},
           onResponseEnd: () => {},
           onResponseError: (_controller, error) => reject(error),

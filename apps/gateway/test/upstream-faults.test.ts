@@ -1,7 +1,7 @@
 import { createServer, type Server, type Socket } from 'node:net';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { deviceRoutes } from '../src/routes/device-routes.ts';
 import type { Route } from '../src/routes/route.ts';
+import { deviceRoutes } from '../src/routes/route.ts';
 import { type BootedGateway, bootGateway } from './booted-gateway.ts';
 import { send } from './http-client.ts';
 

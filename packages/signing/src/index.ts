@@ -29,10 +29,12 @@ export { explainedFailure } from './reading/explained-failure.ts';
 export { explanationOf } from './reading/explanation-of.ts';
 export { nodeDigest, nodeHmac } from './reading/node-digest.ts';
 export {
-  isPresent,
-  type PresentedCredentials,
+  type CredentialKind,
+  credentialKinds,
+  type PresentedBearer,
+  type PresentedCredential,
   type PresentedSignature,
-  presentedCredentials,
+  presentedCredential,
 } from './reading/presented-credentials.ts';
 export {
   type CredentialMistake,

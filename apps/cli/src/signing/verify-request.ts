@@ -16,10 +16,11 @@ import {
   malformedSignature,
   nodeDigest,
   nodeHmac,
-  type PresentedCredentials,
+  type PresentedCredential,
   type PresentedSignature,
+  type PresentedToken,
   parseRequestTarget,
-  presentedCredentials,
+  presentedCredential,
   type RequestTarget,
   readBearerToken,
   readQueryToken,
@@ -44,12 +45,10 @@ export function verifyRequest(captured: CapturedMessage, key: CheckingKey): Verd
   const base = { notes: captured.notes, version: undefined };
   try {
     const target = parseRequestTarget(withoutOrigin(sentTarget));
-    const credentials = presentedCredentials(captured.rawHeaders, target.query);
-    const { signature } = credentials;
-    if (signature === undefined) {
-      return unsigned(credentials, captured);
-    }
-    return verifySignature({ method, target, signature, captured }, key);
+    const credential = presentedCredential(captured.rawHeaders, target.query);
+    return credential.kind === 'signature'
+      ? verifySignature({ method, target, signature: credential.signature, captured }, key)
+      : unsigned(credential, captured);
   } catch (error) {
     if (error instanceof ApiError) {
       const { code, message, reason } = error;
@@ -137,14 +136,11 @@ function failedRequest({ method, target, signature, captured }: SignedCapture): 
 
 /** A token can only be looked up by the gateway, but its form can be checked. */
 function unsigned(
-  { authorization, accessToken, queryToken }: PresentedCredentials,
+  credential: Exclude<PresentedCredential, { kind: 'signature' }>,
   { rawHeaders, notes }: CapturedMessage,
 ): Verdict {
   const base = { isVerified: false, version: undefined, notes } as const;
-  const read =
-    (authorization === undefined ? undefined : readBearerToken(authorization)) ??
-    (accessToken === undefined ? undefined : readXAccessToken(accessToken)) ??
-    (queryToken === undefined ? undefined : readQueryToken(queryToken));
+  const read = readToken(credential);
   if (read === undefined) {
     const similar = similarHeader(rawHeaders);
     const cause = similar === undefined ? 'no_credential' : 'credential_header_misnamed';
@@ -158,6 +154,19 @@ function unsigned(
         message: 'The request has a token, not a signature. Only the gateway can check a token.',
       }
     : { ...base, code: 'unauthorized', causes: [mistake.reason], message: mistake.found };
+}
+
+function readToken(credential: PresentedCredential): PresentedToken | undefined {
+  switch (credential.kind) {
+    case 'access-token':
+      return readXAccessToken(credential.value);
+    case 'bearer':
+      return credential.place === 'header'
+        ? readBearerToken(credential.value)
+        : readQueryToken(credential.value);
+    default:
+      return undefined;
+  }
 }
 
 /** A request to a proxy names the host, which no signature covers. */

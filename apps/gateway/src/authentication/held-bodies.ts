@@ -1,6 +1,11 @@
-import { ApiError } from '@gatehouse/errors';
-import { addressGroup } from '@gatehouse/server';
-import { BodyRoom, type BodyRoomLimits, type Occupant } from './body-room.ts';
+/**
+ * Reads signed bodies, which the gateway must have in memory before it can verify them, and bounds
+ * the memory that unauthenticated callers can occupy.
+ */
+import type { IncomingMessage } from 'node:http';
+import { ApiError, serviceUnavailable } from '@gatehouse/errors';
+import { addressGroup, sendContinue } from '@gatehouse/server';
+import { assertAnnouncedSize, hasBody } from '../messages.ts';
 
 const KIBIBYTE = 1024;
 const MEBIBYTE = 1024 * KIBIBYTE;
@@ -121,4 +126,145 @@ export function createHeldBodies(limits: HeldBodiesLimits): (address: string) =>
   }
 
   return (address) => new ArrivingBody(address);
+}
+
+/**
+ * Reads the whole body. It counts each chunk, so that it never holds more than the limit.
+ *
+ * @throws ApiError `payload_too_large`, or an error of `held`
+ */
+export async function readSignedBody(
+  request: IncomingMessage,
+  limitBytes: number,
+  held: HeldBody,
+): Promise<Buffer> {
+  assertAnnouncedSize(request, limitBytes);
+  if (!hasBody(request)) {
+    return Buffer.alloc(0);
+  }
+  sendContinue(request);
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let size = 0;
+    const refuse = (refusal: unknown) => {
+      request.off('data', onData);
+      request.pause();
+      // Frees the memory now, not after the reply.
+      chunks.length = 0;
+      reject(refusal);
+    };
+    const onData = (chunk: Buffer) => {
+      size += chunk.length;
+      try {
+        if (size > limitBytes) {
+          throw new ApiError('payload_too_large');
+        }
+        held.grow(chunk.length);
+        chunks.push(chunk);
+      } catch (refusal) {
+        refuse(refusal);
+      }
+    };
+    held.begin(refuse);
+    request.on('data', onData);
+    request.once('end', () => {
+      held.complete();
+      resolve(Buffer.concat(chunks, size));
+    });
+    request.once('error', reject);
+    // The caller has left and reads no reply, but the promise must settle.
+    request.once('close', () =>
+      reject(new ApiError('illegal_argument', { reason: 'body_incomplete' })),
+    );
+  });
+}
+
+export interface BodyRoomLimits {
+  readonly totalBytes: number;
+  /** Per address group (an IPv6 /56 is one group). The only body of a group may be larger. */
+  readonly addressBytes: number;
+}
+
+/** A body that occupies memory. */
+export interface Occupant {
+  readonly group: string;
+  /** Set by BodyRoom. */
+  bytes: number;
+  /** Monotonic milliseconds. The lowest value marks the slowest body, Infinity a complete one. */
+  readonly patienceUntil: number;
+  /** Called when other bodies get its memory. */
+  evict(error: Error): void;
+}
+
+interface Group {
+  bytes: number;
+  readonly bodies: Set<Occupant>;
+}
+
+/**
+ * Memory for bodies. If it runs out, the slowest body of the address group, or of all, is evicted.
+ */
+export class BodyRoom {
+  readonly #limits: BodyRoomLimits;
+  readonly #groups = new Map<string, Group>();
+  #total = 0;
+
+  constructor(limits: BodyRoomLimits) {
+    this.#limits = limits;
+  }
+
+  /**
+   * @throws ApiError `payload_too_large` if the body can never fit, `service_unavailable` if it is
+   *   the slowest
+   */
+  take(body: Occupant, bytes: number): void {
+    const { totalBytes, addressBytes } = this.#limits;
+    if (body.bytes + bytes > totalBytes) {
+      throw new ApiError('payload_too_large');
+    }
+    const own = this.#groups.get(body.group);
+    while (own !== undefined && own.bytes + bytes > addressBytes && own.bytes > body.bytes) {
+      this.#evictSlowest([own], body);
+    }
+    while (this.#total + bytes > totalBytes) {
+      this.#evictSlowest(this.#groups.values(), body);
+    }
+    const group = this.#groups.get(body.group) ?? { bytes: 0, bodies: new Set<Occupant>() };
+    this.#groups.set(body.group, group);
+    group.bodies.add(body);
+    group.bytes += bytes;
+    body.bytes += bytes;
+    this.#total += bytes;
+  }
+
+  leave(body: Occupant): void {
+    const group = this.#groups.get(body.group);
+    if (group?.bodies.delete(body) !== true) {
+      return;
+    }
+    group.bytes -= body.bytes;
+    this.#total -= body.bytes;
+    body.bytes = 0;
+    if (group.bodies.size === 0) {
+      this.#groups.delete(body.group);
+    }
+  }
+
+  #evictSlowest(groups: Iterable<Group>, grower: Occupant): void {
+    let slowest = grower;
+    for (const { bodies } of groups) {
+      for (const body of bodies) {
+        slowest = body.patienceUntil < slowest.patienceUntil ? body : slowest;
+      }
+    }
+    const error = serviceUnavailable(
+      new Error('Too many signed bodies are waiting for verification.'),
+      'signed_bodies_waiting',
+    );
+    if (slowest === grower) {
+      throw error;
+    }
+    this.leave(slowest);
+    slowest.evict(error);
+  }
 }

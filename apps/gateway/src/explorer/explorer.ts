@@ -12,10 +12,8 @@
 import { readFile } from 'node:fs/promises';
 import { ApiError } from '@gatehouse/errors';
 import { readSharedStyles } from '@gatehouse/server';
-import { sent } from '../http/header-names.ts';
-import { protectiveHeaders, type Reply } from '../http/reply.ts';
-import type { PublicDocument } from '../public-documents/public-documents.ts';
-import type { PublicEntry } from '../routes/entries.ts';
+import { protectiveHeaders, type Reply, sent } from '../messages.ts';
+import type { PublicEntry } from '../routes/route.ts';
 import { loadBrowserModules } from './browser-modules.ts';
 import { type ExplorerSettings, readExplorerSettings } from './explorer-settings.ts';
 
@@ -31,7 +29,7 @@ interface File {
 }
 
 export function createExplorer(
-  settings: ExplorerSettings & { readonly openApi: PublicDocument },
+  settings: ExplorerSettings & { readonly openApi: PublicEntry },
 ): readonly PublicEntry[] {
   const securityHeaders = pageHeaders(settings.authorizationServerUrl);
   let loading: Promise<ReadonlyMap<string, File>> | undefined;
@@ -52,7 +50,7 @@ export function createExplorer(
     }
     if (path === `${PATH}/openapi.json`) {
       // A route of a ROUTES_FILE may replace /openapi.json, but not this document.
-      const { body } = await settings.openApi.read({});
+      const { body } = await settings.openApi.read({ headers: {} }, '');
       return { type: 'application/json', body };
     }
     const file = (await files()).get(path);

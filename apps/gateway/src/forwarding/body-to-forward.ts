@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import { Transform } from 'node:stream';
 import { ApiError } from '@gatehouse/errors';
 import { sendContinue } from '@gatehouse/server';
-import { received } from '../http/header-names.ts';
-import type { BodyStream } from '../upstream/http1/outgoing-request.ts';
+import { received } from '../messages.ts';
+import type { BodyStream } from '../upstream/call.ts';
 
 /**
  * How much of a body is read before the request gets a connection. Most bodies are complete by

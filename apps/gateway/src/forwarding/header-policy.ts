@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { received } from '../http/header-names.ts';
+import { received } from '../messages.ts';
 
 /**
  * The request headers that reach the upstream. All others are dropped: credentials, and headers

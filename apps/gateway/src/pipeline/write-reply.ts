@@ -1,9 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { lingerBeforeClose } from '@gatehouse/server';
-import { sent } from '../http/header-names.ts';
-import type { Reply } from '../http/reply.ts';
-import { hasBody } from '../http/request-body.ts';
-import type { StreamedBody } from '../http/streamed-body.ts';
+import { hasBody, type Reply, type StreamedBody, sent } from '../messages.ts';
 
 /**
  * Node joins a head and a body of text, which is cheaper than two buffers. From 7 kB on, the

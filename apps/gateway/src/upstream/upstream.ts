@@ -1,36 +1,71 @@
-import { serviceUnavailable } from '@gatehouse/errors';
+/**
+ * Connections to one service. Nothing is sent twice except a GET or HEAD that met a closing
+ * connection (decision 5).
+ *
+ *   upstream ─┬▶ connection-pool ─▶ connection ─▶ reply-reader   (ordinary requests)
+ *             ├▶ streams, through undici                         (streams, uploads, WebSockets)
+ *             └▶ circuit-breaker
+ *   Both report to a call, which is one exchange and the body of its reply.
+ */
+import type { Readable } from 'node:stream';
+import { ApiError, type ErrorCode, serviceUnavailable } from '@gatehouse/errors';
 import type { RequestDependent } from '@gatehouse/server';
+import {
+  type BodyStream,
+  type CallWatcher,
+  type UpgradedConnection,
+  UpstreamCall,
+  type UpstreamReply,
+} from './call.ts';
 import { CircuitBreaker, type CircuitState } from './circuit-breaker.ts';
-import { ConcurrencyLimit } from './concurrency-limit.ts';
-import { Deadlines } from './deadlines.ts';
-import { createHealthProbe } from './health-probe.ts';
-import type { PoolLoad } from './http1/pool-load.ts';
-import { createUnreadReplies, type UnreadReplies } from './unread-replies.ts';
-import { UpgradeCall, type UpgradedConnection } from './upgrade-call.ts';
-import { UpstreamCall, type UpstreamCallEvents, type UpstreamReply } from './upstream-call.ts';
-import { openPools, type PoolOptions } from './upstream-pools.ts';
-import { isStream, type UpstreamRequest } from './upstream-request.ts';
+import { ConnectionPool } from './connection-pool.ts';
+import { openStreams } from './streams.ts';
 
-export interface UpstreamExchange extends RequestDependent {
-  /** Rejects with an ApiError: `bad_gateway`, `timeout` or `service_unavailable`. */
-  readonly reply: Promise<UpstreamReply>;
-  /** Ends the exchange early. Does nothing after its end. */
-  cancel(reason: () => Error): void;
+export interface UpstreamRequest {
+  readonly method: string;
+  /** Path and query. */
+  readonly target: string;
+  /** Name, value, name, value, … */
+  readonly headers: readonly string[];
+  readonly body: Uint8Array | BodyStream | undefined;
+  readonly timeoutMilliseconds: number;
+  /** The deadline ends with the head. The body may last as long as data keeps arriving. */
+  readonly streaming: boolean;
 }
 
 export interface Upstream {
   /** Its base URL. */
   readonly url: string;
-  send(request: UpstreamRequest): UpstreamExchange;
+  /** The reply rejects with an ApiError: `bad_gateway`, `timeout` or `service_unavailable`. */
+  send(request: UpstreamRequest): RequestDependent & { readonly reply: Promise<UpstreamReply> };
   /** Opens a WebSocket. Rejects with an ApiError unless the service agrees. */
-  upgrade(request: Omit<UpstreamRequest, 'body' | 'streaming'>): Promise<UpgradedConnection>;
+  upgrade(
+    request: Pick<UpstreamRequest, 'target' | 'headers' | 'timeoutMilliseconds'>,
+  ): Promise<UpgradedConnection>;
   readonly circuit: CircuitState;
   /** The load of its connections now: of ordinary requests, and of streams. */
-  load(): Readonly<Record<'requests' | 'streams', PoolLoad>>;
+  load(): Readonly<Record<PoolName, PoolLoad>>;
   close(): Promise<void>;
 }
 
-export interface UpstreamOptions extends PoolOptions {
+type PoolName = 'requests' | 'streams';
+
+export interface PoolLoad {
+  readonly running: number;
+  /** Waiting for a connection. */
+  readonly pending: number;
+  readonly connected: number;
+  /** Of the connected ones. */
+  readonly free: number;
+}
+
+export interface UpstreamOptions {
+  readonly url: string;
+  /** Path of a Unix socket to connect to instead of the host and port of the URL. */
+  readonly socketPath?: string | undefined;
+  readonly connections: number;
+  /** Separate connections for streams and large bodies, so that ordinary requests keep theirs. */
+  readonly streamConnections: number;
   /** A path that the service answers at once while it works. */
   readonly health: string | undefined;
   /** Called when the circuit opens and when it closes. */
@@ -39,50 +74,57 @@ export interface UpstreamOptions extends PoolOptions {
   readonly maximumRequests: number;
 }
 
-const callerDoesNotRead = () =>
-  serviceUnavailable(
-    new Error('The caller did not read while others waited for a connection.'),
-    'caller_too_slow',
-  );
-
+/** Short, so that a service that cannot be reached is a 502 within a second. */
+const CONNECT_TIMEOUT_MILLISECONDS = 900;
 /** A stream that sends nothing for so long has ended. Services keep streams alive with comments. */
 const STREAM_IDLE_MILLISECONDS = 5 * 60_000;
 
-/**
- * Connections to one service. Nothing is sent twice except a GET or HEAD that met a closing
- * connection (decision 5).
- *
- *   upstream ─▶ http1/ (connections) ─▶ upstream-call (one exchange) ─▶ upstream-body (its reply)
- *     ├ concurrency-limit, deadlines, unread-replies      circuit-breaker ── health-probe
- *     ├ upstream-pools (ordinary requests, streams, WebSockets)
- *     └ upgrade-call (WebSockets, through undici)
- */
-export function createUpstream(options: UpstreamOptions): Upstream {
-  const pools = openPools(options);
-  const deadlines = new Deadlines<UpstreamCall>();
-  const breaker = openBreaker(options, deadlines);
-  const held = createUnreadReplies<UpstreamCall>({
-    waiting: pools.waiting,
-    cancel: (call) => call.cancel(callerDoesNotRead),
-  });
-  const requestLimit = new ConcurrencyLimit(options.maximumRequests);
-  // The caller decides how long a stream lasts, and a body that was not read ahead.
-  const streamLimit = new ConcurrencyLimit(options.streamConnections);
-  const { requestEvents, uploadEvents, streamEvents } = callEvents({
-    deadlines,
-    breaker,
-    held,
-    requestLimit,
-    streamLimit,
-  });
+/** Status of the service instead of 101 → error code. Every other status is `bad_gateway`. */
+const upgradeRefusals: Readonly<Record<number, ErrorCode>> = {
+  400: 'illegal_argument',
+  403: 'access_denied',
+  404: 'not_found',
+  426: 'illegal_argument',
+  429: 'too_many_requests',
+  503: 'service_unavailable',
+};
 
-  function openCall({ streaming, body }: UpstreamRequest): UpstreamCall {
-    if (streaming || isStream(body)) {
-      streamLimit.enter();
-      return new UpstreamCall(streaming ? streamEvents : uploadEvents);
+export function createUpstream(options: UpstreamOptions): Upstream {
+  const { socketPath, streamConnections, health } = options;
+  const url = new URL(options.url);
+  const prefix = url.pathname === '/' ? '' : url.pathname;
+  const address = { url, socketPath, connectTimeoutMilliseconds: CONNECT_TIMEOUT_MILLISECONDS };
+  const requests = new ConnectionPool({ ...address, connections: options.connections });
+  const streams = openStreams({ ...address, connections: streamConnections });
+  const running = new RunningCalls();
+  const breaker = openBreaker(options, running, () => streams.isHealthy(prefix + health));
+  // The caller decides how long a stream lasts, and a body that was not read ahead.
+  const limits = { requests: options.maximumRequests, streams: streamConnections };
+  const inFlight = { requests: 0, streams: 0 };
+
+  const watcherOf = (pool: PoolName) =>
+    createWatcher(breaker, (call) => {
+      running.end(call);
+      inFlight[pool] -= 1;
+    });
+  const watchers = { requests: watcherOf('requests'), streams: watcherOf('streams') };
+
+  function start(
+    pool: PoolName,
+    timeoutMilliseconds: number,
+    isStreaming: boolean,
+    upload?: Readable,
+  ): UpstreamCall {
+    breaker.assertClosed();
+    if (inFlight[pool] >= limits[pool]) {
+      const cause = new Error('Too many requests are waiting for the upstream.');
+      throw serviceUnavailable(cause, 'upstream_overloaded');
     }
-    requestLimit.enter();
-    return new UpstreamCall(requestEvents);
+    inFlight[pool] += 1;
+    const call = new UpstreamCall(watchers[pool], isStreaming, upload);
+    breaker.begin(call);
+    running.start(call, timeoutMilliseconds);
+    return call;
   }
 
   return {
@@ -90,104 +132,119 @@ export function createUpstream(options: UpstreamOptions): Upstream {
     get circuit() {
       return breaker.state;
     },
-    send(request) {
-      breaker.assertClosed();
-      const call = openCall(request);
-      breaker.begin(call);
-      deadlines.start(call, request.timeoutMilliseconds);
-      pools.send(request, call);
+    send({ method, target, headers, body, timeoutMilliseconds, streaming }) {
+      const path = prefix + target;
+      const upload = body === undefined || body instanceof Uint8Array ? undefined : body;
+      if (streaming || upload !== undefined) {
+        const call = start('streams', timeoutMilliseconds, streaming, upload?.stream);
+        streams.send({ method, path, headers, body }, call);
+        return call;
+      }
+      const call = start('requests', timeoutMilliseconds, false);
+      requests.dispatch({ method, path, headers, body: body as Uint8Array | undefined }, call);
       return call;
     },
-    async upgrade(request) {
-      breaker.assertClosed();
-      streamLimit.enter();
-      const call = new UpgradeCall({
-        answered: () => breaker.noteActivity(),
-        unanswered: (unanswered) => breaker.timedOut(unanswered),
-        settled: () => streamLimit.leave(),
-      });
-      breaker.begin(call);
-      const deadline = setTimeout(() => call.expire(), request.timeoutMilliseconds);
-      pools.upgrade(request, call);
-      return call.upgraded.finally(() => clearTimeout(deadline));
+    async upgrade({ target, headers, timeoutMilliseconds }) {
+      const call = start('streams', timeoutMilliseconds, true);
+      streams.upgrade(prefix + target, headers, call);
+      const { status, upgraded } = await call.reply;
+      if (upgraded === undefined) {
+        const cause = new Error(`The service answered ${status} to an upgrade.`);
+        const code = upgradeRefusals[status] ?? 'bad_gateway';
+        const error = new ApiError(code, { cause, reason: 'upstream_refused' });
+        call.cancel(error);
+        throw error;
+      }
+      return upgraded;
     },
-    load: pools.load,
-    close() {
+    load: () => ({ requests: requests.load, streams: streams.load() }),
+    async close() {
       breaker.close();
-      return pools.close();
+      await Promise.all([requests.close(), streams.close()]);
     },
   };
-}
-
-/** Reports the progress of a call to the deadlines, the breaker and the limits. */
-function callEvents(watchers: {
-  readonly deadlines: Deadlines<UpstreamCall>;
-  readonly breaker: CircuitBreaker;
-  readonly held: UnreadReplies<UpstreamCall>;
-  readonly requestLimit: ConcurrencyLimit;
-  readonly streamLimit: ConcurrencyLimit;
-}) {
-  const { deadlines, breaker, held } = watchers;
-  const end = (call: UpstreamCall) => {
-    deadlines.end(call);
-    if (call.isUnanswered) {
-      breaker.timedOut(call);
-    }
-  };
-  const noteActivity = () => breaker.noteActivity();
-  const requestEvents: UpstreamCallEvents = {
-    answered: noteActivity,
-    received: noteActivity,
-    held: (call, isHeld) => (isHeld ? held.hold(call) : held.release(call)),
-    settled(call) {
-      end(call);
-      held.release(call);
-      watchers.requestLimit.leave();
-    },
-  };
-  const uploadEvents: UpstreamCallEvents = {
-    answered: noteActivity,
-    received: noteActivity,
-    held: () => {},
-    settled(call) {
-      end(call);
-      watchers.streamLimit.leave();
-    },
-  };
-  const extendIdleTime = (call: UpstreamCall) => deadlines.extend(call, STREAM_IDLE_MILLISECONDS);
-  const noteStreamActivity = (call: UpstreamCall) => {
-    breaker.noteActivity();
-    extendIdleTime(call);
-  };
-  const streamEvents: UpstreamCallEvents = {
-    ...uploadEvents,
-    answered: noteStreamActivity,
-    received: noteStreamActivity,
-    // While the caller does not read, the service is not silent. The server cuts slow readers.
-    held: (call, isHeld) =>
-      isHeld ? deadlines.extend(call, Number.POSITIVE_INFINITY) : extendIdleTime(call),
-  };
-  return { requestEvents, uploadEvents, streamEvents };
 }
 
 function openBreaker(
-  { url, socketPath, health, onCircuitChange }: UpstreamOptions,
-  deadlines: Deadlines<UpstreamCall>,
+  { health, onCircuitChange }: UpstreamOptions,
+  running: RunningCalls,
+  isHealthy: () => Promise<boolean>,
 ): CircuitBreaker {
-  const base = new URL(url);
-  const prefix = base.pathname === '/' ? '' : base.pathname;
-  const waiting = () => deadlines.running.filter((call) => !call.isAnswered);
+  const waiting = () => running.all.filter((call) => !call.isAnswered);
   return new CircuitBreaker({
-    health:
-      health === undefined
-        ? undefined
-        : createHealthProbe({ url: base, socketPath }, prefix + health),
+    isHealthy: health === undefined ? undefined : isHealthy,
     isWaiting: () => waiting().length > 0,
     endWaiting: (reason) => {
       for (const call of waiting()) {
-        call.cancel(reason);
+        call.cancel(reason());
       }
     },
     onChange: onCircuitChange,
   });
+}
+
+function createWatcher(
+  breaker: CircuitBreaker,
+  settled: (call: UpstreamCall) => void,
+): CallWatcher {
+  const extend = (call: UpstreamCall) => {
+    if (call.isStreaming) {
+      call.expiresAt = performance.now() + STREAM_IDLE_MILLISECONDS;
+    }
+  };
+  return {
+    active(call) {
+      breaker.noteActivity();
+      extend(call);
+    },
+    held(call, isHeld) {
+      extend(call);
+      // While the caller does not read, the service is not silent. The server cuts slow readers.
+      if (isHeld && call.isStreaming) {
+        call.expiresAt = Number.POSITIVE_INFINITY;
+      }
+    },
+    settled(call) {
+      settled(call);
+      if (call.isUnanswered) {
+        breaker.timedOut(call);
+      }
+    },
+  };
+}
+
+const SWEEP_MILLISECONDS = 25;
+
+/**
+ * The running calls. One timer checks all their deadlines: one timer per request would cost more
+ * (bench/gateway). A deadline ends a call up to 25 ms late, never early.
+ */
+class RunningCalls {
+  readonly all: UpstreamCall[] = [];
+  #sweeper: NodeJS.Timeout | undefined;
+
+  start(call: UpstreamCall, milliseconds: number): void {
+    call.expiresAt = performance.now() + milliseconds;
+    call.slot = this.all.push(call) - 1;
+    this.#sweeper ??= setInterval(() => this.#sweep(), SWEEP_MILLISECONDS);
+  }
+
+  end(call: UpstreamCall): void {
+    const last = this.all.pop();
+    if (last !== undefined && last !== call) {
+      this.all[call.slot] = last;
+      last.slot = call.slot;
+    }
+  }
+
+  #sweep(): void {
+    const now = performance.now();
+    for (const call of this.all.filter(({ expiresAt }) => expiresAt <= now)) {
+      call.expire();
+    }
+    if (this.all.length === 0) {
+      clearInterval(this.#sweeper);
+      this.#sweeper = undefined;
+    }
+  }
 }

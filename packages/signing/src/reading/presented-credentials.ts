@@ -12,13 +12,27 @@ export interface PresentedSignature {
   readonly nonce: string | undefined;
 }
 
-/** The credentials of a request, before verification. */
-export interface PresentedCredentials {
-  readonly signature: PresentedSignature | undefined;
-  readonly accessToken: string | undefined;
-  readonly authorization: string | undefined;
-  readonly queryToken: string | undefined;
-  /** The received query, without the token. */
+/** Methods A, B and C of the specification. */
+export const credentialKinds = ['signature', 'access-token', 'bearer'] as const;
+
+export type CredentialKind = (typeof credentialKinds)[number];
+
+/** The credential of a request before verification. A request has at most one. */
+export type PresentedCredential =
+  | {
+      readonly kind: 'signature';
+      readonly signature: PresentedSignature;
+      /** The received query, without a token. */
+      readonly query: string;
+    }
+  | { readonly kind: 'access-token'; readonly value: string; readonly query: string }
+  | PresentedBearer
+  | { readonly kind: 'none'; readonly query: string };
+
+export interface PresentedBearer {
+  readonly kind: 'bearer';
+  readonly place: 'header' | 'query';
+  readonly value: string;
   readonly query: string;
 }
 
@@ -47,15 +61,15 @@ const lengths: ReadonlySet<number> = new Set(
 );
 
 /**
- * Collects the credentials of a request and allows at most one kind (RFC 6750 §2). A request with
+ * Finds the credential of a request and allows only one (RFC 6750 §2). A request with
  * two kinds is rejected even if both are good: two servers might each trust a different one.
  *
  * @throws ApiError `multiple_credentials`, `ambiguous_request` or `missing_signature`
  */
-export function presentedCredentials(
+export function presentedCredential(
   rawHeaders: readonly string[],
   rawQuery: string,
-): PresentedCredentials {
+): PresentedCredential {
   const headers = readCredentialHeaders(rawHeaders);
   const { token: queryToken, rest: query } = splitQueryToken(rawQuery);
   const { 'x-access-token': accessToken, authorization } = headers;
@@ -63,24 +77,19 @@ export function presentedCredentials(
   if (tokens + count(headers['x-sign']) + count(headers['x-sign-v2']) > 1) {
     throw severalCredentials(`The request has ${list(headers, queryToken)}.`);
   }
-  return {
-    signature: readSignature(headers, tokens > 0),
-    accessToken,
-    authorization,
-    queryToken,
-    query,
-  };
-}
-
-/** Whether the request has any credential. */
-export function isPresent(credentials: PresentedCredentials): boolean {
-  const { signature, accessToken, authorization, queryToken } = credentials;
-  return (
-    authorization !== undefined ||
-    signature !== undefined ||
-    accessToken !== undefined ||
-    queryToken !== undefined
-  );
+  const signature = readSignature(headers, tokens > 0);
+  if (authorization !== undefined) {
+    return { kind: 'bearer', place: 'header', value: authorization, query };
+  }
+  if (signature !== undefined) {
+    return { kind: 'signature', signature, query };
+  }
+  if (accessToken !== undefined) {
+    return { kind: 'access-token', value: accessToken, query };
+  }
+  return queryToken === undefined
+    ? { kind: 'none', query }
+    : { kind: 'bearer', place: 'query', value: queryToken, query };
 }
 
 /**
@@ -133,7 +142,7 @@ function isCredentialHeader(name: string): name is Kind {
 function readSignature(
   headers: CredentialHeaders,
   hasToken: boolean,
-): PresentedCredentials['signature'] {
+): PresentedSignature | undefined {
   const { 'x-sign': digest, 'x-sign-v2': hmac, 'x-nonce': nonce } = headers;
   const { 'x-client-id': clientId, 'x-timestamp': timestamp } = headers;
   // A nonce alone does not announce a signature: clients may use the header for other purposes.
