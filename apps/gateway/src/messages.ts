@@ -42,6 +42,16 @@ export const received = {
   transferEncoding: 'transfer-encoding',
 } as const;
 
+/** The value of a header in name, value, … with names in lower case. */
+export function headerIn(headers: readonly string[], name: string): string | undefined {
+  for (let index = 0; index < headers.length; index += 2) {
+    if (headers[index] === name) {
+      return headers[index + 1];
+    }
+  }
+  return undefined;
+}
+
 /** Whether the request has a body (RFC 9112 §6.3). */
 export function hasBody({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
   return (

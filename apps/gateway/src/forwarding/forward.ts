@@ -11,6 +11,7 @@ import type { VerifiedRequest } from '../authentication/verified-request.ts';
 import {
   assertAnnouncedSize,
   hasBody,
+  headerIn,
   protectiveHeaders,
   type Reply,
   received,
@@ -208,8 +209,7 @@ export function noteUpstreamFailure(
   notes: RequestNotes,
 ): void {
   notes.reason = 'upstream_refused';
-  const index = headers.findIndex((text, at) => at % 2 === 0 && text === received.failure);
-  const [code = '', reason = ''] = index === -1 ? [] : (headers[index + 1] ?? '').split(' ');
+  const [code = '', reason = ''] = headerIn(headers, received.failure)?.split(' ') ?? [];
   if (isErrorCode(code) && errorCatalogue[code].status === status && isFailureReason(reason)) {
     notes.code = code;
     notes.reason = reason;

@@ -3,9 +3,9 @@ import type { Duplex, Readable } from 'node:stream';
 import { ApiError } from '@gatehouse/errors';
 import type { RequestDependent } from '@gatehouse/server';
 import type { Dispatcher } from 'undici';
-import { type BodySink, received, type StreamedBody } from '../messages.ts';
-import type { WatchedCall } from './circuit-breaker.ts';
-import type { ExchangeHandler, ReplyController } from './connection.ts';
+import { type BodySink, headerIn, received, type StreamedBody } from '../messages.ts';
+import type { CircuitBreaker, WatchedCall } from './circuit-breaker.ts';
+import type { Exchange, OutgoingRequest, ReplyController } from './connection.ts';
 
 export interface UpstreamReply {
   readonly status: number;
@@ -28,16 +28,14 @@ export interface BodyStream {
   readonly length: number | undefined;
 }
 
-/** Watches the progress of calls. */
-export interface CallWatcher {
-  /** A part of the reply arrived. */
-  active(call: UpstreamCall): void;
-  /** The caller stopped reading, or reads again. */
-  held(call: UpstreamCall, isHeld: boolean): void;
-  /** Called once, when the exchange ends for any reason. */
-  settled(call: UpstreamCall): void;
+export interface CallRequest extends OutgoingRequest {
+  /** Instead of `body`: it still arrives from the caller. */
+  readonly upload: BodyStream | undefined;
+  readonly isStreaming: boolean;
 }
 
+/** A stream that sends nothing for so long has ended. Services keep streams alive with comments. */
+const STREAM_IDLE_MILLISECONDS = 5 * 60_000;
 const BUFFER_LIMIT_BYTES = 64 * 1024;
 const nothing = () => {};
 
@@ -47,25 +45,18 @@ const nothing = () => {};
  * connected: a small reply is usually complete by then, and leaves in one write.
  */
 export class UpstreamCall
-  implements
-    ExchangeHandler,
-    Dispatcher.DispatchHandler,
-    RequestDependent,
-    StreamedBody,
-    WatchedCall
+  implements Exchange, Dispatcher.DispatchHandler, RequestDependent, StreamedBody, WatchedCall
 {
   /** Index among the running calls, or -1. */
   slot = -1;
   /** Monotonic milliseconds. */
   expiresAt = 0;
   activityBefore = 0;
-  /** The request was sent completely and reached its deadline without a reply. */
-  isUnanswered = false;
   announcedLength: string | undefined;
-  readonly isStreaming: boolean;
+  readonly request: CallRequest;
   readonly reply: Promise<UpstreamReply>;
-  readonly #watcher: CallWatcher;
-  readonly #upload: Readable | undefined;
+  readonly #breaker: CircuitBreaker;
+  readonly #onSettled: (call: UpstreamCall) => void;
   #resolve: (reply: UpstreamReply) => void = nothing;
   #reject: (error: unknown) => void = nothing;
   #controller: ReplyController | undefined;
@@ -77,10 +68,15 @@ export class UpstreamCall
   #failure: { readonly error: unknown } | undefined;
   #sink: BodySink | undefined;
 
-  constructor(watcher: CallWatcher, isStreaming: boolean, upload: Readable | undefined) {
-    this.#watcher = watcher;
-    this.isStreaming = isStreaming;
-    this.#upload = upload;
+  /** @param onSettled called once, when the exchange ends for any reason */
+  constructor(
+    request: CallRequest,
+    breaker: CircuitBreaker,
+    onSettled: (call: UpstreamCall) => void,
+  ) {
+    this.request = request;
+    this.#breaker = breaker;
+    this.#onSettled = onSettled;
     this.reply = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
@@ -93,8 +89,8 @@ export class UpstreamCall
   }
 
   get isUploading(): boolean {
-    const upload = this.#upload;
-    return upload !== undefined && !upload.readableEnded && !upload.destroyed;
+    const stream = this.request.upload?.stream;
+    return stream !== undefined && !stream.readableEnded && !stream.destroyed;
   }
 
   /** Ends the exchange in any state. Does nothing after its end. */
@@ -120,8 +116,11 @@ export class UpstreamCall
   /** The deadline has passed. */
   expire(): void {
     const isSent = this.#controller !== undefined && !this.isUploading;
-    this.isUnanswered = isSent && !this.#isAnswered;
+    const isUnanswered = isSent && !this.#isAnswered;
     this.cancel(new ApiError('timeout', { reason: 'upstream_timeout' }));
+    if (isUnanswered) {
+      this.#breaker.timedOut(this);
+    }
   }
 
   onRequestStart(controller: ReplyController): void {
@@ -132,24 +131,23 @@ export class UpstreamCall
   }
 
   onResponseHead(_controller: ReplyController, status: number, headers: readonly string[]): void {
-    this.#watcher.active(this);
+    this.#noteActivity();
     this.#isAnswered = true;
-    this.announcedLength = lengthIn(headers);
+    this.announcedLength = headerIn(headers, received.contentLength);
     this.#resolve({ status, headers, body: this, upgraded: undefined });
   }
 
   /** Called by undici. */
   onResponseStart(controller: Dispatcher.DispatchController, status: number): void {
-    const headers = (controller.rawHeaders as readonly Buffer[]).map((text) =>
-      text.toString('latin1'),
-    );
-    const lines = headers.map((text, index) => (index % 2 === 0 ? text.toLowerCase() : text));
-    const encoding = lines.indexOf('transfer-encoding');
-    const isChunked = encoding === -1 || lines[encoding + 1]?.toLowerCase() === 'chunked';
-    if (status > 599 || !isChunked) {
+    const headers = (controller.rawHeaders as readonly Buffer[]).map((bytes, index) => {
+      const text = bytes.toString('latin1');
+      return index % 2 === 0 ? text.toLowerCase() : text;
+    });
+    const encoding = headerIn(headers, received.transferEncoding) ?? 'chunked';
+    if (status > 599 || encoding.toLowerCase() !== 'chunked') {
       controller.abort(new Error('The service sent a reply that the gateway cannot forward.'));
     } else if (status >= 200) {
-      this.onResponseHead(controller, status, lines);
+      this.onResponseHead(controller, status, headers);
     }
   }
 
@@ -160,7 +158,7 @@ export class UpstreamCall
     headers: IncomingHttpHeaders,
     socket: Duplex,
   ): void {
-    this.#watcher.active(this);
+    this.#noteActivity();
     this.#isAnswered = true;
     this.expiresAt = Number.POSITIVE_INFINITY;
     socket.once('close', () => this.#finish());
@@ -168,7 +166,7 @@ export class UpstreamCall
   }
 
   onResponseData(_controller: ReplyController, chunk: Buffer): void {
-    this.#watcher.active(this);
+    this.#noteActivity();
     if (this.#sink === undefined) {
       this.#chunks.push(chunk);
       this.#size += chunk.length;
@@ -230,14 +228,27 @@ export class UpstreamCall
   resume(): void {
     if (this.#controller !== undefined) {
       this.#controller.resume();
-      this.#watcher.held(this, false);
+      this.#extend(STREAM_IDLE_MILLISECONDS);
     }
   }
 
   #pause(): void {
     if (this.#controller !== undefined) {
       this.#controller.pause();
-      this.#watcher.held(this, true);
+      // While the caller does not read, the service is not silent. The server cuts slow readers.
+      this.#extend(Number.POSITIVE_INFINITY);
+    }
+  }
+
+  #noteActivity(): void {
+    this.#breaker.noteActivity();
+    this.#extend(STREAM_IDLE_MILLISECONDS);
+  }
+
+  /** The deadline of a stream starts again with each part. Other replies have one deadline. */
+  #extend(milliseconds: number): void {
+    if (this.request.isStreaming) {
+      this.expiresAt = performance.now() + milliseconds;
     }
   }
 
@@ -248,18 +259,9 @@ export class UpstreamCall
       this.#controller = undefined;
       this.#resolve = nothing;
       this.#reject = nothing;
-      this.#watcher.settled(this);
+      this.#onSettled(this);
     }
   }
-}
-
-function lengthIn(headers: readonly string[]): string | undefined {
-  for (let index = 0; index < headers.length; index += 2) {
-    if (headers[index] === received.contentLength) {
-      return headers[index + 1];
-    }
-  }
-  return undefined;
 }
 
 /** System errors before the service received anything. */

@@ -38,10 +38,8 @@ export interface WatchedCall {
 interface CircuitDependencies {
   /** Asks the health path. Undefined if the service has none. */
   readonly isHealthy: (() => Promise<boolean>) | undefined;
-  /** Whether a request waits for the head of its reply. */
-  readonly isWaiting: () => boolean;
-  /** Ends the waiting requests, which will get no reply. */
-  readonly endWaiting: (reason: () => Error) => void;
+  /** The requests that wait for the head of their reply. */
+  readonly waiting: () => readonly { cancel(error: Error): void }[];
   readonly onChange: (state: CircuitState) => void;
 }
 
@@ -125,12 +123,12 @@ export class CircuitBreaker {
   }
 
   #check(): void {
-    const { isHealthy, isWaiting } = this.#dependencies;
+    const { isHealthy, waiting } = this.#dependencies;
     if (this.#isAsking) {
       return;
     }
     this.#checksUntilTrial = Math.max(0, this.#checksUntilTrial - 1);
-    this.#quietChecks = !this.#isActive && isWaiting() ? this.#quietChecks + 1 : 0;
+    this.#quietChecks = !this.#isActive && waiting().length > 0 ? this.#quietChecks + 1 : 0;
     this.#isActive = false;
     const isDue =
       this.#state === 'open' ? this.#checksUntilTrial === 0 : this.#quietChecks >= QUIET_CHECKS;
@@ -155,7 +153,9 @@ export class CircuitBreaker {
     this.#checksUntilTrial = TRIAL_CHECKS;
     if (this.#state === 'closed') {
       this.#change('open');
-      this.#dependencies.endWaiting(stopped);
+      for (const call of this.#dependencies.waiting()) {
+        call.cancel(stopped());
+      }
     }
   }
 

@@ -5,23 +5,13 @@
  * or canceled reply would delay or break another caller's.
  */
 import { serviceUnavailable } from '@gatehouse/errors';
-import {
-  Connection,
-  type ConnectionOwner,
-  type ExchangeHandler,
-  type OutgoingRequest,
-  type PendingRequest,
-  type ReplyController,
-} from './connection.ts';
+import { Connection, type ConnectionOwner, type Exchange } from './connection.ts';
 import { createSocketOpener, type OpenSocket, type ServiceAddress } from './open-socket.ts';
 
 const SWEEP_MILLISECONDS = 100;
 const MAXIMUM_AGE_MILLISECONDS = 30_000;
 /** Longer than the pause between two packets of an honest caller's network. */
 const MINIMUM_HELD_MILLISECONDS = 250;
-
-/** The controller of an exchange that never had a connection. */
-const noConnection: ReplyController = { pause() {}, resume() {}, abort() {} };
 
 export interface ConnectionPoolOptions extends ServiceAddress {
   readonly connections: number;
@@ -37,7 +27,7 @@ export class ConnectionPool implements ConnectionOwner {
   readonly #options: ConnectionPoolOptions;
   readonly #all = new Set<Connection>();
   readonly #openSocket: OpenSocket;
-  readonly #waiting: PendingRequest[] = [];
+  readonly #waiting: Exchange[] = [];
   /** The least recently used connection first, so that every server behind them gets requests. */
   #idle: Connection[] = [];
   #resting: Connection[] = [];
@@ -56,13 +46,13 @@ export class ConnectionPool implements ConnectionOwner {
   }
 
   /** Sends the request on the next free connection. Fails a request that could be parsed as two. */
-  dispatch(request: OutgoingRequest, handler: ExchangeHandler): void {
+  send(exchange: Exchange): void {
     const hasRoom = this.#all.size < this.#options.connections;
     const connection = this.#takeIdle() ?? (hasRoom ? this.#open() : undefined);
     if (connection === undefined) {
-      this.#waiting.push({ request, handler });
+      this.#waiting.push(exchange);
     } else {
-      this.#send(connection, request, handler);
+      this.#sendOn(connection, exchange);
     }
   }
 
@@ -90,17 +80,6 @@ export class ConnectionPool implements ConnectionOwner {
     });
   }
 
-  /** Aborts running exchanges. */
-  destroy(): Promise<void> {
-    for (const { handler } of this.#waiting.splice(0)) {
-      handler.onResponseError(noConnection, new Error('The gateway is closing.'));
-    }
-    for (const connection of this.#all) {
-      connection.abort(new Error('The gateway is closing.'));
-    }
-    return this.close();
-  }
-
   rest(connection: Connection): void {
     if (this.#resting.push(connection) === 1) {
       // Two turns of the event loop read everything that was on its way. A service that sent more
@@ -110,12 +89,12 @@ export class ConnectionPool implements ConnectionOwner {
     }
   }
 
-  closed(connection: Connection, unanswered: PendingRequest | undefined): void {
+  closed(connection: Connection, unanswered: Exchange | undefined): void {
     this.#all.delete(connection);
     this.#idle = this.#idle.filter((each) => each !== connection);
     const next = unanswered ?? this.#waiting.shift();
     if (next !== undefined) {
-      this.#send(this.#open(), next.request, next.handler);
+      this.#sendOn(this.#open(), next);
     }
     this.#closeWhenDone();
   }
@@ -126,7 +105,7 @@ export class ConnectionPool implements ConnectionOwner {
     for (const connection of rested) {
       const next = connection.isOpen ? this.#waiting.shift() : undefined;
       if (next !== undefined) {
-        this.#send(connection, next.request, next.handler);
+        this.#sendOn(connection, next);
       } else if (this.#whenClosed !== undefined) {
         connection.destroy();
       } else if (connection.isOpen) {
@@ -135,12 +114,12 @@ export class ConnectionPool implements ConnectionOwner {
     }
   }
 
-  #send(connection: Connection, request: OutgoingRequest, handler: ExchangeHandler): void {
+  #sendOn(connection: Connection, exchange: Exchange): void {
     try {
-      connection.send(request, handler);
+      connection.send(exchange);
     } catch (error) {
       this.rest(connection);
-      handler.onResponseError(connection, error as Error);
+      exchange.onResponseError(connection, error as Error);
     }
   }
 
@@ -148,13 +127,9 @@ export class ConnectionPool implements ConnectionOwner {
     const { url, connectTimeoutMilliseconds } = this.#options;
     const { maximumAgeMilliseconds = MAXIMUM_AGE_MILLISECONDS } = this.#options;
     const now = performance.now();
-    const connection = new Connection(
-      url.host,
-      this.#openSocket,
-      now + connectTimeoutMilliseconds,
-      this,
-    );
-    connection.useUntil = now + maximumAgeMilliseconds * (0.7 + 0.6 * Math.random());
+    const useUntil = now + maximumAgeMilliseconds * (0.7 + 0.6 * Math.random());
+    const times = [now + connectTimeoutMilliseconds, useUntil] as const;
+    const connection = new Connection(url.host, this.#openSocket, times, this);
     this.#all.add(connection);
     this.#sweeper ??= setInterval(() => this.#sweep(), SWEEP_MILLISECONDS).unref();
     return connection;

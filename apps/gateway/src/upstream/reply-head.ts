@@ -23,6 +23,8 @@ export class MalformedReplyError extends Error {
  */
 const HEAD =
   /^HTTP\/1\.[01] [1-5]\d\d(?: [\t\x20-\x7e\x80-\xff]*)?(?:\r\n[!#$%&'*+.^_`|~0-9A-Za-z-]+:[\t\x20-\x7e\x80-\xff]*)*$/;
+/** Spaces and tabs only: `trim` would also remove a no-break space. */
+const OUTER_BLANKS = /^[ \t]+|[ \t]+$/g;
 const LENGTH = /^\d{1,15}$/;
 const KEEP_ALIVE_HINT = /(?:^|[,;\s])timeout=(\d{1,6})/i;
 
@@ -41,21 +43,17 @@ export function parseReplyHead(head: string, method: string): ReplyHead {
   }
   const status = Number(head.slice(9, 12));
   const headers: string[] = [];
-  const found: { [name: string]: string | undefined } = {};
-  let lineEnd = head.indexOf('\r\n');
-  while (lineEnd !== -1) {
-    const start = lineEnd + 2;
-    lineEnd = head.indexOf('\r\n', start);
-    const colon = head.indexOf(':', start);
-    const name = head.slice(start, colon).toLowerCase();
-    const end = lineEnd === -1 ? head.length : lineEnd;
-    const value = trimmed(head, colon + 1, end);
+  const found: Record<string, string | undefined> = {};
+  for (const line of head.split('\r\n').slice(1)) {
+    const colon = line.indexOf(':');
+    const name = line.slice(0, colon).toLowerCase();
+    const value = line.slice(colon + 1).replace(OUTER_BLANKS, '');
     headers.push(name, value);
     switch (name) {
       case 'content-length':
       case 'transfer-encoding':
         // A tab is allowed, but some readers do not treat it as a space.
-        if (found[name] !== undefined || head.slice(colon, end).includes('\t')) {
+        if (found[name] !== undefined || line.includes('\t')) {
           throw new MalformedReplyError(`The reply has two ${name} headers, or one with a tab.`);
         }
         found[name] = value;
@@ -123,21 +121,4 @@ function reusableMilliseconds(found: FramingHeaders): number {
   return hint === undefined
     ? IDLE_MILLISECONDS
     : Math.max(0, Math.min(IDLE_MILLISECONDS, Number(hint) * 1000 - IDLE_MARGIN_MILLISECONDS));
-}
-
-/** Removes spaces and tabs only: `trim` would also remove a no-break space. */
-function trimmed(text: string, from: number, to: number): string {
-  let start = from;
-  let end = to;
-  while (start < end && isBlank(text.charCodeAt(start))) {
-    start += 1;
-  }
-  while (end > start && isBlank(text.charCodeAt(end - 1))) {
-    end -= 1;
-  }
-  return text.slice(start, end);
-}
-
-function isBlank(code: number): boolean {
-  return code === 0x20 || code === 0x09;
 }

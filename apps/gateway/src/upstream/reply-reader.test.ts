@@ -34,7 +34,7 @@ function readPieces(
     for (const piece of pieces) {
       // Like a connection: the buffer is larger than the data and is reused.
       const buffer = Buffer.concat([piece, Buffer.from('\r\n0\r\n\r\n')]);
-      read.taken += reader.isOver ? 0 : reader.read(buffer, piece.length);
+      read.taken += reader.isOver ? 0 : reader.read(buffer.subarray(0, piece.length));
       buffer.fill('#');
     }
     if (closes && !reader.isOver) {

@@ -9,11 +9,9 @@ export interface ReplyListener {
 }
 
 const HEAD_LIMIT_BYTES = 16 * 1024;
-/** Most heads are shorter. Decoding more would decode the body, too. */
-const HEAD_STEP_BYTES = 1024;
 const LINE_LIMIT_BYTES = 1024;
 const MAXIMUM_INTERIM_REPLIES = 8;
-const LINE_FEED = 0x0a;
+const NO_BYTES = Buffer.alloc(0);
 
 /** At most 32 bits. Chunk extensions are ignored, quoted ones rejected. */
 const CHUNK_SIZE =
@@ -34,7 +32,7 @@ export class ReplyReader {
   #isOver = true;
   #hasBody = false;
   /** The start of an incomplete head or line. */
-  #held = '';
+  #held: Buffer = NO_BYTES;
   #interimReplies = 0;
   #trailerBytes = 0;
   /** Bytes missing of a body or a chunk. */
@@ -59,7 +57,7 @@ export class ReplyReader {
     this.#method = method;
     this.#state = 'head';
     this.#isOver = false;
-    this.#held = '';
+    this.#held = NO_BYTES;
     this.#interimReplies = 0;
     this.#trailerBytes = 0;
   }
@@ -68,21 +66,28 @@ export class ReplyReader {
    * Rejects bytes after the end of a reply, except after one that must have no body: there the
    * connection handles the rest.
    *
+   * @param bytes may be overwritten after the call
    * @returns how many of the bytes belong to the reply
    * @throws MalformedReplyError
    */
-  read(bytes: Buffer, length: number): number {
-    let position = 0;
-    while (position < length && !this.#isOver) {
-      position = this.#readPart(bytes, position, length);
+  read(bytes: Buffer): number {
+    let rest = Buffer.concat([this.#held, bytes]);
+    this.#held = NO_BYTES;
+    while (rest.length > 0 && !this.#isOver) {
+      const taken = this.#readPart(rest);
+      if (taken === 0) {
+        this.#held = rest;
+        return bytes.length;
+      }
+      rest = rest.subarray(taken);
     }
     if (this.#isOver) {
-      if (position < length && this.#hasBody) {
+      if (rest.length > 0 && this.#hasBody) {
         throw new MalformedReplyError('The reply is longer than announced.');
       }
       this.#listener.onEnd();
     }
-    return position;
+    return bytes.length - rest.length;
   }
 
   /**
@@ -99,49 +104,32 @@ export class ReplyReader {
     this.#listener.onEnd();
   }
 
-  #readPart(bytes: Buffer, position: number, length: number): number {
+  /** Returns how many bytes were read: none if the part is incomplete. */
+  #readPart(bytes: Buffer): number {
     switch (this.#state) {
       case 'head':
-        return this.#readHead(bytes, position, length);
-      case 'length': {
-        const next = this.#readData(bytes, position, length);
-        if (this.#missing === 0) {
-          this.#isOver = true;
-        }
-        return next;
-      }
+        return this.#readHead(bytes);
       case 'until-close':
-        this.#listener.onData(copyOf(bytes, position, length));
-        return length;
-      case 'chunk': {
-        const next = this.#readData(bytes, position, length);
-        if (this.#missing === 0) {
-          this.#state = 'chunk-end';
-        }
-        return next;
-      }
+        this.#listener.onData(bytes);
+        return bytes.length;
+      case 'length':
+      case 'chunk':
+        return this.#readData(bytes);
       default:
-        return this.#readLine(bytes, position, length);
+        return this.#readLine(bytes);
     }
   }
 
-  #readHead(bytes: Buffer, position: number, length: number): number {
-    const held = this.#held.length;
-    const step = Math.min(HEAD_STEP_BYTES, HEAD_LIMIT_BYTES - held + 1);
-    const decoded = Math.min(length, position + step);
-    const text = this.#held + bytes.toString('latin1', position, decoded);
-    const end = text.indexOf('\r\n\r\n');
-    if (end === -1) {
-      if (text.length > HEAD_LIMIT_BYTES || BARE_LINE_FEED.test(text)) {
+  #readHead(bytes: Buffer): number {
+    const end = bytes.indexOf('\r\n\r\n', 0, 'latin1');
+    if (end === -1 || end + 4 > HEAD_LIMIT_BYTES) {
+      if (bytes.length > HEAD_LIMIT_BYTES || BARE_LINE_FEED.test(bytes.toString('latin1'))) {
         throw new MalformedReplyError('The head of the reply has no end.');
       }
-      this.#held = text;
-      return decoded;
+      return 0;
     }
-    this.#held = '';
-    const head = parseReplyHead(text.slice(0, end), this.#method);
-    this.#begin(head);
-    return position + end + 4 - held;
+    this.#begin(parseReplyHead(bytes.toString('latin1', 0, end), this.#method));
+    return end + 4;
   }
 
   #begin(head: ReplyHead): void {
@@ -159,41 +147,41 @@ export class ReplyReader {
     this.#listener.onHead(head);
     if (framing === 'none' || framing === 0) {
       this.#isOver = true;
-    } else if (framing === 'chunked') {
-      this.#state = 'chunk-size';
-    } else if (framing === 'until-close') {
-      this.#state = 'until-close';
-    } else {
+    } else if (typeof framing === 'number') {
       this.#state = 'length';
       this.#missing = framing;
+    } else {
+      this.#state = framing === 'chunked' ? 'chunk-size' : framing;
     }
   }
 
-  #readData(bytes: Buffer, position: number, length: number): number {
-    const end = Math.min(length, position + this.#missing);
-    this.#missing -= end - position;
-    this.#listener.onData(copyOf(bytes, position, end));
-    return end;
+  #readData(bytes: Buffer): number {
+    const chunk = bytes.subarray(0, this.#missing);
+    this.#missing -= chunk.length;
+    this.#listener.onData(chunk);
+    if (this.#missing === 0) {
+      this.#isOver = this.#state === 'length';
+      this.#state = 'chunk-end';
+    }
+    return chunk.length;
   }
 
   /** Reads a line of a chunked body: a size, the end of a chunk, or a trailer. */
-  #readLine(bytes: Buffer, position: number, length: number): number {
-    const lineFeed = bytes.indexOf(LINE_FEED, position);
-    const isComplete = lineFeed !== -1 && lineFeed < length;
-    const end = isComplete ? lineFeed + 1 : length;
-    if (this.#held.length + end - position > LINE_LIMIT_BYTES) {
+  #readLine(bytes: Buffer): number {
+    const lineFeed = bytes.indexOf('\n');
+    const length = lineFeed === -1 ? bytes.length : lineFeed + 1;
+    if (length > LINE_LIMIT_BYTES) {
       throw new MalformedReplyError('A line of the chunked reply is too long.');
     }
-    this.#held += bytes.toString('latin1', position, end);
-    if (isComplete) {
-      const line = this.#held;
-      this.#held = '';
-      if (!line.endsWith('\r\n')) {
-        throw new MalformedReplyError('A line of the chunked reply does not end with CRLF.');
-      }
-      this.#takeLine(line.slice(0, -2));
+    if (lineFeed === -1) {
+      return 0;
     }
-    return end;
+    const line = bytes.toString('latin1', 0, length);
+    if (!line.endsWith('\r\n')) {
+      throw new MalformedReplyError('A line of the chunked reply does not end with CRLF.');
+    }
+    this.#takeLine(line.slice(0, -2));
+    return length;
   }
 
   #takeLine(line: string): void {
@@ -212,17 +200,11 @@ export class ReplyReader {
     } else if (line === '') {
       this.#isOver = true;
     } else {
-      // Trailers are dropped: nothing after the body may change what the head stated (GW-15).
+      // Trailers are dropped: nothing after the body may change what the head stated.
       this.#trailerBytes += line.length;
       if (!TRAILER.test(line) || this.#trailerBytes > HEAD_LIMIT_BYTES) {
         throw new MalformedReplyError('The reply has an invalid trailer.');
       }
     }
   }
-}
-
-function copyOf(bytes: Buffer, from: number, to: number): Buffer {
-  const copy = Buffer.allocUnsafe(to - from);
-  bytes.copy(copy, 0, from, to);
-  return copy;
 }

@@ -1,5 +1,5 @@
 import { Client, type Dispatcher, Pool } from 'undici';
-import type { BodyStream, UpstreamCall } from './call.ts';
+import type { UpstreamCall } from './call.ts';
 import type { ServiceAddress } from './open-socket.ts';
 
 const PROBE_MILLISECONDS = 2500;
@@ -12,10 +12,11 @@ export function openStreams({
   url: { origin },
   socketPath,
   connections,
-  connectTimeoutMilliseconds,
+  connectTimeoutMilliseconds: connectTimeout,
 }: ServiceAddress & { readonly connections: number; readonly connectTimeoutMilliseconds: number }) {
   const options = {
     ...(socketPath !== undefined && { socketPath }),
+    // `Connection: close`
     pipelining: 0,
     autoSelectFamily: true,
     allowH2: false,
@@ -23,41 +24,17 @@ export function openStreams({
     headersTimeout: 0,
     bodyTimeout: 0,
   };
-  const pool = new Pool(origin, {
-    ...options,
-    connections,
-    connectTimeout: connectTimeoutMilliseconds,
-  });
+  const pool = new Pool(origin, { ...options, connections, connectTimeout });
   // Its own connection: all connections for requests may be taken.
   const probe = new Client(origin, { ...options, connectTimeout: PROBE_MILLISECONDS });
   return {
-    send(
-      request: {
-        readonly method: string;
-        readonly path: string;
-        readonly headers: readonly string[];
-        readonly body: Uint8Array | BodyStream | undefined;
-      },
-      call: UpstreamCall,
-    ): void {
-      const { method, path, body } = request;
-      const headers = [...request.headers];
-      const isBuffered = body === undefined || body instanceof Uint8Array;
-      if (!isBuffered && body.length !== undefined) {
-        headers.push('content-length', String(body.length));
-      }
-      pool.dispatch(
-        {
-          method: method as Dispatcher.HttpMethod,
-          path,
-          headers,
-          body: isBuffered ? (body ?? null) : body.stream,
-        },
-        call,
-      );
-    },
-    upgrade(path: string, headers: readonly string[], call: UpstreamCall): void {
-      pool.dispatch({ method: 'GET', path, headers: [...headers], upgrade: 'websocket' }, call);
+    send(call: UpstreamCall, upgrade?: 'websocket'): void {
+      const { path, upload } = call.request;
+      const method = call.request.method as Dispatcher.HttpMethod;
+      const length = upload?.length === undefined ? [] : ['content-length', String(upload.length)];
+      const headers = [...call.request.headers, ...length];
+      const body = upload?.stream ?? call.request.body ?? null;
+      pool.dispatch({ method, path, headers, body, upgrade: upgrade ?? null }, call);
     },
     /** Whether a status below 500 arrives in time. 401 and 404 also show life. */
     async isHealthy(path: string): Promise<boolean> {

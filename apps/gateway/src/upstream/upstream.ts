@@ -7,15 +7,12 @@
  *             └▶ circuit-breaker
  *   Both report to a call, which is one exchange and the body of its reply.
  */
-import type { Readable } from 'node:stream';
 import { ApiError, type ErrorCode, serviceUnavailable } from '@gatehouse/errors';
-import type { RequestDependent } from '@gatehouse/server';
 import {
   type BodyStream,
-  type CallWatcher,
+  type CallRequest,
   type UpgradedConnection,
   UpstreamCall,
-  type UpstreamReply,
 } from './call.ts';
 import { CircuitBreaker, type CircuitState } from './circuit-breaker.ts';
 import { ConnectionPool } from './connection-pool.ts';
@@ -33,33 +30,15 @@ export interface UpstreamRequest {
   readonly streaming: boolean;
 }
 
-export interface Upstream {
-  /** Its base URL. */
-  readonly url: string;
-  /** The reply rejects with an ApiError: `bad_gateway`, `timeout` or `service_unavailable`. */
-  send(request: UpstreamRequest): RequestDependent & { readonly reply: Promise<UpstreamReply> };
-  /** Opens a WebSocket. Rejects with an ApiError unless the service agrees. */
-  upgrade(
-    request: Pick<UpstreamRequest, 'target' | 'headers' | 'timeoutMilliseconds'>,
-  ): Promise<UpgradedConnection>;
-  readonly circuit: CircuitState;
-  /** The load of its connections now: of ordinary requests, and of streams. */
-  load(): Readonly<Record<PoolName, PoolLoad>>;
-  close(): Promise<void>;
-}
+type UpgradeRequest = Pick<UpstreamRequest, 'target' | 'headers' | 'timeoutMilliseconds'>;
 
-type PoolName = 'requests' | 'streams';
+export type Upstream = ReturnType<typeof createUpstream>;
 
-export interface PoolLoad {
-  readonly running: number;
-  /** Waiting for a connection. */
-  readonly pending: number;
-  readonly connected: number;
-  /** Of the connected ones. */
-  readonly free: number;
-}
+/** Short, so that a service that cannot be reached is a 502 within a second. */
+const CONNECT_TIMEOUT_MILLISECONDS = 900;
 
-export interface UpstreamOptions {
+export function createUpstream(options: {
+  /** Base URL. */
   readonly url: string;
   /** Path of a Unix socket to connect to instead of the host and port of the URL. */
   readonly socketPath?: string | undefined;
@@ -72,12 +51,82 @@ export interface UpstreamOptions {
   readonly onCircuitChange: (state: CircuitState) => void;
   /** Maximum number of requests in flight or waiting for a connection. More get 503. */
   readonly maximumRequests: number;
-}
+}) {
+  const { socketPath, streamConnections, health } = options;
+  const url = new URL(options.url);
+  const prefix = url.pathname === '/' ? '' : url.pathname;
+  const address = { url, socketPath, connectTimeoutMilliseconds: CONNECT_TIMEOUT_MILLISECONDS };
+  const requests = new ConnectionPool({ ...address, connections: options.connections });
+  const streams = openStreams({ ...address, connections: streamConnections });
+  const running = new RunningCalls();
+  const breaker = new CircuitBreaker({
+    isHealthy: health === undefined ? undefined : () => streams.isHealthy(prefix + health),
+    waiting: () => running.all.filter((call) => !call.isAnswered),
+    onChange: options.onCircuitChange,
+  });
+  // The caller decides how long a stream lasts, and a body that was not read ahead.
+  const limits = { requests: options.maximumRequests, streams: streamConnections };
+  const inFlight = { requests: 0, streams: 0 };
 
-/** Short, so that a service that cannot be reached is a 502 within a second. */
-const CONNECT_TIMEOUT_MILLISECONDS = 900;
-/** A stream that sends nothing for so long has ended. Services keep streams alive with comments. */
-const STREAM_IDLE_MILLISECONDS = 5 * 60_000;
+  function start(
+    pool: 'requests' | 'streams',
+    request: CallRequest,
+    timeoutMilliseconds: number,
+  ): UpstreamCall {
+    breaker.assertClosed();
+    if (inFlight[pool] >= limits[pool]) {
+      const cause = new Error('Too many requests are waiting for the upstream.');
+      throw serviceUnavailable(cause, 'upstream_overloaded');
+    }
+    inFlight[pool] += 1;
+    const call = new UpstreamCall(request, breaker, (settled) => {
+      running.end(settled);
+      inFlight[pool] -= 1;
+    });
+    breaker.begin(call);
+    running.start(call, timeoutMilliseconds);
+    return call;
+  }
+
+  return {
+    url: options.url,
+    get circuit(): CircuitState {
+      return breaker.state;
+    },
+    /** The reply rejects with an ApiError: `bad_gateway`, `timeout` or `service_unavailable`. */
+    send({ target, body: given, streaming, ...asked }: UpstreamRequest): UpstreamCall {
+      const isBuffered = given === undefined || given instanceof Uint8Array;
+      const body = isBuffered ? given : undefined;
+      const upload = isBuffered ? undefined : given;
+      const pool = streaming || !isBuffered ? 'streams' : 'requests';
+      const { method, headers, timeoutMilliseconds } = asked;
+      const path = prefix + target;
+      const request = { method, path, headers, body, upload, isStreaming: streaming };
+      const call = start(pool, request, timeoutMilliseconds);
+      if (pool === 'streams') {
+        streams.send(call);
+      } else {
+        requests.send(call);
+      }
+      return call;
+    },
+    /** Opens a WebSocket. Rejects with an ApiError unless the service agrees. */
+    async upgrade(asked: UpgradeRequest): Promise<UpgradedConnection> {
+      const { target, headers, timeoutMilliseconds } = asked;
+      const path = prefix + target;
+      const request = { method: 'GET', path, headers, body: undefined, upload: undefined };
+      const call = start('streams', { ...request, isStreaming: true }, timeoutMilliseconds);
+      streams.send(call, 'websocket');
+      return upgradedConnection(call);
+    },
+    /** The load of its connections now: of ordinary requests, and of streams. */
+    load: () => ({ requests: requests.load, streams: streams.load() }),
+    async close(): Promise<void> {
+      breaker.close();
+      await Promise.all([requests.close(), streams.close()]);
+    },
+  };
+}
 
 /** Status of the service instead of 101 → error code. Every other status is `bad_gateway`. */
 const upgradeRefusals: Readonly<Record<number, ErrorCode>> = {
@@ -89,128 +138,16 @@ const upgradeRefusals: Readonly<Record<number, ErrorCode>> = {
   503: 'service_unavailable',
 };
 
-export function createUpstream(options: UpstreamOptions): Upstream {
-  const { socketPath, streamConnections, health } = options;
-  const url = new URL(options.url);
-  const prefix = url.pathname === '/' ? '' : url.pathname;
-  const address = { url, socketPath, connectTimeoutMilliseconds: CONNECT_TIMEOUT_MILLISECONDS };
-  const requests = new ConnectionPool({ ...address, connections: options.connections });
-  const streams = openStreams({ ...address, connections: streamConnections });
-  const running = new RunningCalls();
-  const breaker = openBreaker(options, running, () => streams.isHealthy(prefix + health));
-  // The caller decides how long a stream lasts, and a body that was not read ahead.
-  const limits = { requests: options.maximumRequests, streams: streamConnections };
-  const inFlight = { requests: 0, streams: 0 };
-
-  const watcherOf = (pool: PoolName) =>
-    createWatcher(breaker, (call) => {
-      running.end(call);
-      inFlight[pool] -= 1;
-    });
-  const watchers = { requests: watcherOf('requests'), streams: watcherOf('streams') };
-
-  function start(
-    pool: PoolName,
-    timeoutMilliseconds: number,
-    isStreaming: boolean,
-    upload?: Readable,
-  ): UpstreamCall {
-    breaker.assertClosed();
-    if (inFlight[pool] >= limits[pool]) {
-      const cause = new Error('Too many requests are waiting for the upstream.');
-      throw serviceUnavailable(cause, 'upstream_overloaded');
-    }
-    inFlight[pool] += 1;
-    const call = new UpstreamCall(watchers[pool], isStreaming, upload);
-    breaker.begin(call);
-    running.start(call, timeoutMilliseconds);
-    return call;
+async function upgradedConnection(call: UpstreamCall): Promise<UpgradedConnection> {
+  const { status, upgraded } = await call.reply;
+  if (upgraded === undefined) {
+    const cause = new Error(`The service answered ${status} to an upgrade.`);
+    const code = upgradeRefusals[status] ?? 'bad_gateway';
+    const error = new ApiError(code, { cause, reason: 'upstream_refused' });
+    call.cancel(error);
+    throw error;
   }
-
-  return {
-    url: options.url,
-    get circuit() {
-      return breaker.state;
-    },
-    send({ method, target, headers, body, timeoutMilliseconds, streaming }) {
-      const path = prefix + target;
-      const upload = body === undefined || body instanceof Uint8Array ? undefined : body;
-      if (streaming || upload !== undefined) {
-        const call = start('streams', timeoutMilliseconds, streaming, upload?.stream);
-        streams.send({ method, path, headers, body }, call);
-        return call;
-      }
-      const call = start('requests', timeoutMilliseconds, false);
-      requests.dispatch({ method, path, headers, body: body as Uint8Array | undefined }, call);
-      return call;
-    },
-    async upgrade({ target, headers, timeoutMilliseconds }) {
-      const call = start('streams', timeoutMilliseconds, true);
-      streams.upgrade(prefix + target, headers, call);
-      const { status, upgraded } = await call.reply;
-      if (upgraded === undefined) {
-        const cause = new Error(`The service answered ${status} to an upgrade.`);
-        const code = upgradeRefusals[status] ?? 'bad_gateway';
-        const error = new ApiError(code, { cause, reason: 'upstream_refused' });
-        call.cancel(error);
-        throw error;
-      }
-      return upgraded;
-    },
-    load: () => ({ requests: requests.load, streams: streams.load() }),
-    async close() {
-      breaker.close();
-      await Promise.all([requests.close(), streams.close()]);
-    },
-  };
-}
-
-function openBreaker(
-  { health, onCircuitChange }: UpstreamOptions,
-  running: RunningCalls,
-  isHealthy: () => Promise<boolean>,
-): CircuitBreaker {
-  const waiting = () => running.all.filter((call) => !call.isAnswered);
-  return new CircuitBreaker({
-    isHealthy: health === undefined ? undefined : isHealthy,
-    isWaiting: () => waiting().length > 0,
-    endWaiting: (reason) => {
-      for (const call of waiting()) {
-        call.cancel(reason());
-      }
-    },
-    onChange: onCircuitChange,
-  });
-}
-
-function createWatcher(
-  breaker: CircuitBreaker,
-  settled: (call: UpstreamCall) => void,
-): CallWatcher {
-  const extend = (call: UpstreamCall) => {
-    if (call.isStreaming) {
-      call.expiresAt = performance.now() + STREAM_IDLE_MILLISECONDS;
-    }
-  };
-  return {
-    active(call) {
-      breaker.noteActivity();
-      extend(call);
-    },
-    held(call, isHeld) {
-      extend(call);
-      // While the caller does not read, the service is not silent. The server cuts slow readers.
-      if (isHeld && call.isStreaming) {
-        call.expiresAt = Number.POSITIVE_INFINITY;
-      }
-    },
-    settled(call) {
-      settled(call);
-      if (call.isUnanswered) {
-        breaker.timedOut(call);
-      }
-    },
-  };
+  return upgraded;
 }
 
 const SWEEP_MILLISECONDS = 25;
