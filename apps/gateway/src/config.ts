@@ -20,6 +20,7 @@ import {
   operationsPortOf,
   operationsPortRule,
   port,
+  rate,
   readValidVariables,
   secretFilesOf,
   socketPath,
@@ -34,15 +35,6 @@ const seconds = (least: number, most: number) =>
     .int('must be a number of seconds')
     .min(least, `must be at least ${least}`)
     .max(most, `must be at most ${most}`);
-
-/** `3000/60`: 3000 requests in 60 seconds. */
-const rateLimit = z
-  .string()
-  .regex(/^[1-9]\d{0,11}\/[1-9]\d{0,4}$/, 'must be requests/seconds, such as 3000/60')
-  .transform((text): RateLimit => {
-    const [requests, windowSeconds] = text.split('/').map(Number);
-    return { requests: Number(requests), windowSeconds: Number(windowSeconds) };
-  });
 
 /** docs/configuration.md shows descriptions and defaults: npm run generate:docs. */
 export const variables = z
@@ -70,10 +62,10 @@ export const variables = z
       description: 'JSON file with [routes](routes.md) to your services.',
       default: 'none: the built-in routes',
     }),
-    CLIENT_RATE_LIMIT: rateLimit
+    CLIENT_RATE_LIMIT: rate
       .default({ requests: 1_200_000, windowSeconds: 60 })
       .describe('Requests per client, and seconds, across all gateways.'),
-    ADDRESS_RATE_LIMIT: rateLimit
+    ADDRESS_RATE_LIMIT: rate
       .default({ requests: 3000, windowSeconds: 60 })
       .describe(
         'Unverified requests per address, and seconds. See [Address limit](#address-limit).',

@@ -92,6 +92,7 @@ export {
   userSessionsKey,
 } from './secrets/credential-keys.ts';
 export {
+  deriveKey,
   deriveKeys,
   lastingKey,
   type MasterKey,

@@ -13,11 +13,8 @@ export {
   parseVariables,
   readValidVariables,
 } from './configuration/environment.ts';
-export { knownVariables, securityVariables } from './configuration/known-variables.ts';
-export {
-  findMisspelledVariables,
-  type MisspelledVariables,
-} from './configuration/misspelled-variables.ts';
+export { formerVariables, knownVariables } from './configuration/known-variables.ts';
+export { findMisspelledVariables } from './configuration/misspelled-variables.ts';
 export { readOrCreateSecretFile } from './configuration/secret-file-creation.ts';
 export {
   inspectFileAccess,
@@ -34,5 +31,6 @@ export {
   operationsPortOf,
   operationsPortRule,
   port,
+  rate,
   socketPath,
 } from './configuration/variable-kinds.ts';

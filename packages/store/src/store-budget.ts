@@ -1,7 +1,7 @@
 import type { Store, StoreRoom } from './port/store.ts';
 import { createRateLimiter, type RateLimit, type Verdict } from './rate-limiter.ts';
 
-/** A client and its organization. */
+/** A client, or one of its users, and the organization that answers for it. */
 export interface BudgetParty {
   readonly clientId: string;
   readonly orgId: string;
@@ -24,16 +24,16 @@ const ROOM_MILLISECONDS = 1000;
 const ORGANIZATION_FACTOR = 2;
 
 /**
- * Limits the memory that one client, or one organization, can fill with records that it writes
- * without a user. Within the lifetime of a record, a client may write as many bytes as are free in
- * the store, and an organization twice as many. The more of the store is used, the smaller the
- * budget, so no number of clients can fill it. At worst, just before and after a new window, one
- * client uses two thirds of the store, and one organization four fifths. A store without a limit
- * has no budgets.
+ * Limits the memory that one client, or one organization, can fill. Within a window, a client may
+ * write as many bytes as are free in the store, and an organization twice as many. The more of the
+ * store is used, the smaller the budget, so no number of clients can fill it: in a window, a client
+ * fills about half of the free space, and an organization two thirds. A store without a limit has no
+ * budgets.
  *
  * @param name identifies the kind of record
- * @param record.bytes the most that one record costs the store
- * @param record.windowSeconds the longest lifetime of a record
+ * @param record.bytes what one record costs the store
+ * @param record.windowSeconds the longest lifetime of a record, or less if the records of legitimate
+ *   clients add up
  */
 export function createStoreBudget(
   name: string,

@@ -63,6 +63,7 @@ async function refresh(
     await grant.destroy();
     throw new errors.InvalidGrant('refresh token already used');
   }
+  context.oidc.entity('RefreshToken', token);
   await token.adapter.consume(token.jti);
   context.oidc.entity('RotatedRefreshToken', token);
   const refreshToken = newRefreshToken(provider, {

@@ -20,7 +20,7 @@ import { recordKey } from './adapters/record-key.ts';
 import { createRedemptions } from './adapters/redemptions.ts';
 import { createRefreshRotation } from './adapters/refresh-rotation.ts';
 import type { RepliedUse } from './adapters/single-use.ts';
-import { createMachineTokenBudgets } from './adapters/stored-request-budget.ts';
+import { createTokenBudgets } from './adapters/stored-request-budget.ts';
 import {
   type ConfigurationExtensions,
   type ProviderSettings,
@@ -42,7 +42,7 @@ import { createRefreshSuccessor } from './patches/refresh-token-values.ts';
 export type { Provider };
 
 export interface ProviderDependencies
-  extends Omit<ProviderSettings, 'singleUseOf' | 'machineTokenBudgets'> {
+  extends Omit<ProviderSettings, 'singleUseOf' | 'tokenBudgets'> {
   readonly masterKey: MasterKey;
   readonly keptSigningKeys: KeptSigningKeys;
   readonly failedSecrets: FailedSecrets;
@@ -77,7 +77,7 @@ export function createProvider(
   const provider = new Provider(
     issuer,
     providerConfiguration(
-      { ...dependencies, singleUseOf, machineTokenBudgets: createMachineTokenBudgets(store) },
+      { ...dependencies, singleUseOf, tokenBudgets: createTokenBudgets(store) },
       extensions.configuration,
     ),
   );

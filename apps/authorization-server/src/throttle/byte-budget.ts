@@ -20,7 +20,8 @@ export class BudgetExhaustedError extends TooManyAttemptsError {
 /**
  * Charges a record to each budget before it is stored. It stops at the first one that is exhausted:
  * an address that is over its own budget must not use up those that it shares with others. A window
- * does not slide, so within one lifetime up to twice the budget can be stored.
+ * does not slide, so within one lifetime up to twice the budget can be stored. In a small or nearly
+ * full store, no budget is larger than the free space.
  *
  * @throws BudgetExhaustedError
  */
@@ -33,10 +34,11 @@ export async function chargeBudgets(
     readonly budgets: readonly ByteBudget[];
   },
 ): Promise<void> {
+  const { usedBytes, maximumBytes = Number.MAX_SAFE_INTEGER } = await store.ping();
   for (const budget of charge.budgets) {
     const key = `stored-bytes:${charge.name}:${budget.party}`;
     const { count, resetsAt } = await store.increment(key, charge.windowSeconds, charge.bytes);
-    if (count > budget.bytes) {
+    if (count > Math.min(budget.bytes, maximumBytes - usedBytes)) {
       throw new BudgetExhaustedError(resetsAt, Date.now());
     }
   }

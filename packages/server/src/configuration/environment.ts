@@ -7,13 +7,11 @@ import {
   type ProblemCollector,
   toProblems,
 } from './configuration-error.ts';
+import { secretVariables, settingOf } from './known-variables.ts';
 import { findMisspelledVariables } from './misspelled-variables.ts';
 
 /** The process environment. */
 export type Environment = Readonly<Record<string, string | undefined>>;
-
-/** Variables that can contain a password. `NAME_FILE` can name a file that contains the value. */
-const secretVariables = ['STORE_URL', 'DATABASE_URL'];
 
 /**
  * Reads the valid variables and collects the problems of the others, so that an app can report them
@@ -95,7 +93,7 @@ function valuesOf(schema: z.ZodObject, environment: Environment) {
   for (const name of Object.keys(schema.shape)) {
     const value = secretVariables.includes(name)
       ? readSecret(name, environment, problems)
-      : environment[name];
+      : settingOf(name, environment);
     if (value !== undefined && value !== '' && !isServiceLink(name, environment)) {
       values[name] = value;
     }
@@ -134,7 +132,7 @@ function readSecret(
  * `GATEWAY_PORT=tcp://10.0.0.1:8844` for a Service called `gateway`. Such a variable is no setting
  * of an operator. Kubernetes always sets `GATEWAY_SERVICE_HOST` with it.
  */
-export function isServiceLink(name: string, environment: Environment): boolean {
+function isServiceLink(name: string, environment: Environment): boolean {
   const service = name.replace(/_PORT$/, '');
   return (
     service !== name &&

@@ -224,7 +224,7 @@ function remedy(path: string, { uid, gid }: Stats, { user, groups }: Reader): st
 
 /**
  * Returns whether the path is on a read-only mount, such as a secret of a container. Setting the
- * mode that it has fails with EROFS there, whoever owns it. access(2) checks the mode first.
+ * mode that it has fails with EROFS there, for any owner. access(2) checks the mode first.
  */
 function isOnReadOnlyMount(path: string): boolean {
   try {

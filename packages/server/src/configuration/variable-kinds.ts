@@ -37,6 +37,15 @@ export const addressList = z
     message: 'must be IP addresses or CIDR ranges, separated by commas',
   });
 
+/** `3000/60`: 3000 requests in 60 seconds. */
+export const rate = z
+  .string()
+  .regex(/^[1-9]\d{0,11}\/[1-9]\d{0,4}$/, 'must be requests/seconds, such as 3000/60')
+  .transform((text) => {
+    const [requests, windowSeconds] = text.split('/').map(Number);
+    return { requests: Number(requests), windowSeconds: Number(windowSeconds) };
+  });
+
 const MOST_WORKERS = 64;
 const WORKERS_PROBLEM = `must be auto or a whole number, 1 to ${MOST_WORKERS}`;
 

@@ -22,7 +22,7 @@ import { startWorker, type WorkerProcess } from './worker-process.ts';
 /** A worker that cannot start costs its start once per delay. */
 const RESTART_DELAY_MILLISECONDS = 1000;
 
-export interface SupervisedApp {
+interface SupervisedApp {
   readonly name: string;
   readonly configuration: {
     readonly host: string;

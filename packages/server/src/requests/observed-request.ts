@@ -87,7 +87,7 @@ export function observedRequest(request: IncomingMessage): ObservedRequest {
   return found;
 }
 
-export interface ObservationOptions {
+interface ObservationOptions {
   /** The listener writes `X-Request-Id` with its other headers, which costs less. */
   readonly leavesHeaderToListener?: boolean;
   /** Receives the values of the log line, for metrics. */
@@ -201,7 +201,7 @@ function tenths(milliseconds: number): number {
  * Warns once per process if a peer outside `TRUSTED_PROXIES` sends `X-Forwarded-For`. With a proxy
  * that is not configured, all clients share one address for limits, allow lists and audit trail.
  */
-export function createForwardingCheck(
+function createForwardingCheck(
   isTrustedProxy: AddressMatcher,
   logger: Logger,
 ): (request: IncomingMessage) => void {
@@ -234,7 +234,7 @@ export function requestId({ headers }: IncomingMessage): string {
 }
 
 /** Returns the reason of a failed request. No failure is without one. */
-export function failureReasonOf(
+function failureReasonOf(
   notes: { readonly code?: string; readonly reason?: FailureReasonName | undefined },
   aborted: boolean,
 ): FailureReasonName {

@@ -3,7 +3,7 @@ import type { MetricsRegistry } from '../telemetry/metrics-registry.ts';
 import type { RequestLine } from '../telemetry/request-line.ts';
 
 /** Allowed label values of the request metrics. Other values count as `other`. */
-export interface RequestLabels {
+interface RequestLabels {
   /** Names of the route table. */
   readonly operations: readonly string[];
   readonly credentials: readonly string[];

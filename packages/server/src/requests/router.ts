@@ -9,7 +9,7 @@
  *
  * The apps decide who may call an entry, and write the errors.
  */
-export interface RouterEntry {
+interface RouterEntry {
   readonly method: string;
   /** `{name}` matches one segment that is not empty. */
   readonly path: string;

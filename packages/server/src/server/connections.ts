@@ -4,11 +4,7 @@ import type { Socket } from 'node:net';
 import type { MetricsRegistry } from '../telemetry/metrics-registry.ts';
 
 /** The codes of input that is not a request, as in the error catalogue of the platform API. */
-export const CLIENT_ERROR_CODES = [
-  'illegal_argument',
-  'headers_too_large',
-  'request_timeout',
-] as const;
+const CLIENT_ERROR_CODES = ['illegal_argument', 'headers_too_large', 'request_timeout'] as const;
 
 export type ClientErrorCode = (typeof CLIENT_ERROR_CODES)[number];
 
@@ -26,7 +22,7 @@ export interface Connections {
   load(): { readonly connections: number; readonly requests: number };
 }
 
-export interface Exchange {
+interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
 }

@@ -86,7 +86,7 @@ const MOST_MILLISECONDS = 1000;
  * Closing resets connections that are not accepted, with their requests, and a proxy must not
  * resend a POST (CF-02). So the close follows a turn of the event loop without new connections.
  */
-export async function acceptWaiting(server: Server, closeListener: () => void): Promise<void> {
+async function acceptWaiting(server: Server, closeListener: () => void): Promise<void> {
   let accepted = false;
   const note = () => {
     accepted = true;

@@ -6,7 +6,7 @@ import { type FailureReasonName, failureReasons } from '@gatehouse/errors';
 import { observationOf } from '../requests/observed-request.ts';
 import type { RequestRecorder } from '../requests/request-recorder.ts';
 import type { Logger } from '../telemetry/logger.ts';
-import { createRequestLineWriter, type RequestLine } from '../telemetry/request-line.ts';
+import { createRequestLineWriter } from '../telemetry/request-line.ts';
 import type { ClientErrorCode, Connections } from './connections.ts';
 import { hostProblem } from './message-framing.ts';
 import { LINGER_MILLISECONDS, lingerBeforeClose } from './request-body.ts';
@@ -17,6 +17,35 @@ interface ClientErrorReply {
   readonly reason: FailureReasonName;
   readonly message: string;
 }
+
+const illegal = { status: 400, code: 'illegal_argument' } as const;
+const replies = {
+  headers: {
+    status: 431,
+    code: 'headers_too_large',
+    reason: 'headers_too_large',
+    message: 'The request headers are too large.',
+  },
+  slow: {
+    status: 408,
+    code: 'request_timeout',
+    reason: 'request_timeout',
+    message: 'The request took too long to arrive.',
+  },
+  notHttp: { ...illegal, reason: 'http_invalid', message: 'The request is not valid HTTP/1.1.' },
+  host: { ...illegal, reason: 'host_invalid', message: 'The Host header is not valid.' },
+  target: {
+    ...illegal,
+    reason: 'target_invalid',
+    message: 'The request target must be a path, or an http URL without user information.',
+  },
+} as const satisfies Readonly<Record<string, ClientErrorReply>>;
+
+/** By the code of the error of Node's parser. */
+const repliesToErrors = new Map<string | undefined, ClientErrorReply>([
+  ['HPE_HEADER_OVERFLOW', replies.headers],
+  ['ERR_HTTP_REQUEST_TIMEOUT', replies.slow],
+]);
 
 /**
  * Node creates no request for input that its parser rejects, so the reply is written directly. The
@@ -49,7 +78,7 @@ export function createClientErrorHandler(
       return;
     }
     answered.add(socket);
-    const reply = clientErrorReply(error.code);
+    const reply = repliesToErrors.get(error.code) ?? replies.notHttp;
     const input = inputOf(reply, socket, inFlight[0]?.request);
     // A connection that was opened in advance and never used is no failed request.
     if (socket.bytesRead > 0) {
@@ -60,18 +89,10 @@ export function createClientErrorHandler(
   };
 }
 
-const invalidTarget: ClientErrorReply = {
-  status: 400,
-  code: 'illegal_argument',
-  reason: 'target_invalid',
-  message: 'The request target must be a path, or an http URL without user information.',
-};
-
 /** Rejects a request whose `Host` or target is invalid, and closes its connection. */
 export function rejectHead(request: IncomingMessage, response: ServerResponse): MalformedInput {
   const message = hostProblem(request);
-  const reply: ClientErrorReply =
-    message === undefined ? invalidTarget : { ...invalidTarget, reason: 'host_invalid', message };
+  const reply = message === undefined ? replies.target : { ...replies.host, message };
   const input = inputOf(reply, request.socket, request);
   const { headers, body } = envelopeOf(reply, input.requestId);
   response.writeHead(400, headers).write(body);
@@ -107,31 +128,6 @@ function envelopeOf({ status, code, message }: ClientErrorReply, requestId: stri
   return { headers, body };
 }
 
-function clientErrorReply(cause: string | undefined): ClientErrorReply {
-  if (cause === 'HPE_HEADER_OVERFLOW') {
-    return {
-      status: 431,
-      code: 'headers_too_large',
-      reason: 'headers_too_large',
-      message: 'The request headers are too large.',
-    };
-  }
-  if (cause === 'ERR_HTTP_REQUEST_TIMEOUT') {
-    return {
-      status: 408,
-      code: 'request_timeout',
-      reason: 'request_timeout',
-      message: 'The request took too long to arrive.',
-    };
-  }
-  return {
-    status: 400,
-    code: 'illegal_argument',
-    reason: 'http_invalid',
-    message: 'The request is not valid HTTP/1.1.',
-  };
-}
-
 /** Input that never became a request for the application, and its reply. */
 export interface MalformedInput {
   readonly requestId: string;
@@ -160,20 +156,9 @@ export function createMalformedInputReporter(dependencies: {
       observation.notes.reason = reason;
       return;
     }
-    const line: RequestLine = {
-      requestId,
-      method: request?.method,
-      status,
-      aborted: false,
-      durationMs: 0,
-      upstreamMs: undefined,
-      operation: undefined,
-      clientId: undefined,
-      credential: undefined,
-      code,
-      reason,
-      stage: failureReasons[reason].stage,
-    };
+    const { stage } = failureReasons[reason];
+    const method = request?.method;
+    const line = { requestId, method, status, aborted: false, durationMs: 0, code, reason, stage };
     writeLine?.(line);
     record?.(line, socket.remoteAddress ?? '');
   };

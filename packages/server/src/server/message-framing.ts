@@ -14,7 +14,7 @@ const HOST = /^(?:[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::(\d{1,5}))?$/;
 const HIGHEST_PORT = 65_535;
 
 /** Why two servers could read a message differently. */
-export interface MessageProblem {
+interface MessageProblem {
   readonly reason: FailureReasonName;
   /** The part of the message, such as a header. */
   readonly property: string;

@@ -6,7 +6,7 @@ import type { ListenAddress } from './listen.ts';
 import { type RunningServer, serve } from './serve.ts';
 import { serverLimits } from './server-limits.ts';
 
-export interface OperationsServer extends RunningServer {
+interface OperationsServer extends RunningServer {
   /** Makes `/ready` fail. This is the first step of a shutdown. */
   startDraining(): void;
 }
@@ -87,14 +87,14 @@ function writeReply(response: ServerResponse, { status, body, headers }: Reply):
 }
 
 /** The result of a check that reports more than availability. */
-export interface CheckResult {
+interface CheckResult {
   readonly ready: boolean;
   /** The state that `/ready` shows, without secrets. */
   readonly state: string;
 }
 
 /** Resolves if the dependency answers, optionally to a `CheckResult`. Rejects otherwise. */
-export type ReadinessCheck = () => Promise<unknown>;
+type ReadinessCheck = () => Promise<unknown>;
 
 export interface OperationsOptions {
   /** Required dependencies by name. `/ready` reports which one is unavailable. */

@@ -2,7 +2,7 @@
 export type LabelValues = Readonly<Record<string, readonly string[]>>;
 
 /** Replaces a label value that is not declared. */
-export const OTHER = 'other';
+const OTHER = 'other';
 
 export interface LabelledCells<Cell> {
   /** Returns the cell of these label values, in the declared order of labels. */

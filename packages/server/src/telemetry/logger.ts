@@ -9,7 +9,7 @@ const BUFFER_CHARACTERS = 32 * 1024;
 const WHOLE_WRITE_CHARACTERS = 4096;
 const FLUSH_MILLISECONDS = 100;
 
-export interface LoggerOptions {
+interface LoggerOptions {
   /** The name of the app, on every line. */
   readonly app: string;
   readonly level: string;

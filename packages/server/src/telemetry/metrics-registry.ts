@@ -19,7 +19,7 @@ import {
   numberText,
 } from './metric-families.ts';
 
-export interface MetricDefinition<Labels extends LabelValues = LabelValues> {
+interface MetricDefinition<Labels extends LabelValues = LabelValues> {
   readonly name: string;
   readonly help: string;
   /** Label → allowed values. */

@@ -11,10 +11,10 @@ export interface RequestLine {
   readonly aborted: boolean;
   readonly durationMs: number;
   /** Part of the duration until the head of the upstream's reply arrived. */
-  readonly upstreamMs: number | undefined;
-  readonly operation: string | undefined;
-  readonly clientId: string | undefined;
-  readonly credential: string | undefined;
+  readonly upstreamMs?: number | undefined;
+  readonly operation?: string | undefined;
+  readonly clientId?: string | undefined;
+  readonly credential?: string | undefined;
   readonly code: string | undefined;
   /** Every failed request has a reason and the stage that it failed in. */
   readonly reason: FailureReasonName | undefined;

@@ -8,7 +8,7 @@ type StoreState = (typeof storeStates)[number];
 const LATENCY_BUCKETS_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.5] as const;
 
 /** Signals of a store, in the form of its options. */
-export interface StoreSignals {
+interface StoreSignals {
   observer(operation: string, seconds: number, failed: boolean): void;
   onRoom(room: { readonly usedBytes: number; readonly maximumBytes: number | undefined }): void;
   onStateChange(state: StoreState, reason: string | undefined): void;

@@ -21,7 +21,7 @@ export interface Tracer {
 }
 
 /** `call`: another service continues the trace. */
-export type StageKind = 'internal' | 'call';
+type StageKind = 'internal' | 'call';
 
 export interface RequestTrace {
   /** Runs the request, so that its stages and steps find its span. */
@@ -35,7 +35,7 @@ export interface RequestTrace {
 export interface TracerOptions {
   readonly app: string;
   readonly logger: Logger;
-  /** Records only the requests that the caller records, whatever the sampler says. */
+  /** Records only the requests that the caller records, and ignores the sampler. */
   readonly onlyFollowsCaller?: boolean;
 }
 

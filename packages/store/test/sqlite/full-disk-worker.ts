@@ -43,8 +43,13 @@ async function untilReady(): Promise<void> {
 await store.set('client', 'enabled');
 writeFileSync(filler, Buffer.alloc(8 * 1024 * 1024));
 let filled = 0;
+let freeBytes = Number.NaN;
 while ((await nameOf(store.set(`entry:${filled}`, 'x'.repeat(10_000)))) === 'ok') {
   filled += 1;
+  freeBytes = await store.ping().then(
+    ({ usedBytes, maximumBytes = Number.NaN }) => maximumBytes - usedBytes,
+    () => freeBytes,
+  );
 }
 const reserve = await writes('client');
 const statuses = new Set<string>();
@@ -82,5 +87,5 @@ await untilReady();
 const recovered = await writes('recovered');
 await store.close();
 process.stdout.write(
-  JSON.stringify({ filled, atReserve, withRoom, withoutRoom, recovered, changes }),
+  JSON.stringify({ filled, freeBytes, atReserve, withRoom, withoutRoom, recovered, changes }),
 );

@@ -21,11 +21,14 @@ describe('a SQLite store on a full disk', () => {
     const commands = 'mount -t tmpfs -o size=32m tmpfs "$1"; exec "$2" "$3" "$1"';
     const [parameters] = unshare(commands, worker);
     const output = execFileSync('/usr/bin/unshare', parameters, { encoding: 'utf8' });
-    const { filled, atReserve, withRoom, withoutRoom, recovered, changes } = JSON.parse(output);
+    const { filled, freeBytes, atReserve, withRoom, withoutRoom, recovered, changes } =
+      JSON.parse(output);
     const ok = (count: number) => Array.from({ length: count }, () => 'ok');
     const room = { revoking: ok(4), ordinary: ok(5) };
 
     expect(filled).toBeGreaterThan(100);
+    // The room that the store reports is without the reserve.
+    expect(freeBytes).toBeLessThan(1024 ** 2);
     expect(atReserve).toEqual({
       revoking: ok(4),
       ordinary: Array.from({ length: 5 }, () => 'StoreFullError'),

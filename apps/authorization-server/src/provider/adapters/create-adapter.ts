@@ -11,16 +11,17 @@ import { OidcAdapter } from './oidc-adapter.ts';
 import { requireRedirectUri } from './omitted-redirect-uris.ts';
 import type { SingleUse } from './single-use.ts';
 import {
-  limitMachineTokens,
+  limitedModels,
   limitPushedRequests,
-  type MachineTokenBudgets,
+  limitTokens,
+  type TokenBudgets,
 } from './stored-request-budget.ts';
 
 export interface CreateAdapterDependencies {
   readonly identity: Identity;
   /** How the records of a model are used once. */
   readonly singleUseOf: (model: string) => SingleUse;
-  readonly machineTokenBudgets: MachineTokenBudgets;
+  readonly tokenBudgets: TokenBudgets;
   readonly securityProfile: SecurityProfile;
   readonly browserState: BrowserState;
 }
@@ -32,11 +33,14 @@ export function createAdapter(model: string, dependencies: CreateAdapterDependen
 
 function selectAdapter(model: string, dependencies: CreateAdapterDependencies): Adapter {
   const { identity, singleUseOf, securityProfile, browserState } = dependencies;
-  const budgets = dependencies.machineTokenBudgets;
+  const budgets = dependencies.tokenBudgets;
   if (model === 'Client') {
     return new ClientAdapter(identity.clients, supportedGrantTypes(securityProfile));
   }
-  const stored = new OidcAdapter(model, { ...identity, singleUse: singleUseOf(model) });
+  const unlimited = new OidcAdapter(model, { ...identity, singleUse: singleUseOf(model) });
+  const stored = limitedModels.has(model)
+    ? limitTokens(unlimited, model, { identity, budgets })
+    : unlimited;
   switch (model) {
     case 'Interaction':
       return keepInteractionsInBrowser(stored, { ...identity, cookies: browserState.interactions });
@@ -49,6 +53,6 @@ function selectAdapter(model: string, dependencies: CreateAdapterDependencies): 
     case 'AuthorizationCode':
       return requireRedirectUri(stored);
     default:
-      return budgets.has(model) ? limitMachineTokens(stored, model, { identity, budgets }) : stored;
+      return stored;
   }
 }

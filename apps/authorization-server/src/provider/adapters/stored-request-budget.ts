@@ -1,9 +1,8 @@
 /**
- * Pushed requests and device codes are the only records that an anonymous caller can put into the
- * store, and tokens without a user the only ones that a client can. Pushed requests and device
- * codes are limited in bytes: for an address group, for a client, and for all public clients
- * together. A client that authenticates has its own budget, whatever its address.
- * docs/security.md lists the sums.
+ * What callers can put into the store. Pushed requests and device codes, also of anonymous callers,
+ * are limited in bytes: for an address group, for a client, and for all public clients together. A
+ * client that authenticates has its own budget, whatever its address. Tokens and codes are limited
+ * for a machine or a user of a client, and for an organization. docs/security.md lists the sums.
  */
 import type { Identity } from '@gatehouse/identity';
 import { createStoreBudget, type Store, type StoreBudget, type Verdict } from '@gatehouse/store';
@@ -88,54 +87,103 @@ const machineRecordBytes = {
   Grant: 768,
 } as const;
 
-type MachineModel = keyof typeof machineRecordBytes;
+/** An estimate. The budget shrinks by what the records really take. */
+const USER_RECORD_BYTES = 1024;
 
-export type MachineTokenBudgets = ReadonlyMap<string, StoreBudget>;
+/** The records that a client writes at the token endpoint, and those that it redeems there. */
+export const limitedModels: ReadonlySet<string> = new Set([
+  ...Object.keys(machineRecordBytes),
+  'AuthorizationCode',
+  'DeviceCode',
+]);
 
-/** The budgets of tokens without a user, by model. All processes share the counts. */
-export function createMachineTokenBudgets(store: Store): MachineTokenBudgets {
-  const models = Object.keys(machineRecordBytes) as MachineModel[];
-  return new Map(
-    models.map((model) => {
-      const record = { bytes: machineRecordBytes[model], windowSeconds: lifetimes[model] };
-      return [model, createStoreBudget(`machine-${model}`, record, { store, now: Date.now })];
-    }),
-  );
+export interface TokenBudgets {
+  /** By model, within the lifetime of its records. */
+  readonly machines: ReadonlyMap<string, StoreBudget>;
+  /**
+   * All records of a user of a client, within two hours. One user must not use up the budget of all
+   * others.
+   */
+  readonly users: StoreBudget;
 }
 
-/** Throws TooManyAttemptsError before a record without a user is stored. */
-export function limitMachineTokens(
+/** All processes share the counts. */
+export function createTokenBudgets(store: Store): TokenBudgets {
+  const create = (name: string, bytes: number, windowSeconds: number) =>
+    createStoreBudget(name, { bytes, windowSeconds }, { store, now: Date.now });
+  const models = Object.keys(machineRecordBytes) as (keyof typeof machineRecordBytes)[];
+  return {
+    machines: new Map(
+      models.map((model) => [
+        model,
+        create(`machine-${model}`, machineRecordBytes[model], lifetimes[model]),
+      ]),
+    ),
+    users: create('user', USER_RECORD_BYTES, lifetimes.AccessToken),
+  };
+}
+
+/**
+ * Throws TooManyAttemptsError before a record is stored, and before a code or refresh token is
+ * redeemed for records that would not fit. Otherwise, the client would lose it.
+ */
+export function limitTokens(
   stored: Adapter,
   model: string,
-  { identity, budgets }: { readonly identity: Identity; readonly budgets: MachineTokenBudgets },
+  { identity, budgets }: { readonly identity: Identity; readonly budgets: TokenBudgets },
 ): Adapter {
-  const budget = budgets.get(model);
-  const assertFits = (rejection: Verdict | undefined) => {
-    if (rejection !== undefined) {
-      const message =
-        'The tokens of this client or its organization take up too much of the store.';
-      throw new TooManyAttemptsError(
-        'stored_tokens_limit',
-        rejection.resetsAt,
-        Date.now(),
-        message,
-      );
+  const { machines, users } = budgets;
+
+  /** @returns how to take the record from its budget */
+  async function assertOpen({ clientId = '', accountId }: Holder) {
+    const isMachine = accountId === undefined;
+    const client = await identity.clients.find(clientId);
+    const user = isMachine ? undefined : await identity.users.find(accountId);
+    // Anyone can act as a public client, so the organization of the user answers for it.
+    const holder = client?.public === true ? (user ?? client) : client;
+    if (holder === undefined) {
+      return undefined;
     }
-  };
+    const party = {
+      clientId: isMachine ? clientId : `${clientId}:${accountId}`,
+      orgId: holder.orgId,
+    };
+    // A request writes records of several models. The first must not be stored without the rest.
+    for (const budget of isMachine ? machines.values() : [users]) {
+      assertFits(budget.knownRejection(party));
+    }
+    return async () => assertFits(await (isMachine ? machines.get(model) : users)?.take(party));
+  }
+
   return wrapAdapter(stored, {
     async upsert(id, payload, expiresIn) {
-      const client =
-        payload.accountId === undefined
-          ? await identity.clients.find(payload.clientId ?? '')
-          : undefined;
-      if (budget !== undefined && client !== undefined) {
-        // A request writes records of several models. The first must not be stored without the rest.
-        for (const other of budgets.values()) {
-          assertFits(other.knownRejection(client));
-        }
-        assertFits(await budget.take(client));
-      }
+      const take = await assertOpen(payload);
+      await take?.();
       await stored.upsert(id, payload, expiresIn);
     },
+    async consume(id) {
+      const { RefreshToken, AuthorizationCode, DeviceCode } = currentContext()?.oidc.entities ?? {};
+      const redeemed = RefreshToken ?? AuthorizationCode ?? DeviceCode;
+      if (redeemed !== undefined) {
+        await assertOpen(redeemed);
+      }
+      await stored.consume(id);
+    },
   });
+}
+
+interface Holder {
+  readonly clientId?: string | undefined;
+  readonly accountId?: string | undefined;
+}
+
+function assertFits(rejection: Verdict | undefined): void {
+  if (rejection !== undefined) {
+    throw new TooManyAttemptsError(
+      'stored_tokens_limit',
+      rejection.resetsAt,
+      Date.now(),
+      'The tokens of this client or user, or of its organization, take up too much of the store.',
+    );
+  }
 }

@@ -111,7 +111,7 @@ export const pageReasons = {
     codes: ['too_many_requests', 'tooManyRequests'],
     stage: 'limit',
     cause: 'The address sent too many requests to these endpoints within a minute.',
-    fix: 'Wait for the seconds in Retry-After. Operators: check TRUSTED_PROXIES, or raise CLIENT_REQUESTS_PER_MINUTE or PAGE_REQUESTS_PER_MINUTE.',
+    fix: 'Wait for the seconds in Retry-After. Operators: check TRUSTED_PROXIES, or raise CLIENT_ENDPOINT_RATE_LIMIT or PAGE_RATE_LIMIT.',
     example: 'a client that requests a token for each call',
   },
   revocation_pending: {
@@ -125,7 +125,8 @@ export const pageReasons = {
   stored_tokens_limit: {
     codes: ['too_many_requests'],
     stage: 'limit',
-    cause: 'The tokens of this client or its organization take up too much of the store.',
+    cause:
+      'The tokens of this client or user, or of its organization, take up too much of the store.',
     fix: 'Use each token until it expires. Operators can disable the client, or raise maxmemory of Redis.',
     example: 'a client that requests a token for each call',
   },
