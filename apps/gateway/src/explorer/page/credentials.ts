@@ -1,13 +1,29 @@
-import { type Credential, InputProblem } from './credential.ts';
-import { element, find, show } from './elements.ts';
-import type { PageSettings } from './page-settings.ts';
+import { element, find, InputProblem, show } from './elements.ts';
 import { type SignedIn, startSignIn } from './sign-in.ts';
 
-export interface CredentialForm {
-  /** @throws InputProblem */
-  read(): Credential;
-  showSignedIn(signedIn: SignedIn): void;
+/** The document `/explorer/settings.json`. */
+export interface PageSettings {
+  /** The public URL of the gateway. */
+  readonly gatewayUrl: string;
+  readonly authorizationServerUrl: string;
+  readonly redirectUri: string;
+  /** The client that signs users in. */
+  readonly clientId: string;
+  /** Whether this client exists with the redirect URI of the page. */
+  readonly isRegistered: boolean;
+  /** Error code → how to fix the request. */
+  readonly advice: Readonly<Record<string, string>>;
 }
+
+/** How the request authenticates. The page keeps it in memory only. */
+export type Credential =
+  | { readonly kind: 'access-token' | 'x-access-token'; readonly token: string }
+  | {
+      readonly kind: 'secure-key';
+      readonly version: 1 | 2;
+      readonly clientId: string;
+      readonly secureKey: string;
+    };
 
 const kinds = ['sign-in', 'secure-key', 'access-token', 'x-access-token'] as const;
 
@@ -19,7 +35,7 @@ export function createCredentialForm(
   onSignIn: () => void,
   onChange: () => void,
   onProblem: (error: unknown) => void,
-): CredentialForm {
+) {
   let signedIn: SignedIn | undefined;
   const clientId = find('sign-in-client', HTMLInputElement);
   clientId.value = settings.clientId;
@@ -47,30 +63,32 @@ export function createCredentialForm(
     find('sign-only', HTMLButtonElement).hidden = chosenKind() !== 'secure-key';
   }
 
-  function read(): Credential {
-    switch (chosenKind()) {
-      case 'secure-key':
-        return {
-          kind: 'secure-key',
-          version: find('version-1', HTMLInputElement).checked ? 1 : 2,
-          clientId: required('client-id', 'Enter the client id.'),
-          secureKey: required('secure-key', 'Enter the secure key.'),
-        };
-      case 'access-token':
-        return { kind: 'access-token', token: required('access-token', 'Paste an access token.') };
-      case 'x-access-token':
-        return { kind: 'x-access-token', token: required('token', 'Paste an X-Access-Token.') };
-      default:
-        if (signedIn === undefined || signedIn.expiresAt <= Date.now()) {
-          throw new InputProblem('sign-in', 'Sign in first.');
-        }
-        return { kind: 'access-token', token: signedIn.token };
-    }
-  }
-
   return {
-    read,
-    showSignedIn(given) {
+    /** @throws InputProblem */
+    read(): Credential {
+      switch (chosenKind()) {
+        case 'secure-key':
+          return {
+            kind: 'secure-key',
+            version: find('version-1', HTMLInputElement).checked ? 1 : 2,
+            clientId: required('client-id', 'Enter the client id.'),
+            secureKey: required('secure-key', 'Enter the secure key.'),
+          };
+        case 'access-token':
+          return {
+            kind: 'access-token',
+            token: required('access-token', 'Paste an access token.'),
+          };
+        case 'x-access-token':
+          return { kind: 'x-access-token', token: required('token', 'Paste an X-Access-Token.') };
+        default:
+          if (signedIn === undefined || signedIn.expiresAt <= Date.now()) {
+            throw new InputProblem('sign-in', 'Sign in first.');
+          }
+          return { kind: 'access-token', token: signedIn.token };
+      }
+    },
+    showSignedIn(given: SignedIn): void {
       signedIn = given;
       const end = new Date(given.expiresAt).toLocaleTimeString();
       show('sign-in-state', `You are signed in until ${end}. Scopes: ${given.scope}.`);
