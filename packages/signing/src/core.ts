@@ -1,9 +1,7 @@
 /** The part of this package that a client needs. `packages/client` ships it to browsers. */
-export { AmbiguousTextError } from './ambiguous-text-error.ts';
 export { type Envelope, isRecord, parseEnvelope, parseJson } from './envelope.ts';
-export type { SignatureAlgorithm } from './signature-algorithm.ts';
+export type { SignatureAlgorithm } from './signature.ts';
 export { replyLines, requestLines } from './signed-lines.ts';
-export { signedPart } from './signed-part.ts';
 export {
   createVersion1Signer,
   createVersion2Signer,
@@ -12,4 +10,5 @@ export {
   type Signer,
   version1Text,
 } from './signer.ts';
+export { AmbiguousTextError, signedPart } from './version-1-text.ts';
 export { createWebDigests } from './web-digests.ts';

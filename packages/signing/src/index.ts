@@ -9,33 +9,23 @@
  *
  * Not here: finding the client, rejecting replays, and error replies.
  */
-export { type AmbiguityReason, AmbiguousTextError } from './ambiguous-text-error.ts';
 export type { DiagnosisDigests } from './diagnosis/attempt.ts';
 export { diagnoseSignature } from './diagnosis/diagnose-signature.ts';
 export type { DiagnosisKeys, FailedRequest } from './diagnosis/failed-request.ts';
 export { type MalformedSignature, malformedSignature } from './diagnosis/malformed-signature.ts';
 export type { SigningMistake } from './diagnosis/signing-mistake.ts';
-export { normalizeSignature } from './matching-key.ts';
-export {
-  canonicalText,
-  encodeParameters,
-  type Parameter,
-  parseParameters,
-  toParameters,
-} from './parameters.ts';
-export { assertNotReplyEnvelope } from './reading/assert-not-reply-envelope.ts';
-export { isClientId } from './reading/client-id.ts';
-export { explainedFailure } from './reading/explained-failure.ts';
-export { explanationOf } from './reading/explanation-of.ts';
+export { explainedFailure, explanationOf } from './reading/explained-failure.ts';
 export { nodeDigest, nodeHmac } from './reading/node-digest.ts';
 export {
   type CredentialKind,
   credentialKinds,
+  isClientId,
   type PresentedBearer,
   type PresentedCredential,
   type PresentedSignature,
   presentedCredential,
-} from './reading/presented-credentials.ts';
+  splitQueryToken,
+} from './reading/presented-credential.ts';
 export {
   type CredentialMistake,
   isBearer,
@@ -43,25 +33,39 @@ export {
   readBearerToken,
   readQueryToken,
   readXAccessToken,
+  type SimilarHeader,
+  similarHeader,
   unknownTokenMistake,
 } from './reading/presented-token.ts';
-export { splitQueryToken } from './reading/query-token.ts';
 export {
   assertReadableQuery,
   parseRequestTarget,
   type RequestTarget,
 } from './reading/request-target.ts';
 export {
+  assertNotReplyEnvelope,
   coveredPart,
   type SignedBody,
   type SignedText,
   signedBody,
   signedQuery,
 } from './reading/signed-text.ts';
-export { type SimilarHeader, similarHeader } from './reading/similar-header.ts';
-export { findSigningKey, type SignatureInput, sign } from './signature.ts';
-export type { Digest, Hmac, SignatureAlgorithm } from './signature-algorithm.ts';
-export { findLinesKey, signLines } from './signature-v2.ts';
+export {
+  DEFAULT_TIMESTAMP_TOLERANCE_MILLISECONDS,
+  type Digest,
+  findLinesKey,
+  findSigningKey,
+  type Hmac,
+  isTimely,
+  normalizeSignature,
+  parseTimestamp,
+  type SignatureAlgorithm,
+  type SignatureInput,
+  sign,
+  signLines,
+  type TimestampMistake,
+  timestampMistake,
+} from './signature.ts';
 export {
   isNonce,
   type ReplyToSign,
@@ -69,11 +73,14 @@ export {
   replyLines,
   requestLines,
 } from './signed-lines.ts';
-export { type SignedPart, signedPart } from './signed-part.ts';
 export {
-  DEFAULT_TIMESTAMP_TOLERANCE_MILLISECONDS,
-  isTimely,
-  parseTimestamp,
-  type TimestampMistake,
-  timestampMistake,
-} from './timestamp.ts';
+  type AmbiguityReason,
+  AmbiguousTextError,
+  canonicalText,
+  encodeParameters,
+  type Parameter,
+  parseParameters,
+  type SignedPart,
+  signedPart,
+  toParameters,
+} from './version-1-text.ts';

@@ -3,13 +3,16 @@
  * library and the explorer use it.
  */
 import { parseEnvelope } from './envelope.ts';
-import { canonicalText, parseParameters } from './parameters.ts';
-import { digestedParts, findSigningKey } from './signature.ts';
-import type { SignatureAlgorithm } from './signature-algorithm.ts';
-import { findLinesKey } from './signature-v2.ts';
+import type { SignatureAlgorithm } from './signature.ts';
+import {
+  digestedParts,
+  findLinesKey,
+  findSigningKey,
+  isTimely,
+  parseTimestamp,
+} from './signature.ts';
 import { replyLines, requestLines } from './signed-lines.ts';
-import { signedPart } from './signed-part.ts';
-import { isTimely, parseTimestamp } from './timestamp.ts';
+import { canonicalText, parseParameters, signedPart } from './version-1-text.ts';
 
 /** Results are lower-case hexadecimal digits. Text is encoded as UTF-8. */
 export interface Digests {

@@ -1,4 +1,4 @@
-import type { Digest, Hmac, SignatureAlgorithm } from '../signature-algorithm.ts';
+import type { Digest, Hmac, SignatureAlgorithm } from '../signature.ts';
 import type { SigningMistake } from './signing-mistake.ts';
 
 /** Computes a signature as a signer with known mistakes would. */

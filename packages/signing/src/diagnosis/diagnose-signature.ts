@@ -8,8 +8,9 @@
  * The request alone determines the attempts, their order and their cost, so a verifier that fills
  * missing keys with random ones spends the same work on every client.
  */
-import { findMatchingKey } from '../matching-key.ts';
-import type { SignatureAlgorithm } from '../signature-algorithm.ts';
+
+import type { SignatureAlgorithm } from '../signature.ts';
+import { findMatchingKey } from '../signature.ts';
 import type { Attempt, DiagnosisDigests } from './attempt.ts';
 import type { DiagnosisKeys, FailedRequest } from './failed-request.ts';
 import type { SigningMistake } from './signing-mistake.ts';

@@ -1,4 +1,4 @@
-import type { SignatureAlgorithm } from '../signature-algorithm.ts';
+import type { SignatureAlgorithm } from '../signature.ts';
 
 /** A request whose signature is wrong, exactly as it was sent. */
 export interface FailedRequest {

@@ -1,4 +1,4 @@
-import { compareCodePoints } from '../compare-code-points.ts';
+import { compareCodePoints } from '../version-1-text.ts';
 import { MAXIMUM_SPELLED_LENGTH } from './work-limit.ts';
 
 /** How a signer may write the parameters of a query or form. */

@@ -1,4 +1,4 @@
-import type { SignedPart } from '../signed-part.ts';
+import type { SignedPart } from '../version-1-text.ts';
 import type { FailedRequest } from './failed-request.ts';
 import { jsonSpellings } from './json-spellings.ts';
 import { type MistakenText, newlineTexts } from './newline-texts.ts';

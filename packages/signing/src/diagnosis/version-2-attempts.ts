@@ -1,6 +1,5 @@
-import { canonicalText, parseParameters } from '../parameters.ts';
 import { requestLines } from '../signed-lines.ts';
-import { signedPart } from '../signed-part.ts';
+import { canonicalText, parseParameters, signedPart } from '../version-1-text.ts';
 import { type Attempt, byteLength, type DigestsOfSignature } from './attempt.ts';
 import type { FailedRequest } from './failed-request.ts';
 import { interleave } from './interleave.ts';

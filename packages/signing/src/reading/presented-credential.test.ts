@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { splitQueryToken } from './query-token.ts';
+import { splitQueryToken } from './presented-credential.ts';
 
 describe('splitQueryToken', () => {
   test.each([

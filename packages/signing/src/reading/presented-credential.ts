@@ -1,6 +1,5 @@
-import { splitQueryToken } from './query-token.ts';
-import { severalCredentials } from './several-credentials.ts';
-import { missingSignature, signatureHeaderTwice } from './signature-header-errors.ts';
+import type { ApiError } from '@gatehouse/errors';
+import { explainedFailure, severalCredentials } from './explained-failure.ts';
 
 /** The headers of Method A. */
 export interface PresentedSignature {
@@ -179,4 +178,103 @@ function list(headers: CredentialHeaders, queryToken: string | undefined): strin
 
 function count(credential: string | undefined): number {
   return credential === undefined ? 0 : 1;
+}
+
+const PARAMETER = 'access_token';
+
+export interface SplitQuery {
+  readonly token: string | undefined;
+  /** The other parameters for the upstream, unchanged. */
+  readonly rest: string;
+}
+
+/**
+ * Removes `access_token` from a query, in any spelling that the upstream would decode to it, so
+ * that the token never reaches the upstream (RFC 6750 §5.3).
+ *
+ * @throws ApiError `multiple_credentials` if the query has it twice
+ */
+export function splitQueryToken(query: string): SplitQuery {
+  // Without an escape, there is only one spelling of the name.
+  if (!/[%+]/.test(query) && !query.includes(PARAMETER)) {
+    return { token: undefined, rest: query };
+  }
+  const tokens: string[] = [];
+  const rest: string[] = [];
+  for (const pair of query.split('&')) {
+    const equals = pair.indexOf('=');
+    const end = equals === -1 ? pair.length : equals;
+    if (decodeName(pair.slice(0, end)) === PARAMETER) {
+      tokens.push(decodeName(pair.slice(end + 1)));
+    } else {
+      rest.push(pair);
+    }
+  }
+  if (tokens.length === 0) {
+    return { token: undefined, rest: query };
+  }
+  if (tokens.length > 1) {
+    throw severalCredentials('The query has access_token twice.');
+  }
+  return { token: tokens[0], rest: rest.join('&') };
+}
+
+/** Leaves invalid escapes unchanged: a later check of the query rejects them. */
+function decodeName(text: string): string {
+  if (!text.includes('%') && !text.includes('+')) {
+    return text;
+  }
+  try {
+    return decodeURIComponent(text.replaceAll('+', ' '));
+  } catch {
+    return text;
+  }
+}
+
+const signatureHeaders = {
+  'x-client-id': 'X-Client-Id',
+  'x-timestamp': 'X-Timestamp',
+  'x-nonce': 'X-Nonce',
+  'x-sign': 'X-Sign',
+  'x-sign-v2': 'X-Sign-V2',
+} as const;
+
+type Name = keyof typeof signatureHeaders;
+
+const needed: Readonly<Record<1 | 2, readonly Name[]>> = {
+  1: ['x-client-id', 'x-timestamp', 'x-sign'],
+  2: ['x-client-id', 'x-timestamp', 'x-nonce', 'x-sign-v2'],
+};
+
+/** 401 that names the signature headers that a request lacks, and those that it has. */
+function missingSignature(
+  version: 1 | 2,
+  headers: Readonly<Record<Name, string | undefined>>,
+  hasToken: boolean,
+): ApiError {
+  const missing = needed[version]
+    .filter((name) => !headers[name])
+    .map((name) => signatureHeaders[name]);
+  const present = (Object.keys(signatureHeaders) as Name[]).filter((name) => headers[name]);
+  const has = present.map((name) => signatureHeaders[name]).join(', ') || 'none of them';
+  const advice = hasToken ? ' To use the token of the request, remove these headers.' : '';
+  return explainedFailure('missing_signature', {
+    causes: ['signature_header_missing'],
+    message: `Missing or empty: ${missing.join(', ')}. The request has: ${has}.${advice}`,
+  });
+}
+
+/** 400 for a request whose signature two programs could read differently. */
+function signatureHeaderTwice(): ApiError {
+  return explainedFailure('ambiguous_request', {
+    causes: ['signature_header_twice'],
+    message: 'A signature header was sent twice.',
+  });
+}
+
+const CLIENT_ID = /^[\x21-\x7e]{1,128}$/;
+
+/** Whether to look the id up. A caller may put any text of any length into `X-Client-Id`. */
+export function isClientId(text: string | string[] | undefined): text is string {
+  return typeof text === 'string' && CLIENT_ID.test(text);
 }

@@ -1,6 +1,11 @@
 import { describe, expect, test } from '@jest/globals';
-import { AmbiguousTextError } from './ambiguous-text-error.ts';
-import { canonicalText, encodeParameters, parseParameters, toParameters } from './parameters.ts';
+import {
+  AmbiguousTextError,
+  canonicalText,
+  encodeParameters,
+  parseParameters,
+  toParameters,
+} from './version-1-text.ts';
 
 const canonical = (query: string) => canonicalText(parseParameters(query));
 const forwarded = (query: string) => encodeParameters(parseParameters(query));

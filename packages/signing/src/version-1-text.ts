@@ -1,5 +1,29 @@
-import { AmbiguousTextError } from './ambiguous-text-error.ts';
-import { compareCodePoints } from './compare-code-points.ts';
+/** The text that version 1 signs: sorted and decoded parameters, or the body as sent. */
+
+/** The part of a request that version 1 signs. `body` means the bytes as sent. */
+export type SignedPart = 'query' | 'form' | 'body';
+
+const QUERY_SIGNED = new Set(['GET', 'HEAD', 'DELETE', 'OPTIONS']);
+const BODY_SIGNED = new Set(['POST', 'PUT', 'PATCH']);
+
+/** Undefined if version 1 does not sign requests with this method. */
+export function signedPart(
+  method: string,
+  contentType: string | undefined,
+): SignedPart | undefined {
+  if (QUERY_SIGNED.has(method)) {
+    return 'query';
+  }
+  if (!BODY_SIGNED.has(method)) {
+    return undefined;
+  }
+  return isForm(contentType) ? 'form' : 'body';
+}
+
+function isForm(contentType: string | undefined): boolean {
+  const mediaType = contentType?.split(';', 1)[0]?.trim().toLowerCase();
+  return mediaType === 'application/x-www-form-urlencoded';
+}
 
 /** A decoded key and value. The values of a repeated key are joined. */
 export type Parameter = readonly [key: string, value: string];
@@ -78,5 +102,49 @@ function assertUnambiguous(key: string, value: string): void {
   }
   if (!key.isWellFormed() || !value.isWellFormed()) {
     throw new AmbiguousTextError('A parameter is not valid Unicode.');
+  }
+}
+
+/**
+ * Orders text by its UTF-8 bytes, which is the order of its code points. JavaScript compares UTF-16
+ * units instead, and puts U+1F600 (surrogates, D83D…) before U+FFFD.
+ */
+export function compareCodePoints(left: string, right: string): number {
+  const length = Math.min(left.length, right.length);
+  for (let index = 0; index < length; index += 1) {
+    const difference = rank(left.charCodeAt(index)) - rank(right.charCodeAt(index));
+    if (difference !== 0) {
+      return difference;
+    }
+  }
+  return left.length - right.length;
+}
+
+/** Moves surrogates (D800–DFFF) above the rest of the basic plane (E000–FFFF). */
+function rank(unit: number): number {
+  if (unit < 0xd800) {
+    return unit;
+  }
+  return unit < 0xe000 ? unit + 0x2000 : unit - 0x800;
+}
+
+/** Names in `packages/errors`. */
+export type AmbiguityReason =
+  | 'parameter_ambiguous'
+  | 'query_with_signed_body'
+  | 'body_with_signed_query'
+  | 'body_byte_order_mark'
+  | 'body_not_utf8'
+  | 'form_type_on_json'
+  | 'reply_as_request';
+
+/** A text with two readings. A signature over it proves nothing. */
+export class AmbiguousTextError extends Error {
+  readonly reason: AmbiguityReason;
+
+  constructor(message: string, reason: AmbiguityReason = 'parameter_ambiguous') {
+    super(message);
+    this.name = 'AmbiguousTextError';
+    this.reason = reason;
   }
 }
