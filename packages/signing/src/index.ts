@@ -9,11 +9,13 @@
  *
  * Not here: finding the client, rejecting replays, and error replies.
  */
-export type { DiagnosisDigests } from './diagnosis/attempt.ts';
-export { diagnoseSignature } from './diagnosis/diagnose-signature.ts';
-export type { DiagnosisKeys, FailedRequest } from './diagnosis/failed-request.ts';
-export { type MalformedSignature, malformedSignature } from './diagnosis/malformed-signature.ts';
-export type { SigningMistake } from './diagnosis/signing-mistake.ts';
+export {
+  type DiagnosisDigests,
+  type DiagnosisKeys,
+  diagnoseSignature,
+  type FailedRequest,
+} from './diagnosis/diagnose-signature.ts';
+export { malformedSignature } from './diagnosis/malformed-signature.ts';
 export { explainedFailure, explanationOf } from './reading/explained-failure.ts';
 export { nodeDigest, nodeHmac } from './reading/node-digest.ts';
 export {
@@ -63,8 +65,6 @@ export {
   type SignatureInput,
   sign,
   signLines,
-  type TimestampMistake,
-  timestampMistake,
 } from './signature.ts';
 export {
   isNonce,

@@ -24,7 +24,7 @@ import {
   signLines,
 } from '@gatehouse/signing';
 import { assertAnnouncedSize, hasBody, received, sent } from '../messages.ts';
-import type { SignedInput } from './explanation/signed-input.ts';
+import type { SignedInput } from './explain-signature.ts';
 import { type HeldBody, readSignedBody } from './held-bodies.ts';
 import type { AuthenticationRequest, Signer } from './verified-request.ts';
 

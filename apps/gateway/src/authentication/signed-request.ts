@@ -17,14 +17,13 @@ import {
   malformedSignature,
   type PresentedSignature,
   parseTimestamp,
-  timestampMistake,
 } from '@gatehouse/signing';
 import { bearerChallenge, received } from '../messages.ts';
 import {
   createSignatureExplainer,
   explainMalformed,
   type RejectedSignature,
-} from './explanation/explain-signature.ts';
+} from './explain-signature.ts';
 import { createHeldBodies, type HeldBodiesLimits, type HeldBody } from './held-bodies.ts';
 import { createVersion1, type SignedRequest, version2 } from './signature-versions.ts';
 import {
@@ -179,7 +178,7 @@ function readTimestamp(text: string, now: number, toleranceMilliseconds: number)
   const timestamp = parseTimestamp(text);
   if (timestamp === undefined || !isTimely(timestamp, now, toleranceMilliseconds)) {
     throw explainedFailure('timestamp_out_of_range', {
-      causes: [timestampMistake(text) ?? 'clock_difference'],
+      causes: [timestamp === undefined ? 'timestamp_malformed' : 'timestamp_out_of_range'],
       result: { serverTime: now },
       finding: timestamp === undefined ? undefined : clockDifference(timestamp - now),
     });

@@ -42,7 +42,7 @@ export function readVerification(
   }
   if (hasBody(message)) {
     const problem = { property: 'body', message: 'must not be sent to /_verify' };
-    throw illegalArgument([problem], 'verification_with_body');
+    throw illegalArgument([problem], 'verification_invalid');
   }
   const { method, target } = readOriginalRequest(message.rawHeaders);
   const required = requiredRoute(ownQuery(message.url ?? ''));
@@ -69,7 +69,7 @@ export function assertVerifiable({ credential, method }: Exchange): undefined {
     throw new ApiError('unauthorized', {
       message: 'The token is in the URL. Send it as "Authorization: Bearer".',
       headers: bearerChallenge('invalid_request'),
-      reason: 'token_in_original_uri',
+      reason: 'token_in_query',
     });
   }
 }
@@ -161,10 +161,10 @@ function readOriginalRequest(rawHeaders: readonly string[]): {
   );
   if (pair === undefined) {
     const [{ method, uri }] = pairs;
-    throw refusal('original_request_missing', method, `is missing, and so is ${uri}`);
+    throw refusal('verification_invalid', method, `is missing, and so is ${uri}`);
   }
   if (other !== undefined) {
-    throw refusal('original_request_ambiguous', other.uri, `was sent together with ${pair.uri}`);
+    throw refusal('verification_invalid', other.uri, `was sent together with ${pair.uri}`);
   }
   const method = requireValue(found, pair.method);
   const target = parseRequestTarget(requireValue(found, pair.uri));
@@ -182,7 +182,7 @@ function findHeaders(rawHeaders: readonly string[]): ReadonlyMap<string, string>
     const name = given.toLowerCase();
     if (names.has(name)) {
       if (found.has(name)) {
-        throw refusal('original_request_ambiguous', given, 'was sent twice');
+        throw refusal('verification_invalid', given, 'was sent twice');
       }
       found.set(name, rawHeaders[index + 1] ?? '');
     }
@@ -193,7 +193,7 @@ function findHeaders(rawHeaders: readonly string[]): ReadonlyMap<string, string>
 function requireValue(found: ReadonlyMap<string, string>, name: string): string {
   const value = found.get(name.toLowerCase()) ?? '';
   if (value === '') {
-    throw refusal('original_request_missing', name, 'is missing or empty');
+    throw refusal('verification_invalid', name, 'is missing or empty');
   }
   return value;
 }
@@ -253,7 +253,7 @@ function readRequirement(query: string): Route {
     problems.push({ property: 'audience', message: 'must be lower-case letters, digits, . or -' });
   }
   if (problems.length > 0) {
-    throw illegalArgument(problems, 'verification_query_invalid');
+    throw illegalArgument(problems, 'verification_invalid');
   }
   return {
     operation: forwardAuthOperation,

@@ -19,7 +19,6 @@ export function createXAccessTokenOperation(dependencies: {
     if (!isJson(message.headers[received.contentType])) {
       throw new ApiError('unsupported_media_type', {
         message: 'Send application/json.',
-        reason: 'body_not_json',
       });
     }
     const text = Buffer.from(verified.body?.bytes ?? []).toString('utf8');
@@ -80,12 +79,11 @@ export function readLifetime(text: string, limits: LifetimeLimits): number {
         property: path.join('.') || 'body',
         message,
       })),
-      'lifetime_invalid',
     );
   }
   if (!PLAIN.test(text)) {
     const problem = { property: 'expires', message: 'must occur once and without escapes' };
-    throw illegalArgument([problem], 'lifetime_invalid');
+    throw illegalArgument([problem]);
   }
   const asked = parsed.data.expires ?? limits.defaultSeconds;
   // Clients send 0 and -1 for "never", which means the maximum.
@@ -99,7 +97,6 @@ function parseJson(text: string): unknown {
     throw new ApiError('illegal_argument', {
       message: 'The body is not JSON.',
       cause,
-      reason: 'body_malformed',
     });
   }
 }

@@ -17,7 +17,6 @@ export function assertServedMethod({ message, method }: Checked): undefined {
   if (!served.has(method) || message.url === '*') {
     throw new ApiError('method_not_allowed', {
       headers: { [sent.allow]: METHODS.join(', ') },
-      reason: 'method_unknown',
     });
   }
 }
@@ -34,7 +33,6 @@ export function assertPlainBody({ message: { headers } }: Checked): undefined {
   if (headers['content-encoding'] !== undefined) {
     throw new ApiError('unsupported_media_type', {
       message: 'Send the body without an encoding.',
-      reason: 'body_compressed',
     });
   }
 }

@@ -35,7 +35,7 @@ describe('a verified caller', () => {
     expect(authorizing('bearer', ['device:read'])).toThrow(
       expect.objectContaining({
         code: 'access_denied',
-        reason: 'scope_missing',
+        reason: 'access_denied',
         headers: {
           'WWW-Authenticate': expect.stringContaining(
             'error="insufficient_scope", scope="device:write"',

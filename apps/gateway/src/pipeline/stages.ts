@@ -140,7 +140,6 @@ export function authorize(exchange: Pick<Exchange, 'verified' | 'route' | 'match
     throw new ApiError('access_denied', {
       message: `This operation needs the scope ${route.scope}.`,
       headers: bearerChallenge('insufficient_scope', route.scope),
-      reason: 'scope_missing',
       finding: `The operation needs the scope ${route.scope}.`,
     });
   }
@@ -188,7 +187,6 @@ export function unrouted(match: RouteMatch): ApiError {
   if (match === undefined || match.entry !== undefined) {
     return new ApiError('not_found', {
       message: 'There is no such operation.',
-      reason: 'operation_unknown',
     });
   }
   const allow = allowHeader(match.others);

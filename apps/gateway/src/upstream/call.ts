@@ -117,7 +117,7 @@ export class UpstreamCall
   expire(): void {
     const isSent = this.#controller !== undefined && !this.isUploading;
     const isUnanswered = isSent && !this.#isAnswered;
-    this.cancel(new ApiError('timeout', { reason: 'upstream_timeout' }));
+    this.cancel(new ApiError('timeout'));
     if (isUnanswered) {
       this.#breaker.timedOut(this);
     }
@@ -281,9 +281,9 @@ function toUpstreamError(error: Error & { code?: string; syscall?: string }): Ap
   }
   const { code = '', syscall } = error;
   if (code === 'ETIMEDOUT') {
-    return new ApiError('timeout', { cause: error, reason: 'upstream_timeout' });
+    return new ApiError('timeout', { cause: error });
   }
   const isUnreachable = unreachable.has(code) || syscall === 'connect';
-  const reason = isUnreachable ? 'upstream_unreachable' : 'upstream_broke_off';
+  const reason = isUnreachable ? 'upstream_unreachable' : 'bad_gateway';
   return new ApiError('bad_gateway', { cause: error, reason });
 }

@@ -48,11 +48,6 @@ export function explanationOf(reason: FailureReasonName) {
 
 /** @param found the credentials of the request, by the names of their headers */
 export function severalCredentials(found: string): ApiError {
-  const reason = 'several_credentials';
-  const { fix } = failureReasons[reason];
-  return new ApiError('multiple_credentials', {
-    message: `${found} ${fix}`,
-    result: explanationOf(reason),
-    reason,
-  });
+  const result = explanationOf('multiple_credentials');
+  return new ApiError('multiple_credentials', { message: `${found} ${result.hint}`, result });
 }
