@@ -1,39 +1,16 @@
-/**
- * The resource gateway: it verifies the credential of every request (signature, X-Access-Token or
- * access token) and forwards the request to the upstream of its route.
- *
- *   pipeline/ (the list of stages, limits, CORS, reply signatures, forward auth)
- *     ├▶ routes/ (routes and public documents)
- *     ├▶ authentication/ (one verifier for each kind of credential)
- *     └▶ forwarding/ (headers, internal token) ─▶ upstream/ (connections)
- *   explorer/ is a page for developers. All use messages.ts. config.ts and main.ts turn the gateway
- *   into a process.
- *
- * This file is the composition root. Deliberately not here: issuing OAuth credentials
- * (authorization server) and the ownership of devices (device service).
- */
-import type { RequestListener } from 'node:http';
 import {
   createRegisteredOrigins,
   createXAccessTokens,
   type Identity,
   keepSigningKeys,
   longestBindingSeconds,
-  type SigningKey,
   type SigningKeyPolicy,
   type XAccessTokens,
 } from '@gatehouse/identity';
-import {
-  createAddressMatcher,
-  createRouter,
-  type Logger,
-  type RequestRecorder,
-  type Tracer,
-  type UpgradeListener,
-} from '@gatehouse/server';
-import type { RateLimit } from '@gatehouse/store';
+import { createAddressMatcher, createRouter, type Logger, type Tracer } from '@gatehouse/server';
 import { createAuthenticate } from './authentication/authenticate.ts';
 import { HELD_BODIES, type HeldBodiesLimits } from './authentication/held-bodies.ts';
+import type { GatewayConfiguration } from './config.ts';
 import { createExplorer } from './explorer/explorer.ts';
 import { createForwarding } from './forwarding/forward.ts';
 import { createInternalTokenIssuer } from './forwarding/internal-token.ts';
@@ -47,10 +24,23 @@ import { createPipeline } from './pipeline/pipeline.ts';
 import { createReplySigner } from './pipeline/reply-signature.ts';
 import { openPublicDocuments } from './routes/public-documents.ts';
 import { type Entry, issueAccessTokenOperation } from './routes/route.ts';
-import type { RoutedUpstream, Routing } from './routes/route-file.ts';
+import type { RoutedUpstream } from './routes/route-file.ts';
 import { createUpstream, type Upstream } from './upstream/upstream.ts';
 
-export interface GatewayDependencies {
+type Settings = Pick<
+  GatewayConfiguration,
+  | 'publicUrl'
+  | 'authorizationServerUrl'
+  | 'routing'
+  | 'trustedProxies'
+  | 'signatureToleranceMilliseconds'
+  | 'clientRateLimit'
+  | 'addressRateLimit'
+  | 'accessTokenMaximumSeconds'
+> &
+  Partial<Pick<GatewayConfiguration, 'forwardAuth' | 'explorer' | 'workers'>>;
+
+export interface GatewayDependencies extends Settings {
   readonly identity: Identity;
   readonly logger: Logger;
   readonly metrics: GatewayMetrics;
@@ -58,37 +48,12 @@ export interface GatewayDependencies {
   readonly tracer?: Tracer | undefined;
   /** Epoch milliseconds. */
   readonly now: () => number;
-  readonly publicUrl: string;
-  readonly authorizationServerUrl: string;
-  readonly routing: Routing;
-  readonly trustedProxies: readonly string[];
-  /** Answers other proxies at `/_verify`. */
-  readonly forwardAuth?: boolean;
-  /** Serves the API explorer at `/explorer`. */
-  readonly explorer?: boolean;
-  readonly signatureToleranceMilliseconds: number;
-  readonly clientRateLimit: RateLimit;
-  readonly addressRateLimit: RateLimit;
-  readonly accessTokenMaximumSeconds: number;
   readonly strict: boolean;
   readonly signingKeyPolicy?: SigningKeyPolicy | undefined;
-  /** Processes that share the connections to upstreams. */
-  readonly workers?: number;
   readonly upstreamConnections?: number;
   readonly heldBodies?: HeldBodiesLimits;
   readonly upstreamStreams?: number;
   readonly upstreamMaximumRequests?: number;
-}
-
-export interface Gateway {
-  readonly listener: RequestListener;
-  readonly upgrades: UpgradeListener;
-  readonly recordMalformed: RequestRecorder['recordMalformed'];
-  /** A readiness check: rejects while no key for internal tokens is available. */
-  signingKey(): Promise<unknown>;
-  /** The public keys of internal tokens, for upstreams (RFC 7517 §5). */
-  jwks(): Promise<{ readonly keys: readonly SigningKey['publicJwk'][] }>;
-  close(): Promise<void>;
 }
 
 const UPSTREAM_CONNECTIONS = 256;
@@ -96,7 +61,9 @@ const UPSTREAM_STREAMS = 1024;
 const UPSTREAM_MAXIMUM_REQUESTS = 1024;
 const ACCESS_TOKEN_DEFAULT_SECONDS = 7200;
 
-export function createGateway(dependencies: GatewayDependencies): Gateway {
+export type Gateway = ReturnType<typeof createGateway>;
+
+export function createGateway(dependencies: GatewayDependencies) {
   const { identity, now, metrics, publicUrl, routing, tracer } = dependencies;
   const signingKeys = openSigningKeys(dependencies);
   const upstreams = openUpstreams(dependencies);
@@ -148,7 +115,9 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
   return {
     ...pipeline,
     recordMalformed,
+    /** A readiness check: rejects while no key for internal tokens is available. */
     signingKey: signingKeys.current,
+    /** The public keys of internal tokens, for upstreams (RFC 7517 §5). */
     jwks: signingKeys.jwks,
     close: async () => {
       await Promise.all([...upstreams.values()].map((upstream) => upstream.close()));

@@ -32,21 +32,10 @@ export const HELD_BODIES: HeldBodiesLimits = {
 };
 
 /** The body of one request until the gateway has verified it. */
-export interface HeldBody {
-  /**
-   * The body begins to arrive. `refuse` is called at most once, if it is evicted before its end.
-   */
-  begin(refuse: (error: Error) => void): void;
-  /**
-   * @throws ApiError `payload_too_large` if the body can never fit, `service_unavailable` if it is
-   *   the slowest
-   */
-  grow(bytes: number): void;
-  /** The body is complete. It cannot be evicted anymore. */
-  complete(): void;
-  /** The body was verified or rejected, or its caller left. */
-  release(): void;
-}
+export type HeldBody = Pick<
+  ReturnType<ReturnType<typeof createHeldBodies>>,
+  'begin' | 'grow' | 'complete' | 'release'
+>;
 
 const CHECK_MILLISECONDS = 250;
 
@@ -56,7 +45,7 @@ const CHECK_MILLISECONDS = 250;
  * that would reveal which clients exist (SG-36). Slow senders occupy memory longest, so the slowest
  * body is evicted first, and every body must arrive at a minimum rate (CWE-400).
  */
-export function createHeldBodies(limits: HeldBodiesLimits): (address: string) => HeldBody {
+export function createHeldBodies(limits: HeldBodiesLimits) {
   const { smallBodyBytes, patienceMilliseconds, bytesPerSecond } = limits;
   const small = new BodyRoom(limits.small);
   const large = new BodyRoom(limits.large);
@@ -77,7 +66,7 @@ export function createHeldBodies(limits: HeldBodiesLimits): (address: string) =>
     }
   }
 
-  class ArrivingBody implements HeldBody, Occupant {
+  class ArrivingBody implements Occupant {
     readonly group: string;
     bytes = 0;
     patienceUntil = 0;
@@ -88,6 +77,7 @@ export function createHeldBodies(limits: HeldBodiesLimits): (address: string) =>
       this.group = addressGroup(address);
     }
 
+    /** The body begins to arrive. `refuse` is called at most once, if it is evicted before its end. */
     begin(refuse: (error: Error) => void): void {
       this.#refuse = refuse;
       this.patienceUntil = performance.now() + patienceMilliseconds;
@@ -95,6 +85,10 @@ export function createHeldBodies(limits: HeldBodiesLimits): (address: string) =>
       timer ??= setInterval(rejectSlow, CHECK_MILLISECONDS).unref();
     }
 
+    /**
+     * @throws ApiError `payload_too_large` if the body can never fit, `service_unavailable` if it is
+     *   the slowest
+     */
     grow(bytes: number): void {
       const extension = (1000 * bytes) / bytesPerSecond;
       const most = performance.now() + patienceMilliseconds;
@@ -109,11 +103,13 @@ export function createHeldBodies(limits: HeldBodiesLimits): (address: string) =>
       }
     }
 
+    /** The body is complete. It cannot be evicted anymore. */
     complete(): void {
       this.patienceUntil = Number.POSITIVE_INFINITY;
       arriving.delete(this);
     }
 
+    /** The body was verified or rejected, or its caller left. */
     release(): void {
       this.#room.leave(this);
       arriving.delete(this);
@@ -125,7 +121,7 @@ export function createHeldBodies(limits: HeldBodiesLimits): (address: string) =>
     }
   }
 
-  return (address) => new ArrivingBody(address);
+  return (address: string) => new ArrivingBody(address);
 }
 
 /**

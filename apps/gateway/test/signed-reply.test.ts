@@ -28,7 +28,7 @@ function answerWith(status: number, body: string): void {
   });
 }
 
-function expectSealed(reply: Received, algorithm: 'MD5' | 'SHA-256' = 'SHA-256'): void {
+function expectSigned(reply: Received, algorithm: 'MD5' | 'SHA-256' = 'SHA-256'): void {
   const timestamp = String(reply.headers['x-timestamp']);
   expect(timestamp).toMatch(/^[1-9][0-9]{12}$/);
   expect(timestamp).toBe(String(clock));
@@ -37,8 +37,8 @@ function expectSealed(reply: Received, algorithm: 'MD5' | 'SHA-256' = 'SHA-256')
 
 describe('the reply to a verified signed request', () => {
   test('RS-01 RS-06 is signed with the algorithm of the client', async () => {
-    expectSealed(await get());
-    expectSealed(await get('/api/device', 'md5', 'MD5'), 'MD5');
+    expectSigned(await get());
+    expectSigned(await get('/api/device', 'md5', 'MD5'), 'MD5');
   });
 
   test.each([200, 400, 404, 500])(
@@ -48,7 +48,7 @@ describe('the reply to a verified signed request', () => {
       const reply = await get();
 
       expect(reply.status).toBe(status);
-      expectSealed(reply);
+      expectSigned(reply);
     },
   );
 
@@ -60,7 +60,7 @@ describe('the reply to a verified signed request', () => {
     const reply = await get(path, clientId);
 
     expect(reply.status).toBe(status);
-    expectSealed(reply);
+    expectSigned(reply);
   });
 
   test('RS-01 is signed if the service is unavailable', async () => {
@@ -68,7 +68,7 @@ describe('the reply to a verified signed request', () => {
     const reply = await get();
 
     expect(reply.status).toBe(502);
-    expectSealed(reply);
+    expectSigned(reply);
   });
 
   test('RS-04 is not signed without a body', async () => {
@@ -96,13 +96,13 @@ describe('the reply to a verified signed request', () => {
     });
     const whole = await get();
     expect(whole.body.length).toBe(8 * 1024 * 1024);
-    expectSealed(whole);
+    expectSigned(whole);
 
     clock += 1000;
     size = 9;
     const tooLarge = await get();
     expect([tooLarge.status, tooLarge.json.code]).toEqual([502, 'bad_gateway']);
-    expectSealed(tooLarge);
+    expectSigned(tooLarge);
   });
 });
 

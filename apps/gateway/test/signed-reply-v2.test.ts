@@ -29,7 +29,7 @@ function signatureOf(reply: Received, nonce: string): string {
   return hmacLines(booted.secureKey, ...lines);
 }
 
-function expectSealed([reply, nonce]: readonly [Received, string], status: number): void {
+function expectSigned([reply, nonce]: readonly [Received, string], status: number): void {
   expect(reply.status).toBe(status);
   expect(reply.headers['x-timestamp']).toBe(String(clock));
   expect(reply.headers['x-sign-v2']).toBe(signatureOf(reply, nonce));
@@ -42,15 +42,15 @@ describe('the reply to a request that is signed with version 2', () => {
       response.writeHead(status, { 'X-Sign-V2': 'forged', 'X-Sign': 'forged' });
       response.end(`{"status":${status},"text":"中"}`);
     });
-    expectSealed(await call(), status);
+    expectSigned(await call(), status);
   });
 
   test('SG-19 RS-01 is signed if the gateway itself answers', async () => {
-    expectSealed(await call({ clientId: 'narrow' }), 403);
-    expectSealed(await call({ path: '/no/such/path' }), 404);
-    expectSealed(await call({ path: '/device-instance' }), 405);
+    expectSigned(await call({ clientId: 'narrow' }), 403);
+    expectSigned(await call({ path: '/no/such/path' }), 404);
+    expectSigned(await call({ path: '/device-instance' }), 405);
     booted.upstream.answerWith((request) => request.socket.destroy());
-    expectSealed(await call(), 502);
+    expectSigned(await call(), 502);
   });
 
   test('SG-19 is signed even without a body, so that an attacker cannot remove the signature', async () => {
@@ -58,12 +58,12 @@ describe('the reply to a request that is signed with version 2', () => {
       response.writeHead(204);
       response.end();
     });
-    expectSealed(await call(), 204);
+    expectSigned(await call(), 204);
     booted.upstream.answerWith((_request, response) => response.end());
-    expectSealed(await call(), 200);
+    expectSigned(await call(), 200);
     booted.upstream.answerWith(undefined);
-    expectSealed(await call({ method: 'HEAD' }), 200);
-    expectSealed(await call({ method: 'OPTIONS' }), 204);
+    expectSigned(await call({ method: 'HEAD' }), 200);
+    expectSigned(await call({ method: 'OPTIONS' }), 204);
   });
 
   test('SG-19 has a signature that is valid only for its request and status', async () => {
@@ -104,9 +104,9 @@ describe('the reply to a request that is signed with version 2', () => {
       }
       response.end();
     });
-    expectSealed(await call(), 200);
+    expectSigned(await call(), 200);
     size = 9;
-    expectSealed(await call(), 502);
+    expectSigned(await call(), 502);
   });
 
   test('SG-19 RS-02 is not signed for an unverified caller', async () => {
