@@ -7,41 +7,6 @@ import { isIP } from 'node:net';
 import { ApiError, failureEnvelope } from '@gatehouse/errors';
 import { type AddressMatcher, unmappedAddress } from '@gatehouse/server';
 
-/** Names of headers that the gateway sends to callers. */
-export const sent = {
-  allow: 'Allow',
-  authorization: 'Authorization',
-  challenge: 'WWW-Authenticate',
-  connection: 'Connection',
-  contentLength: 'Content-Length',
-  contentType: 'Content-Type',
-  requestId: 'X-Request-Id',
-  signature1: 'X-Sign',
-  signature2: 'X-Sign-V2',
-  timestamp: 'X-Timestamp',
-  vary: 'Vary',
-} as const;
-
-/** Names of headers that the gateway receives, and those that it sends to upstreams. */
-export const received = {
-  authorization: 'authorization',
-  clientId: 'x-client-id',
-  connection: 'connection',
-  contentLength: 'content-length',
-  contentLocation: 'content-location',
-  contentType: 'content-type',
-  failure: 'x-failure',
-  forwardedFor: 'x-forwarded-for',
-  keepAlive: 'keep-alive',
-  location: 'location',
-  nonce: 'x-nonce',
-  requestId: 'x-request-id',
-  signature1: 'x-sign',
-  signature2: 'x-sign-v2',
-  timestamp: 'x-timestamp',
-  transferEncoding: 'transfer-encoding',
-} as const;
-
 /** The value of a header in name, value, … with names in lower case. */
 export function headerIn(headers: readonly string[], name: string): string | undefined {
   for (let index = 0; index < headers.length; index += 2) {
@@ -54,17 +19,14 @@ export function headerIn(headers: readonly string[], name: string): string | und
 
 /** Whether the request has a body (RFC 9112 §6.3). */
 export function hasBody({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
-  return (
-    headers[received.transferEncoding] !== undefined ||
-    Number(headers[received.contentLength] ?? 0) > 0
-  );
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
 
 /**
  * @throws ApiError `payload_too_large` if Content-Length exceeds the limit, before any byte is read
  */
 export function assertAnnouncedSize(request: IncomingMessage, limitBytes: number): void {
-  if (Number(request.headers[received.contentLength] ?? 0) > limitBytes) {
+  if (Number(request.headers['content-length'] ?? 0) > limitBytes) {
     throw new ApiError('payload_too_large');
   }
 }
@@ -78,7 +40,7 @@ export function clientAddress(request: IncomingMessage, isTrustedProxy: AddressM
   if (!isTrustedProxy(address)) {
     return address;
   }
-  const chain = String(request.headers[received.forwardedFor] ?? '')
+  const chain = String(request.headers['x-forwarded-for'] ?? '')
     .split(',')
     .reverse();
   for (const entry of chain) {
@@ -135,7 +97,7 @@ export const protectiveHeaders: readonly string[] = [
 
 /** The headers of a reply with JSON that the gateway creates itself. */
 export const jsonHeaders: readonly string[] = [
-  sent.contentType,
+  'Content-Type',
   'application/json',
   ...protectiveHeaders,
 ];
@@ -162,5 +124,5 @@ export function bearerChallenge(
     ...(error === undefined ? [] : [`error="${error}"`]),
     ...(scope === undefined ? [] : [`scope="${scope}"`]),
   ];
-  return { [sent.challenge]: `Bearer ${parameters.join(', ')}` };
+  return { 'WWW-Authenticate': `Bearer ${parameters.join(', ')}` };
 }

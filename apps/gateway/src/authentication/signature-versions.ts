@@ -23,7 +23,7 @@ import {
   signedQuery,
   signLines,
 } from '@gatehouse/signing';
-import { assertAnnouncedSize, hasBody, received, sent } from '../messages.ts';
+import { assertAnnouncedSize, hasBody } from '../messages.ts';
 import type { SignedInput } from './explain-signature.ts';
 import { type HeldBody, readSignedBody } from './held-bodies.ts';
 import type { AuthenticationRequest, Signer } from './verified-request.ts';
@@ -102,7 +102,7 @@ export function createVersion1(strict: boolean, decoyKeys: readonly string[]): S
         assertNotReplyEnvelope: () => assertNotReplyEnvelope(signedText),
         createSigner: (client, secureKey) => ({
           clientId: client.clientId,
-          header: sent.signature1,
+          header: 'X-Sign',
           sign({ body: replied, timestamp: repliedAt }) {
             // An attacker could send it back as a request that signs an empty text (CWE-301).
             if (replied.length === 0) {
@@ -140,7 +140,7 @@ export const version2: SignatureVersion = {
         method,
         path: target.sentPath,
         query: target.query,
-        contentType: message.headers[received.contentType] ?? '',
+        contentType: message.headers['content-type'] ?? '',
         body: bytes,
         clientId,
         timestamp,
@@ -160,7 +160,7 @@ export const version2: SignatureVersion = {
       assertNotReplyEnvelope: () => undefined,
       createSigner: (client, secureKey) => ({
         clientId: client.clientId,
-        header: sent.signature2,
+        header: 'X-Sign-V2',
         sign: (reply) =>
           signLines(replyLines({ ...reply, nonce }, nodeDigest), secureKey, nodeHmac),
       }),
@@ -174,7 +174,7 @@ function readText(
   held: HeldBody,
 ) {
   assertAnnouncedSize(message, bodyLimitBytes);
-  const contentType = message.headers[received.contentType];
+  const contentType = message.headers['content-type'];
   const part = coveredPart({ method, contentType, query, hasBody: hasBody(message) });
   return part === 'query'
     ? signedQuery(query)

@@ -18,7 +18,7 @@ import {
   type PresentedSignature,
   parseTimestamp,
 } from '@gatehouse/signing';
-import { bearerChallenge, received } from '../messages.ts';
+import { bearerChallenge } from '../messages.ts';
 import {
   createSignatureExplainer,
   explainMalformed,
@@ -155,7 +155,7 @@ function rejectedSignature(
   { input, received: body }: SignedRequest,
 ): RejectedSignature {
   const { headers } = message;
-  const nonce = headers[received.nonce];
+  const nonce = headers['x-nonce'];
   return {
     request: {
       version,
@@ -163,7 +163,7 @@ function rejectedSignature(
       method,
       path: target.sentPath,
       query: credential.query,
-      contentType: headers[received.contentType] ?? '',
+      contentType: headers['content-type'] ?? '',
       body,
       clientId,
       timestamp,

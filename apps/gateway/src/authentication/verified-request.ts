@@ -8,7 +8,7 @@ import type {
   RequestTarget,
   SignedBody,
 } from '@gatehouse/signing';
-import { bearerChallenge, type sent } from '../messages.ts';
+import { bearerChallenge } from '../messages.ts';
 
 /** A request before its credential is verified. */
 export interface AuthenticationRequest {
@@ -41,7 +41,7 @@ export interface VerifiedRequest {
 /** Signs the reply with the key and the version of the request's signature. */
 export interface Signer {
   readonly clientId: string;
-  readonly header: typeof sent.signature1 | typeof sent.signature2;
+  readonly header: 'X-Sign' | 'X-Sign-V2';
   /** Lowercase hex. Undefined: a reply without a body gets no signature in version 1. */
   sign(reply: {
     readonly status: number;

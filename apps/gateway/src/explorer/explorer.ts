@@ -9,7 +9,7 @@ import { readFile } from 'node:fs/promises';
 import { ApiError, errorCatalogue, failureReasons, isFailureReason } from '@gatehouse/errors';
 import { type ClientRegistry, explorerClientId } from '@gatehouse/identity';
 import { readSharedStyles } from '@gatehouse/server';
-import { protectiveHeaders, type Reply, sent } from '../messages.ts';
+import { protectiveHeaders, type Reply } from '../messages.ts';
 import type { PublicEntry } from '../routes/route.ts';
 import { loadBrowserModules } from './browser-modules.ts';
 
@@ -71,7 +71,7 @@ export function createExplorer(settings: ExplorerSettings): readonly PublicEntry
       };
     }
     const { type, body } = await read(path);
-    return { status: 200, headers: [sent.contentType, type, ...securityHeaders], body };
+    return { status: 200, headers: ['Content-Type', type, ...securityHeaders], body };
   }
 
   return PATHS.map((path) => ({

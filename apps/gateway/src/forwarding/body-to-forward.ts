@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { Transform } from 'node:stream';
 import { ApiError } from '@gatehouse/errors';
 import { sendContinue } from '@gatehouse/server';
-import { received } from '../messages.ts';
+
 import type { BodyStream } from '../upstream/call.ts';
 
 /**
@@ -57,6 +57,6 @@ export async function bodyToForward(
   if (isWhole) {
     return (counted.read() as Buffer | null) ?? Buffer.alloc(0);
   }
-  const announced = request.headers[received.contentLength];
+  const announced = request.headers['content-length'];
   return { stream: counted, length: announced === undefined ? undefined : Number(announced) };
 }

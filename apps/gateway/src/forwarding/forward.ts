@@ -14,8 +14,6 @@ import {
   headerIn,
   protectiveHeaders,
   type Reply,
-  received,
-  sent,
 } from '../messages.ts';
 import type { Route } from '../routes/route.ts';
 import type { UpgradedConnection, UpstreamReply } from '../upstream/call.ts';
@@ -187,14 +185,14 @@ function toReply(
     );
   }
   const headers = repliedHeaders(given, translate);
-  const { location } = received;
-  if (REDIRECTIONS.has(status) && given.includes(location) && !headers.includes(location)) {
+  const isHidden = given.includes('location') && !headers.includes('location');
+  if (REDIRECTIONS.has(status) && isHidden) {
     throw reject('upstream_redirected', 'The service redirected to another origin.');
   }
   headers.push(...protectiveHeaders);
   // RFC 9110 §8.6 forbids a length in a 204.
   if (isHead && status !== 204 && body.announcedLength !== undefined) {
-    headers.push(sent.contentLength, body.announcedLength);
+    headers.push('Content-Length', body.announcedLength);
   }
   return { status, headers, body: isHead || STATUS_WITHOUT_BODY.has(status) ? undefined : body };
 }
@@ -209,7 +207,7 @@ export function noteUpstreamFailure(
   notes: RequestNotes,
 ): void {
   notes.reason = 'upstream_refused';
-  const [code = '', reason = ''] = headerIn(headers, received.failure)?.split(' ') ?? [];
+  const [code = '', reason = ''] = headerIn(headers, 'x-failure')?.split(' ') ?? [];
   if (isErrorCode(code) && errorCatalogue[code].status === status && isFailureReason(reason)) {
     notes.code = code;
     notes.reason = reason;

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Duplex, Writable } from 'node:stream';
 import type { VerifiedRequest } from '../authentication/verified-request.ts';
-import { sent } from '../messages.ts';
+
 import type { UpgradedConnection } from '../upstream/call.ts';
 
 const handshakeHeaders = ['sec-websocket-protocol', 'sec-websocket-extensions'] as const;
@@ -14,7 +14,7 @@ export function handshakeOf(headers: IncomingHttpHeaders): readonly string[] {
 /** The headers of the 101 reply for the caller: name, value, … */
 export function switchingHeaders({ headers }: UpgradedConnection): string[] {
   const accepted = pick(headers, ['sec-websocket-accept', ...handshakeHeaders]);
-  return [sent.connection, 'Upgrade', 'Upgrade', 'websocket', ...accepted];
+  return ['Connection', 'Upgrade', 'Upgrade', 'websocket', ...accepted];
 }
 
 function pick(headers: IncomingHttpHeaders, names: readonly string[]): readonly string[] {

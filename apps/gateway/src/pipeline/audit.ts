@@ -3,7 +3,6 @@ import type { ApiError } from '@gatehouse/errors';
 import type { AuditOrigin, Identity, RecordedOrigin } from '@gatehouse/identity';
 import { addressGroup, observedRequest } from '@gatehouse/server';
 import { isClientId } from '@gatehouse/signing';
-import { received } from '../messages.ts';
 
 /** The origin of events that no request caused. */
 export const thisGateway: AuditOrigin = { actor: 'gateway' };
@@ -43,7 +42,7 @@ export function createSignatureAudit({
         audit.record(event, requestOrigin(message, clientAddress));
       }
     };
-    const presented = message.headers[received.clientId];
+    const presented = message.headers['x-client-id'];
     // Beyond the rate limit, a caller must not cause reads of the store.
     const mayFind = notes.clientId === undefined && code !== 'too_many_requests';
     if (!mayFind || !isClientId(presented)) {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { ClientRegistry, RegisteredOrigins } from '@gatehouse/identity';
-import { type Reply, sent } from '../messages.ts';
+import type { Reply } from '../messages.ts';
 import type { Route } from '../routes/route.ts';
 
 const ALLOWED_METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE';
@@ -60,7 +60,7 @@ export function createCrossOrigin(dependencies: {
     /** @param clientId undefined if the request was not verified */
     async replyHeaders(origin: string, clientId: string | undefined): Promise<readonly string[]> {
       const isReadable = await isReadableFor(origin, clientId).catch(() => undefined);
-      const vary = [sent.vary, 'Origin'];
+      const vary = ['Vary', 'Origin'];
       if (isReadable === undefined) {
         // While the store is unavailable, no origin counts as registered. A cache must not keep that.
         return [...vary, 'Cache-Control', 'no-store'];

@@ -1,7 +1,7 @@
 import { ApiError, serviceUnavailable, toApiError } from '@gatehouse/errors';
 import type { RequestNotes } from '@gatehouse/server';
 import { StoreFullError, StoreUnavailableError } from '@gatehouse/store';
-import { bearerChallenge, failureReply, type Reply, sent } from '../messages.ts';
+import { bearerChallenge, failureReply, type Reply } from '../messages.ts';
 import { CircuitOpenError } from '../upstream/circuit-breaker.ts';
 import type { Exchange, Pipeline } from './exchange.ts';
 import { hasCredential } from './stages.ts';
@@ -75,19 +75,19 @@ export function noteFailure(error: ApiError, notes: RequestNotes, hasCallerLeft:
  * resource metadata (RFC 9728 §5.1).
  */
 export function withChallenge(error: ApiError, metadataUrl: string): ApiError {
-  const given = error.headers[sent.challenge];
+  const given = error.headers['WWW-Authenticate'];
   const isDouble = error.code === 'multiple_credentials';
   if (given === undefined && !isDouble && error.status !== 401 && error.status !== 403) {
     return error;
   }
   const challenge =
-    given ?? bearerChallenge(isDouble ? 'invalid_request' : undefined)[sent.challenge];
+    given ?? bearerChallenge(isDouble ? 'invalid_request' : undefined)['WWW-Authenticate'];
   return new ApiError(error.code, {
     message: error.message,
     result: error.result,
     headers: {
       ...error.headers,
-      [sent.challenge]: `${challenge}, resource_metadata="${metadataUrl}"`,
+      'WWW-Authenticate': `${challenge}, resource_metadata="${metadataUrl}"`,
     },
     cause: error.cause,
     reason: error.reason,

@@ -15,7 +15,7 @@ import {
   type RequestTarget,
   signedPart,
 } from '@gatehouse/signing';
-import { bearerChallenge, hasBody, protectiveHeaders, type Reply, sent } from '../messages.ts';
+import { bearerChallenge, hasBody, protectiveHeaders, type Reply } from '../messages.ts';
 import { forwardAuthOperation, type Route } from '../routes/route.ts';
 import type { Exchange, Pipeline } from './exchange.ts';
 import { assertServedMethod } from './servable.ts';
@@ -121,7 +121,7 @@ function permission({ clientId, subject, orgId, scopes }: Principal, token: stri
     status: 200,
     headers: [
       ...protectiveHeaders,
-      ...[sent.authorization, `Bearer ${token}`],
+      ...['Authorization', `Bearer ${token}`],
       ...['X-Auth-Client-Id', clientId],
       ...['X-Auth-Subject', subject],
       ...['X-Auth-Organization', orgId],

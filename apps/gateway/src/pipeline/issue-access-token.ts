@@ -1,7 +1,7 @@
 import { ApiError, illegalArgument, serviceUnavailable, successEnvelope } from '@gatehouse/errors';
 import type { AuditTrail, XAccessTokens } from '@gatehouse/identity';
 import { z } from 'zod';
-import { jsonHeaders, received } from '../messages.ts';
+import { jsonHeaders } from '../messages.ts';
 import { requestOrigin } from './audit.ts';
 import type { LocalOperation } from './exchange.ts';
 
@@ -16,7 +16,7 @@ export function createXAccessTokenOperation(dependencies: {
 }): LocalOperation {
   const { xAccessTokens, audit, lifetime, now } = dependencies;
   return async ({ message, verified, clientAddress }) => {
-    if (!isJson(message.headers[received.contentType])) {
+    if (!isJson(message.headers['content-type'])) {
       throw new ApiError('unsupported_media_type', {
         message: 'Send application/json.',
       });

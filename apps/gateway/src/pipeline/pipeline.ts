@@ -12,7 +12,7 @@ import { type Tracer, traced, type UpgradeListener } from '@gatehouse/server';
 import { parseRequestTarget } from '@gatehouse/signing';
 import { StoreUnavailableError } from '@gatehouse/store';
 import { joinConnections } from '../forwarding/open-reply.ts';
-import { type Reply, sent } from '../messages.ts';
+import type { Reply } from '../messages.ts';
 import { forwardAuthOperation, routeOf } from '../routes/route.ts';
 import { createExchange, type Exchange, type Pipeline, type Stage } from './exchange.ts';
 import { refuse } from './failure.ts';
@@ -170,7 +170,7 @@ async function answerUpgrade(
   if (connection === undefined) {
     response.once('finish', () => socket.end());
     const id = exchange.observed.id;
-    response.writeHead(status, [...headers, sent.requestId, id, sent.connection, 'close']);
+    response.writeHead(status, [...headers, 'X-Request-Id', id, 'Connection', 'close']);
     response.end(body);
     return;
   }
@@ -207,13 +207,13 @@ async function complete(
   { crossOrigin, now }: Pipeline,
 ): Promise<void> {
   const { headers } = reply;
-  headers.push(sent.requestId, observed.id);
+  headers.push('X-Request-Id', observed.id);
   addLimitHeaders(headers, appliedLimits, now());
   const { origin } = message.headers;
   if (origin !== undefined) {
     const clientId = verified?.principal.clientId;
     headers.push(
-      ...(storeFailed ? [sent.vary, 'Origin'] : await crossOrigin.replyHeaders(origin, clientId)),
+      ...(storeFailed ? ['Vary', 'Origin'] : await crossOrigin.replyHeaders(origin, clientId)),
     );
   }
   writeReply(reply, message, response);

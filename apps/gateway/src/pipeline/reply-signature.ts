@@ -1,7 +1,7 @@
 import { ApiError } from '@gatehouse/errors';
 import type { ReplayGuard } from '@gatehouse/identity';
 import type { Signer } from '../authentication/verified-request.ts';
-import { type Reply, type StreamedBody, sent } from '../messages.ts';
+import type { Reply, StreamedBody } from '../messages.ts';
 
 const LIMIT_BYTES = 8 * 1024 * 1024;
 const NO_BYTES = Buffer.alloc(0);
@@ -10,7 +10,7 @@ export type SignReply = (reply: Reply, signer: Signer) => Promise<Reply>;
 
 /** Whether the signature of a reply is marked as used. A signature of version 2 need not be. */
 export function isClaimed({ header }: Signer): boolean {
-  return header === sent.signature1;
+  return header === 'X-Sign';
 }
 
 /**
@@ -52,7 +52,7 @@ export function createReplySigner({
         liveUntil: signedAt + signatureToleranceMilliseconds,
       });
     }
-    reply.headers.push(sent.timestamp, timestamp, signer.header, signature);
+    reply.headers.push('X-Timestamp', timestamp, signer.header, signature);
     return { ...reply, body };
   };
 }

@@ -5,7 +5,7 @@
 import type { FailureReasonName } from '@gatehouse/errors';
 import { ApiError } from '@gatehouse/errors';
 import { messageProblem } from '@gatehouse/server';
-import { sent } from '../messages.ts';
+
 import type { Exchange } from './exchange.ts';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
@@ -16,7 +16,7 @@ type Checked = Pick<Exchange, 'message' | 'method'>;
 export function assertServedMethod({ message, method }: Checked): undefined {
   if (!served.has(method) || message.url === '*') {
     throw new ApiError('method_not_allowed', {
-      headers: { [sent.allow]: METHODS.join(', ') },
+      headers: { Allow: METHODS.join(', ') },
     });
   }
 }
@@ -50,7 +50,7 @@ function refusal(reason: FailureReasonName, property: string, message: string): 
   return new ApiError('illegal_argument', {
     message: `${property}: ${message}`,
     result: [{ property, message }],
-    headers: { [sent.connection]: 'close' },
+    headers: { Connection: 'close' },
     reason,
   });
 }

@@ -5,7 +5,7 @@ import { assertReadableQuery, parseRequestTarget, presentedCredential } from '@g
 import { StoreUnavailableError } from '@gatehouse/store';
 import type { VerifiedRequest } from '../authentication/verified-request.ts';
 import { switchingHeaders } from '../forwarding/open-reply.ts';
-import { bearerChallenge, type Reply, sent } from '../messages.ts';
+import { bearerChallenge, type Reply } from '../messages.ts';
 import {
   type Entry,
   findEntry,
@@ -118,7 +118,7 @@ export function answerUnrouted({ method, match, route }: Exchange): Reply | unde
   if (match === undefined || match.entry !== undefined || method !== 'OPTIONS') {
     throw unrouted(match);
   }
-  return { status: 204, headers: [sent.allow, allowHeader(match.others)], body: undefined };
+  return { status: 204, headers: ['Allow', allowHeader(match.others)], body: undefined };
 }
 
 /**
@@ -191,7 +191,7 @@ export function unrouted(match: RouteMatch): ApiError {
   }
   const allow = allowHeader(match.others);
   return new ApiError('method_not_allowed', {
-    headers: { [sent.allow]: allow },
+    headers: { Allow: allow },
     finding: `The path accepts ${allow}.`,
   });
 }

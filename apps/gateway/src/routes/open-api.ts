@@ -4,7 +4,7 @@ import { brotliCompress, gzip } from 'node:zlib';
 import type { DescribedOperation, DescribedRoute } from '@gatehouse/device-api/openapi';
 import { errorCatalogue } from '@gatehouse/errors';
 import { pathShape } from '@gatehouse/server';
-import { sent } from '../messages.ts';
+
 import { deviceRoutes, type PublicEntry, type Route } from './route.ts';
 
 const CACHE_SECONDS = 300;
@@ -60,7 +60,7 @@ export function createOpenApi(settings: {
         'X-Content-Type-Options',
         'nosniff',
         ...(coding === 'identity' ? [] : ['Content-Encoding', coding]),
-        sent.vary,
+        'Vary',
         // The pipeline adds Origin for browsers. A shared cache needs it on all replies.
         origin === undefined ? 'Accept-Encoding, Origin' : 'Accept-Encoding',
       ];
@@ -68,7 +68,7 @@ export function createOpenApi(settings: {
         ? { status: 304, headers, body: undefined }
         : {
             status: 200,
-            headers: [sent.contentType, 'application/json', ...headers],
+            headers: ['Content-Type', 'application/json', ...headers],
             body: bodies[coding],
           };
     },

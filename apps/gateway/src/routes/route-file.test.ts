@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { ConfigurationError } from '@gatehouse/server/configuration';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { aliasesOfSubject, forgedHeaders } from '../../test/forged-headers.ts';
-import { received } from '../messages.ts';
+
 import { deviceRoutes } from './route.ts';
 import { loadRouting } from './route-file.ts';
 

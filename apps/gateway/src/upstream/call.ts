@@ -3,7 +3,7 @@ import type { Duplex, Readable } from 'node:stream';
 import { ApiError } from '@gatehouse/errors';
 import type { RequestDependent } from '@gatehouse/server';
 import type { Dispatcher } from 'undici';
-import { type BodySink, headerIn, received, type StreamedBody } from '../messages.ts';
+import { type BodySink, headerIn, type StreamedBody } from '../messages.ts';
 import type { CircuitBreaker, WatchedCall } from './circuit-breaker.ts';
 import type { Exchange, OutgoingRequest, ReplyController } from './connection.ts';
 
@@ -133,7 +133,7 @@ export class UpstreamCall
   onResponseHead(_controller: ReplyController, status: number, headers: readonly string[]): void {
     this.#noteActivity();
     this.#isAnswered = true;
-    this.announcedLength = headerIn(headers, received.contentLength);
+    this.announcedLength = headerIn(headers, 'content-length');
     this.#resolve({ status, headers, body: this, upgraded: undefined });
   }
 
@@ -143,7 +143,7 @@ export class UpstreamCall
       const text = bytes.toString('latin1');
       return index % 2 === 0 ? text.toLowerCase() : text;
     });
-    const encoding = headerIn(headers, received.transferEncoding) ?? 'chunked';
+    const encoding = headerIn(headers, 'transfer-encoding') ?? 'chunked';
     if (status > 599 || encoding.toLowerCase() !== 'chunked') {
       controller.abort(new Error('The service sent a reply that the gateway cannot forward.'));
     } else if (status >= 200) {
