@@ -1,6 +1,7 @@
+import { parseEnvelope } from '@gatehouse/signing/core';
 import type { GatehouseFetch } from './call.ts';
 import { createCredentialFetch } from './credential-fetch.ts';
-import { failureOf, parseEnvelope } from './envelope.ts';
+import { failureOf } from './envelope.ts';
 import { GatehouseError } from './gatehouse-error.ts';
 import { createSignedFetch, type SignedFetchOptions } from './signed-fetch.ts';
 import { createTokenCache, type IssuedToken } from './token-cache.ts';

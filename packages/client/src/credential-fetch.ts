@@ -1,6 +1,6 @@
+import { isRecord, parseEnvelope } from '@gatehouse/signing/core';
 import { type CallOptions, type GatehouseFetch, readCall } from './call.ts';
 import { startDeadline, untilAborted } from './deadline.ts';
-import { isRecord, parseEnvelope } from './envelope.ts';
 import { readAddress } from './options.ts';
 import { sendWithRetries } from './send-with-retries.ts';
 import type { TokenCache } from './token-cache.ts';

@@ -1,14 +1,18 @@
+import {
+  AmbiguousTextError,
+  createVersion1Signer,
+  createVersion2Signer,
+  isRecord,
+  parseEnvelope,
+  type Signer,
+} from '@gatehouse/signing/core';
 import { type Call, type CallOptions, type GatehouseFetch, readCall } from './call.ts';
 import { type Deadline, startDeadline } from './deadline.ts';
 import { platformDigests } from './digests.ts';
-import { isRecord, parseEnvelope } from './envelope.ts';
 import { GatehouseError } from './gatehouse-error.ts';
 import { assertOption, readAddress } from './options.ts';
 import { sendWithRetries } from './send-with-retries.ts';
-import type { ReceivedReply, SignatureVersion } from './signature-version.ts';
-import { createSignatureVersion1 } from './signature-version-1.ts';
-import { createSignatureVersion2 } from './signature-version-2.ts';
-import { toVerifiedResponse, unverifiedFailure } from './verified-response.ts';
+import { type ReceivedReply, toVerifiedResponse, unverifiedFailure } from './verified-response.ts';
 
 export interface SignedFetchOptions extends CallOptions {
   readonly clientId: string;
@@ -38,8 +42,8 @@ export function createSignedFetch(options: SignedFetchOptions): GatehouseFetch {
   assertOption(options, 'secureKey');
   const { fetch: send = globalThis.fetch, deadlineMilliseconds } = options;
   const gateway = readAddress(options, 'gateway');
-  const version2 = createSignatureVersion2(options, platformDigests());
-  const version = options.version === 1 ? signatureVersion1(options) : version2;
+  const version2 = createVersion2Signer(options, platformDigests());
+  const version = options.version === 1 ? version1Signer(options) : version2;
   let now = () => Date.now();
   /** A signed reply shows that the time of its request was not ahead of the gateway. */
   let isProven = false;
@@ -91,9 +95,9 @@ export function createSignedFetch(options: SignedFetchOptions): GatehouseFetch {
   };
 }
 
-function signatureVersion1(options: SignedFetchOptions): SignatureVersion {
+function version1Signer(options: SignedFetchOptions): Signer {
   const { clientId, secureKey, digest: algorithm = 'SHA-256' } = options;
-  return createSignatureVersion1({ clientId, secureKey, algorithm }, platformDigests());
+  return createVersion1Signer({ clientId, secureKey, algorithm }, platformDigests());
 }
 
 interface SignedCall extends Call {
@@ -127,7 +131,7 @@ async function sendSigned(
     time,
     send,
   }: {
-    readonly scheme: SignatureVersion;
+    readonly scheme: Signer;
     readonly time: () => number;
     readonly send: typeof fetch;
   },
@@ -137,14 +141,25 @@ async function sendSigned(
   const body = call.body === undefined ? null : signedBody;
   return sendWithRetries(
     async (signal) => {
-      const signed = await scheme.sign({ ...parts, nonce: crypto.randomUUID(), timestamp: time() });
+      const nonce = crypto.randomUUID();
+      const signed = await scheme
+        .sign({ ...parts, nonce, timestamp: time() })
+        .catch(rejectAmbiguous);
       for (const [name, value] of Object.entries(signed.headers)) {
         headers.set(name, value);
       }
       const sent = { ...call.init, method, headers, body, signal, redirect: 'manual' } as const;
       const response = await send(url, sent);
+      const { status } = response;
       const reply = { response, bytes: new Uint8Array(await response.arrayBuffer()) };
-      return { ...reply, isVerified: await signed.isVerified(reply) };
+      return {
+        ...reply,
+        isVerified: await signed.isVerified({
+          status,
+          headers: response.headers,
+          bytes: reply.bytes,
+        }),
+      };
     },
     {
       ...{ deadline, url, isSafe },
@@ -152,6 +167,16 @@ async function sendSigned(
       repeatsLimited: ({ isVerified }) => isSafe || (scheme.hasNonce && isVerified),
     },
   );
+}
+
+function rejectAmbiguous(error: unknown): never {
+  if (error instanceof AmbiguousTextError) {
+    throw new GatehouseError('ambiguous_request', error.message, {
+      hint: 'Use signature version 2, which signs the request as sent.',
+      cause: error,
+    });
+  }
+  throw error;
 }
 
 /** The time of the gateway, according to an unsigned reply that rejects that of the request. */

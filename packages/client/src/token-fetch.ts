@@ -1,7 +1,8 @@
+import { isRecord, parseJson } from '@gatehouse/signing/core';
 import type { CallOptions, GatehouseFetch } from './call.ts';
 import { createCredentialFetch } from './credential-fetch.ts';
 import { startDeadline } from './deadline.ts';
-import { isRecord, parseJson, requestIdOf } from './envelope.ts';
+import { requestIdOf } from './envelope.ts';
 import { GatehouseError } from './gatehouse-error.ts';
 import { assertOption, readAddress } from './options.ts';
 import { sendWithRetries } from './send-with-retries.ts';

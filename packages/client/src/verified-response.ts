@@ -1,6 +1,12 @@
-import { failureOf, parseEnvelope, requestIdOf } from './envelope.ts';
+import { parseEnvelope } from '@gatehouse/signing/core';
+import { failureOf, requestIdOf } from './envelope.ts';
 import { GatehouseError } from './gatehouse-error.ts';
-import type { ReceivedReply } from './signature-version.ts';
+
+export interface ReceivedReply {
+  readonly response: Response;
+  /** The body as received. */
+  readonly bytes: Uint8Array;
+}
 
 const STATUSES_WITHOUT_BODY = new Set([204, 205, 304]);
 
