@@ -254,8 +254,8 @@ describeOnBothEngines('the audit trail', ({ openIdentity, openStore, storeUrl })
   test('a damaged line does not hide other lines', async () => {
     const { audit, store } = openIdentity();
     await audit.write(replayed('damaged'), origin);
-    await store.append('audit-trail:notice', '{"id":', 10_000);
-    await store.append('audit-trail:notice', '{"no":"entry"}', 10_000);
+    await store.append('audit-trail:notice', ['{"id":'], 10_000);
+    await store.append('audit-trail:notice', ['{"no":"entry"}'], 10_000);
     await audit.write(replayed('damaged'), origin);
     expect(await audit.read({ clientId: 'damaged', limit: 10 })).toHaveLength(2);
   });

@@ -169,7 +169,7 @@ describeOnBothEngines('the request log', ({ openIdentity, openStore, storeUrl })
   test('a damaged line hides no other entry', async () => {
     const { requestLog } = openIdentity();
     const entry = entryOf();
-    await openStore().appendAll('request-log:caller', ['[', '{"no":"entry"}', '[1,2]'], 5000);
+    await openStore().append('request-log:caller', ['[', '{"no":"entry"}', '[1,2]'], 5000);
     requestLog.record(entry);
     await requestLog.flush();
     expect(await requestLog.find(entry.requestId)).toEqual([entry]);
@@ -266,7 +266,7 @@ test('the longest entries of all trails need less than 16 MB of Redis', async ()
   });
   let entries = 0;
   const trails = createRequestTrails({
-    appendAll: async (_key, _entries, capacity) => {
+    append: async (_key, _entries, capacity) => {
       entries += capacity;
     },
     read: async () => [],

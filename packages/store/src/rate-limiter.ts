@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { type Counter, type Store, StoreFullError } from './port/store.ts';
+import { type Counter, type Store, StoreFullError } from './store.ts';
 
 export interface RateLimit {
   /** May change at any time. */
@@ -166,4 +166,24 @@ function renew(
   const largestLease = Math.max(1, Math.floor(requests * LARGEST_LEASE));
   const next = isNewWindow ? lease.size / 2 : lease.size * 2;
   lease.size = Math.max(1, Math.min(largestLease, Math.floor(next)));
+}
+
+/** The fields of `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-08). */
+
+/** @param name a quoted string, which both headers use */
+export function limitPolicy(name: string, { requests, windowSeconds }: RateLimit): string {
+  return `${name};q=${requests};w=${windowSeconds}`;
+}
+
+export function limitState(name: string, verdict: Verdict, now: number): string {
+  return `${name};r=${verdict.remaining};t=${secondsLeft(verdict, now)}`;
+}
+
+/** The value of `Retry-After` for a rejected request. */
+export function retryAfter(verdict: Verdict, now: number): string {
+  return String(Math.max(1, secondsLeft(verdict, now)));
+}
+
+function secondsLeft({ resetsAt }: Verdict, now: number): number {
+  return Math.max(0, Math.ceil((resetsAt - now) / 1000));
 }

@@ -35,7 +35,7 @@ export function createTrailLog(
     capacity: (severity) => capacities[severity],
     async append(entry, options) {
       const line = JSON.stringify(entry);
-      await store.append(keyOf(entry.severity), line, capacities[entry.severity], {
+      await store.append(keyOf(entry.severity), [line], capacities[entry.severity], {
         ...options,
         maximumAgeSeconds: retentionDays * DAY_SECONDS,
       });

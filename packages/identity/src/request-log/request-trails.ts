@@ -39,11 +39,11 @@ export interface RequestTrails {
   read(trail: RequestTrail, limit?: number): Promise<readonly string[]>;
 }
 
-export function createRequestTrails(store: Pick<Store, 'appendAll' | 'read'>): RequestTrails {
+export function createRequestTrails(store: Pick<Store, 'append' | 'read'>): RequestTrails {
   const keyOf = (trail: RequestTrail) => `request-log:${trail}`;
   return {
     append: (trail, entries) =>
-      store.appendAll(keyOf(trail), entries.map(formatEntry), capacities[trail], {
+      store.append(keyOf(trail), entries.map(formatEntry), capacities[trail], {
         maximumAgeSeconds: REQUEST_RETENTION_DAYS * DAY_SECONDS,
       }),
     read: (trail, limit = capacities[trail]) => store.read(keyOf(trail), limit),

@@ -39,10 +39,8 @@ export function createSignInLocks({
   const indexKey = (userId: string) => `locked-browsers:${userId}`;
 
   async function lockOf(kind: SignInLock['kind'], key: string): Promise<readonly SignInLock[]> {
-    const counter = await store.counter(key);
-    return counter !== undefined && counter.count >= accountLimit.attempts
-      ? [{ kind, until: counter.resetsAt }]
-      : [];
+    const { count, resetsAt } = await store.increment(key, accountLimit.windowSeconds, 0);
+    return count >= accountLimit.attempts ? [{ kind, until: resetsAt }] : [];
   }
 
   return {

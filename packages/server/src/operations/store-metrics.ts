@@ -1,6 +1,6 @@
 import type { MetricsRegistry } from '../metrics/metrics-registry.ts';
 
-const storeStates = ['available', 'nearly-full', 'full', 'unavailable'] as const;
+const storeStates = ['available', 'full', 'unavailable'] as const;
 
 /** Calls of a store to its observer. */
 export interface StoreMetrics {
@@ -42,7 +42,7 @@ export function createStoreMetrics(
     help: '1 while the store reads and writes, otherwise 0.',
     type: 'gauge',
     acrossWorkers: 'min',
-    read: () => (current === 'available' || current === 'nearly-full' ? 1 : 0),
+    read: () => (current === 'available' ? 1 : 0),
   });
   registry.collect({
     name: 'gatehouse_store_state',

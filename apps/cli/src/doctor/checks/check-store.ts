@@ -15,7 +15,7 @@ const SLOW_MILLISECONDS = 5;
 
 /** Settings, space and latency of an open store. */
 export async function checkStore(
-  store: Pick<Store, 'ping' | 'about'>,
+  store: Pick<Store, 'ping'>,
   engine: StoreLocation['engine'],
 ): Promise<readonly Finding[]> {
   const durations: number[] = [];
@@ -41,9 +41,9 @@ export async function checkStore(
   ];
 }
 
-async function checkServers(store: Pick<Store, 'about'>): Promise<readonly Finding[]> {
+async function checkServers(store: Pick<Store, 'ping'>): Promise<readonly Finding[]> {
   const startedAt = Date.now();
-  const servers = await store.about();
+  const { servers } = await store.ping();
   const at = (startedAt + Date.now()) / 2;
   return servers.flatMap(({ version, time }) => [
     ...checkEngineVersion('Redis', version),

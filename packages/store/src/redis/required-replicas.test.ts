@@ -3,7 +3,7 @@ import {
   parseReplication,
   REPLICA_HOLD_MILLISECONDS,
   RequiredReplicas,
-} from './redis-required-replicas.ts';
+} from './required-replicas.ts';
 
 const report = (...inSync: string[]) => ({
   history: 'a',

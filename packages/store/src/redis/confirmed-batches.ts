@@ -1,11 +1,9 @@
 import type { Redis } from 'ioredis';
-import { OPERATION_DEADLINE_MILLISECONDS } from '../../port/limits.ts';
-import { atEndOfTurn } from '../connection/end-of-turn.ts';
-import { NO_REPLY } from '../connection/redis-outage-reason.ts';
-import { UnconfirmedWriteError } from '../connection/unconfirmed-write-error.ts';
-import { sendScript } from './confirmed-scripts.ts';
-import { parseReplication, RequiredReplicas } from './redis-required-replicas.ts';
-import { durabilityWarnings } from './redis-warnings.ts';
+import { OPERATION_DEADLINE_MILLISECONDS } from '../store.ts';
+import { atEndOfTurn } from './redis-deadline.ts';
+import { NO_REPLY, UnsafeRedisError } from './redis-outage-reason.ts';
+import { sendScript } from './redis-scripts.ts';
+import { durabilityWarnings, parseReplication, RequiredReplicas } from './required-replicas.ts';
 
 /** Redis checks the timeout of a WAIT ten times a second, so it can reply 100 ms late. */
 const LONGEST_WAIT_MILLISECONDS = OPERATION_DEADLINE_MILLISECONDS - 150;
@@ -67,7 +65,7 @@ export class ConfirmedBatches {
     this.#warn = dependencies.warn;
   }
 
-  /** @throws UnconfirmedWriteError, or the error of the write itself */
+  /** @throws UnsafeRedisError, or the error of the write itself */
   add<Reply>({ command, isExpired }: Write<Reply>): Promise<Reply> {
     const run = () => (isExpired() ? Promise.reject(new Error(NO_REPLY)) : command(this.#client));
     if (!this.#isBusy && this.#isCurrent() && this.#required.count === 0) {
@@ -147,7 +145,10 @@ export class ConfirmedBatches {
       this.#client.wait(required, timeout),
     ]);
     if (confirmed < required) {
-      throw new UnconfirmedWriteError(confirmed, required);
+      throw new UnsafeRedisError(
+        `${confirmed} of ${required} Redis replicas confirmed a write in time. ` +
+          'Check that the replicas run and follow the master.',
+      );
     }
   }
 

@@ -1,8 +1,45 @@
 import type { Redis } from 'ioredis';
-import { OPERATION_DEADLINE_MILLISECONDS } from '../../port/limits.ts';
+import { OPERATION_DEADLINE_MILLISECONDS } from '../store.ts';
 import { NO_REPLY } from './redis-outage-reason.ts';
 
 const TICK_MILLISECONDS = 50;
+
+/**
+ * Rejects an operation that receives no reply in time. Counts ticks instead of time: a process that
+ * was paused, or that waits for a busy machine, gets one late tick, and then reads the replies that
+ * arrived during the pause.
+ *
+ * @param run the operation. `isExpired` returns whether its caller has already received the
+ * rejection
+ */
+export function withinDeadline<Reply>(
+  milliseconds: number,
+  run: (isExpired: () => boolean) => Promise<Reply>,
+): Promise<Reply> {
+  return new Promise((resolve, reject) => {
+    let remaining = milliseconds;
+    let timer = setTimeout(tick, TICK_MILLISECONDS);
+    function tick(): void {
+      remaining -= TICK_MILLISECONDS;
+      if (remaining > 0) {
+        timer = setTimeout(tick, Math.min(remaining, TICK_MILLISECONDS));
+      } else {
+        reject(new Error(NO_REPLY));
+      }
+    }
+    run(() => remaining <= 0).then(
+      (reply) => {
+        clearTimeout(timer);
+        resolve(reply);
+      },
+      (error: unknown) => {
+        clearTimeout(timer);
+        reject(error);
+      },
+    );
+  });
+}
+
 const SILENT_TICKS = OPERATION_DEADLINE_MILLISECONDS / TICK_MILLISECONDS;
 
 interface Silence {
@@ -52,4 +89,24 @@ export function closeSilentConnections(connections: () => readonly Redis[]): () 
     }
   }, TICK_MILLISECONDS).unref();
   return () => clearInterval(timer);
+}
+
+let callbacks: (() => void)[] = [];
+
+/**
+ * Runs a callback at the end of the event-loop turn, after the callbacks that were added earlier. It
+ * must not throw.
+ */
+export function atEndOfTurn(callback: () => void): void {
+  if (callbacks.push(callback) === 1) {
+    setImmediate(runAll);
+  }
+}
+
+function runAll(): void {
+  // Includes callbacks that a callback adds. A further immediate would run one turn later.
+  for (const callback of callbacks) {
+    callback();
+  }
+  callbacks = [];
 }

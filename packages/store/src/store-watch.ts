@@ -1,11 +1,9 @@
-import {
-  type Store,
-  StoreFullError,
-  type StoreRoom,
-  StoreUnavailableError,
-} from '../port/store.ts';
-import { NEARLY_FULL_SHARE, nearlyFullReason, shareUsed } from '../port/store-room.ts';
-import { Availability, isWorking, type OnStateChange } from './availability.ts';
+import { type Store, StoreFullError, type StoreRoom, StoreUnavailableError } from './store.ts';
+
+/** `full`: reads work and writes fail. */
+export type StoreState = 'available' | 'full' | 'unavailable';
+
+export type OnStateChange = (state: StoreState, reason: string | undefined) => void;
 
 /** Reports of an engine, in addition to the results of `ping`. */
 export interface EngineSignals {
@@ -25,11 +23,6 @@ const SECOND_EXAMINATION_MILLISECONDS = 50;
  * rejected no write for this long.
  */
 const FULL_FOR_MILLISECONDS = 3000;
-/**
- * Lower than NEARLY_FULL_SHARE, so that a store around that share does not change its state
- * repeatedly.
- */
-const NO_LONGER_NEARLY_FULL_SHARE = 0.75;
 
 /**
  * Watches whether the store works, and reports each change.
@@ -42,8 +35,10 @@ const NO_LONGER_NEARLY_FULL_SHARE = 0.75;
  * it may have used a different shard from the one that is missing.
  */
 export class StoreWatch implements EngineSignals {
-  readonly #availability: Availability;
+  readonly #onChange: OnStateChange;
   readonly #onRoom: ((room: StoreRoom) => void) | undefined;
+  readonly #reasons = new Set<string | undefined>();
+  #state: StoreState = 'available';
   #engine: Pick<Store, 'ping'> | undefined;
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<StoreRoom> | undefined;
@@ -53,7 +48,7 @@ export class StoreWatch implements EngineSignals {
   #refusal: { readonly error: StoreFullError; readonly at: number } | undefined;
 
   constructor(onChange: OnStateChange, onRoom?: (room: StoreRoom) => void) {
-    this.#availability = new Availability(onChange);
+    this.#onChange = onChange;
     this.#onRoom = onRoom;
   }
 
@@ -68,7 +63,7 @@ export class StoreWatch implements EngineSignals {
   }
 
   lost(reason?: string): void {
-    this.#availability.report('unavailable', reason);
+    this.#report('unavailable', reason);
   }
 
   recheck(): void {
@@ -80,8 +75,10 @@ export class StoreWatch implements EngineSignals {
   failed(error: unknown): void {
     if (error instanceof StoreFullError) {
       this.#noteRefusal(error);
-    } else if (error instanceof StoreUnavailableError && isWorking(this.#availability.state)) {
-      this.#examineSoon();
+    } else if (error instanceof StoreUnavailableError && this.#state === 'available') {
+      if (performance.now() - this.#examinedAt > SHORTEST_PAUSE_MILLISECONDS) {
+        this.#examineInBackground();
+      }
     }
   }
 
@@ -101,45 +98,24 @@ export class StoreWatch implements EngineSignals {
   async #examine(): Promise<StoreRoom> {
     this.#examinedAt = performance.now();
     try {
-      const room = await this.#ping();
+      const closed = new Error('The store is closed.');
+      const room = await (this.#engine?.ping() ?? Promise.reject(closed));
       this.#isDoubted = false;
       this.#onRoom?.(room);
-      this.#assertNoRecentRefusal();
-      this.#reportWorking(room);
+      const { error, at } = this.#refusal ?? {};
+      if (at !== undefined && performance.now() - at < FULL_FOR_MILLISECONDS) {
+        throw error;
+      }
+      this.#refusal = undefined;
+      this.#report('available');
       return room;
     } catch (error) {
-      this.#noteFailure(error);
+      if (error instanceof StoreFullError) {
+        this.#noteRefusal(error);
+      } else if (error instanceof StoreUnavailableError) {
+        this.#noteOutage(error);
+      }
       throw error;
-    }
-  }
-
-  #ping(): Promise<StoreRoom> {
-    return this.#engine?.ping() ?? Promise.reject(new Error('The store is closed.'));
-  }
-
-  #assertNoRecentRefusal(): void {
-    const { error, at } = this.#refusal ?? {};
-    if (at !== undefined && performance.now() - at < FULL_FOR_MILLISECONDS) {
-      throw error;
-    }
-    this.#refusal = undefined;
-  }
-
-  #reportWorking(room: StoreRoom): void {
-    const wasNearlyFull = this.#availability.state === 'nearly-full';
-    const threshold = wasNearlyFull ? NO_LONGER_NEARLY_FULL_SHARE : NEARLY_FULL_SHARE;
-    if (shareUsed(room) < threshold) {
-      this.#availability.report('available');
-    } else {
-      this.#availability.report('nearly-full', nearlyFullReason);
-    }
-  }
-
-  #noteFailure(error: unknown): void {
-    if (error instanceof StoreFullError && error !== this.#refusal?.error) {
-      this.#noteRefusal(error);
-    } else if (error instanceof StoreUnavailableError && !(error instanceof StoreFullError)) {
-      this.#noteOutage(error);
     }
   }
 
@@ -148,8 +124,8 @@ export class StoreWatch implements EngineSignals {
    * the two.
    */
   #noteOutage({ reason }: StoreUnavailableError): void {
-    if (this.#isDoubted || !isWorking(this.#availability.state)) {
-      this.#availability.report('unavailable', reason);
+    if (this.#isDoubted || this.#state !== 'available') {
+      this.#report('unavailable', reason);
     } else if (this.#engine !== undefined) {
       this.#isDoubted = true;
       setTimeout(() => this.#examineInBackground(), SECOND_EXAMINATION_MILLISECONDS).unref();
@@ -157,17 +133,48 @@ export class StoreWatch implements EngineSignals {
   }
 
   #noteRefusal(error: StoreFullError): void {
-    this.#refusal = { error, at: performance.now() };
-    this.#availability.report('full', error.reason);
-  }
-
-  #examineSoon(): void {
-    if (performance.now() - this.#examinedAt > SHORTEST_PAUSE_MILLISECONDS) {
-      this.#examineInBackground();
+    if (error !== this.#refusal?.error) {
+      this.#refusal = { error, at: performance.now() };
     }
+    this.#report('full', error.reason);
   }
 
   #examineInBackground(): void {
     this.examine().catch(() => undefined);
+  }
+
+  /** During an outage, reports each further reason once, for the log. */
+  #report(state: StoreState, reason?: string): void {
+    const isKnown = reason === undefined || this.#reasons.has(reason);
+    if (state === this.#state && isKnown) {
+      return;
+    }
+    if (state === 'available') {
+      this.#reasons.clear();
+    }
+    this.#reasons.add(reason);
+    this.#state = state;
+    this.#onChange(state, reason);
+  }
+}
+
+export interface StoreReadiness {
+  readonly ready: boolean;
+  readonly state: 'ok' | 'full' | 'unavailable';
+}
+
+/**
+ * The state of the store in `/ready`. A full store still serves reads, and all
+ * processes share it, so taking an instance out of rotation would only stop the calls that work.
+ * Not ready means that another instance may reach a working store: this one reaches none, or a
+ * Redis that may have missed a revocation (`READONLY`, `NOREPLICAS`).
+ */
+export async function storeReadiness(store: Pick<Store, 'ping'>): Promise<StoreReadiness> {
+  try {
+    await store.ping();
+    return { ready: true, state: 'ok' };
+  } catch (error) {
+    const isFull = error instanceof StoreFullError;
+    return { ready: isFull, state: isFull ? 'full' : 'unavailable' };
   }
 }

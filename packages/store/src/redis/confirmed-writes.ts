@@ -1,17 +1,17 @@
 import { Cluster, type Redis, ReplyError } from 'ioredis';
-import type { EngineSignals } from '../../observation/store-watch.ts';
-import type { RedisLocation } from '../../port/store-url.ts';
-import type { RedisClient } from '../connection/redis-client.ts';
+import type { RedisLocation } from '../store-url.ts';
+import type { EngineSignals } from '../store-watch.ts';
+import { ConfirmedBatches, type Write } from './confirmed-batches.ts';
 import {
+  keyOfEveryShard,
   masterOf,
+  type RedisClient,
   redirectedMaster,
   redirectionOf,
   someKeyOf,
-} from '../connection/redis-cluster-masters.ts';
-import { RedisConnection } from '../connection/redis-connection.ts';
-import { keyOfEveryShard } from '../connection/redis-shards.ts';
-import { ConfirmedBatches, type Write } from './redis-confirmed-batches.ts';
-import { RequiredReplicas } from './redis-required-replicas.ts';
+} from './redis-client.ts';
+import { RedisConnection } from './redis-connection.ts';
+import { RequiredReplicas } from './required-replicas.ts';
 
 const FENCE_PREFIX = 'fence:';
 const PING_MILLISECONDS = 60_000;

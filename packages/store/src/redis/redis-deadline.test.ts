@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
-import { withinDeadline } from './deadline.ts';
+import { withinDeadline } from './redis-deadline.ts';
 
 test('an operation without a reply is rejected, and knows it', async () => {
   let isExpired = () => false;

@@ -1,15 +1,15 @@
 import { Cluster, Redis } from 'ioredis';
-import type { EngineSignals } from '../../observation/store-watch.ts';
-import { OPERATION_DEADLINE_MILLISECONDS } from '../../port/limits.ts';
-import { StoreFullError, StoreUnavailableError } from '../../port/store.ts';
-import type { RedisLocation } from '../../port/store-url.ts';
-import { closeSilentConnections } from './close-silent-connections.ts';
-import { withinDeadline } from './deadline.ts';
-import { atEndOfTurn } from './end-of-turn.ts';
+import {
+  OPERATION_DEADLINE_MILLISECONDS,
+  StoreFullError,
+  StoreUnavailableError,
+} from '../store.ts';
+import type { RedisLocation } from '../store-url.ts';
+import type { EngineSignals } from '../store-watch.ts';
 import { createRedisClient, type RedisClient, reconnectPauseMilliseconds } from './redis-client.ts';
-import { readMemory } from './redis-memory.ts';
+import { atEndOfTurn, closeSilentConnections, withinDeadline } from './redis-deadline.ts';
 import { isFull, NO_REPLY, outageReason } from './redis-outage-reason.ts';
-import { assertReplayable } from './redis-replay.ts';
+import { assertReplayable, readRoom } from './redis-servers.ts';
 
 const EXAMINE_AGAIN_MILLISECONDS = 500;
 
@@ -130,7 +130,7 @@ export class RedisConnection {
    */
   #examine(): void {
     clearTimeout(this.#examining);
-    Promise.all([readMemory(this.#client), assertReplayable(this.#client, this.#warn)]).then(
+    Promise.all([readRoom(this.#client), assertReplayable(this.#client, this.#warn)]).then(
       () => this.#becomeAvailable(),
       (error: unknown) => {
         this.#fail(error);

@@ -1,7 +1,12 @@
 import { ReplyError } from 'ioredis';
-import { EvictingRedisError } from './redis-memory.ts';
-import { LossyRedisError } from './redis-replay.ts';
-import { UnconfirmedWriteError } from './unconfirmed-write-error.ts';
+
+/**
+ * Redis may lose acknowledged writes: it evicts keys, cannot load its file, or its replicas did not
+ * confirm a write. The message contains no secret.
+ */
+export class UnsafeRedisError extends Error {
+  override readonly name = 'UnsafeRedisError';
+}
 
 /** What an operator can do about an error reply, by its first word. */
 const adviceByWord: Readonly<Record<string, string>> = {
@@ -44,11 +49,7 @@ function replyWord(error: unknown): string | undefined {
  * @returns undefined if the error has neither
  */
 export function outageReason(error: unknown): string | undefined {
-  if (
-    error instanceof EvictingRedisError ||
-    error instanceof LossyRedisError ||
-    error instanceof UnconfirmedWriteError
-  ) {
+  if (error instanceof UnsafeRedisError) {
     return error.message;
   }
   const word = replyWord(error);

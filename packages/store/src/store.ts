@@ -40,15 +40,12 @@ export interface Store {
 
   /**
    * Adds one, or `amount`, atomically. The window starts with the first increment and does not
-   * slide.
+   * slide. An amount of 0 only reads, also from a full engine: without a window, the count is 0.
    */
   increment(key: string, windowSeconds: number, amount?: number): Promise<Counter>;
 
   /** Subtracts one, but not below zero. Does not open a window. */
   decrement(key: string): Promise<void>;
-
-  /** The counter of the current window, or undefined if no window is open. */
-  counter(key: string): Promise<Counter | undefined>;
 
   /** Adds a member to a set that is ordered by expiry. Adding it again replaces its expiry. */
   addToIndex(key: string, member: string, expiresAt: number): Promise<void>;
@@ -59,19 +56,15 @@ export interface Store {
   members(key: string): Promise<readonly string[]>;
 
   /**
-   * Appends an entry to a log that keeps the newest `capacity` entries. An engine may keep up to 1 %
-   * more for each process that appends. A log contains an entry once: appending an equal entry moves it.
+   * Appends entries, oldest first, in one step to a log that keeps the newest `capacity` entries. An
+   * engine may keep up to 1 % more for each process that appends. A log contains an entry once:
+   * appending an equal entry moves it.
    */
-  append(key: string, entry: string, capacity: number, options?: AppendOptions): Promise<void>;
-
-  /**
-   * Appends several entries, oldest first, in one step that costs little more than one `append`.
-   */
-  appendAll(
+  append(
     key: string,
     entries: readonly string[],
     capacity: number,
-    options?: Pick<AppendOptions, 'maximumAgeSeconds'>,
+    options?: AppendOptions,
   ): Promise<void>;
 
   /** The newest entries of a log, newest first. */
@@ -80,13 +73,10 @@ export interface Store {
   /**
    * Writes and reads on every shard of the engine.
    *
-   * @returns the space of the fullest shard
+   * @returns the space of the fullest shard, and the servers that accept writes
    * @throws StoreFullError if the engine reads but rejects writes
    */
   ping(): Promise<StoreRoom>;
-
-  /** Every server of the engine that accepts writes, or the library of an embedded engine. */
-  about(): Promise<readonly StoreServer[]>;
 
   close(): Promise<void>;
 }
@@ -104,6 +94,8 @@ export interface StoreRoom {
   readonly usedBytes: number;
   /** Undefined if only the memory of the machine limits the engine. */
   readonly maximumBytes: number | undefined;
+  /** Of an embedded engine, its library. */
+  readonly servers: readonly StoreServer[];
 }
 
 export interface StoreServer {
@@ -113,7 +105,7 @@ export interface StoreServer {
 }
 
 export interface AppendOptions extends WriteOptions {
-  /** The earlier version of the entry, which is removed in the same step. */
+  /** The earlier version of the only entry, which is removed in the same step. */
   readonly replaces?: string | undefined;
   /** Also removes entries that are at least this old. */
   readonly maximumAgeSeconds?: number | undefined;
@@ -151,5 +143,41 @@ export class StoreFullError extends StoreUnavailableError {
   constructor(operation: string, cause: unknown, reason?: string) {
     super(operation, cause, reason);
     this.name = 'StoreFullError';
+  }
+}
+
+/** The deadline of an engine. The port guarantees 500 ms. The difference allows for late timers. */
+export const OPERATION_DEADLINE_MILLISECONDS = 450;
+
+const LONGEST_LIFETIME_SECONDS = 1e11;
+
+/**
+ * Converts a lifetime to milliseconds. It rejects a lifetime that is not positive instead of
+ * rounding it: if a claim expired immediately, every caller would win.
+ */
+export function lifetimeMilliseconds(seconds: number): number {
+  if (!(seconds > 0 && seconds <= LONGEST_LIFETIME_SECONDS)) {
+    throw new RangeError(`A lifetime must be a positive number of seconds, not ${seconds}.`);
+  }
+  return Math.ceil(seconds * 1000);
+}
+
+/** Rejects an expiry that an engine would store as a different number. */
+export function assertEpochMilliseconds(expiresAt: number): void {
+  if (!Number.isSafeInteger(expiresAt)) {
+    throw new RangeError(`An expiry must be whole epoch milliseconds, not ${expiresAt}.`);
+  }
+}
+
+/** An amount of 0 only reads. */
+export function assertAmount(value: number): void {
+  if (value !== 0) {
+    assertPositiveInteger('An amount', value);
+  }
+}
+
+export function assertPositiveInteger(name: string, value: number): void {
+  if (!(Number.isSafeInteger(value) && value > 0)) {
+    throw new RangeError(`${name} must be a positive integer, not ${value}.`);
   }
 }
