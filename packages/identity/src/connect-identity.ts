@@ -1,16 +1,22 @@
+import { ConfigurationError, isLoopbackUrl } from '@gatehouse/server/configuration';
 import {
   createStore,
   parseStoreUrl,
   type Store,
   type StoreOptions,
   type StoreReadiness,
+  StoreUnavailableError,
   storeOperations,
   storeReadiness,
 } from '@gatehouse/store';
-import type { AuditEvent } from './audit/audit-event.ts';
+import { applyBootstrap } from './bootstrap/apply-bootstrap.ts';
+import type { BootstrapDefinition } from './bootstrap/bootstrap-schema.ts';
 import type { IdentitySettings } from './identity-settings.ts';
+import type { AuditEvent, AuditOrigin } from './log/audit-event.ts';
+import type { RequestLogResult } from './log/request-log.ts';
 import { type Identity, openIdentity } from './open-identity.ts';
-import type { RequestLogResult } from './request-log/request-writer.ts';
+import { demoProblems } from './production-problems.ts';
+import { assertMasterKeyFits } from './secrets/master-key-check.ts';
 
 export interface ConnectedIdentity {
   readonly identity: Identity;
@@ -65,4 +71,34 @@ export async function connectIdentity(
       await store.close();
     },
   };
+}
+
+/**
+ * Prepares the store for a server: checks the master key, applies the bootstrap definition, and
+ * checks that a public address does not serve the demo (SL-07). Idempotent.
+ *
+ * @throws ConfigurationError if one of the checks fails
+ * @throws StoreUnavailableError
+ */
+export async function prepareStore(
+  identity: Identity,
+  {
+    bootstrap,
+    publicUrl,
+  }: { readonly bootstrap: BootstrapDefinition | undefined; readonly publicUrl: string },
+  origin: AuditOrigin,
+): Promise<void> {
+  await assertMasterKeyFits(identity);
+  if (bootstrap !== undefined) {
+    await applyBootstrap(bootstrap, identity, (change) => identity.audit.write(change, origin));
+  }
+  const problems = isLoopbackUrl(publicUrl) ? [] : await demoProblems(identity);
+  if (problems.length > 0) {
+    throw new ConfigurationError(problems);
+  }
+}
+
+/** Whether to try `prepareStore` again. */
+export function isStoreUnavailable(error: unknown): boolean {
+  return error instanceof StoreUnavailableError;
 }

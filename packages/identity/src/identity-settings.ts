@@ -1,10 +1,16 @@
 import { join } from 'node:path';
-import { ConfigurationError } from '@gatehouse/server/configuration';
+import {
+  ConfigurationError,
+  type Environment,
+  type SecretFile,
+  secretFilesOf,
+} from '@gatehouse/server/configuration';
 import { z } from 'zod';
-import { DEFAULT_AUDIT_RETENTION_DAYS } from './audit/trail-log.ts';
+import { bootstrapSecretFiles } from './bootstrap/load-bootstrap.ts';
+import { DEFAULT_AUDIT_RETENTION_DAYS } from './log/audit-trail.ts';
 import type { MasterKeys } from './secrets/master-key.ts';
 import { loadMasterKey } from './secrets/master-key-file.ts';
-import { defaultSigningKeyPolicy, type SigningKeyPolicy } from './signing-keys/signing-keys.ts';
+import { defaultSigningKeyPolicy, type SigningKeyPolicy } from './secrets/signing-keys.ts';
 
 /** The variables of every process that opens the identity store. */
 export const identityVariables = {
@@ -85,4 +91,13 @@ export function resolveIdentitySettings(variables: {
         ? defaultSigningKeyPolicy
         : { ...defaultSigningKeyPolicy, rotateAfterSeconds: days * DAY_SECONDS },
   };
+}
+
+/** The secret files of the identity store, including those that the bootstrap file names. */
+export function identitySecretFiles(environment: Environment): readonly SecretFile[] {
+  const { BOOTSTRAP_FILE } = environment;
+  return [
+    ...secretFilesOf(environment, ['STORE_URL_FILE', 'MASTER_KEY_FILE', 'BOOTSTRAP_FILE']),
+    ...(BOOTSTRAP_FILE ? bootstrapSecretFiles(BOOTSTRAP_FILE) : []),
+  ];
 }

@@ -6,28 +6,25 @@
  * Not here: issuing OAuth tokens (the authorization server) and HTTP.
  */
 import type { Store } from '@gatehouse/store';
-import type { AuditEvent } from './audit/audit-event.ts';
-import { type AuditTrail, createAuditTrail, type OnAuditLost } from './audit/audit-trail.ts';
 import { type ClientRegistry, createClientRegistry } from './clients/clients.ts';
-import {
-  createOrganizationRegistry,
-  type OrganizationRegistry,
-} from './organizations/organizations.ts';
-import { limitReports, type OnDamagedRecord } from './records/damaged-record.ts';
-import { createReplayGuard, type ReplayGuard } from './replay-guard.ts';
-import { createRequestLog, type RequestLog } from './request-log/request-log.ts';
-import type { RequestLogResult } from './request-log/request-writer.ts';
-import { createLiveHolders, type FindLiveHolder } from './revocation/live-holder.ts';
-import { createNotBefore } from './revocation/not-before.ts';
-import { createRevocations, type Revocations } from './revocation/revocations.ts';
-import { type CredentialHash, createCredentialHash } from './secrets/credential-hash.ts';
+import type { AuditEvent } from './log/audit-event.ts';
+import { type AuditTrail, createAuditTrail } from './log/audit-trail.ts';
+import type { OnAuditLost } from './log/counted-entries.ts';
+import type { RequestLogResult } from './log/request-log.ts';
+import { createRequestLog, type RequestLog } from './log/request-log.ts';
+import { createOrganizationRegistry, type OrganizationRegistry } from './records/organizations.ts';
+import { limitReports, type OnDamagedRecord } from './records/record.ts';
 import type { MasterKey } from './secrets/master-key.ts';
 import { createSealer, type Sealer } from './secrets/seal.ts';
-import { createUserSessions, type UserSessions } from './sessions/user-sessions.ts';
 import { type AccessTokenVerifier, createAccessTokenVerifier } from './tokens/access-tokens.ts';
-import { createTokenKinds, type FindTokenKind } from './tokens/token-kind.ts';
+import { type CredentialHash, createCredentialHash } from './tokens/credential-keys.ts';
+import { createLiveHolders, createNotBefore, type FindLiveHolder } from './tokens/live-holder.ts';
+import { createReplayGuard, type ReplayGuard } from './tokens/replay-guard.ts';
+import { createRevocations, type Revocations } from './tokens/revocations.ts';
+import { createTokenKinds, type FindTokenKind } from './tokens/x-access-tokens.ts';
 import { createSignInLocks, type SignInLocks } from './users/sign-in-locks.ts';
 import type { UserRegistry } from './users/user.ts';
+import { createUserSessions, type UserSessions } from './users/user-sessions.ts';
 import { createUserRegistry } from './users/users.ts';
 
 export interface Identity {

@@ -1,12 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Store } from '@gatehouse/store';
-import type { Client } from './clients/client.ts';
-import { clientKey } from './clients/client.ts';
+import { type Client, clientKey } from './clients/client.ts';
 import { noKeys } from './clients/client-keys.ts';
-import type { CredentialHash } from './secrets/credential-hash.ts';
-import { accessTokenKey } from './secrets/credential-keys.ts';
 import type { AccessTokenVerifier } from './tokens/access-tokens.ts';
+import { accessTokenKey, type CredentialHash } from './tokens/credential-keys.ts';
 
 /**
  * `token`: the token is deleted. `client`: the client is disabled, and verifiers cache its record.

@@ -3,9 +3,9 @@
 import { createStore, StoreUnavailableError } from '@gatehouse/store';
 import { until } from '@gatehouse/testing';
 import { expect, test } from '@jest/globals';
-import { severityOf } from '../src/audit/audit-event.ts';
-import { createAuditTrail } from '../src/audit/audit-trail.ts';
 import type { AuditEntry, AuditEvent } from '../src/index.ts';
+import { severityOf } from '../src/log/audit-event.ts';
+import { createAuditTrail } from '../src/log/audit-trail.ts';
 import { describeOnBothEngines } from './on-both-engines.ts';
 
 const START = 1_700_000_000_000;

@@ -1,11 +1,10 @@
 import { isAddressOrRange } from '@gatehouse/server/configuration';
 import { z } from 'zod';
-import { signatureAlgorithms } from '../clients/client.ts';
-import { knownScopes } from '../clients/scopes.ts';
-import { passwordProblem, passwordRules } from '../credential-policy/password-policy.ts';
-import { secureKeyProblem, secureKeyRules } from '../credential-policy/secure-key-policy.ts';
+import { knownScopes, signatureAlgorithms } from '../clients/client.ts';
+import { isAllowedRedirectUri, redirectUriProblem } from '../clients/redirect-uris.ts';
+import { secureKeyProblem, secureKeyRules } from '../secrets/secure-keys.ts';
+import { passwordProblem, passwordRules } from '../users/password-policy.ts';
 import { canonicalUsername } from '../users/user.ts';
-import { isAllowedRedirectUri, redirectUriProblem } from './redirect-uri-rule.ts';
 
 export const grantTypes = [
   'authorization_code',

@@ -1,12 +1,8 @@
-import type { OnDamagedRecord } from '../records/damaged-record.ts';
-import { RejectedChangeError } from '../records/rejected-change-error.ts';
-import type { CredentialHash } from '../secrets/credential-hash.ts';
+import { type OnDamagedRecord, RejectedChangeError } from '../records/record.ts';
 import type { Sealer } from '../secrets/seal.ts';
-import { findMatchingSecret } from '../secrets/secret-comparison.ts';
-import { generateSecureKey } from '../secrets/secure-key.ts';
-import type { Client } from './client.ts';
-import { createKeyOpener, type OpenedKeys, secureKeyContext } from './key-opener.ts';
-import { createRemovedKeys, type RemovedKeys } from './removed-keys.ts';
+import { findMatchingSecret, generateSecureKey } from '../secrets/secure-keys.ts';
+import type { CredentialHash } from '../tokens/credential-keys.ts';
+import { type Client, clientKey, type RemovedKey } from './client.ts';
 
 export const MAXIMUM_ACTIVE_KEYS = 2;
 const KEY_ID_LENGTH = 12;
@@ -214,4 +210,107 @@ function pick(createdAt: Readonly<Record<string, number>>, ids: readonly string[
 
 function union(some: readonly string[], more: readonly string[]): readonly string[] {
   return [...new Set([...some, ...more])];
+}
+
+/** Lists in the same order. Keys that cannot be decrypted are omitted. */
+export interface OpenedKeys {
+  readonly sealed: readonly string[];
+  readonly secureKeys: readonly string[];
+  readonly ids: readonly string[];
+}
+
+/** Decrypts the keys of a record once. An unchanged record is the same object. */
+export function createKeyOpener(
+  sealer: Sealer,
+  idOf: (secureKey: string) => string,
+  onDamagedRecord: OnDamagedRecord | undefined,
+) {
+  const opened = new WeakMap<Client, OpenedKeys>();
+  return (client: Client): OpenedKeys => {
+    let keys = opened.get(client);
+    if (keys === undefined) {
+      const context = secureKeyContext(client);
+      const found = client.sealedSecureKeys.flatMap((sealed) => {
+        try {
+          return [{ sealed, secureKey: sealer.open(sealed, context) }];
+        } catch {
+          onDamagedRecord?.(
+            'secure key',
+            clientKey(client.clientId),
+            `Generate a new key: gatehouse clients rotate-key ${client.clientId}`,
+          );
+          return [];
+        }
+      });
+      const secureKeys = found.map(({ secureKey }) => secureKey);
+      keys = { sealed: found.map(({ sealed }) => sealed), secureKeys, ids: secureKeys.map(idOf) };
+      opened.set(client, keys);
+    }
+    return keys;
+  };
+}
+
+export const secureKeyContext = ({ clientId }: Pick<Client, 'clientId'>): string =>
+  `client:${clientId}:secureKey`;
+
+const DAY = 24 * 60 * 60;
+const MAXIMUM_REMOVED_KEYS = 2;
+const RETENTION_SECONDS: number = 30 * DAY;
+
+export const removedKeyContext = ({ clientId }: Pick<Client, 'clientId'>): string =>
+  `client:${clientId}:removedSecureKey`;
+
+/** The keys that a client lost in the last 30 days: encrypted, newest first, at most two. */
+export interface RemovedKeys {
+  /** Decrypts the keys. A damaged key is omitted: only an explanation is lost. */
+  open(client: Client): readonly string[];
+  /** The members of the client after it lost these keys. */
+  add(client: Client, secureKeys: readonly string[]): Pick<Client, 'removedKeys'>;
+}
+
+export function createRemovedKeys({
+  sealer,
+  now,
+}: {
+  readonly sealer: Sealer;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+}): RemovedKeys {
+  const opened = new WeakMap<RemovedKey, string | undefined>();
+  const isKept = ({ removedAt }: RemovedKey) => now() / 1000 < removedAt + RETENTION_SECONDS;
+
+  function open(client: Client, key: RemovedKey): string | undefined {
+    if (!opened.has(key)) {
+      opened.set(
+        key,
+        attempt(() => sealer.open(key.sealed, removedKeyContext(client))),
+      );
+    }
+    return opened.get(key);
+  }
+
+  return {
+    open: (client) =>
+      client.removedKeys
+        .filter(isKept)
+        .map((key) => open(client, key))
+        .filter((key) => key !== undefined),
+    add(client, secureKeys) {
+      const removedAt = Math.floor(now() / 1000);
+      const added = secureKeys.map((key) => ({
+        sealed: sealer.seal(key, removedKeyContext(client)),
+        removedAt,
+      }));
+      const kept = client.removedKeys.filter(isKept);
+      return { removedKeys: [...added, ...kept].slice(0, MAXIMUM_REMOVED_KEYS) };
+    },
+  };
+}
+
+function attempt(read: () => string): string | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
 }

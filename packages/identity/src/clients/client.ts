@@ -1,5 +1,6 @@
+import { deviceScopes } from '@gatehouse/device-api';
 import { z } from 'zod';
-import { parseRecord } from '../records/parse-record.ts';
+import { parseRecord } from '../records/record.ts';
 
 /** With HMAC-SHA-256, a client can use signature version 2 only. The others allow both versions. */
 export const signatureAlgorithms = ['MD5', 'SHA-256', 'HMAC-SHA-256'] as const;
@@ -82,3 +83,10 @@ export const clientKey = (clientId: string): string => `client:${clientId}`;
 export function parseClient(text: string): Client | undefined {
   return parseRecord(storedClient, text);
 }
+
+/** The scopes of OpenID Connect. A client_credentials token never has one. */
+export const identityScopes = ['openid', 'profile', 'email', 'groups', 'offline_access'] as const;
+
+export const knownScopes = [...deviceScopes, ...identityScopes] as const;
+
+export type Scope = (typeof knownScopes)[number];

@@ -1,12 +1,10 @@
 import { NEVER_EXPIRES, type Store } from '@gatehouse/store';
-import { assertSecureKey } from '../credential-policy/secure-key-policy.ts';
-import type { OnDamagedRecord } from '../records/damaged-record.ts';
-import { readForUpdate } from '../records/parse-record.ts';
+import { type OnDamagedRecord, RejectedChangeError, readForUpdate } from '../records/record.ts';
 import { createRecordCache } from '../records/record-cache.ts';
 import { withRecordLock } from '../records/record-lock.ts';
-import { RejectedChangeError } from '../records/rejected-change-error.ts';
-import type { CredentialHash } from '../secrets/credential-hash.ts';
 import type { Sealer } from '../secrets/seal.ts';
+import { assertSecureKey } from '../secrets/secure-keys.ts';
+import type { CredentialHash } from '../tokens/credential-keys.ts';
 import { type Client, clientKey, parseClient } from './client.ts';
 import {
   type ClientKeys,
@@ -205,4 +203,45 @@ function pickKeys(client: Client | undefined): Partial<KeyMembers> {
   }
   const { sealedSecureKeys, secureKeyCreatedAt, removedKeyIds, keptKeyIds, removedKeys } = client;
   return { sealedSecureKeys, secureKeyCreatedAt, removedKeyIds, keptKeyIds, removedKeys };
+}
+
+/** The origins that clients registered for browser applications (RFC 9700 §2.6). */
+export interface RegisteredOrigins {
+  /** Whether an enabled client registered this origin. The copy is at most one second old. */
+  has(origin: string): Promise<boolean>;
+}
+
+const REFRESH_MILLISECONDS = 1000;
+
+export function createRegisteredOrigins(
+  clients: ClientRegistry,
+  now: () => number = Date.now,
+): RegisteredOrigins {
+  let origins: Promise<ReadonlySet<string>> | undefined;
+  let readAt = 0;
+
+  async function read(): Promise<ReadonlySet<string>> {
+    const registered = await clients.list();
+    return new Set(
+      registered.filter((client) => client.enabled).flatMap((client) => client.corsOrigins),
+    );
+  }
+
+  return {
+    async has(origin) {
+      const age = now() - readAt;
+      if (origins === undefined || age >= REFRESH_MILLISECONDS || age < 0) {
+        readAt = now();
+        // Concurrent callers share this read. A failed read is discarded.
+        const reading = read().catch((error: unknown) => {
+          if (origins === reading) {
+            origins = undefined;
+          }
+          throw error;
+        });
+        origins = reading;
+      }
+      return (await origins).has(origin);
+    },
+  };
 }

@@ -1,6 +1,6 @@
 import type { Store } from '@gatehouse/store';
 import { LRUCache } from 'lru-cache';
-import type { OnDamagedRecord } from './damaged-record.ts';
+import type { OnDamagedRecord } from './record.ts';
 
 /** A revocation of a client or user takes effect within this time. */
 export const MAXIMUM_RECORD_AGE_MILLISECONDS = 50;

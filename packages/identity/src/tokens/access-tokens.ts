@@ -1,11 +1,15 @@
 import type { Store } from '@gatehouse/store';
 import { LRUCache } from 'lru-cache';
 import type { Client } from '../clients/client.ts';
-import { type OnDamagedRecord, readRecord } from '../records/damaged-record.ts';
+import { type OnDamagedRecord, readRecord } from '../records/record.ts';
 import { createRecordCache } from '../records/record-cache.ts';
-import type { FindLiveHolder } from '../revocation/live-holder.ts';
-import type { CredentialHash } from '../secrets/credential-hash.ts';
-import { accessTokenKey, accessTokenKinds, grantTombstoneKey } from '../secrets/credential-keys.ts';
+import {
+  accessTokenKey,
+  accessTokenKinds,
+  type CredentialHash,
+  grantTombstoneKey,
+} from './credential-keys.ts';
+import type { FindLiveHolder } from './live-holder.ts';
 
 /** The identity and the rights of a verified credential. */
 export interface Principal {

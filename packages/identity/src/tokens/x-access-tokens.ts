@@ -1,14 +1,18 @@
 import { randomBytes } from 'node:crypto';
+import { deviceScopes } from '@gatehouse/device-api';
 import type { Store } from '@gatehouse/store';
 import { z } from 'zod';
-import { type OnDamagedRecord, readRecord } from '../records/damaged-record.ts';
-import { parseRecord } from '../records/parse-record.ts';
+import type { Client } from '../clients/client.ts';
+import { type OnDamagedRecord, parseRecord, readRecord } from '../records/record.ts';
 import { MAXIMUM_RECORD_AGE_MILLISECONDS } from '../records/record-cache.ts';
-import type { FindLiveHolder } from '../revocation/live-holder.ts';
-import type { CredentialHash } from '../secrets/credential-hash.ts';
-import { xAccessTokenKey, xAccessTokensKey } from '../secrets/credential-keys.ts';
-import type { AccessTokenVerifier, Principal } from './access-tokens.ts';
-import { clientPrincipal } from './client-principal.ts';
+import { type AccessTokenVerifier, type Principal, parseStoredToken } from './access-tokens.ts';
+import {
+  accessTokenKey,
+  type CredentialHash,
+  xAccessTokenKey,
+  xAccessTokensKey,
+} from './credential-keys.ts';
+import type { FindLiveHolder } from './live-holder.ts';
 
 /** The client and the key that signed its request. */
 export interface XAccessTokenIssuer {
@@ -120,5 +124,57 @@ export function createXAccessTokens(dependencies: {
     },
     verify: async (token) => (await find(token))?.principal,
     find,
+  };
+}
+
+const principals = new WeakMap<Client, Principal>();
+
+/** A client that authenticates by signature or X-Access-Token has all of its device scopes. */
+export function clientPrincipal(client: Client): Principal {
+  let principal = principals.get(client);
+  if (principal === undefined) {
+    principal = {
+      clientId: client.clientId,
+      orgId: client.orgId,
+      userId: undefined,
+      subject: client.clientId,
+      scopes: new Set(deviceScopes.filter((scope) => client.scopes.includes(scope))),
+    };
+    principals.set(client, principal);
+  }
+  return principal;
+}
+
+export type TokenKind = 'access-token' | 'x-access-token';
+
+/**
+ * The kind of an unexpired token, even if it is revoked. Undefined if the store has no record of
+ * it. Only the holder of a token learns its kind, because the store knows tokens by their HMAC.
+ *
+ * @throws StoreUnavailableError
+ */
+export type FindTokenKind = (token: string) => Promise<TokenKind | undefined>;
+
+export function createTokenKinds(dependencies: {
+  readonly store: Store;
+  readonly credentialHash: CredentialHash;
+  readonly now: () => number;
+}): FindTokenKind {
+  const { store, credentialHash, now } = dependencies;
+  return async (token) => {
+    const hashed = credentialHash(token);
+    // Both reads always happen, so that every unknown token takes the same time.
+    const [access, xAccess] = await Promise.all([
+      store.get(accessTokenKey(hashed)),
+      store.get(xAccessTokenKey(hashed)),
+    ]);
+    const accessToken = access === undefined ? undefined : parseStoredToken(access);
+    if (accessToken !== undefined) {
+      return accessToken.exp * 1000 > now() ? 'access-token' : undefined;
+    }
+    const xAccessToken = xAccess === undefined ? undefined : parseXAccessToken(xAccess);
+    return xAccessToken !== undefined && xAccessToken.expiresAt > now()
+      ? 'x-access-token'
+      : undefined;
   };
 }

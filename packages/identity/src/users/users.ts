@@ -1,20 +1,31 @@
-import { NEVER_EXPIRES, type Store } from '@gatehouse/store';
-import type { OnDamagedRecord } from '../records/damaged-record.ts';
-import { parseRecord, readForUpdate } from '../records/parse-record.ts';
+import { NEVER_EXPIRES, type Store, StoreUnavailableError } from '@gatehouse/store';
+import {
+  type OnDamagedRecord,
+  parseRecord,
+  RejectedChangeError,
+  readForUpdate,
+} from '../records/record.ts';
 import { createRecordCache } from '../records/record-cache.ts';
 import { withRecordLock } from '../records/record-lock.ts';
-import { RejectedChangeError } from '../records/rejected-change-error.ts';
-import { generateId } from '../secrets/secure-key.ts';
-import { hashPassword, pauseLikeVerifying, verifyPassword } from './password-hash.ts';
+import { generateId } from '../secrets/secure-keys.ts';
+import {
+  decoyPasswordHash,
+  hashPassword,
+  isOutdatedHash,
+  MAXIMUM_PASSWORD_BYTES,
+  pauseLikeVerifying,
+  verifyPassword,
+} from './password-hash.ts';
+import { PasswordHashingBusyError } from './password-hashing-queue.ts';
 import {
   type BootstrapUser,
   canonicalUsername,
   changedEmail,
+  type PasswordRejection,
   storedUser,
   type User,
   type UserRegistry,
 } from './user.ts';
-import { createUserVerification } from './verify-user.ts';
 
 const INDEX_KEY = 'users';
 const keyOf = (userId: string) => `user:${userId}`;
@@ -146,4 +157,76 @@ function withUpdateTime(user: User, existing: User | undefined, now: number): Us
     ]);
   const isChanged = claimsOf(user) !== claimsOf(existing);
   return isChanged ? { ...user, updatedAt: Math.floor(now / 1000) } : user;
+}
+
+/** Verifies the password of a user, and hashes it again if the cost has changed. */
+export function createUserVerification(
+  registry: Pick<UserRegistry, 'findByUsername' | 'update'> & {
+    /** Reads the record without the cache. */
+    readonly read: (userId: string) => Promise<User | undefined>;
+  },
+): UserRegistry['verify'] {
+  const { findByUsername, update, read } = registry;
+
+  /**
+   * Hashing takes time. If the password changed or the account was disabled in the meantime, the
+   * sign-in fails. A concurrent sign-in may have replaced the hash of the same password.
+   */
+  async function stillSignsIn(verified: User, password: string): Promise<User | undefined> {
+    const user = await read(verified.userId);
+    if (user?.enabled !== true || user.notBefore !== verified.notBefore) {
+      return undefined;
+    }
+    const isUnchanged =
+      user.passwordHash === verified.passwordHash ||
+      (isOutdatedHash(verified.passwordHash) &&
+        (await verifyPassword(password, user.passwordHash)));
+    return isUnchanged ? user : undefined;
+  }
+
+  /** Hashes a password with the current cost. Keeps concurrent changes of the record. */
+  async function renewHash(user: User, password: string): Promise<User | undefined> {
+    let kept = user.passwordHash;
+    try {
+      const passwordHash = await hashPassword(password);
+      const renewed = await update(user.userId, (current) =>
+        current.passwordHash === user.passwordHash ? { ...current, passwordHash } : current,
+      );
+      kept = renewed.passwordHash === passwordHash ? passwordHash : kept;
+    } catch (error) {
+      // The sign-in is valid without the new hash. The next sign-in tries again.
+      if (!(error instanceof StoreUnavailableError || error instanceof PasswordHashingBusyError)) {
+        throw error;
+      }
+    }
+    return stillSignsIn({ ...user, passwordHash: kept }, password);
+  }
+
+  return async (username, password, onRejected) => {
+    if (Buffer.byteLength(password) > MAXIMUM_PASSWORD_BYTES) {
+      onRejected?.('password_too_long');
+      return undefined;
+    }
+    const user = await findByUsername(username);
+    const matches = await verifyPassword(password, user?.passwordHash ?? decoyPasswordHash);
+    const verified = matches && user !== undefined ? await stillSignsIn(user, password) : undefined;
+    const signedIn =
+      verified !== undefined && isOutdatedHash(verified.passwordHash)
+        ? await renewHash(verified, password)
+        : verified;
+    if (signedIn === undefined) {
+      onRejected?.(rejectionOf(user, matches));
+    }
+    return signedIn;
+  };
+}
+
+function rejectionOf(user: User | undefined, matches: boolean): PasswordRejection {
+  if (user === undefined) {
+    return 'user_unknown';
+  }
+  if (!matches) {
+    return 'password_wrong';
+  }
+  return user.enabled ? 'user_changed_during_sign_in' : 'account_disabled';
 }
