@@ -1,7 +1,6 @@
 export { applyBootstrap } from './bootstrap/apply-bootstrap.ts';
 export {
   type BootstrapDefinition,
-  clientSchema,
   organizationSchema,
   userProfileSchema,
   userSchema,
@@ -18,12 +17,20 @@ export {
   bootstrapDefinition,
   loadBootstrap,
 } from './bootstrap/load-bootstrap.ts';
-export type { Client, SignatureAlgorithm } from './clients/client.ts';
-export { identityScopes, knownScopes, type Scope } from './clients/client.ts';
-export type { RemovalOptions, RotatedKey, SecureKeyDescription } from './clients/client-keys.ts';
+export {
+  type Client,
+  clientSchema,
+  identityScopes,
+  knownScopes,
+  type Scope,
+} from './clients/client.ts';
 export { MAXIMUM_ACTIVE_KEYS } from './clients/client-keys.ts';
-export type { ClientRegistry, NewClient } from './clients/clients.ts';
-export { createRegisteredOrigins, type RegisteredOrigins } from './clients/clients.ts';
+export {
+  type ClientRegistry,
+  createRegisteredOrigins,
+  type NewClient,
+  type RegisteredOrigins,
+} from './clients/clients.ts';
 export { redirectUriProblem } from './clients/redirect-uris.ts';
 export {
   type ConnectedIdentity,
@@ -84,7 +91,6 @@ export { loadMasterKey } from './secrets/master-key-file.ts';
 export {
   createMasterKeyRotation,
   LONGEST_UNLISTED_SECONDS,
-  type MasterKeyRotation,
   type MasterKeyUse,
 } from './secrets/rotate-master-key.ts';
 export { createSealer, type Sealer } from './secrets/seal.ts';

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Store } from '@gatehouse/store';
-import { type Client, clientKey } from './clients/client.ts';
-import { noKeys } from './clients/client-keys.ts';
+import type { Client } from './clients/client.ts';
+import { clientRecordKey as clientKey } from './clients/client-keys.ts';
 import type { AccessTokenVerifier } from './tokens/access-tokens.ts';
 import { accessTokenKey, type CredentialHash } from './tokens/credential-keys.ts';
 
@@ -95,7 +95,7 @@ const powerless: Omit<Client, 'clientId' | 'name' | 'enabled'> = {
   corsOrigins: [],
   ipAllowList: [],
   notBefore: 0,
-  ...noKeys,
+  keys: [],
 };
 
 /** @returns milliseconds until the condition was true, or undefined if it never was */

@@ -34,7 +34,7 @@ function problemOf(request: IncomingMessage): Problem | undefined {
   // RFC 9112 §3.2: a request to a server that is not a proxy names a path.
   if (request.url?.startsWith('/') !== true) {
     return {
-      reason: 'oauth_target_invalid',
+      reason: 'target_invalid',
       description: 'The request target must be a path that begins with `/`.',
     };
   }
@@ -42,7 +42,7 @@ function problemOf(request: IncomingMessage): Problem | undefined {
   return problem === undefined
     ? undefined
     : {
-        reason: 'oauth_transfer_encoding_invalid',
+        reason: 'framing_ambiguous',
         description: `Transfer-Encoding ${problem}.`,
       };
 }

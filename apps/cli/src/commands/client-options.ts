@@ -89,14 +89,6 @@ export function membersFromOptions({ options }: CommandInput): Readonly<Record<s
 
 /** A client as a bootstrap file defines it. */
 export function toDefinition(client: Client): Readonly<Record<string, unknown>> {
-  const {
-    notBefore: _notBefore,
-    sealedSecureKeys: _sealed,
-    secureKeyCreatedAt: _createdAt,
-    removedKeyIds: _removed,
-    keptKeyIds: _kept,
-    removedKeys: _removedKeys,
-    ...definition
-  } = client;
+  const { notBefore: _notBefore, keys: _keys, ...definition } = client;
   return definition;
 }

@@ -28,7 +28,7 @@ export function describeClient(client: Client, { clients }: Identity) {
     ...toDefinition(client),
     notBefore: client.notBefore,
     keys: clients.describeKeys(client),
-    keptKeyIds: client.keptKeyIds,
+    keptKeyIds: clients.keptKeyIds(client),
   };
 }
 
@@ -41,6 +41,8 @@ export async function findClient(clientId: string, { clients }: Identity): Promi
   }
   return client;
 }
+
+const activeKeys = ({ keys }: Client) => keys.filter(({ state }) => state === 'active').length;
 
 const add: Command = {
   name: 'clients add',
@@ -94,7 +96,7 @@ const list: Command = {
       client.clientId,
       client.orgId,
       client.enabled ? 'enabled' : 'disabled',
-      client.public ? 'public' : `${client.sealedSecureKeys.length} key(s)`,
+      client.public ? 'public' : `${activeKeys(client)} key(s)`,
       client.name,
     ]);
     return {
@@ -165,7 +167,7 @@ const change: Command = {
     const existing = await findClient(clientId, identity);
     const wanted = changedDefinition(existing, input);
     await assertOrganizationExists(wanted.orgId, identity);
-    const losesKeys = wanted.public && existing.sealedSecureKeys.length > 0;
+    const losesKeys = wanted.public && activeKeys(existing) > 0;
     if (losesKeys) {
       await assertConfirmed(
         input,
@@ -176,7 +178,7 @@ const change: Command = {
     // Another operator may have changed the client while this command waited.
     const client = await identity.clients.change(clientId, (current) => {
       const definition = changedDefinition(current, input);
-      if (definition.public && current.sealedSecureKeys.length > 0 && !losesKeys) {
+      if (definition.public && activeKeys(current) > 0 && !losesKeys) {
         throw new RejectedChangeError(
           'Nothing was changed. Another command changed the client. Try again.',
         );
@@ -185,7 +187,7 @@ const change: Command = {
     });
     await audit({ event: 'client_changed', clientId, change: 'changed' });
     const hint =
-      !client.public && client.sealedSecureKeys.length === 0
+      !client.public && activeKeys(client) === 0
         ? [`It has no secure key. To create one, run gatehouse clients rotate-key ${clientId}`]
         : [];
     return {

@@ -53,7 +53,7 @@ export function findRoute(request: IncomingMessage): Route {
   const segments = pathOf(request).split('/');
   const pattern = patterns.get(segments.length)?.find(({ parts }) => fits(parts, segments));
   if (pattern === undefined) {
-    throw new ApiError('not_found', { reason: 'operation_unknown' });
+    throw new ApiError('not_found');
   }
   const operation = pattern.byMethod.get(request.method ?? '');
   if (operation === undefined) {

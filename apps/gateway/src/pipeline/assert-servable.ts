@@ -25,7 +25,6 @@ export function assertServable(
   if (headers['content-encoding'] !== undefined) {
     throw new ApiError('unsupported_media_type', {
       message: 'Send the body without an encoding.',
-      reason: 'body_compressed',
     });
   }
   assertUnambiguous(request);
@@ -36,7 +35,6 @@ export function assertServedMethod(method: string): void {
   if (!served.has(method)) {
     throw new ApiError('method_not_allowed', {
       headers: { [sent.allow]: METHODS.join(', ') },
-      reason: 'method_unknown',
     });
   }
 }
@@ -54,10 +52,10 @@ export function assertUnambiguous(request: IncomingMessage): void {
   }
   // The gateway does not use Host, but an upstream might trust it.
   if (headers.host !== undefined && !isHost(headers.host)) {
-    throw refusal('host_invalid', 'Host', 'must be a name or an address, with or without a port');
+    throw refusal('http_invalid', 'Host', 'must be a name or an address, with or without a port');
   }
   if (request.httpVersion !== '1.1' && request.httpVersion !== '1.0') {
-    throw refusal('http_version_unsupported', 'HTTP version', 'must be 1.1 or 1.0');
+    throw refusal('http_invalid', 'HTTP version', 'must be 1.1 or 1.0');
   }
 }
 

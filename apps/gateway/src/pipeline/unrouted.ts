@@ -7,7 +7,6 @@ export function unrouted(match: RouteMatch): ApiError {
   if (match === undefined || match.route !== undefined) {
     return new ApiError('not_found', {
       message: 'There is no such operation.',
-      reason: 'operation_unknown',
     });
   }
   const allow = allowedMethods(match.allow);

@@ -1,6 +1,5 @@
 import { ConfigurationError, type ConfigurationProblem } from '@gatehouse/server/configuration';
 import type { Client } from '../clients/client.ts';
-import type { SecureKeyDescription } from '../clients/client-keys.ts';
 import type { ClientRegistry } from '../clients/clients.ts';
 import type { AuditEvent } from '../log/audit-event.ts';
 import type { OrganizationRegistry } from '../records/organizations.ts';
@@ -79,7 +78,7 @@ async function assertOrganizationsExist(
 export function clientChanges(
   before: Client,
   after: Client,
-  describeKeys: (client: Client) => readonly SecureKeyDescription[],
+  describeKeys: ClientRegistry['describeKeys'],
 ): readonly AuditEvent[] {
   const { clientId } = after;
   const idsOf = (client: Client) => describeKeys(client).map(({ keyId }) => keyId);

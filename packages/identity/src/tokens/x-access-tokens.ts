@@ -3,6 +3,7 @@ import { deviceScopes } from '@gatehouse/device-api';
 import type { Store } from '@gatehouse/store';
 import { z } from 'zod';
 import type { Client } from '../clients/client.ts';
+import { isActive } from '../clients/client-keys.ts';
 import { type OnDamagedRecord, parseRecord, readRecord } from '../records/record.ts';
 import { MAXIMUM_RECORD_AGE_MILLISECONDS } from '../records/record-cache.ts';
 import { type AccessTokenVerifier, type Principal, parseStoredToken } from './access-tokens.ts';
@@ -94,14 +95,14 @@ export function createXAccessTokens(dependencies: {
     }
     const { issuedAt, clientId, secureKeyId } = stored;
     const client = (await findLiveHolder({ issuedAt, clientId, secureKeyId }))?.client;
-    const hasCredentials = client !== undefined && client.sealedSecureKeys.length > 0;
-    return hasCredentials
-      ? {
-          principal: clientPrincipal(client),
-          issuedAt,
-          expiresAt: Math.floor(stored.expiresAt / 1000),
-        }
-      : undefined;
+    if (!client?.keys.some(isActive)) {
+      return undefined;
+    }
+    return {
+      principal: clientPrincipal(client),
+      issuedAt,
+      expiresAt: Math.floor(stored.expiresAt / 1000),
+    };
   }
 
   return {

@@ -37,7 +37,7 @@ test('a terminal shows the code, the reason and the id of a rejected request', (
     ...request,
     status: 401,
     code: 'invalid_signature',
-    reason: 'signature_base64',
+    reason: 'signature_malformed',
     stage: 'authenticate',
   };
   expect(printed((logger) => createRequestLineWriter(logger)(rejected))).toEqual([

@@ -77,7 +77,7 @@ const invalidTarget: ClientErrorReply = {
 export function rejectHead(request: IncomingMessage, response: ServerResponse): MalformedInput {
   const message = hostProblem(request);
   const reply: ClientErrorReply =
-    message === undefined ? invalidTarget : { ...invalidTarget, reason: 'host_invalid', message };
+    message === undefined ? invalidTarget : { ...invalidTarget, reason: 'http_invalid', message };
   const input = inputOf(reply, request.socket, request);
   const { headers, body } = envelopeOf(reply, input.requestId);
   response.writeHead(400, headers).write(body);
