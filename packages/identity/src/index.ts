@@ -1,10 +1,5 @@
 export { applyBootstrap } from './bootstrap/apply-bootstrap.ts';
-export {
-  type BootstrapDefinition,
-  organizationSchema,
-  userProfileSchema,
-  userSchema,
-} from './bootstrap/bootstrap-schema.ts';
+export { type BootstrapDefinition, organizationSchema } from './bootstrap/bootstrap-schema.ts';
 export {
   type Demo,
   demoDefinition,
@@ -12,11 +7,7 @@ export {
   readDemoIfPresent,
   readOrCreateDemo,
 } from './bootstrap/demo.ts';
-export {
-  type BootstrapSettings,
-  bootstrapDefinition,
-  loadBootstrap,
-} from './bootstrap/load-bootstrap.ts';
+export { bootstrapDefinition, loadBootstrap } from './bootstrap/load-bootstrap.ts';
 export {
   type Client,
   clientSchema,
@@ -32,12 +23,7 @@ export {
   type RegisteredOrigins,
 } from './clients/clients.ts';
 export { redirectUriProblem } from './clients/redirect-uris.ts';
-export {
-  type ConnectedIdentity,
-  connectIdentity,
-  isStoreUnavailable,
-  prepareStore,
-} from './connect-identity.ts';
+export { connectIdentity, isStoreUnavailable, prepareStore } from './connect-identity.ts';
 export {
   type IdentitySettings,
   identitySecretFiles,
@@ -47,7 +33,6 @@ export {
 export {
   type AuditEntry,
   type AuditEvent,
-  type AuditEventName,
   type AuditOrigin,
   type AuditSeverity,
   auditEvents,
@@ -65,14 +50,8 @@ export {
 } from './log/audit-trail.ts';
 export { type RequestEntry, type RequestLog, requestLogResults } from './log/request-log.ts';
 export { type Identity, openIdentity } from './open-identity.ts';
-export {
-  demoProblems,
-  type ProductionSubject,
-  productionProblems,
-} from './production-problems.ts';
-export type { Organization, OrganizationRegistry } from './records/organizations.ts';
-export type { OnDamagedRecord } from './records/record.ts';
-export { RejectedChangeError } from './records/record.ts';
+export { demoProblems, productionProblems } from './production-problems.ts';
+export { type OnDamagedRecord, RejectedChangeError } from './records/record.ts';
 export {
   type CanaryKind,
   canaryKinds,
@@ -80,6 +59,7 @@ export {
   type RevocationCanary,
 } from './revocation-canary.ts';
 export {
+  deriveKey,
   deriveKeys,
   lastingKey,
   type MasterKey,
@@ -91,17 +71,18 @@ export { loadMasterKey } from './secrets/master-key-file.ts';
 export {
   createMasterKeyRotation,
   LONGEST_UNLISTED_SECONDS,
+  type MasterKeyRotation,
   type MasterKeyUse,
 } from './secrets/rotate-master-key.ts';
 export { createSealer, type Sealer } from './secrets/seal.ts';
-export { generateId, generateSecureKey } from './secrets/secure-keys.ts';
-export type { SigningAlgorithm, SigningKey } from './secrets/signing-keys.ts';
+export { generateSecureKey } from './secrets/secure-keys.ts';
 export {
   defaultSigningKeyPolicy,
   type KeptSigningKeys,
   keepSigningKeys,
   loadSigningKey,
   loadSigningKeys,
+  type SigningKey,
   type SigningKeyPolicy,
   type SigningKeys,
   signingKeyCreatedAt,
@@ -109,7 +90,6 @@ export {
 export type { AccessTokenVerifier, Principal } from './tokens/access-tokens.ts';
 export {
   accessTokenKey,
-  accessTokenKinds,
   type CredentialHash,
   clientRecordsKey,
   credentialId,
@@ -121,22 +101,18 @@ export {
   userGrantsKey,
   userSessionsKey,
 } from './tokens/credential-keys.ts';
-export type { FindLiveHolder, IssuedCredential, LiveHolder } from './tokens/live-holder.ts';
+export type { FindLiveHolder, LiveHolder } from './tokens/live-holder.ts';
 export {
   longestBindingSeconds,
   type ReplayGuard,
   type SignatureUse,
 } from './tokens/replay-guard.ts';
-export {
-  isGrantRevoked,
-  nextNotBefore,
-  type Revocations,
-  type RevokedToken,
-} from './tokens/revocations.ts';
-export type { FindTokenKind, TokenKind } from './tokens/x-access-tokens.ts';
+export { isGrantRevoked, nextNotBefore } from './tokens/revocations.ts';
 export {
   clientPrincipal,
   createXAccessTokens,
+  type FindTokenKind,
+  type TokenKind,
   type XAccessTokens,
 } from './tokens/x-access-tokens.ts';
 export {
@@ -146,16 +122,7 @@ export {
   sharePasswordHashing,
 } from './users/password-hash.ts';
 export { PasswordHashingBusyError } from './users/password-hashing-queue.ts';
-export {
-  type PasswordProblem,
-  passwordProblem,
-  passwordRules,
-} from './users/password-policy.ts';
-export {
-  accountLimit,
-  createSignInLocks,
-  type SignInLock,
-  type SignInLocks,
-} from './users/sign-in-locks.ts';
-export { canonicalUsername, changedEmail, type User, type UserRegistry } from './users/user.ts';
-export type { UserGrant, UserSession, UserSessions } from './users/user-sessions.ts';
+export { type PasswordProblem, passwordProblem, passwordRules } from './users/password-policy.ts';
+export { accountLimit, createSignInLocks, type SignInLock } from './users/sign-in-locks.ts';
+export { changedEmail, type User, userProfileSchema, userSchema } from './users/user.ts';
+export type { UserRegistry } from './users/users.ts';

@@ -23,8 +23,8 @@ import { createReplayGuard, type ReplayGuard } from './tokens/replay-guard.ts';
 import { createRevocations, type Revocations } from './tokens/revocations.ts';
 import { createTokenKinds, type FindTokenKind } from './tokens/x-access-tokens.ts';
 import { createSignInLocks, type SignInLocks } from './users/sign-in-locks.ts';
-import type { UserRegistry } from './users/user.ts';
 import { createUserSessions, type UserSessions } from './users/user-sessions.ts';
+import type { UserRegistry } from './users/users.ts';
 import { createUserRegistry } from './users/users.ts';
 
 export interface Identity {

@@ -3,7 +3,8 @@ import type { Client } from '../clients/client.ts';
 import type { ClientRegistry } from '../clients/clients.ts';
 import type { AuditEvent } from '../log/audit-event.ts';
 import type { OrganizationRegistry } from '../records/organizations.ts';
-import type { User, UserRegistry } from '../users/user.ts';
+import type { User } from '../users/user.ts';
+import type { UserRegistry } from '../users/users.ts';
 import type { BootstrapDefinition } from './bootstrap-schema.ts';
 
 /** The registries that a bootstrap definition changes. */

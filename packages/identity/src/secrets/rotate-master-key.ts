@@ -43,6 +43,8 @@ const MAXIMUM_PASSES = 5;
 const SWITCHED_KEY = 'master-key-switched-at';
 const LOCK = 'master-key';
 
+export type MasterKeyRotation = ReturnType<typeof createMasterKeyRotation>;
+
 export function createMasterKeyRotation(dependencies: {
   readonly identity: Identity;
   readonly masterKey: MasterKeys;

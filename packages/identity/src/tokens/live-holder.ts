@@ -3,7 +3,8 @@ import type { Client } from '../clients/client.ts';
 import type { ClientRegistry } from '../clients/clients.ts';
 import { createRecordCache } from '../records/record-cache.ts';
 import { withRecordLock } from '../records/record-lock.ts';
-import type { User, UserRegistry } from '../users/user.ts';
+import type { User } from '../users/user.ts';
+import type { UserRegistry } from '../users/users.ts';
 
 /** Describes a token, code, session or grant. */
 export interface IssuedCredential {

@@ -3,7 +3,8 @@ import { z } from 'zod';
 import type { Client } from '../clients/client.ts';
 import type { ClientRegistry } from '../clients/clients.ts';
 import { parseRecord } from '../records/record.ts';
-import type { User, UserRegistry } from '../users/user.ts';
+import type { User } from '../users/user.ts';
+import type { UserRegistry } from '../users/users.ts';
 import {
   type CredentialHash,
   clientRecordShards,

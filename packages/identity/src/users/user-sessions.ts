@@ -5,29 +5,6 @@ import type { Sealer } from '../secrets/seal.ts';
 import { grantKey, userGrantsKey, userSessionsKey } from '../tokens/credential-keys.ts';
 import type { FindLiveHolder } from '../tokens/live-holder.ts';
 
-/** A browser in which a user is signed in. */
-export interface UserSession {
-  /** Epoch seconds. */
-  readonly signedInAt: number;
-  readonly expiresAt: number;
-  /** The applications that the user signed in to from this browser. */
-  readonly clientIds: readonly string[];
-}
-
-/** The access of an application to a user's data: one for each browser and each device. */
-export interface UserGrant {
-  readonly clientId: string;
-  readonly since: number;
-  readonly expiresAt: number;
-  readonly scope: string;
-}
-
-export interface UserSessions {
-  /** Newest first. Ended and revoked sessions are omitted. */
-  sessions(userId: string): Promise<readonly UserSession[]>;
-  grants(userId: string): Promise<readonly UserGrant[]>;
-}
-
 const storedSession = z.object({
   accountId: z.string(),
   loginTs: z.number(),
@@ -43,6 +20,8 @@ const storedGrant = z.object({
   openid: z.object({ scope: z.string().default('') }).default({ scope: '' }),
 });
 
+export type UserSessions = ReturnType<typeof createUserSessions>;
+
 /** Reads what the authorization server stores about a user. Damaged records are omitted. */
 export function createUserSessions({
   store,
@@ -52,7 +31,7 @@ export function createUserSessions({
   readonly store: Store;
   readonly sealer: Sealer;
   readonly findLiveHolder: FindLiveHolder;
-}): UserSessions {
+}) {
   const isLive = async (credential: Parameters<FindLiveHolder>[0]) =>
     (await findLiveHolder(credential)) !== undefined;
 
@@ -64,7 +43,7 @@ export function createUserSessions({
     }
   }
 
-  async function readSession(userId: string, key: string): Promise<readonly UserSession[]> {
+  async function readSession(userId: string, key: string) {
     const session = parseRecord(storedSession, open(await store.get(key), key));
     if (session?.accountId !== userId || !(await isLive({ issuedAt: session.loginTs, userId }))) {
       return [];
@@ -73,7 +52,7 @@ export function createUserSessions({
     return [{ signedInAt, expiresAt, clientIds: Object.keys(authorizations) }];
   }
 
-  async function readGrant(userId: string, id: string): Promise<readonly UserGrant[]> {
+  async function readGrant(userId: string, id: string) {
     const grant = parseRecord(storedGrant, (await store.get(grantKey(id))) ?? '');
     if (
       grant?.accountId !== userId ||
@@ -86,12 +65,17 @@ export function createUserSessions({
   }
 
   return {
-    async sessions(userId) {
+    /**
+     * The browsers in which a user is signed in, and the applications that the user signed in to from
+     * there. Newest first, without ended and revoked ones. Times are in epoch seconds.
+     */
+    async sessions(userId: string) {
       const keys = await store.members(userSessionsKey(userId));
       const found = await Promise.all(keys.map((key) => readSession(userId, key)));
       return found.flat().sort((a, b) => b.signedInAt - a.signedInAt);
     },
-    async grants(userId) {
+    /** The access of applications to the data of a user: one for each browser and each device. */
+    async grants(userId: string) {
       const ids = await store.members(userGrantsKey(userId));
       const found = await Promise.all(ids.map((id) => readGrant(userId, id)));
       return found.flat().sort((a, b) => b.since - a.since);

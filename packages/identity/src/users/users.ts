@@ -24,18 +24,19 @@ import {
   type PasswordRejection,
   storedUser,
   type User,
-  type UserRegistry,
 } from './user.ts';
 
 const INDEX_KEY = 'users';
 const keyOf = (userId: string) => `user:${userId}`;
 const usernameKeyOf = (username: string) => `username:${canonicalUsername(username)}`;
 
+export type UserRegistry = ReturnType<typeof createUserRegistry>;
+
 export function createUserRegistry(dependencies: {
   readonly store: Store;
   readonly onDamagedRecord?: OnDamagedRecord | undefined;
   readonly now: () => number;
-}): UserRegistry {
+}) {
   const { store, now } = dependencies;
   const parseUser = (text: string) => parseRecord(storedUser, text);
   const cache = createRecordCache(store, parseUser, now, { ...dependencies, kind: 'user' });
@@ -45,7 +46,12 @@ export function createUserRegistry(dependencies: {
     return userId === undefined ? undefined : cache.read(keyOf(userId));
   }
 
-  const update: UserRegistry['update'] = async (userId, change) => {
+  /**
+   * Changes an existing user under its lock. The not-before never decreases.
+   *
+   * @throws RejectedChangeError if the user does not exist
+   */
+  async function update(userId: string, change: (user: User) => User): Promise<User> {
     const key = keyOf(userId);
     return withRecordLock(store, key, async (assertHeld) => {
       const existing = await readForUpdate(store, key, parseUser);
@@ -60,7 +66,7 @@ export function createUserRegistry(dependencies: {
       cache.forget(key);
       return user;
     });
-  };
+  }
 
   const verifyUser = createUserVerification({
     findByUsername,
@@ -72,14 +78,21 @@ export function createUserRegistry(dependencies: {
   });
 
   return {
-    find: (userId) => cache.read(keyOf(userId)),
+    /** Returns a copy that is at most 50 ms old. */
+    find: (userId: string): Promise<User | undefined> => cache.read(keyOf(userId)),
     findByUsername,
     verify: verifyUser,
-    async reject(username) {
+    /** Takes as long as `verify` without hashing, for a sign-in that the throttle rejects. */
+    async reject(username: string): Promise<void> {
       await findByUsername(username);
       await pauseLikeVerifying();
     },
-    async ensure(wanted, onReplace) {
+    /**
+     * Creates the user, or updates name, organization, state and a changed bootstrap password.
+     *
+     * @param onReplace gets the record that the change replaces, under its lock
+     */
+    async ensure(wanted: BootstrapUser, onReplace?: (existing: User) => void): Promise<User> {
       const userId = await store.claim(usernameKeyOf(wanted.username), generateId());
       const key = keyOf(userId);
       for (;;) {
@@ -108,7 +121,7 @@ export function createUserRegistry(dependencies: {
         // Another process has applied another password in the meantime.
       }
     },
-    async list() {
+    async list(): Promise<readonly User[]> {
       const ids = await store.members(INDEX_KEY);
       const found = await Promise.all(ids.map((id) => cache.read(keyOf(id))));
       return found.filter((user) => user !== undefined);
@@ -160,14 +173,16 @@ function withUpdateTime(user: User, existing: User | undefined, now: number): Us
 }
 
 /** Verifies the password of a user, and hashes it again if the cost has changed. */
-export function createUserVerification(
-  registry: Pick<UserRegistry, 'findByUsername' | 'update'> & {
-    /** Reads the record without the cache. */
-    readonly read: (userId: string) => Promise<User | undefined>;
-  },
-): UserRegistry['verify'] {
-  const { findByUsername, update, read } = registry;
-
+function createUserVerification({
+  findByUsername,
+  update,
+  read,
+}: {
+  readonly findByUsername: (username: string) => Promise<User | undefined>;
+  readonly update: (userId: string, change: (user: User) => User) => Promise<User>;
+  /** Reads the record without the cache. */
+  readonly read: (userId: string) => Promise<User | undefined>;
+}) {
   /**
    * Hashing takes time. If the password changed or the account was disabled in the meantime, the
    * sign-in fails. A concurrent sign-in may have replaced the hash of the same password.
@@ -202,7 +217,16 @@ export function createUserVerification(
     return stillSignsIn({ ...user, passwordHash: kept }, password);
   }
 
-  return async (username, password, onRejected) => {
+  /**
+   * Undefined for unknown users, disabled users and wrong passwords, which all take the same time.
+   *
+   * @param onRejected called with the reason, which is for the log and the audit trail only
+   */
+  return async (
+    username: string,
+    password: string,
+    onRejected?: (reason: PasswordRejection) => void,
+  ): Promise<User | undefined> => {
     if (Buffer.byteLength(password) > MAXIMUM_PASSWORD_BYTES) {
       onRejected?.('password_wrong');
       return undefined;
@@ -222,11 +246,6 @@ export function createUserVerification(
 }
 
 function rejectionOf(user: User | undefined, matches: boolean): PasswordRejection {
-  if (user === undefined) {
-    return 'user_unknown';
-  }
-  if (!matches) {
-    return 'password_wrong';
-  }
-  return 'account_disabled';
+  const reason = matches ? 'account_disabled' : 'password_wrong';
+  return user === undefined ? 'user_unknown' : reason;
 }
