@@ -2,9 +2,7 @@ import { ConfigurationError, isLoopbackUrl } from '@gatehouse/server/configurati
 import {
   createStore,
   parseStoreUrl,
-  type Store,
   type StoreOptions,
-  type StoreReadiness,
   StoreUnavailableError,
   storeOperations,
   storeReadiness,
@@ -17,15 +15,6 @@ import type { RequestLogResult } from './log/request-log.ts';
 import { type Identity, openIdentity } from './open-identity.ts';
 import { demoProblems } from './production-problems.ts';
 import { assertMasterKeyFits } from './secrets/master-key-check.ts';
-
-export interface ConnectedIdentity {
-  readonly identity: Identity;
-  readonly store: Store;
-  /** The readiness check of the store. */
-  checkStore(): Promise<StoreReadiness>;
-  /** Writes the entries of audit trail and request log that are in memory, and closes the store. */
-  close(): Promise<void>;
-}
 
 /**
  * Opens the store and the identity records for a server. Does not fail if the store is unavailable.
@@ -42,7 +31,7 @@ export async function connectIdentity(
     readonly onAuditEvent: (event: AuditEvent) => void;
     readonly onRequestLog: (result: RequestLogResult, entries: number) => void;
   },
-): Promise<ConnectedIdentity> {
+) {
   const { signals, logger, onAuditEvent, onRequestLog } = reports;
   settings.masterKey.onUnusable?.((problem) =>
     logger.warn({ problem }, 'changed master key file not used'),
@@ -65,7 +54,9 @@ export async function connectIdentity(
   return {
     identity,
     store,
+    /** The readiness check of the store. */
     checkStore: () => storeReadiness(store),
+    /** Writes the entries of audit trail and request log that are in memory, and closes the store. */
     async close() {
       await Promise.all([identity.audit.flush(), identity.requestLog.flush()]);
       await store.close();

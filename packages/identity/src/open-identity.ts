@@ -6,47 +6,27 @@
  * Not here: issuing OAuth tokens (the authorization server) and HTTP.
  */
 import type { Store } from '@gatehouse/store';
-import { type ClientRegistry, createClientRegistry } from './clients/clients.ts';
+import { createClientRegistry } from './clients/clients.ts';
 import type { AuditEvent } from './log/audit-event.ts';
-import { type AuditTrail, createAuditTrail } from './log/audit-trail.ts';
+import { createAuditTrail } from './log/audit-trail.ts';
 import type { OnAuditLost } from './log/counted-entries.ts';
 import type { RequestLogResult } from './log/request-log.ts';
-import { createRequestLog, type RequestLog } from './log/request-log.ts';
-import { createOrganizationRegistry, type OrganizationRegistry } from './records/organizations.ts';
+import { createRequestLog } from './log/request-log.ts';
+import { createOrganizationRegistry } from './records/organizations.ts';
 import { limitReports, type OnDamagedRecord } from './records/record.ts';
 import type { MasterKey } from './secrets/master-key.ts';
-import { createSealer, type Sealer } from './secrets/seal.ts';
-import { type AccessTokenVerifier, createAccessTokenVerifier } from './tokens/access-tokens.ts';
-import { type CredentialHash, createCredentialHash } from './tokens/credential-keys.ts';
-import { createLiveHolders, createNotBefore, type FindLiveHolder } from './tokens/live-holder.ts';
-import { createReplayGuard, type ReplayGuard } from './tokens/replay-guard.ts';
-import { createRevocations, type Revocations } from './tokens/revocations.ts';
-import { createTokenKinds, type FindTokenKind } from './tokens/x-access-tokens.ts';
-import { createSignInLocks, type SignInLocks } from './users/sign-in-locks.ts';
-import { createUserSessions, type UserSessions } from './users/user-sessions.ts';
-import type { UserRegistry } from './users/users.ts';
+import { createSealer } from './secrets/seal.ts';
+import { createAccessTokenVerifier } from './tokens/access-tokens.ts';
+import { createCredentialHash } from './tokens/credential-keys.ts';
+import { createLiveHolders, createNotBefore } from './tokens/live-holder.ts';
+import { createReplayGuard } from './tokens/replay-guard.ts';
+import { createRevocations } from './tokens/revocations.ts';
+import { createTokenKinds } from './tokens/x-access-tokens.ts';
+import { createSignInLocks } from './users/sign-in-locks.ts';
+import { createUserSessions } from './users/user-sessions.ts';
 import { createUserRegistry } from './users/users.ts';
 
-export interface Identity {
-  readonly store: Store;
-  readonly organizations: OrganizationRegistry;
-  readonly clients: ClientRegistry;
-  readonly users: UserRegistry;
-  readonly signInLocks: SignInLocks;
-  readonly userSessions: UserSessions;
-  readonly verifyAccessToken: AccessTokenVerifier;
-  /** Explains a token that a verifier rejected. */
-  readonly findTokenKind: FindTokenKind;
-  /** Every verifier of credentials calls this to find out whether they were revoked. */
-  readonly findLiveHolder: FindLiveHolder;
-  readonly revocations: Revocations;
-  readonly audit: AuditTrail;
-  readonly requestLog: RequestLog;
-  readonly replayGuard: ReplayGuard;
-  readonly credentialHash: CredentialHash;
-  readonly sealer: Sealer;
-  readonly onDamagedRecord: OnDamagedRecord;
-}
+export type Identity = ReturnType<typeof openIdentity>;
 
 export function openIdentity(dependencies: {
   readonly store: Store;
@@ -61,7 +41,7 @@ export function openIdentity(dependencies: {
   readonly onAuditEvent?: (event: AuditEvent) => void;
   /** Counts what happened to entries of the request log. Must not throw. */
   readonly onRequestLog?: (result: RequestLogResult, entries: number) => void;
-}): Identity {
+}) {
   const { store, masterKey, now = Date.now, onAuditLost, onAuditEvent } = dependencies;
   const { auditRetentionDays } = dependencies;
   const onDamagedRecord = limitReports(dependencies.onDamagedRecord, now);
@@ -69,7 +49,7 @@ export function openIdentity(dependencies: {
   const sealer = createSealer(masterKey);
   const clients = createClientRegistry({ store, sealer, credentialHash, onDamagedRecord, now });
   const users = createUserRegistry({ store, onDamagedRecord, now });
-  const notBefore = createNotBefore({ store, now });
+  const notBefore = createNotBefore(store, now);
   const findLiveHolder = createLiveHolders({ clients, users, notBefore });
   return {
     store,
@@ -85,7 +65,9 @@ export function openIdentity(dependencies: {
       onDamagedRecord,
       now,
     }),
+    /** Explains a token that a verifier rejected. */
     findTokenKind: createTokenKinds({ store, credentialHash, now }),
+    /** Every verifier of credentials calls this to find out whether they were revoked. */
     findLiveHolder,
     revocations: createRevocations({ store, clients, users, notBefore, credentialHash, now }),
     audit: createAuditTrail({
@@ -96,7 +78,7 @@ export function openIdentity(dependencies: {
       onEvent: onAuditEvent,
     }),
     requestLog: createRequestLog({ store, now, count: dependencies.onRequestLog }),
-    replayGuard: createReplayGuard({ store, now }),
+    replayGuard: createReplayGuard(store, now),
     credentialHash,
     sealer,
     onDamagedRecord,

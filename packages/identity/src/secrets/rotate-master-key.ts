@@ -22,17 +22,7 @@ import {
 import { createSealer, isSealed, type Sealer } from './seal.ts';
 import { signingKeyRecord } from './signing-keys.ts';
 
-export interface MasterKeyUse {
-  readonly keyId: string;
-  readonly nextKeyId: string | undefined;
-  readonly previousKeyId: string | undefined;
-  /** Records that only the previous key decrypts, by kind. */
-  readonly needPrevious: Readonly<Record<string, number>>;
-  /** Records that no key decrypts. A rotation does not change them. */
-  readonly damaged: Readonly<Record<string, number>>;
-  /** Epoch milliseconds at which the last short-lived record of the previous key expires. */
-  readonly retirableAt: number | undefined;
-}
+export type MasterKeyUse = Awaited<ReturnType<typeof readUse>>;
 
 /** Servers read the file again after a second, and finish the write that they have started. */
 const SETTLE_MILLISECONDS = 3_000;
@@ -133,21 +123,24 @@ function keepLasting(file: MasterKeyFile): LastingKeys {
   };
 }
 
-async function readUse(identity: Identity, path: string): Promise<MasterKeyUse> {
+async function readUse(identity: Identity, path: string) {
   const { current, next, previous } = readMasterKeyFile(path);
   const sealer = createSealer(current);
-  const counts = { needPrevious: {}, damaged: {} } as Record<string, Record<string, number>>;
+  /** Records that only the previous key decrypts, by kind. */
+  const needPrevious: Record<string, number> = {};
+  /** Records that no key decrypts. A rotation does not change them. */
+  const damaged: Record<string, number> = {};
   for await (const { key, kind, map } of sealedRecords(identity)) {
-    const needed = new Set<string>();
+    const uses = new Set<Record<string, number>>();
     map((await identity.store.get(key)) ?? '', (sealed, context) => {
-      const isOpen = tryOpen(sealer, sealed, context) !== undefined;
-      const isKnown = isOpen || tryOpen(identity.sealer, sealed, context) !== undefined;
-      needed.add(isOpen ? 'nothing' : isKnown ? 'needPrevious' : 'damaged');
+      if (tryOpen(sealer, sealed, context) === undefined) {
+        const isKnown = tryOpen(identity.sealer, sealed, context) !== undefined;
+        uses.add(isKnown ? needPrevious : damaged);
+      }
       return sealed;
     });
-    const kinds = counts[needed.has('needPrevious') ? 'needPrevious' : 'damaged'];
-    if (kinds !== undefined && (needed.has('needPrevious') || needed.has('damaged'))) {
-      kinds[kind] = (kinds[kind] ?? 0) + 1;
+    for (const counts of uses) {
+      counts[kind] = (counts[kind] ?? 0) + 1;
     }
   }
   const switchedAt = Number(await identity.store.get(SWITCHED_KEY));
@@ -155,8 +148,9 @@ async function readUse(identity: Identity, path: string): Promise<MasterKeyUse> 
     keyId: masterKeyId(current),
     nextKeyId: next && masterKeyId(next),
     previousKeyId: previous && masterKeyId(previous),
-    needPrevious: counts.needPrevious ?? {},
-    damaged: counts.damaged ?? {},
+    needPrevious,
+    damaged,
+    /** Epoch milliseconds at which the last short-lived record of the previous key expires. */
     retirableAt: previous && switchedAt + LONGEST_UNLISTED_SECONDS * 1000,
   };
 }

@@ -91,13 +91,12 @@ export async function loadSigningKeys(
   const { store, now = Date.now, policy = defaultSigningKeyPolicy, onMade } = dependencies;
   const storeKey = signingKeyRecord(purpose, algorithm);
   const read = async () => openRing(await store.get(storeKey), storeKey, dependencies);
-  const stored = await read();
-  const ring = toRing(stored, now());
-  if (!isSingleKey(stored) && !needsChange(ring, now(), policy)) {
+  const ring = await read();
+  if (!needsChange(ring, now(), policy)) {
     return select(ring, algorithm, now(), policy);
   }
   return withRecordLock(store, storeKey, async (assertHeld) => {
-    const before = toRing(await read(), now());
+    const before = await read();
     const isDue = needsSuccessor(before, now(), policy);
     const made = isDue
       ? [{ jwk: await generatePrivateJwk(algorithm), createdAt: now() }, ...before]
@@ -117,7 +116,7 @@ export async function loadSigningKeys(
  * When the newest key of a purpose was created, in epoch milliseconds. Unlike `loadSigningKeys`,
  * changes nothing.
  *
- * @returns undefined if there is no key, or its age is unknown
+ * @returns undefined if there is no key
  * @throws DamagedSigningKeysError
  */
 export async function signingKeyCreatedAt(
@@ -126,8 +125,8 @@ export async function signingKeyCreatedAt(
   dependencies: Pick<SigningKeyDependencies, 'store' | 'sealer'>,
 ): Promise<number | undefined> {
   const storeKey = signingKeyRecord(purpose, algorithm);
-  const stored = openRing(await dependencies.store.get(storeKey), storeKey, dependencies);
-  return isSingleKey(stored) ? undefined : stored.keys[0]?.createdAt;
+  const [newest] = openRing(await dependencies.store.get(storeKey), storeKey, dependencies);
+  return newest?.createdAt;
 }
 
 /** The key that signs now. */
@@ -139,30 +138,23 @@ export async function loadSigningKey(
   return (await loadSigningKeys(purpose, algorithm, dependencies)).current;
 }
 
-type StoredKeys = { readonly keys: Ring } | JsonWebKey;
-
 /** @throws DamagedSigningKeysError */
 function openRing(
   text: string | undefined,
   storeKey: string,
   { sealer, onDamagedRecord }: SigningKeyDependencies,
-): StoredKeys {
+): Ring {
   try {
-    return text === undefined ? { keys: [] } : JSON.parse(sealer.open(text, storeKey));
+    const { keys } = text === undefined ? { keys: [] } : JSON.parse(sealer.open(text, storeKey));
+    if (!Array.isArray(keys)) {
+      throw new TypeError('The record is no list of keys.');
+    }
+    return keys;
   } catch (cause) {
     const damage = new DamagedSigningKeysError(storeKey, cause);
     onDamagedRecord?.('signing key', storeKey, damage.reason);
     throw damage;
   }
-}
-
-/** Whether the first version stored the key, without its age. The age then starts now. */
-function isSingleKey(stored: StoredKeys): stored is JsonWebKey {
-  return 'kty' in stored;
-}
-
-function toRing(stored: StoredKeys, now: number): Ring {
-  return isSingleKey(stored) ? [{ jwk: stored, createdAt: now }] : stored.keys;
 }
 
 function needsChange(ring: Ring, now: number, policy: SigningKeyPolicy): boolean {
@@ -198,25 +190,20 @@ function select(
   return { current, all: [current, ...keys.filter((key) => key !== current)] };
 }
 
-/** The signing keys of a running process, which reads them every minute and rotates them. */
-export interface KeptSigningKeys {
-  /**
-   * @throws StoreUnavailableError before the first success, or if the record of the keys is damaged
-   */
-  load(): Promise<SigningKeys>;
-  current(): Promise<SigningKey>;
-  /** A JWKS document (RFC 7517 §5). */
-  jwks(): Promise<{ readonly keys: readonly SigningKey['publicJwk'][] }>;
-}
+export type KeptSigningKeys = ReturnType<typeof keepSigningKeys>;
 
+/** The signing keys of a running process, which reads them every minute and rotates them. */
 export function keepSigningKeys(
   purpose: SigningPurpose,
   algorithm: SigningAlgorithm,
   dependencies: SigningKeyDependencies,
-): KeptSigningKeys {
+) {
   const { now = Date.now } = dependencies;
   let kept: { readonly keys: Promise<SigningKeys>; readonly readAt: number } | undefined;
 
+  /**
+   * @throws StoreUnavailableError before the first success, or if the record of the keys is damaged
+   */
   function load(): Promise<SigningKeys> {
     const readAt = now();
     const last = kept;
@@ -241,6 +228,7 @@ export function keepSigningKeys(
   return {
     load,
     current: async () => (await load()).current,
+    /** A JWKS document (RFC 7517 §5). */
     jwks: async () => ({ keys: (await load()).all.map((key) => key.publicJwk) }),
   };
 }

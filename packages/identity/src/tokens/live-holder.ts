@@ -7,7 +7,7 @@ import type { User } from '../users/user.ts';
 import type { UserRegistry } from '../users/users.ts';
 
 /** Describes a token, code, session or grant. */
-export interface IssuedCredential {
+interface IssuedCredential {
   /** Epoch seconds. */
   readonly issuedAt: number;
   readonly clientId?: string | undefined;
@@ -34,12 +34,15 @@ export interface LiveHolder {
  */
 export type FindLiveHolder = (credential: IssuedCredential) => Promise<LiveHolder | undefined>;
 
-export function createLiveHolders(dependencies: {
+export function createLiveHolders({
+  clients,
+  users,
+  notBefore,
+}: {
   readonly clients: ClientRegistry;
   readonly users: UserRegistry;
   readonly notBefore: NotBefore;
 }): FindLiveHolder {
-  const { clients, users, notBefore } = dependencies;
   return async ({ issuedAt, clientId, userId, secureKeyId }) => {
     if (issuedAt <= (await notBefore.read())) {
       return undefined;
@@ -59,28 +62,21 @@ export function createLiveHolders(dependencies: {
   };
 }
 
-/** Revokes all credentials of the installation that were issued at this time or earlier. */
-export interface NotBefore {
-  /** Epoch seconds. The copy is at most 50 ms old. */
-  read(): Promise<number>;
-  /** Ignores earlier times. */
-  advance(notBefore: number): Promise<void>;
-}
-
 const KEY = 'not-before';
 
 /** A damaged not-before revokes everything until an operator sets it again. */
 const parse = (text: string) => (/^\d{1,12}$/.test(text) ? Number(text) : Number.POSITIVE_INFINITY);
 
-export function createNotBefore(dependencies: {
-  readonly store: Store;
-  readonly now: () => number;
-}): NotBefore {
-  const { store, now } = dependencies;
+export type NotBefore = ReturnType<typeof createNotBefore>;
+
+/** Revokes all credentials of the installation that were issued at this time or earlier. */
+export function createNotBefore(store: Store, now: () => number) {
   const cache = createRecordCache(store, parse, now);
   return {
-    read: async () => (await cache.read(KEY)) ?? 0,
-    advance: (notBefore) =>
+    /** Epoch seconds. The copy is at most 50 ms old. */
+    read: async (): Promise<number> => (await cache.read(KEY)) ?? 0,
+    /** Ignores earlier times. */
+    advance: (notBefore: number): Promise<void> =>
       withRecordLock(store, KEY, async (assertHeld) => {
         const existing = parse((await store.get(KEY)) ?? '0');
         assertHeld();

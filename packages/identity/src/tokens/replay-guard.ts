@@ -21,24 +21,6 @@ export interface SignatureUse {
   readonly liveUntil: number;
 }
 
-export interface ReplayGuard {
-  /**
-   * The first use binds the signature to its method and target. A repeatable GET or HEAD may serve
-   * further targets of its client, each once, from the address group of the first use and within
-   * one second of it.
-   *
-   * @throws StoreUnavailableError
-   */
-  bind(use: SignatureUse): Promise<'accepted' | 'replayed'>;
-
-  /**
-   * Whether a request or a signed reply has used the signature, or the client has used the nonce.
-   *
-   * @throws StoreUnavailableError
-   */
-  isUsed(use: UsedOnce): Promise<boolean>;
-}
-
 /**
  * The binding must outlive the timestamp on every gateway. Two clocks can each be wrong by 30 s in
  * opposite directions (RD-17).
@@ -57,18 +39,28 @@ export function longestBindingSeconds(toleranceMilliseconds: number): number {
 const SHARED_MILLISECONDS = 1000;
 const SHARED_METHODS = ['GET', 'HEAD'];
 
-export function createReplayGuard(dependencies: {
-  readonly store: Store;
-  readonly now: () => number;
-}): ReplayGuard {
-  const { store, now } = dependencies;
+export type ReplayGuard = ReturnType<typeof createReplayGuard>;
+
+export function createReplayGuard(store: Store, now: () => number) {
   return {
-    async isUsed(use) {
+    /**
+     * Whether a request or a signed reply has used the signature, or the client has used the nonce.
+     *
+     * @throws StoreUnavailableError
+     */
+    async isUsed(use: UsedOnce): Promise<boolean> {
       const identities = new Set([identityOf({ ...use, nonce: undefined }), identityOf(use)]);
       const holders = await Promise.all([...identities].map((each) => store.get(keyOf(each))));
       return holders.some((holder) => holder !== undefined);
     },
-    async bind(use) {
+    /**
+     * The first use binds the signature to its method and target. A repeatable GET or HEAD may serve
+     * further targets of its client, each once, from the address group of the first use and within
+     * one second of it.
+     *
+     * @throws StoreUnavailableError
+     */
+    async bind(use: SignatureUse): Promise<'accepted' | 'replayed'> {
       const usedAt = now();
       const secondsToLive =
         Math.max(0, Math.ceil((use.liveUntil - usedAt) / 1000)) + MARGIN_SECONDS;

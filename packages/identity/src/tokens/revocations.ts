@@ -20,35 +20,6 @@ import {
 } from './credential-keys.ts';
 import type { NotBefore } from './live-holder.ts';
 
-/** Revocations by operators. They take effect in all processes within 50 ms. */
-export interface Revocations {
-  /** Revokes all credentials, for example after a backup was restored (RD-20). */
-  everything(): Promise<void>;
-  /** @throws RejectedChangeError if the client does not exist */
-  client(clientId: string): Promise<Client>;
-  /**
-   * Deletes the tokens and grants of a client from the store, to free their space. Call it after
-   * the client was revoked or disabled. Claims stay until they expire.
-   */
-  deleteTokens(clientId: string): Promise<void>;
-  /**
-   * Signs the user out everywhere.
-   *
-   * @throws RejectedChangeError if the user does not exist
-   */
-  user(userId: string): Promise<User>;
-  /** Revokes an access token, refresh token or code with its grant. Undefined if it is unknown. */
-  token(value: string): Promise<RevokedToken | undefined>;
-}
-
-export interface RevokedToken {
-  readonly kind: string;
-  readonly clientId: string | undefined;
-  readonly userId: string | undefined;
-  readonly tokenIds: readonly string[];
-  readonly grantId: string | undefined;
-}
-
 /** The kinds of credentials that an operator can revoke by value. */
 const kinds = ['AccessToken', 'RefreshToken', 'AuthorizationCode'];
 
@@ -62,6 +33,9 @@ const storedCredential = z.object({
   grantId: z.string().optional(),
 });
 
+export type Revocations = ReturnType<typeof createRevocations>;
+
+/** Revocations by operators. They take effect in all processes within 50 ms. */
 export function createRevocations(dependencies: {
   readonly store: Store;
   readonly clients: ClientRegistry;
@@ -69,7 +43,7 @@ export function createRevocations(dependencies: {
   readonly notBefore: NotBefore;
   readonly credentialHash: CredentialHash;
   readonly now: () => number;
-}): Revocations {
+}) {
   const { store, clients, users, notBefore, credentialHash, now } = dependencies;
 
   async function destroyGrant(grantId: string): Promise<void> {
@@ -96,18 +70,30 @@ export function createRevocations(dependencies: {
   }
 
   return {
-    async deleteTokens(clientId) {
+    /**
+     * Deletes the tokens and grants of a client from the store, to free their space. Call it after
+     * the client was revoked or disabled. Claims stay until they expire.
+     */
+    async deleteTokens(clientId: string): Promise<void> {
       for (const shard of clientRecordShards) {
         await deleteIndexed(clientShardKey(clientId, shard), recordsOf);
       }
       await deleteIndexed(xAccessTokensKey(clientId), async (member) => [xAccessTokenKey(member)]);
     },
-    everything: () => notBefore.advance(nextNotBefore(now())),
-    client: (clientId) =>
+    /** Revokes all credentials, for example after a backup was restored (RD-20). */
+    everything: (): Promise<void> => notBefore.advance(nextNotBefore(now())),
+    /** @throws RejectedChangeError if the client does not exist */
+    client: (clientId: string): Promise<Client> =>
       clients.update(clientId, (client) => ({ ...client, notBefore: nextNotBefore(now()) })),
-    user: (userId) =>
+    /**
+     * Signs the user out everywhere.
+     *
+     * @throws RejectedChangeError if the user does not exist
+     */
+    user: (userId: string): Promise<User> =>
       users.update(userId, (user) => ({ ...user, notBefore: nextNotBefore(now()) })),
-    async token(value) {
+    /** Revokes an access token, refresh token or code with its grant. Undefined if it is unknown. */
+    async token(value: string) {
       const hashed = credentialHash(value);
       const keys = kinds.map((kind) => credentialKey(kind, hashed));
       for (const key of [...keys, xAccessTokenKey(hashed)]) {

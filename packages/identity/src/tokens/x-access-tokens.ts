@@ -6,7 +6,7 @@ import type { Client } from '../clients/client.ts';
 import { isActive } from '../clients/client-keys.ts';
 import { type OnDamagedRecord, parseRecord, readRecord } from '../records/record.ts';
 import { MAXIMUM_RECORD_AGE_MILLISECONDS } from '../records/record-cache.ts';
-import { type AccessTokenVerifier, type Principal, parseStoredToken } from './access-tokens.ts';
+import { type Principal, parseStoredToken } from './access-tokens.ts';
 import {
   accessTokenKey,
   type CredentialHash,
@@ -14,31 +14,6 @@ import {
   xAccessTokensKey,
 } from './credential-keys.ts';
 import type { FindLiveHolder } from './live-holder.ts';
-
-/** The client and the key that signed its request. */
-export interface XAccessTokenIssuer {
-  readonly clientId: string;
-  readonly secureKeyId?: string | undefined;
-}
-
-/**
- * The tokens of Method B. A client requests one with a signed request, and sends it in a header.
- */
-export interface XAccessTokens {
-  /** Only a hash of the token is stored. Use does not extend its lifetime. */
-  issue(issuer: XAccessTokenIssuer, lifetimeSeconds: number): Promise<string>;
-  /** Returns the client with its current device scopes. */
-  readonly verify: AccessTokenVerifier;
-  /** The same, with the times of the token. */
-  find(token: string): Promise<FoundXAccessToken | undefined>;
-}
-
-/** Times are in epoch seconds. */
-export interface FoundXAccessToken {
-  readonly principal: Principal;
-  readonly issuedAt: number;
-  readonly expiresAt: number;
-}
 
 const TOKEN_BYTES = 32;
 const DEFAULT_MAXIMUM_LIVE_TOKENS = 1000;
@@ -57,11 +32,13 @@ const storedToken = z.object({
 });
 
 /** Fails closed: a damaged record is not a token. */
-export function parseXAccessToken(text: string): z.infer<typeof storedToken> | undefined {
-  return parseRecord(storedToken, text);
-}
+const parseXAccessToken = (text: string) => parseRecord(storedToken, text);
+
+export type XAccessTokens = ReturnType<typeof createXAccessTokens>;
 
 /**
+ * The tokens of Method B. A client requests one with a signed request, and sends it in a header.
+ *
  * @param dependencies.maximumLiveTokens of one client. A further token revokes the one that expires
  *   first. This limits the space that a client can use.
  */
@@ -72,7 +49,7 @@ export function createXAccessTokens(dependencies: {
   readonly onDamagedRecord?: OnDamagedRecord | undefined;
   readonly now: () => number;
   readonly maximumLiveTokens?: number;
-}): XAccessTokens {
+}) {
   const { store, credentialHash, findLiveHolder, onDamagedRecord, now } = dependencies;
   const maximumLiveTokens = dependencies.maximumLiveTokens ?? DEFAULT_MAXIMUM_LIVE_TOKENS;
 
@@ -83,7 +60,8 @@ export function createXAccessTokens(dependencies: {
     await Promise.all(surplus.map((member) => store.removeFromIndex(indexKey, member)));
   }
 
-  async function find(token: string): Promise<FoundXAccessToken | undefined> {
+  /** The client with its current device scopes, and the times of the token in epoch seconds. */
+  async function find(token: string) {
     const key = xAccessTokenKey(credentialHash(token));
     const stored = readRecord(await store.get(key), parseXAccessToken, {
       kind: 'X-Access-Token',
@@ -106,7 +84,18 @@ export function createXAccessTokens(dependencies: {
   }
 
   return {
-    async issue({ clientId, secureKeyId }, lifetimeSeconds) {
+    /**
+     * Only a hash of the token is stored. Use does not extend its lifetime.
+     *
+     * @param secureKeyId of the key that signed the request
+     */
+    async issue(
+      {
+        clientId,
+        secureKeyId,
+      }: { readonly clientId: string; readonly secureKeyId?: string | undefined },
+      lifetimeSeconds: number,
+    ): Promise<string> {
       const token = randomBytes(TOKEN_BYTES).toString('base64url');
       const hashed = credentialHash(token);
       const expiresAt = now() + lifetimeSeconds * 1000;
@@ -123,7 +112,7 @@ export function createXAccessTokens(dependencies: {
       await revokeSurplus(indexKey, hashed);
       return token;
     },
-    verify: async (token) => (await find(token))?.principal,
+    verify: async (token: string): Promise<Principal | undefined> => (await find(token))?.principal,
     find,
   };
 }

@@ -1,7 +1,7 @@
 import { type Argon2Parameters, argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism, constants, getPriority, setPriority } from 'node:os';
-import { createPasswordHashingQueue, type PasswordHashingLoad } from './password-hashing-queue.ts';
+import { createPasswordHashingQueue } from './password-hashing-queue.ts';
 
 export interface PasswordHashCost {
   /** Kibibytes. */
@@ -121,7 +121,7 @@ export function sharePasswordHashing(workers: number): void {
 }
 
 /** For metrics. */
-export function passwordHashingLoad(): PasswordHashingLoad {
+export function passwordHashingLoad() {
   return queue.load();
 }
 
