@@ -64,18 +64,9 @@ export function createRateLimiter(
   // An evicted lease lets no more requests pass, because the store has counted its permits.
   const leases = new LRUCache<string, Lease>({ max: MAXIMUM_ENTRIES });
   function leaseOf(key: string): Lease {
-    let lease = leases.get(key);
-    if (lease === undefined) {
-      lease = {
-        permits: 0,
-        size: 1,
-        count: 0,
-        resetsAt: 0,
-        waiting: 0,
-        refill: undefined,
-      };
-      leases.set(key, lease);
-    }
+    const none = { permits: 0, size: 1, count: 0, resetsAt: 0, waiting: 0, refill: undefined };
+    const lease = leases.get(key) ?? none;
+    leases.set(key, lease);
     return lease;
   }
 
@@ -84,22 +75,15 @@ export function createRateLimiter(
     const amount = Math.max(lease.size, lease.waiting);
     const counter = await store
       .increment(`rate:${name}:${key}`, limit.windowSeconds, amount)
-      .catch((error: unknown) => {
-        if (error instanceof StoreFullError) {
-          return countHere(lease, { amount, isNewWindow });
+      .catch((error: unknown): Counter => {
+        if (!(error instanceof StoreFullError)) {
+          throw error;
         }
-        throw error;
+        return isNewWindow
+          ? { count: amount, resetsAt: now() + limit.windowSeconds * 1000 }
+          : { count: lease.count + amount, resetsAt: lease.resetsAt };
       });
-    renew(lease, counter, { amount, isNewWindow, requests: limit.requests });
-  }
-
-  function countHere(
-    lease: Lease,
-    { amount, isNewWindow }: { readonly amount: number; readonly isNewWindow: boolean },
-  ): Counter {
-    return isNewWindow
-      ? { count: amount, resetsAt: now() + limit.windowSeconds * 1000 }
-      : { count: lease.count + amount, resetsAt: lease.resetsAt };
+    renew(lease, counter, amount, isNewWindow, limit.requests);
   }
 
   async function takeFromStore(key: string): Promise<Verdict> {
@@ -152,11 +136,9 @@ function takePermit(lease: Lease, { requests }: RateLimit): Verdict | undefined 
 function renew(
   lease: Lease,
   { count, resetsAt }: Counter,
-  {
-    amount,
-    isNewWindow,
-    requests,
-  }: Readonly<Record<'amount' | 'requests', number>> & { readonly isNewWindow: boolean },
+  amount: number,
+  isNewWindow: boolean,
+  requests: number,
 ): void {
   const before = count - amount;
   const granted = Math.max(0, Math.min(amount, requests - before));

@@ -1,38 +1,26 @@
-export interface Endpoint {
+interface Endpoint {
   readonly host: string;
   readonly port: number;
 }
 
-export interface RedisCredentials {
+interface Connection {
   readonly username?: string;
   readonly password?: string;
+  readonly tls: boolean;
 }
 
-export interface SqliteLocation {
-  readonly engine: 'sqlite';
-  readonly path: string;
-}
+export type RedisLocation = Connection &
+  (
+    | { readonly engine: 'redis'; readonly endpoint: Endpoint; readonly database: number }
+    | {
+        readonly engine: 'redis-sentinel';
+        readonly endpoints: readonly Endpoint[];
+        readonly masterName: string;
+      }
+    | { readonly engine: 'redis-cluster'; readonly endpoints: readonly Endpoint[] }
+  );
 
-export type RedisLocation =
-  | (RedisCredentials & {
-      readonly engine: 'redis';
-      readonly endpoint: Endpoint;
-      readonly tls: boolean;
-      readonly database: number;
-    })
-  | (RedisCredentials & {
-      readonly engine: 'redis-sentinel';
-      readonly endpoints: readonly Endpoint[];
-      readonly masterName: string;
-      readonly tls: boolean;
-    })
-  | (RedisCredentials & {
-      readonly engine: 'redis-cluster';
-      readonly endpoints: readonly Endpoint[];
-      readonly tls: boolean;
-    });
-
-export type StoreLocation = SqliteLocation | RedisLocation;
+export type StoreLocation = RedisLocation | { readonly engine: 'sqlite'; readonly path: string };
 
 const REDIS_PORT = 6379;
 const SENTINEL_PORT = 26_379;
@@ -46,26 +34,41 @@ const SENTINEL_PORT = 26_379;
  * @throws TypeError that describes the problem without the URL, which may contain a password
  */
 export function parseStoreUrl(url: string): StoreLocation {
-  const scheme = /^([a-z][a-z+]*):/.exec(url)?.[1];
-  const rest = url.slice((scheme ?? '').length + 1);
-  switch (scheme) {
-    case 'sqlite':
-      return { engine: 'sqlite', path: parseFilePath(rest) };
-    case 'redis':
-    case 'rediss':
-      return parseSingle(rest, scheme === 'rediss');
-    case 'redis+sentinel':
-    case 'rediss+sentinel':
-      return parseSentinel(rest, scheme === 'rediss+sentinel');
-    case 'redis+cluster':
-    case 'rediss+cluster':
-      return parseCluster(rest, scheme === 'rediss+cluster');
-    default:
-      throw new TypeError(
-        'The store URL must begin with sqlite:, redis://, redis+sentinel:// or redis+cluster://, ' +
-          'or with rediss for TLS.',
-      );
+  const [, scheme = '', rest = ''] = /^([a-z][a-z+]*):(.*)$/s.exec(url) ?? [];
+  if (scheme === 'sqlite') {
+    return { engine: 'sqlite', path: parseFilePath(rest) };
   }
+  const [, secure, topology] = /^redis(s?)(?:\+(sentinel|cluster))?$/.exec(scheme) ?? [];
+  if (secure === undefined) {
+    throw new TypeError(
+      'The store URL must begin with sqlite:, redis://, redis+sentinel:// or redis+cluster://, ' +
+        'or with rediss for TLS.',
+    );
+  }
+  const { credentials, hosts, path } = splitAuthority(rest);
+  const common = { tls: secure === 's', ...credentials };
+  if (topology === 'sentinel') {
+    if (!/^[A-Za-z0-9._-]+$/.test(path)) {
+      throw new TypeError('A redis+sentinel:// store URL ends with the name of the master.');
+    }
+    const endpoints = parseEndpoints(hosts, SENTINEL_PORT);
+    return { engine: 'redis-sentinel', endpoints, masterName: path, ...common };
+  }
+  const endpoints = parseEndpoints(hosts, REDIS_PORT);
+  if (topology === 'cluster') {
+    if (path !== '') {
+      throw new TypeError('A redis+cluster:// store URL has no path: a cluster has one database.');
+    }
+    return { engine: 'redis-cluster', endpoints, ...common };
+  }
+  const [endpoint, ...others] = endpoints;
+  if (endpoint === undefined || others.length > 0) {
+    throw new TypeError('A redis:// store URL names one host.');
+  }
+  if (!/^\d{0,4}$/.test(path)) {
+    throw new TypeError('The path of a redis:// store URL is a database number.');
+  }
+  return { engine: 'redis', endpoint, database: Number(path), ...common };
 }
 
 function parseFilePath(path: string): string {
@@ -76,36 +79,6 @@ function parseFilePath(path: string): string {
     throw new TypeError('Write sqlite:relative/path or sqlite:/absolute/path, without "//".');
   }
   return path;
-}
-
-function parseSingle(rest: string, tls: boolean): RedisLocation {
-  const { credentials, hosts, path } = splitAuthority(rest);
-  const [endpoint, ...others] = parseEndpoints(hosts, REDIS_PORT);
-  if (endpoint === undefined || others.length > 0) {
-    throw new TypeError('A redis:// store URL names one host.');
-  }
-  if (!/^\d{0,4}$/.test(path)) {
-    throw new TypeError('The path of a redis:// store URL is a database number.');
-  }
-  return { engine: 'redis', endpoint, tls, database: Number(path), ...credentials };
-}
-
-function parseSentinel(rest: string, tls: boolean): RedisLocation {
-  const { credentials, hosts, path } = splitAuthority(rest);
-  if (!/^[A-Za-z0-9._-]+$/.test(path)) {
-    throw new TypeError('A redis+sentinel:// store URL ends with the name of the master.');
-  }
-  const endpoints = parseEndpoints(hosts, SENTINEL_PORT);
-  return { engine: 'redis-sentinel', endpoints, masterName: path, tls, ...credentials };
-}
-
-function parseCluster(rest: string, tls: boolean): RedisLocation {
-  const { credentials, hosts, path } = splitAuthority(rest);
-  if (path !== '') {
-    throw new TypeError('A redis+cluster:// store URL has no path: a cluster has one database.');
-  }
-  const endpoints = parseEndpoints(hosts, REDIS_PORT);
-  return { engine: 'redis-cluster', endpoints, tls, ...credentials };
 }
 
 function splitAuthority(rest: string) {
@@ -121,7 +94,7 @@ function splitAuthority(rest: string) {
   return { credentials, hosts, path: segments.join('/') };
 }
 
-function parseCredentials(userInfo: string): RedisCredentials {
+function parseCredentials(userInfo: string) {
   const colon = userInfo.indexOf(':');
   try {
     const username = decodeURIComponent(colon === -1 ? userInfo : userInfo.slice(0, colon));

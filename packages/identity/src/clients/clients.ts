@@ -71,9 +71,12 @@ export function createClientRegistry(dependencies: {
       client.keys.some((key) => key.id === keyId && isLive(key)),
     /** Ids and ages of the active keys, newest first. */
     describeKeys: keys.describe,
-    /** The ids of keys that are no longer active, but whose tokens stay valid until they expire. */
+    /** The keys that are no longer active, but whose tokens stay valid until they expire. */
     keptKeyIds: (client: Client): readonly string[] =>
-      client.keys.filter((key) => isLive(key) && !isActive(key)).map(({ id }) => id),
+      client.keys
+        .filter((key) => isLive(key) && !isActive(key))
+        .map(({ id }) => id)
+        .reverse(),
     /**
      * Creates or replaces a client. A new `secureKey` becomes the newest of at most two and revokes
      * the tokens of a key that it replaces, unless `keepTokens` is set. A public client loses its

@@ -11,9 +11,6 @@ const SHORTEST_WAIT_MILLISECONDS = 50;
 const LEARN_AGAIN_MILLISECONDS = 1000;
 const fence = ['', 'PX', 60_000] as const;
 
-/** Returns a key of the server, to which each batch writes its fence. */
-export type FindFenceKey = () => string;
-
 export interface Write<Reply> {
   readonly command: (client: Redis) => Promise<Reply>;
   /** Whether the caller has received a timeout. */
@@ -40,8 +37,8 @@ interface QueuedWrite {
  */
 export class ConfirmedBatches {
   readonly #client: Redis;
-  readonly #requiredOf: (history: string) => RequiredReplicas;
-  readonly #findFenceKey: FindFenceKey;
+  readonly #requiredReplicas: Map<string, RequiredReplicas>;
+  readonly #findFenceKey: () => string;
   readonly #warn: (message: string) => void;
   #queue: QueuedWrite[] = [];
   #isBusy = false;
@@ -52,15 +49,16 @@ export class ConfirmedBatches {
   constructor(
     client: Redis,
     dependencies: {
-      /** Returns the required replicas of a data set, which all connections share. */
-      readonly requiredOf: (history: string) => RequiredReplicas;
-      readonly findFenceKey: FindFenceKey;
+      /** By the replication id of their data set. All connections share them. */
+      readonly requiredReplicas: Map<string, RequiredReplicas>;
+      /** Returns a key of the server, to which each batch writes its fence. */
+      readonly findFenceKey: () => string;
       /** Receives warnings about settings that an operator should change. */
       readonly warn: (message: string) => void;
     },
   ) {
     this.#client = client;
-    this.#requiredOf = dependencies.requiredOf;
+    this.#requiredReplicas = dependencies.requiredReplicas;
     this.#findFenceKey = dependencies.findFenceKey;
     this.#warn = dependencies.warn;
   }
@@ -172,7 +170,8 @@ export class ConfirmedBatches {
     ]);
     const report = parseReplication(replication);
     durabilityWarnings(report, persistence).forEach(this.#warn);
-    this.#required = this.#requiredOf(report.history);
+    this.#required = this.#requiredReplicas.get(report.history) ?? new RequiredReplicas();
+    this.#requiredReplicas.set(report.history, this.#required);
     this.#required.learn(report, learnedAt);
     this.#learnedOn = this.#client.stream;
     this.#learnedAt = learnedAt;

@@ -11,7 +11,7 @@ import {
   someKeyOf,
 } from './redis-client.ts';
 import { RedisConnection } from './redis-connection.ts';
-import { RequiredReplicas } from './required-replicas.ts';
+import type { RequiredReplicas } from './required-replicas.ts';
 
 const FENCE_PREFIX = 'fence:';
 const PING_MILLISECONDS = 60_000;
@@ -100,17 +100,11 @@ export class ConfirmedWrites {
     }
     const batches = new ConfirmedBatches(server, {
       warn: this.#warn,
-      requiredOf: (history) => this.#requiredOf(history),
+      requiredReplicas: this.#required,
       findFenceKey: () =>
         client instanceof Cluster ? someKeyOf(client, server, FENCE_PREFIX) : FENCE_PREFIX,
     });
     this.#batches.set(server, batches);
     return batches;
-  }
-
-  #requiredOf(history: string): RequiredReplicas {
-    const required = this.#required.get(history) ?? new RequiredReplicas();
-    this.#required.set(history, required);
-    return required;
   }
 }
