@@ -11,7 +11,7 @@ import {
   failureReasons,
 } from '@gatehouse/errors';
 import { identityVariables } from '@gatehouse/identity';
-import { commonVariables, tracingVariables } from '@gatehouse/server/configuration';
+import { commonVariables } from '@gatehouse/server/configuration';
 import { z } from 'zod';
 import { variables as authorizationServer } from '../apps/authorization-server/src/config.ts';
 import { variables as deviceService } from '../apps/device-service/src/config.ts';
@@ -21,12 +21,11 @@ const root = join(import.meta.dirname, '..');
 const check = process.argv.includes('--check');
 
 const { TRUSTED_PROXIES } = gateway.shape;
-const everyServer = { ...commonVariables, ...tracingVariables };
 const shared = { ...identityVariables, TRUSTED_PROXIES };
 
 const lists: Readonly<Record<string, () => string>> = {
   codes: errorCodes,
-  'variables-every-server': () => variables(everyServer),
+  'variables-every-server': () => variables(commonVariables),
   'variables-shared': () => variables(shared),
   'variables-authorization-server': () => variables(without(authorizationServer.shape)),
   'variables-gateway': () => variables(without(gateway.shape)),
@@ -82,7 +81,7 @@ function variables(shape: Readonly<Record<string, z.ZodType>>): string {
 }
 
 function without(shape: Readonly<Record<string, z.ZodType>>) {
-  const others = { ...everyServer, ...shared };
+  const others = { ...commonVariables, ...shared };
   return Object.fromEntries(Object.entries(shape).filter(([name]) => !(name in others)));
 }
 

@@ -4,13 +4,12 @@ import { deviceRoutes } from '../apps/gateway/src/routes/device-routes.ts';
 
 /** The OpenAPI document that a gateway with these URLs serves without a `ROUTES_FILE`. */
 export async function readApiDocument(domain: string): Promise<OpenApiDocument> {
-  const { publicDocuments } = openPublicDocuments({
+  const { openApi } = openPublicDocuments({
     publicUrl: `https://api.${domain}`,
     authorizationServerUrl: `https://login.${domain}`,
     routes: deviceRoutes,
     strict: false,
     now: Date.now,
   });
-  const answer = publicDocuments.answer({ method: 'GET', headers: {} }, '/openapi.json');
-  return JSON.parse(String((await answer?.read())?.body));
+  return JSON.parse(String((await openApi.read({})).body));
 }

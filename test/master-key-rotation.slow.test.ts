@@ -58,8 +58,8 @@ describe.each(integrationEngines)('on %s', (engine) => {
         LOG_LEVEL: 'warn',
         CLIENT_RATE_LIMIT: unlimited,
         ADDRESS_RATE_LIMIT: unlimited,
-        CLIENT_REQUESTS_PER_MINUTE: '100000',
-        PAGE_REQUESTS_PER_MINUTE: '100000',
+        CLIENT_ENDPOINT_RATE_LIMIT: '100000/60',
+        PAGE_RATE_LIMIT: '100000/60',
         TRUSTED_PROXIES: '127.0.0.1,::1',
       },
     });

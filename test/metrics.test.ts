@@ -33,8 +33,8 @@ let system: Constellation;
 beforeAll(async () => {
   const environment = {
     ADDRESS_RATE_LIMIT: '1000000/60',
-    CLIENT_REQUESTS_PER_MINUTE: '1000000',
-    PAGE_REQUESTS_PER_MINUTE: '1000000',
+    CLIENT_ENDPOINT_RATE_LIMIT: '1000000/60',
+    PAGE_RATE_LIMIT: '1000000/60',
     LOG_LEVEL: 'warn',
   };
   system = await startConstellation({ engine: 'redis', bootstrap, environment });

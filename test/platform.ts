@@ -61,7 +61,6 @@ export async function startPlatform(
     STORE_URL: redis.url,
     DATABASE_URL: postgres.url,
     MASTER_KEY_FILE: file('master.key', randomBytes(32).toString('hex')),
-    COOKIE_KEYS_FILE: file('cookie.keys', randomBytes(32).toString('hex')),
     BOOTSTRAP_FILE: file('bootstrap.json', JSON.stringify(bootstrap)),
     AUTHORIZATION_SERVER_URL: urlOf('authorization-server'),
     GATEWAY_URL: urlOf('gateway'),

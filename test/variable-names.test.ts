@@ -1,12 +1,22 @@
 /** The apps derive misspelled names from the variables that they read. */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { findMisspelledVariables, knownVariables } from '@gatehouse/server/configuration';
+import { lastingKey, loadMasterKey } from '@gatehouse/identity';
+import {
+  findMisspelledVariables,
+  formerVariables,
+  knownVariables,
+} from '@gatehouse/server/configuration';
 import { expect, test } from '@jest/globals';
 import { loadConfiguration as loadAuthorizationServer } from '../apps/authorization-server/src/config.ts';
 import { readConfiguration as loadDeviceService } from '../apps/device-service/src/config.ts';
 import { loadConfiguration as loadGateway } from '../apps/gateway/src/config.ts';
+import {
+  readMasterKeyFile,
+  writeMasterKeyFile,
+} from '../packages/identity/src/secrets/master-key-file.ts';
 import { variablesOfApps, variablesOfContainers, variablesOfScripts } from './read-variables.ts';
 import { root } from './source-tree.ts';
 
@@ -21,14 +31,17 @@ test('.env.example names every variable of the apps, and no unknown one', () => 
   const text = readFileSync(join(root, '.env.example'), 'utf8');
   const names = [...text.matchAll(/^# ([A-Z][A-Z0-9_]+)=/gm)].map(([, name = '']) => name);
   const others = [...variablesOfScripts(), ...variablesOfContainers(), 'NODE_OPTIONS'];
-  expect(names).toEqual(expect.arrayContaining([...knownVariables]));
+  const former = [...Object.keys(formerVariables), 'COOKIE_KEYS_FILE', 'FORMER_COMPOSE_VARIABLES'];
+  const current = knownVariables.filter((name) => !former.includes(name));
+  expect(names).toEqual(expect.arrayContaining(current));
   expect(names.filter((name) => ![...knownVariables, ...others].includes(name))).toEqual([]);
 });
 
 test('no variable of the scripts and containers looks misspelled', () => {
   const names = [...variablesOfScripts(), ...variablesOfContainers(), 'NODE_OPTIONS'];
   expect(names).toContain('GATEHOUSE_IMAGE');
-  const environment = Object.fromEntries(names.map((name) => [name, 'set']));
+  const current = names.filter((name) => !(name in formerVariables));
+  const environment = Object.fromEntries(current.map((name) => [name, 'set']));
   expect(findMisspelledVariables(environment)).toEqual({ problems: [], warnings: [] });
 });
 
@@ -43,6 +56,50 @@ test.each([
     expect(warnings).toEqual([
       'LOG_LEVL: looks like a misspelling of LOG_LEVEL. Rename it or unset it',
     ]);
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+});
+
+test('a former name still sets its variable, with a warning that names the new one', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'gatehouse-former-'));
+  try {
+    const former = { DATA_DIR: directory, PAGE_REQUESTS_PER_MINUTE: '70' };
+    const old = loadAuthorizationServer(former);
+    expect(old.pageRateLimit).toEqual({ requests: 70, windowSeconds: 60 });
+    expect(old.warnings).toEqual([
+      'PAGE_REQUESTS_PER_MINUTE: still works. The next release reads only PAGE_RATE_LIMIT',
+    ]);
+    const both = loadAuthorizationServer({ ...former, PAGE_RATE_LIMIT: '9/1' });
+    expect(both.pageRateLimit).toEqual({ requests: 9, windowSeconds: 1 });
+    expect(both.warnings).toEqual([
+      'PAGE_REQUESTS_PER_MINUTE: is ignored, because PAGE_RATE_LIMIT is set. The next release reads only PAGE_RATE_LIMIT',
+    ]);
+    expect(() => loadAuthorizationServer({ ...former, PAGE_REQUESTS_PER_MINUTE: 'many' })).toThrow(
+      'PAGE_RATE_LIMIT: must be requests/seconds',
+    );
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+});
+
+test('the key of cookies outlives a rotation, and those of a former file still verify', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'gatehouse-cookies-'));
+  try {
+    const keysOf = () => loadAuthorizationServer({ DATA_DIR: directory }).cookieKeys;
+    const [derived] = keysOf();
+    writeFileSync(join(directory, 'cookie.keys'), `${'k'.repeat(32)}\n`, { mode: 0o600 });
+    expect(keysOf()).toEqual([derived, 'k'.repeat(32)]);
+    const path = join(directory, 'master.key');
+    const before = readMasterKeyFile(path);
+    const pepper = lastingKey(loadMasterKey(path, false), 'credential-pepper');
+    const successor = lastingKey(loadMasterKey(path, false), 'refresh-successor');
+    writeMasterKeyFile(path, {
+      current: randomBytes(32),
+      previous: before.current,
+      lasting: { 'credential-pepper': pepper, 'refresh-successor': successor },
+    });
+    expect(keysOf()[0]).toBe(derived);
   } finally {
     rmSync(directory, { recursive: true });
   }

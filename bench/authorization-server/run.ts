@@ -117,8 +117,8 @@ try {
     BOOTSTRAP_FILE: bootstrap,
     LOG_LEVEL: process.env.LOG_LEVEL ?? 'info',
     // One address sends all requests. The server still counts them.
-    CLIENT_REQUESTS_PER_MINUTE: '9999999',
-    PAGE_REQUESTS_PER_MINUTE: '9999999',
+    CLIENT_ENDPOINT_RATE_LIMIT: '9999999/60',
+    PAGE_RATE_LIMIT: '9999999/60',
   });
   const bare = await startNode(join(here, 'bare-provider.ts'), [String(barePort)]);
   measure(oursPort, ours.pid ?? 0);

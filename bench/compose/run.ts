@@ -24,8 +24,8 @@ spawnSync('docker', ['compose', 'build', '--quiet', 'secrets'], { stdio: 'inheri
 const tier = await createTier({
   environment: {
     GATEHOUSE_IMAGE: 'gatehouse:bench',
-    CLIENT_REQUESTS_PER_MINUTE: '1000000',
-    PAGE_REQUESTS_PER_MINUTE: '1000000',
+    CLIENT_ENDPOINT_RATE_LIMIT: '1000000/60',
+    PAGE_RATE_LIMIT: '1000000/60',
     ADDRESS_RATE_LIMIT: '1000000/60',
   },
 });

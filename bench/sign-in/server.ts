@@ -30,8 +30,8 @@ export async function startBenchedServer(
     COOKIE_KEYS_FILE: file('cookie.keys', randomBytes(32).toString('hex')),
     BOOTSTRAP_FILE: file('bootstrap.json', JSON.stringify(manyUsers(USERS))),
     // One address sends all requests. The server still counts them.
-    CLIENT_REQUESTS_PER_MINUTE: '9999999',
-    PAGE_REQUESTS_PER_MINUTE: '9999999',
+    CLIENT_ENDPOINT_RATE_LIMIT: '9999999/60',
+    PAGE_RATE_LIMIT: '9999999/60',
     TRUSTED_PROXIES: '127.0.0.1,::1',
     ...environment,
   });

@@ -55,8 +55,8 @@ const system = await startConstellation({
   environment: {
     LOG_LEVEL: 'info',
     // Here, slow and good clients have the same address.
-    CLIENT_REQUESTS_PER_MINUTE: '9999999',
-    PAGE_REQUESTS_PER_MINUTE: '9999999',
+    CLIENT_ENDPOINT_RATE_LIMIT: '9999999/60',
+    PAGE_RATE_LIMIT: '9999999/60',
     ADDRESS_RATE_LIMIT: '10000000/60',
   },
 });

@@ -96,7 +96,7 @@ async function startSystem(
       LOG_LEVEL: 'warn',
       CLIENT_RATE_LIMIT: '999999999/60',
       ADDRESS_RATE_LIMIT: '999999999/60',
-      CLIENT_REQUESTS_PER_MINUTE: '9999999',
+      CLIENT_ENDPOINT_RATE_LIMIT: '9999999/60',
       ...(bareUpstream && { DEVICE_SERVICE_URL: `http://127.0.0.1:${upstreamPort}` }),
     },
   });

@@ -8,7 +8,7 @@ const loaded = [
   'apps/device-service/src/database/open-database.ts',
   'apps/cli/src/cli.ts',
   'packages/server/src/index.ts',
-  'packages/server/src/tracing/open-telemetry-tracer.ts',
+  'packages/server/src/telemetry/open-telemetry-tracer.ts',
 ];
 for (const path of loaded) {
   await import(`../../${path}`);

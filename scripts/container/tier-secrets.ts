@@ -3,7 +3,6 @@
  * container mounts only the secrets that it needs.
  *
  *   store/     master.key, store-url   authorization servers, gateways, commands for operators
- *   cookies/   cookie.keys             authorization servers
  *   database/  database-url            device service
  *   operator/  redis-password          redis-cli for operators
  *   redis/     users.acl               Redis: digests of the passwords
@@ -19,7 +18,7 @@ import { readOrCreateSecretFile } from '@gatehouse/server/configuration';
 import { redisUsers } from './redis-users.ts';
 import { scramVerifier } from './scram-verifier.ts';
 
-export const renewableSecrets = ['store', 'database', 'cookies', 'operator'] as const;
+export const renewableSecrets = ['store', 'database', 'operator'] as const;
 export type RenewableSecret = (typeof renewableSecrets)[number];
 
 /** The message contains the path and the remedy, but no content of the file. */
@@ -47,11 +46,6 @@ export function makeTierSecrets(root: string, renewed?: RenewableSecret): void {
     replace('operator/redis-password', newPassword(), 0o400);
   }
   secret('store/master.key', () => `${hexadecimal()}\n`);
-  const cookieKeys = secret('cookies/cookie.keys', () => `${hexadecimal()}\n`);
-  if (renewed === 'cookies') {
-    // The previous key still verifies cookies, so all users stay signed in.
-    replace('cookies/cookie.keys', `${hexadecimal()}\n${cookieKeys.split('\n')[0]}\n`, 0o400);
-  }
 
   const store = passwordOf('store/store-url', newStoreUrl);
   const operator = secret('operator/redis-password', newPassword);

@@ -49,7 +49,11 @@ describe.each(integrationEngines)('flushing the audit trail on %s', (engine) => 
       engine,
       bootstrap,
       apps: ['authorization-server', 'gateway'],
-      environment: { MASTER_KEY_FILE, CLIENT_REQUESTS_PER_MINUTE: '9999999', LOG_LEVEL: 'error' },
+      environment: {
+        MASTER_KEY_FILE,
+        CLIENT_ENDPOINT_RATE_LIMIT: '9999999/60',
+        LOG_LEVEL: 'error',
+      },
     });
     identity = openIdentity({ store: createStore(system.storeUrl), masterKey });
   });

@@ -211,7 +211,6 @@ describe('a tier of containers whose secrets became known', () => {
   const files = {
     database: '/secrets/database/database-url',
     store: '/secrets/store/store-url',
-    cookies: '/secrets/cookies/cookie.keys',
     operator: '/secrets/operator/redis-password',
   };
   const read = (path: string) =>
@@ -280,15 +279,6 @@ describe('a tier of containers whose secrets became known', () => {
     await isWhole();
   });
 
-  test('has a new key for its cookies, and still accepts the previous one', async () => {
-    const [before] = (await read(files.cookies)).split('\n');
-    await renew('renew-cookie-keys');
-    const keys = (await read(files.cookies)).trim().split('\n');
-    expect(keys).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/), before]);
-    expect(keys[0]).not.toBe(before);
-    await isWhole();
-  });
-
   test('has a new password for the operators’ Redis user, and rejects the old one', async () => {
     const before = await read(files.operator);
     await renew('renew-operator-password');
@@ -312,15 +302,13 @@ describe('a tier of containers whose secrets became known', () => {
     [['--renew', 'all']],
     [['--renew']],
     [['renew', 'store']],
-    [['--renew', 'store', '--renew', 'cookies']],
+    [['--renew', 'store', '--renew', 'operator']],
   ])('changes nothing for %j, which does not name exactly one secret', async (wrong) => {
-    const before = [await read(files.store), await read(files.cookies)];
+    const before = [await read(files.store), await read(files.operator)];
     const words = ['run', '--rm', '-T', '--no-deps', 'secrets'];
     const renewal = tier.compose(...words, 'scripts/container/make-secrets.ts', ...wrong);
-    await expect(renewal).rejects.toThrow(
-      '--renew accepts one of: store, database, cookies, operator',
-    );
-    expect([await read(files.store), await read(files.cookies)]).toEqual(before);
+    await expect(renewal).rejects.toThrow('--renew accepts one of: store, database, operator');
+    expect([await read(files.store), await read(files.operator)]).toEqual(before);
   });
 });
 

@@ -259,7 +259,6 @@ describe('SL-05 a secret', () => {
     ];
     const files = JSON.parse(await tier.compose(...words)) as [string, string][];
     expect(files.map(([name]) => name).sort()).toEqual([
-      'cookies/cookie.keys',
       'database/database-url',
       'operator/redis-password',
       'postgres/role-verifier',

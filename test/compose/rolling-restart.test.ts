@@ -32,8 +32,8 @@ describe.each([
         profiles: ['scale'],
         // All requests of this test come from one address.
         environment: {
-          CLIENT_REQUESTS_PER_MINUTE: '1000000',
-          PAGE_REQUESTS_PER_MINUTE: '1000000',
+          CLIENT_ENDPOINT_RATE_LIMIT: '1000000/60',
+          PAGE_RATE_LIMIT: '1000000/60',
           ADDRESS_RATE_LIMIT: '1000000/60',
           ...variables,
         },

@@ -24,8 +24,8 @@ export async function startTier(
     bootstrap: manyUsers(PEOPLE),
     environment: {
       TRUSTED_PROXIES: '127.0.0.1,::1',
-      CLIENT_REQUESTS_PER_MINUTE: '1000000',
-      PAGE_REQUESTS_PER_MINUTE: '1000000',
+      CLIENT_ENDPOINT_RATE_LIMIT: '1000000/60',
+      PAGE_RATE_LIMIT: '1000000/60',
       LOG_LEVEL: 'info',
       ...environment,
     },

@@ -55,8 +55,8 @@ export async function startTier(engine: StoreEngineName, parties: number) {
       TRUSTED_PROXIES: '127.0.0.1',
       CLIENT_RATE_LIMIT: unlimited,
       ADDRESS_RATE_LIMIT: unlimited,
-      CLIENT_REQUESTS_PER_MINUTE: '100000',
-      PAGE_REQUESTS_PER_MINUTE: '100000',
+      CLIENT_ENDPOINT_RATE_LIMIT: '100000/60',
+      PAGE_RATE_LIMIT: '100000/60',
     },
   });
   const environment = { STORE_URL: system.storeUrl, MASTER_KEY_FILE, DATA_DIR: directory };

@@ -5,6 +5,7 @@
 import type { RequestListener } from 'node:http';
 import type { Identity, MasterKey, SigningKeyPolicy } from '@gatehouse/identity';
 import { type Tracer, traced } from '@gatehouse/server';
+import type { RateLimit } from '@gatehouse/store';
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
 import { type AccountDependencies, createAccountRoutes } from './account/account-routes.ts';
 import { CHANGE_PASSWORD_PATH } from './account/sign-in-address.ts';
@@ -58,9 +59,9 @@ export interface AppDependencies {
   /**
    * From one address group, to the client endpoints. Introspection has the same limit of its own.
    */
-  readonly clientRequestsPerMinute?: number;
+  readonly clientRateLimit?: RateLimit;
   /** From one address group, to the pages. */
-  readonly pageRequestsPerMinute?: number;
+  readonly pageRateLimit?: RateLimit;
   readonly signingKeyPolicy?: SigningKeyPolicy;
   /** Called for each request that a limit rejects, for metrics. */
   readonly onThrottled?: (limit: ThrottledLimit) => void;

@@ -1,15 +1,17 @@
-import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   type BootstrapDefinition,
   bootstrapDefinition,
+  deriveKey,
   type IdentitySettings,
   identitySecretFiles,
   identityVariables,
+  lastingKey,
+  type MasterKey,
   productionProblems,
   resolveIdentitySettings,
 } from '@gatehouse/identity';
-import type { TracingSettings } from '@gatehouse/server';
 import {
   addressList,
   baseUrl,
@@ -24,29 +26,19 @@ import {
   operationsPortOf,
   operationsPortRule,
   port,
-  readOrCreateSecretFile,
+  rate,
   readValidVariables,
-  resolveTracing,
   secretFilesOf,
   socketPath,
-  tracingVariables,
 } from '@gatehouse/server/configuration';
+import type { RateLimit } from '@gatehouse/store';
 import { z } from 'zod';
-import {
-  DEFAULT_CLIENT_REQUESTS_PER_MINUTE,
-  DEFAULT_PAGE_REQUESTS_PER_MINUTE,
-} from './throttle/limits.ts';
-
-const requestsPerMinute = z
-  .string()
-  .regex(/^[1-9]\d{0,6}$/, 'must be a whole number from 1 to 9999999')
-  .transform(Number);
+import { clientEndpointLimit, pageLimit } from './throttle/limits.ts';
 
 /** docs/configuration.md shows descriptions and defaults: npm run generate:docs. */
 export const variables = z
   .object({
     ...commonVariables,
-    ...tracingVariables,
     ...identityVariables,
     AUTHORIZATION_SERVER_SOCKET: socketPath
       .optional()
@@ -56,19 +48,20 @@ export const variables = z
       description: 'Public URL and issuer. Must be https unless it is a loopback address.',
       default: '`http://localhost:` and the port',
     }),
-    COOKIE_KEYS_FILE: z.string().optional().meta({
-      description: 'File of [cookie keys](#cookie-keys). Required with `STORE_URL`.',
-      default: 'generated in `DATA_DIR`',
-    }),
+    // One more release reads the file of cookie keys.
+    COOKIE_KEYS_FILE: z.string().optional(),
     TRUSTED_PROXIES: addressList.optional(),
-    CLIENT_REQUESTS_PER_MINUTE: requestsPerMinute
-      .default(DEFAULT_CLIENT_REQUESTS_PER_MINUTE)
+    CLIENT_ENDPOINT_RATE_LIMIT: rate
+      .default(clientEndpointLimit)
       .describe('[Rate limit](#rate-limits) of the client endpoints, by address group.'),
-    PAGE_REQUESTS_PER_MINUTE: requestsPerMinute
-      .default(DEFAULT_PAGE_REQUESTS_PER_MINUTE)
+    PAGE_RATE_LIMIT: rate
+      .default(pageLimit)
       .describe('[Rate limit](#rate-limits) of the pages, by address group.'),
   })
   .refine(...operationsPortRule('AUTHORIZATION_SERVER_PORT'));
+
+const COOKIE_KEYS_WARNING =
+  'COOKIE_KEYS_FILE: its keys still verify cookies. The next release does not read it, because the key derives from the master key';
 
 /** These decide whether this is the embedded demo, and where it creates its files. */
 const indispensable = [
@@ -93,8 +86,6 @@ export interface Configuration {
   readonly maximumConnections: number;
   /** Processes that serve requests. */
   readonly workers: number;
-  /** Undefined: no tracing. */
-  readonly tracing: TracingSettings | undefined;
   /** The public address; every URL the server produces starts with it. */
   readonly issuer: string;
   readonly identity: IdentitySettings;
@@ -104,9 +95,9 @@ export interface Configuration {
   /** The records that the start writes to the store. */
   readonly bootstrap: BootstrapDefinition | undefined;
   /** From one address group, to the endpoints that clients call. */
-  readonly clientRequestsPerMinute: number;
+  readonly clientRateLimit: RateLimit;
   /** From one address group, to the pages. */
-  readonly pageRequestsPerMinute: number;
+  readonly pageRateLimit: RateLimit;
   /** For the log. */
   readonly warnings: readonly string[];
 }
@@ -134,9 +125,8 @@ export function loadConfiguration(environment: Environment): Configuration {
   });
   problems.add(exposed);
   const identity = problems.attempt(() => resolveIdentitySettings(read));
-  const cookieKeys = problems.attempt(() =>
-    loadCookieKeys(read.COOKIE_KEYS_FILE, dataDirectory, embedded),
-  );
+  const formerKeys =
+    problems.attempt(() => formerCookieKeys(read.COOKIE_KEYS_FILE, dataDirectory)) ?? [];
   const bootstrap = problems.attempt(() =>
     bootstrapDefinition({
       bootstrapFile: read.BOOTSTRAP_FILE,
@@ -146,11 +136,11 @@ export function loadConfiguration(environment: Environment): Configuration {
     }),
   );
   const masterKey = identity?.masterKey;
-  const subject = { publicUrl: issuer, dataDirectory, masterKey, cookieKeys, trustedProxies };
-  problems.add(productionProblems({ ...subject, bootstrap }));
+  const subject = { publicUrl: issuer, dataDirectory, masterKey, trustedProxies };
+  problems.add(productionProblems({ ...subject, cookieKeys: formerKeys, bootstrap }));
   problems.add(debuggingProblems(issuer, environment));
   problems.throwIfAny();
-  if (identity === undefined || cookieKeys === undefined) {
+  if (identity === undefined) {
     throw new Error('A step of the configuration failed without a problem.');
   }
   return {
@@ -163,38 +153,40 @@ export function loadConfiguration(environment: Environment): Configuration {
     shutdownDelayMilliseconds: read.SHUTDOWN_DELAY_SECONDS * 1000,
     maximumConnections: read.MAXIMUM_CONNECTIONS,
     workers: read.WORKERS,
-    tracing: resolveTracing(read),
     issuer,
     identity,
-    cookieKeys,
+    cookieKeys: [cookieKey(identity.masterKey), ...formerKeys],
     trustedProxies,
     bootstrap,
-    clientRequestsPerMinute: read.CLIENT_REQUESTS_PER_MINUTE,
-    pageRequestsPerMinute: read.PAGE_REQUESTS_PER_MINUTE,
-    warnings: [...findMisspelledVariables(environment).warnings, ...warnings],
+    clientRateLimit: read.CLIENT_ENDPOINT_RATE_LIMIT,
+    pageRateLimit: read.PAGE_RATE_LIMIT,
+    warnings: [
+      ...findMisspelledVariables(environment).warnings,
+      ...warnings,
+      ...(formerKeys.length > 0 && read.COOKIE_KEYS_FILE ? [COOKIE_KEYS_WARNING] : []),
+    ],
   };
 }
 
-/** One key a line, newest first, so that a rotation signs out no user. */
-function loadCookieKeys(
-  file: string | undefined,
-  dataDirectory: string,
-  embedded: boolean,
-): readonly string[] {
-  if (file === undefined && !embedded) {
+/** A rotation of the master key keeps it, so that a rotation signs out no user. */
+function cookieKey(masterKey: MasterKey): string {
+  return deriveKey(lastingKey(masterKey, 'credential-pepper'), 'cookies').toString('hex');
+}
+
+/** The keys of an earlier release, one a line. They still verify the cookies of signed-in users. */
+function formerCookieKeys(named: string | undefined, dataDirectory: string): readonly string[] {
+  const file = named ?? join(dataDirectory, 'cookie.keys');
+  if (!existsSync(file)) {
+    if (named === undefined) {
+      return [];
+    }
     throw new ConfigurationError([
-      { name: 'COOKIE_KEYS_FILE', message: 'is required when STORE_URL is set' },
+      { name: 'COOKIE_KEYS_FILE', message: 'the file is missing. Unset the variable' },
     ]);
   }
-  const path = file ?? join(dataDirectory, 'cookie.keys');
-  const text = readOrCreateSecretFile(path, () => {
-    if (file !== undefined) {
-      throw new ConfigurationError([{ name: 'COOKIE_KEYS_FILE', message: 'the file is missing' }]);
-    }
-    return `${randomBytes(32).toString('hex')}\n`;
-  });
+  const text = readFileSync(file, 'utf8');
   const keys = text.split(/\s+/).filter((key) => key !== '');
-  if (keys.length === 0 || keys.some((key) => key.length < 32)) {
+  if (keys.some((key) => key.length < 32)) {
     throw new ConfigurationError([
       {
         name: 'COOKIE_KEYS_FILE',

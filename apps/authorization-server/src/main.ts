@@ -38,7 +38,7 @@ async function start(configuration: Configuration, logger: Logger): Promise<Serv
   const { masterKey, securityProfile, signingKeyPolicy } = configuration.identity;
   const { bootstrap, issuer: publicUrl } = configuration;
   sharePasswordHashing(configuration.workers);
-  const tracer = await openTracer('authorization-server', configuration.tracing, logger);
+  const tracer = await openTracer({ app: 'authorization-server', logger });
   const registry = createMetricsRegistry();
   collectMasterKey(registry, () => masterKeyId(masterKey.keys()[0]));
   const metrics = createAuthorizationServerMetrics(registry);

@@ -27,8 +27,8 @@ const limitedPages = [
 
 const systems = await startGrantsSystems({
   TRUSTED_PROXIES: '127.0.0.0/8, ::1',
-  CLIENT_REQUESTS_PER_MINUTE: String(REQUESTS_PER_MINUTE),
-  PAGE_REQUESTS_PER_MINUTE: String(REQUESTS_PER_MINUTE),
+  CLIENT_ENDPOINT_RATE_LIMIT: `${REQUESTS_PER_MINUTE}/60`,
+  PAGE_RATE_LIMIT: `${REQUESTS_PER_MINUTE}/60`,
 });
 
 describe.each(systems)('the limits of the client endpoints on $engine', ({ system }) => {
@@ -209,7 +209,7 @@ describe.each(systems)('the limits of the client endpoints on $engine', ({ syste
   });
 });
 
-const system = await startGrantsSystem('sqlite', { CLIENT_REQUESTS_PER_MINUTE: '20' }, 1);
+const system = await startGrantsSystem('sqlite', { CLIENT_ENDPOINT_RATE_LIMIT: '20/60' }, 1);
 
 describe('without trusted proxies', () => {
   test('RL-01 ignores X-Forwarded-For', async () => {

@@ -63,7 +63,7 @@ const system = await startSystem({
   },
   apps: ['authorization-server'],
   // The tests send more than a thousand page requests from one address.
-  environment: { PAGE_REQUESTS_PER_MINUTE: '100000' },
+  environment: { PAGE_RATE_LIMIT: '100000/60' },
 });
 const issuer = system.authorizationServerUrl;
 

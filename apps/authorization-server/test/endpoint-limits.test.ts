@@ -43,8 +43,8 @@ describe('the limit of requests from one address', () => {
     server = await startInProcess({
       app: {
         trustedProxies: ['127.0.0.1', '::1'],
-        clientRequestsPerMinute: REQUESTS_PER_MINUTE,
-        pageRequestsPerMinute: REQUESTS_PER_MINUTE,
+        clientRateLimit: { requests: REQUESTS_PER_MINUTE, windowSeconds: 60 },
+        pageRateLimit: { requests: REQUESTS_PER_MINUTE, windowSeconds: 60 },
       },
     });
   });

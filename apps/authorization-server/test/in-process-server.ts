@@ -37,10 +37,7 @@ export async function startInProcess(
     /** The content of the bootstrap file. Without it, the account page is the only client. */
     readonly bootstrap?: unknown;
     /** Further settings of the app. */
-    readonly app?: Pick<
-      AppDependencies,
-      'clientRequestsPerMinute' | 'pageRequestsPerMinute' | 'trustedProxies'
-    >;
+    readonly app?: Pick<AppDependencies, 'clientRateLimit' | 'pageRateLimit' | 'trustedProxies'>;
     /** Delays the operations of the store, or replaces them by errors. */
     readonly aroundStore?: Around;
   } = {},

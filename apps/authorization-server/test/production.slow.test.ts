@@ -34,7 +34,6 @@ function production(): Record<string, string> {
     AUTHORIZATION_SERVER_URL: 'https://auth.example',
     STORE_URL: `sqlite:${join(directory, 'store.sqlite')}`,
     MASTER_KEY_FILE: file('master.key', randomBytes(32).toString('hex')),
-    COOKIE_KEYS_FILE: file('cookie.keys', randomBytes(32).toString('hex')),
   };
 }
 
@@ -164,22 +163,16 @@ describe('a public address', () => {
   });
 
   test('CF-01 rejects missing key files, and trusted proxies that cover the whole internet', async () => {
-    const { MASTER_KEY_FILE: _m, COOKIE_KEYS_FILE: _c, ...rest } = production();
+    const { MASTER_KEY_FILE: _m, ...rest } = production();
     const { code, words } = await run({ ...rest, TRUSTED_PROXIES: '0.0.0.0/1,128.0.0.0/1' });
     expect(code).toBe(1);
     expect(words).toMatch(/MASTER_KEY_FILE: is required/);
-    expect(words).toMatch(/COOKIE_KEYS_FILE: is required/);
     expect(words).toMatch(/TRUSTED_PROXIES: trusts too many/);
   });
 
   test('SL-07 rejects the embedded demo, and a store with the demo until it is disabled', async () => {
     const demo = readOrCreateDemo(directory);
-    const {
-      STORE_URL: storeUrl = '',
-      MASTER_KEY_FILE: _m,
-      COOKIE_KEYS_FILE: _c,
-      ...embedded
-    } = production();
+    const { STORE_URL: storeUrl = '', MASTER_KEY_FILE: _m, ...embedded } = production();
     const rejected = await run(embedded);
     expect(rejected.code).toBe(1);
     expect(rejected.words).toContain('DATA_DIR: contains the demo client and user');
@@ -214,8 +207,8 @@ describe('a public address', () => {
     const { userId } = await users.ensure({ ...demo, name: 'Alice', orgId: 'demo' });
     const left = await run(environment);
     expect(left.code).toBe(1);
-    expect(left.words).toContain('gatehouse -- clients disable demo');
-    expect(left.words).toContain('gatehouse -- users disable alice');
+    expect(left.words).toContain('gatehouse clients disable demo');
+    expect(left.words).toContain('gatehouse users disable alice');
 
     await clients.update('demo', (client) => ({ ...client, enabled: false }));
     await users.update(userId, (user) => ({ ...user, enabled: false }));
@@ -236,15 +229,12 @@ describe('files with secrets that other users can reach', () => {
       STORE_URL_FILE: file('store-url', `sqlite:${join(directory, 'store.sqlite')}`, mode),
       BOOTSTRAP_FILE: file('bootstrap.json', JSON.stringify(bootstrap), mode),
     };
-    for (const name of ['master.key', 'cookie.keys']) {
-      chmodSync(join(directory, name), mode);
-    }
+    chmodSync(join(directory, 'master.key'), mode);
     return { ...environment, ...files };
   }
   const names = [
     'BOOTSTRAP_FILE',
     'BOOTSTRAP_FILE clients.0.secureKeyFile',
-    'COOKIE_KEYS_FILE',
     'MASTER_KEY_FILE',
     'STORE_URL_FILE',
   ];
@@ -286,14 +276,14 @@ describe('files with secrets that other users can reach', () => {
       AUTHORIZATION_SERVER_URL: `http://localhost:${port}`,
     };
     expect(await run(embedded)).toMatchObject({ code: 'started' });
-    const own = ['cookie.keys', 'demo.json', 'gatehouse.sqlite', 'master.key'];
+    const own = ['demo.json', 'gatehouse.sqlite', 'master.key'];
     const modes = () => ['.', ...own].map((name) => statSync(join(directory, name)).mode & 0o777);
     for (const name of own) {
       chmodSync(join(directory, name), 0o644);
     }
     chmodSync(directory, 0o755);
     const { code, log } = await run(embedded);
-    expect([code, modes()]).toEqual(['started', [0o700, 0o600, 0o600, 0o600, 0o600]]);
+    expect([code, modes()]).toEqual(['started', [0o700, 0o600, 0o600, 0o600]]);
     expect(log).toContain(`other users had access to ${join(directory, 'master.key')} (mode 0644)`);
   });
 });

@@ -1,5 +1,4 @@
 import { join } from 'node:path';
-import type { TracingSettings } from '@gatehouse/server';
 import {
   baseUrl,
   commonVariables,
@@ -11,10 +10,8 @@ import {
   operationsPortRule,
   port,
   readValidVariables,
-  resolveTracing,
   secretFilesOf,
   socketPath,
-  tracingVariables,
 } from '@gatehouse/server/configuration';
 import { z } from 'zod';
 import { type DatabaseLocation, parseDatabaseUrl } from './database/database-url.ts';
@@ -34,8 +31,6 @@ export interface DeviceServiceConfiguration {
   readonly maximumConnections: number;
   /** Processes that serve requests. */
   readonly workers: number;
-  /** Undefined: no tracing. */
-  readonly tracing: TracingSettings | undefined;
   readonly database: DatabaseLocation;
   /** Log records expire this long after they are stored. */
   readonly logRetentionDays: number;
@@ -51,7 +46,6 @@ export interface DeviceServiceConfiguration {
 export const variables = z
   .object({
     ...commonVariables,
-    ...tracingVariables,
     DEVICE_SERVICE_PORT: port.default(8850).describe('Port to listen on.'),
     DEVICE_SERVICE_SOCKET: socketPath
       .optional()
@@ -109,7 +103,6 @@ export function readConfiguration(environment: Environment): DeviceServiceConfig
     shutdownDelayMilliseconds: set.SHUTDOWN_DELAY_SECONDS * 1000,
     maximumConnections: set.MAXIMUM_CONNECTIONS,
     workers: set.WORKERS,
-    tracing: resolveTracing(set),
     database: set.DATABASE_URL ?? { engine: 'sqlite', path: join(set.DATA_DIR, 'devices.sqlite') },
     logRetentionDays: set.LOG_RETENTION_DAYS,
     gatewayUrl,

@@ -26,6 +26,7 @@ import {
 } from '@gatehouse/identity';
 import {
   createAddressMatcher,
+  createRouter,
   type Logger,
   type RequestRecorder,
   type Tracer,
@@ -53,8 +54,8 @@ import type { LocalOperation } from './pipeline/local-operation.ts';
 import { openPublicDocuments } from './public-documents/open-public-documents.ts';
 import { createRequestLimits, createSignatureBudget } from './rate-limits/request-limits.ts';
 import { issueAccessTokenOperation } from './routes/device-routes.ts';
+import type { Entry } from './routes/entries.ts';
 import type { RoutedUpstream, Routing } from './routes/route-file.ts';
-import { createRouteTable } from './routes/route-table.ts';
 import { claimReplies } from './sealing/claim-replies.ts';
 import { createReplySealer, SIGNED_REPLY_LIMIT_BYTES } from './sealing/seal-reply.ts';
 import { traceStages } from './tracing/trace-stages.ts';
@@ -126,7 +127,6 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
   const windowSeconds = longestBindingSeconds(dependencies.signatureToleranceMilliseconds);
   const counting = { store: identity.store, now, onRefused: metrics.limited };
   const stages: UpgradeDependencies = {
-    routes: createRouteTable(routing.routes),
     authenticators: createAuthenticators({
       ...dependencies,
       ...identity,
@@ -149,7 +149,7 @@ export function createGateway(dependencies: GatewayDependencies): Gateway {
         ? createForwardAuth({ ...forwarding, isTrustedProxy })
         : undefined,
     localOperations: createLocalOperations(dependencies, tokens.xAccessTokens),
-    ...openDocuments(dependencies),
+    ...openRouter(dependencies),
     crossOrigin: createCrossOrigin({
       registeredOrigins: createRegisteredOrigins(identity.clients, now),
       clients: identity.clients,
@@ -192,13 +192,13 @@ function openTokens({ identity, now, metrics }: GatewayDependencies) {
   };
 }
 
-/** What the gateway serves without a credential. */
-function openDocuments({ explorer, identity, ...settings }: GatewayDependencies) {
+/** Routes, and what the gateway serves without a credential. */
+function openRouter({ explorer, identity, ...settings }: GatewayDependencies) {
   const { routes } = settings.routing;
-  const { openApi, ...documents } = openPublicDocuments({ ...settings, routes });
+  const { openApi, entries, metadataUrl } = openPublicDocuments({ ...settings, routes });
   const { clients } = identity;
-  const page = explorer === true ? createExplorer({ ...settings, clients, openApi }) : undefined;
-  return { ...documents, explorer: page };
+  const page = explorer === true ? createExplorer({ ...settings, clients, openApi }) : [];
+  return { router: createRouter<Entry>([...routes, ...entries, ...page]), metadataUrl };
 }
 
 /** The operations that the gateway implements itself, by name. */

@@ -7,7 +7,6 @@ import {
   productionProblems,
   resolveIdentitySettings,
 } from '@gatehouse/identity';
-import type { TracingSettings } from '@gatehouse/server';
 import {
   addressList,
   baseUrl,
@@ -21,11 +20,10 @@ import {
   operationsPortOf,
   operationsPortRule,
   port,
+  rate,
   readValidVariables,
-  resolveTracing,
   secretFilesOf,
   socketPath,
-  tracingVariables,
 } from '@gatehouse/server/configuration';
 import type { RateLimit } from '@gatehouse/store';
 import { z } from 'zod';
@@ -38,20 +36,10 @@ const seconds = (least: number, most: number) =>
     .min(least, `must be at least ${least}`)
     .max(most, `must be at most ${most}`);
 
-/** `3000/60`: 3000 requests in 60 seconds. */
-const rateLimit = z
-  .string()
-  .regex(/^[1-9]\d{0,11}\/[1-9]\d{0,4}$/, 'must be requests/seconds, such as 3000/60')
-  .transform((text): RateLimit => {
-    const [requests, windowSeconds] = text.split('/').map(Number);
-    return { requests: Number(requests), windowSeconds: Number(windowSeconds) };
-  });
-
 /** docs/configuration.md shows descriptions and defaults: npm run generate:docs. */
 export const variables = z
   .object({
     ...commonVariables,
-    ...tracingVariables,
     ...identityVariables,
     GATEWAY_SOCKET: socketPath
       .optional()
@@ -74,10 +62,10 @@ export const variables = z
       description: 'JSON file with [routes](routes.md) to your services.',
       default: 'none: the built-in routes',
     }),
-    CLIENT_RATE_LIMIT: rateLimit
+    CLIENT_RATE_LIMIT: rate
       .default({ requests: 1_200_000, windowSeconds: 60 })
       .describe('Requests per client, and seconds, across all gateways.'),
-    ADDRESS_RATE_LIMIT: rateLimit
+    ADDRESS_RATE_LIMIT: rate
       .default({ requests: 3000, windowSeconds: 60 })
       .describe(
         'Unverified requests per address, and seconds. See [Address limit](#address-limit).',
@@ -135,8 +123,6 @@ export interface GatewayConfiguration {
   readonly forwardAuth: boolean;
   /** Serves the API explorer at `/explorer`. */
   readonly explorer: boolean;
-  /** Undefined: no tracing. */
-  readonly tracing: TracingSettings | undefined;
   readonly signatureToleranceMilliseconds: number;
   readonly identity: IdentitySettings;
   /** The initial content of the store. */
@@ -207,7 +193,6 @@ export function loadConfiguration(environment: Environment): GatewayConfiguratio
     trustedProxies,
     forwardAuth,
     explorer: read.EXPLORER === undefined ? isLoopbackUrl(publicUrl) : read.EXPLORER === 'true',
-    tracing: resolveTracing(read),
     signatureToleranceMilliseconds: read.SIGNATURE_TOLERANCE_SECONDS * 1000,
     identity,
     bootstrap,

@@ -30,7 +30,7 @@ await runApp({
 
 async function start(configuration: GatewayConfiguration, logger: Logger): Promise<ServedApp> {
   const { masterKey, securityProfile, signingKeyPolicy } = configuration.identity;
-  const tracer = await openTracer('gateway', configuration.tracing, logger);
+  const tracer = await openTracer({ app: 'gateway', logger });
   const registry = createMetricsRegistry();
   collectMasterKey(registry, () => masterKeyId(masterKey.keys()[0]));
   const metrics = createGatewayMetrics(registry, configuration.routing);

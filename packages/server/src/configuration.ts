@@ -1,40 +1,36 @@
-export { isAddressOrRange } from './configuration/address-range.ts';
 export {
   ConfigurationError,
   type ConfigurationProblem,
+  createProblemCollector,
+  describeStartFailure,
+  readableIssue,
+  toProblems,
 } from './configuration/configuration-error.ts';
-export { debuggingProblems } from './configuration/debugging-problems.ts';
-export { describeStartFailure } from './configuration/describe-start-failure.ts';
+export { debuggingProblems } from './configuration/debugging.ts';
+export {
+  type Environment,
+  parseEnvironment,
+  parseVariables,
+  readValidVariables,
+} from './configuration/environment.ts';
+export { formerVariables, knownVariables } from './configuration/known-variables.ts';
+export { findMisspelledVariables } from './configuration/misspelled-variables.ts';
+export { readOrCreateSecretFile } from './configuration/secret-file-creation.ts';
+export {
+  inspectFileAccess,
+  type SecretFile,
+  secretFilesOf,
+} from './configuration/secret-files.ts';
 export {
   addressList,
   baseUrl,
   commonVariables,
-  type Environment,
+  isAddressOrRange,
+  isLoopbackUrl,
   logLevel,
-  parseEnvironment,
-  parseVariables,
+  operationsPortOf,
+  operationsPortRule,
   port,
+  rate,
   socketPath,
-  toProblems,
-} from './configuration/environment.ts';
-export { knownVariables, securityVariables } from './configuration/known-variables.ts';
-export { isLoopbackUrl } from './configuration/loopback-url.ts';
-export {
-  findMisspelledVariables,
-  type MisspelledVariables,
-} from './configuration/misspelled-variables.ts';
-export { operationsPortOf, operationsPortRule } from './configuration/operations-port.ts';
-export {
-  createProblemCollector,
-  type ProblemCollector,
-} from './configuration/problem-collector.ts';
-export { readValidVariables } from './configuration/read-valid-variables.ts';
-export { readableIssue } from './configuration/readable-issue.ts';
-export { resolveTracing, tracingVariables } from './configuration/tracing-variables.ts';
-export type { SecretFile } from './secret-files/exposed-file.ts';
-export {
-  type FileAccess,
-  inspectFileAccess,
-  secretFilesOf,
-} from './secret-files/inspect-file-access.ts';
-export { readOrCreateSecretFile } from './secret-files/key-file.ts';
+} from './configuration/variable-kinds.ts';

@@ -1,39 +1,13 @@
-export { createLogger, type Logger, type LoggerOptions } from './logging/logger.ts';
-export type { Histogram } from './metrics/histogram.ts';
-export type { LabelledCells } from './metrics/labelled-cells.ts';
-export {
-  type Counter,
-  createMetricsRegistry,
-  type MetricsRegistry,
-  type Sample,
-} from './metrics/metrics-registry.ts';
-export { addProcessMetrics } from './metrics/process-metrics.ts';
-export { collectMasterKey } from './operations/master-key-metric.ts';
-export {
-  createOperations,
-  type OperationsOptions,
-  type ReadinessCheck,
-} from './operations/operations.ts';
-export { type OperationsServer, serveOperations } from './operations/operations-server.ts';
-export { type StoreSignals, storeSignals } from './operations/store-signals.ts';
 export { readSharedStyles } from './page-styles/shared-styles.ts';
-export { type DeferredListener, deferListener } from './process/deferred-listener.ts';
-export { type RetriedStart, retryStart } from './process/retry-start.ts';
-export { type App, runApp } from './process/run-app.ts';
-export {
-  exitOnUnhandledErrors,
-  type RunningApp,
-  type RunOptions,
-  runProcess,
-} from './process/run-process.ts';
-
-export { type ServedApp, type ServingOptions, serveApp } from './process/serve-app.ts';
-export { addressGroup } from './requests/address-group.ts';
+export { deferListener, type RetriedStart, retryStart } from './process/retry-start.ts';
+export { type App, runApp, type ServedApp } from './process/run-app.ts';
+export { exitOnUnhandledErrors, type RunningApp, runProcess } from './process/run-process.ts';
 export {
   type AddressMatcher,
+  addressGroup,
   createAddressMatcher,
   unmappedAddress,
-} from './requests/address-matcher.ts';
+} from './requests/addresses.ts';
 export {
   type ObservedRequest,
   observedRequest,
@@ -41,25 +15,45 @@ export {
   type RequestDependent,
   type RequestNotes,
 } from './requests/observed-request.ts';
-export { parseStrictJson, StrictJsonError } from './requests/parse-strict-json.ts';
-export { createRequestLogMetrics } from './requests/request-log-metrics.ts';
-export { createRequestMetrics, type RequestObserver } from './requests/request-metrics.ts';
+export {
+  createRequestLogMetrics,
+  createRequestMetrics,
+  type RequestObserver,
+} from './requests/request-metrics.ts';
 export {
   createRequestRecorder,
   type RecordedRequest,
   type RequestRecorder,
 } from './requests/request-recorder.ts';
-export { sendContinue } from './server/continue.ts';
-export { isHost } from './server/host.ts';
-export { lingerBeforeClose } from './server/linger-before-close.ts';
-export { explainPortInUse } from './server/port-in-use.ts';
 export {
-  type ListenOptions,
+  allowedMethods,
+  createRouter,
+  pathParameters,
+  pathShape,
+  type RoutedTarget,
+  type Router,
+  type RouterMatch,
+  splitPath,
+} from './requests/router.ts';
+export { parseStrictJson, StrictJsonError } from './requests/strict-json.ts';
+export { explainPortInUse } from './server/listen.ts';
+export { messageProblem } from './server/message-framing.ts';
+export { createOperations, type OperationsOptions, serveOperations } from './server/operations.ts';
+export { lingerBeforeClose, sendContinue } from './server/request-body.ts';
+export {
   type RunningServer,
+  type ServeOptions,
   serve,
   type UpgradeListener,
 } from './server/serve.ts';
 export { serverLimits } from './server/server-limits.ts';
-export { transferEncodingProblem } from './server/transfer-encoding.ts';
-export { openTracer, type TracingSettings } from './tracing/open-tracer.ts';
-export { type StageKind, type Tracer, traced } from './tracing/tracer.ts';
+export { createLogger, type Logger } from './telemetry/logger.ts';
+export {
+  type Counter,
+  createMetricsRegistry,
+  type MetricsRegistry,
+  type Sample,
+} from './telemetry/metrics-registry.ts';
+export { addProcessMetrics, collectMasterKey } from './telemetry/process-metrics.ts';
+export { storeSignals } from './telemetry/store-signals.ts';
+export { openTracer, type Tracer, traced } from './telemetry/tracer.ts';

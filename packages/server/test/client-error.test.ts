@@ -3,10 +3,9 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createMetricsRegistry } from '../src/index.ts';
-import { createClientErrorHandler } from '../src/server/client-error.ts';
-import { trackConnections } from '../src/server/connections.ts';
+import { addServerMetrics, trackConnections } from '../src/server/connections.ts';
 import type { MalformedInput } from '../src/server/malformed-input.ts';
-import { addServerMetrics } from '../src/server/server-metrics.ts';
+import { createClientErrorHandler } from '../src/server/malformed-input.ts';
 import { openRawConnection } from './raw-connection.ts';
 
 const registry = createMetricsRegistry();

@@ -3,9 +3,9 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { createClientErrorHandler } from '../src/server/client-error.ts';
 import { trackConnections } from '../src/server/connections.ts';
-import { holdRequests } from '../src/server/hold-requests.ts';
+import { holdRequests } from '../src/server/drain.ts';
+import { createClientErrorHandler } from '../src/server/malformed-input.ts';
 import { openRawConnection } from './raw-connection.ts';
 
 const server = createServer();

@@ -5,8 +5,8 @@ import {
   createLogger,
   createMetricsRegistry,
   createOperations,
-  type ListenOptions,
   type RunningServer,
+  type ServeOptions,
   serve,
   serveOperations,
   serverLimits,
@@ -18,7 +18,7 @@ const servers: RunningServer[] = [];
 
 async function start(
   listener: RequestListener,
-  options: Partial<ListenOptions> = {},
+  options: Partial<ServeOptions> = {},
 ): Promise<RunningServer> {
   const server = await serve(listener, { ...local, drainMilliseconds: 200, ...options });
   servers.push(server);

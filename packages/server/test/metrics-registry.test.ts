@@ -1,8 +1,8 @@
 import { describe, expect, test } from '@jest/globals';
-import { createMetricsRegistry } from '../src/metrics/metrics-registry.ts';
-import { createStoreMetrics } from '../src/operations/store-metrics.ts';
-import type { RequestLine } from '../src/requests/request-line.ts';
 import { createRequestMetrics } from '../src/requests/request-metrics.ts';
+import { createMetricsRegistry } from '../src/telemetry/metrics-registry.ts';
+import type { RequestLine } from '../src/telemetry/request-line.ts';
+import { storeSignals } from '../src/telemetry/store-signals.ts';
 
 describe('a counter', () => {
   test('without labels exists from the start, and with labels from its first use', () => {
@@ -124,9 +124,13 @@ test.each<[Partial<RequestLine>, string]>([
 
 test('a store is up until it reports otherwise, and its failures are counted', () => {
   const registry = createMetricsRegistry();
-  const store = createStoreMetrics(registry, { engine: 'redis', operations: ['get'] });
+  const store = storeSignals(
+    registry,
+    { warn: () => undefined },
+    { engine: 'redis', operations: ['get'] },
+  );
   expect(registry.text()).toContain('gatehouse_store_up 1\n');
-  store.changedTo('unavailable');
+  store.onStateChange('unavailable', undefined);
   store.observer('get', 0.002, true);
   expect(registry.text()).toContain('gatehouse_store_up 0\n');
   expect(registry.text()).toContain(

@@ -11,9 +11,11 @@ import { until } from '@gatehouse/testing';
 import { afterEach, expect, test } from '@jest/globals';
 import { createLogger, observedRequest, observeRequests } from '../src/index.ts';
 import { createRequestRecorder, type RecordedRequest } from '../src/requests/request-recorder.ts';
-import { createClientErrorHandler } from '../src/server/client-error.ts';
 import { trackConnections } from '../src/server/connections.ts';
-import { createMalformedInputReporter } from '../src/server/malformed-input.ts';
+import {
+  createClientErrorHandler,
+  createMalformedInputReporter,
+} from '../src/server/malformed-input.ts';
 import { openRawConnection } from './raw-connection.ts';
 
 const servers: Server[] = [];

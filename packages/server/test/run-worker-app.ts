@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { type Agent, type RequestOptions, request } from 'node:http';
+import { type RequestOptions, request } from 'node:http';
 import { join } from 'node:path';
 import { until } from '@gatehouse/testing';
 
@@ -29,11 +29,8 @@ export interface WorkerApp {
   lines(message: string): readonly Readonly<Record<string, unknown>>[];
   /** The processes that serve requests. */
   workers(): readonly number[];
-  /**
-   * Sends a request on a new connection, or with the agent. Resolves to the body, or to the code of
-   * the error.
-   */
-  get(path: string, agent?: Agent): Promise<string>;
+  /** Sends a request on a new connection. Resolves to the body, or to the code of the error. */
+  get(path: string): Promise<string>;
   /** Sends a request to the operations port. */
   operations(path: string): Promise<{ readonly status: number; readonly text: string }>;
 }
@@ -80,11 +77,11 @@ export async function runWorkerApp(options: WorkerAppOptions): Promise<WorkerApp
     output: () => output,
     lines,
     workers: () => childrenOf(child.pid ?? 0),
-    get: (path, agent) =>
+    get: (path) =>
       send(
         options.socketPath === undefined
-          ? { port: Number(at?.port), host: '127.0.0.1', path, agent: agent ?? false }
-          : { socketPath: options.socketPath, path, agent: agent ?? false },
+          ? { port: Number(at?.port), host: '127.0.0.1', path, agent: false }
+          : { socketPath: options.socketPath, path, agent: false },
       ).then(
         ({ text }) => text,
         (error: NodeJS.ErrnoException) => error.code ?? error.message,

@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import { cutSlowReaders } from '../src/server/slow-readers.ts';
+import { cutSlowReaders } from '../src/server/server-limits.ts';
 import { openRawConnection } from './raw-connection.ts';
 
 const MEBIBYTE = 1024 * 1024;

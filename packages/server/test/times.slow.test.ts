@@ -2,8 +2,8 @@
 import { medianRatio } from '@gatehouse/testing';
 import { expect, test } from '@jest/globals';
 import { createMetricsRegistry, createRequestMetrics } from '../src/index.ts';
-import { serializeError } from '../src/logging/serialize-error.ts';
-import type { RequestLine } from '../src/requests/request-line.ts';
+import { serializeError } from '../src/telemetry/logger.ts';
+import type { RequestLine } from '../src/telemetry/request-line.ts';
 
 const line: RequestLine = {
   reason: undefined,

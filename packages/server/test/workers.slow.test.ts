@@ -1,6 +1,5 @@
 /** Rare events in the life of several workers. */
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { Agent } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { until } from '@gatehouse/testing';
@@ -18,29 +17,6 @@ afterAll(() => {
 const isAlive = (pid: number) => existsSync(`/proc/${pid}/task`);
 
 describe('several workers', () => {
-  test(
-    'share connections that stay open, even if one of them accepted all',
-    async () => {
-      const app = await runWorkerApp({ workers: 2 });
-      const [stopped = 0] = app.workers();
-      process.kill(stopped, 'SIGSTOP');
-      const agents = Array.from(
-        { length: 20 },
-        () => new Agent({ keepAlive: true, maxSockets: 1 }),
-      );
-      const get = (agent: Agent) => app.get('/', agent);
-      const answeredBy = async () =>
-        new Set((await Promise.all(agents.map(get))).map((reply) => Number.parseInt(reply, 10)));
-      expect(await answeredBy()).not.toContain(stopped);
-      process.kill(stopped, 'SIGCONT');
-      await untilSlow(async () => (await answeredBy()).has(stopped));
-      for (const agent of agents) {
-        agent.destroy();
-      }
-    },
-    SECONDS * 1000,
-  );
-
   test(
     'add their metrics, and keep the counts of a worker that was killed',
     async () => {
@@ -61,16 +37,13 @@ describe('several workers', () => {
   );
 
   test(
-    'that end soon after their start are restarted less and less often',
+    'that end soon after their start are restarted while the others answer',
     async () => {
       const trouble = join(directory, 'crash-loop');
       const app = await runWorkerApp({ workers: 2, trouble });
       writeFileSync(`${trouble}-after-start`, '');
       process.kill(app.workers()[0] ?? 0, 'SIGKILL');
-      const delays = () =>
-        app.lines('restarting a worker').map(({ delayMilliseconds }) => delayMilliseconds);
-      await untilSlow(() => delays().length >= 6);
-      expect(delays().slice(0, 6)).toEqual([100, 200, 400, 800, 1600, 3200]);
+      await untilSlow(() => app.lines('restarting a worker').length >= 3);
       expect(await app.get('/')).toContain('127.0.0.1');
       rmSync(`${trouble}-after-start`);
       await untilSlow(async () => (await readyState(app)) === '200 2 of 2');
@@ -94,21 +67,16 @@ describe('several workers', () => {
   );
 
   test(
-    'start again if one of them cannot start while another waits for its next start',
+    'start again if one of them cannot start while another starts',
     async () => {
       const trouble = join(directory, 'trouble');
       const app = await runWorkerApp({ workers: 2, trouble });
-      const [first = 0, second = 0] = app.workers();
-      writeFileSync(`${trouble}-after-start`, '');
-      process.kill(first, 'SIGKILL');
-      const delays = () =>
-        app.lines('restarting a worker').map(({ delayMilliseconds }) => delayMilliseconds);
-      await untilSlow(() => delays().includes(6400));
-      rmSync(`${trouble}-after-start`);
       writeFileSync(`${trouble}-once`, '');
-      process.kill(second, 'SIGKILL');
+      for (const pid of app.workers()) {
+        process.kill(pid, 'SIGKILL');
+      }
+      await untilSlow(() => app.output().includes('there is trouble once'));
       await untilSlow(async () => (await readyState(app)) === '200 2 of 2');
-      expect(app.output()).toContain('there is trouble once');
     },
     2 * SECONDS * 1000,
   );

@@ -45,7 +45,7 @@ describe('The transport of a client endpoint', () => {
       text,
       { authorization },
     ]),
-  ])('rejects with %d %s: %s', (status, reason, text, headers, url, method) => {
+  ])('rejects with %d %s: %s', (status, reason, text, headers, url = '/token', method = 'POST') => {
     const error = errorOf(headers, url, method);
     expect(error).toMatchObject({ status, reason, description: expect.stringContaining(text) });
     // RFC 6749 §5.2

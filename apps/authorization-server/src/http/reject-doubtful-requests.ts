@@ -1,6 +1,5 @@
-import type { IncomingMessage, RequestListener } from 'node:http';
-import type { FailureReasonName } from '@gatehouse/errors';
-import { observedRequest, transferEncodingProblem } from '@gatehouse/server';
+import type { RequestListener } from 'node:http';
+import { messageProblem, observedRequest } from '@gatehouse/server';
 
 /**
  * Rejects requests that two parsers could read differently, before a router or URL parser sees
@@ -8,41 +7,25 @@ import { observedRequest, transferEncodingProblem } from '@gatehouse/server';
  */
 export function rejectDoubtfulRequests(application: RequestListener): RequestListener {
   return (request, response) => {
-    const problem = problemOf(request);
-    if (problem === undefined) {
+    // RFC 9112 §3.2: a request to a server that is not a proxy names a path.
+    const hasPath = request.url?.startsWith('/') === true;
+    const problem = messageProblem(request);
+    if (hasPath && problem === undefined) {
       application(request, response);
       return;
     }
-    const { reason, description } = problem;
-    Object.assign(observedRequest(request).notes, { code: 'invalid_request', reason });
+    const code = 'invalid_request';
+    const reason = problem?.reason ?? 'target_invalid';
+    Object.assign(observedRequest(request).notes, { code, reason });
     response.writeHead(400, {
       'Content-Type': 'application/json;charset=UTF-8',
       'Cache-Control': 'no-store',
       'X-Content-Type-Options': 'nosniff',
       Connection: 'close',
     });
-    response.end(JSON.stringify({ error: 'invalid_request', error_description: description }));
+    const description = problem
+      ? `${problem.property} ${problem.message}.`
+      : 'The request target must be a path that begins with `/`.';
+    response.end(JSON.stringify({ error: code, error_description: description }));
   };
-}
-
-interface Problem {
-  readonly reason: FailureReasonName;
-  readonly description: string;
-}
-
-function problemOf(request: IncomingMessage): Problem | undefined {
-  // RFC 9112 §3.2: a request to a server that is not a proxy names a path.
-  if (request.url?.startsWith('/') !== true) {
-    return {
-      reason: 'target_invalid',
-      description: 'The request target must be a path that begins with `/`.',
-    };
-  }
-  const problem = transferEncodingProblem(request);
-  return problem === undefined
-    ? undefined
-    : {
-        reason: 'framing_ambiguous',
-        description: `Transfer-Encoding ${problem}.`,
-      };
 }

@@ -1,7 +1,7 @@
-import type { Store } from '@gatehouse/store';
+import type { RateLimit, Store } from '@gatehouse/store';
 import type { Request, RequestHandler, Response } from 'express';
 import { type LimitedEndpoints, limitRequests } from './limit-requests.ts';
-import { DEFAULT_CLIENT_REQUESTS_PER_MINUTE, DEFAULT_PAGE_REQUESTS_PER_MINUTE } from './limits.ts';
+import { clientEndpointLimit, pageLimit } from './limits.ts';
 
 export interface EndpointLimits {
   readonly clientEndpoints: RequestHandler;
@@ -11,9 +11,9 @@ export interface EndpointLimits {
 
 export interface EndpointLimitSettings {
   /** From one address group, to the client endpoints; introspection has the same limit of its own. */
-  readonly clientRequestsPerMinute?: number;
+  readonly clientRateLimit?: RateLimit;
   /** From one address group, to the pages. */
-  readonly pageRequestsPerMinute?: number;
+  readonly pageRateLimit?: RateLimit;
   /** Called for each request over a limit, before its reply. */
   readonly onLimited: () => void;
   /** Write the 429. */
@@ -30,23 +30,19 @@ export function createEndpointLimits(
   store: Store,
   settings: EndpointLimitSettings,
 ): EndpointLimits {
-  const {
-    clientRequestsPerMinute = DEFAULT_CLIENT_REQUESTS_PER_MINUTE,
-    pageRequestsPerMinute = DEFAULT_PAGE_REQUESTS_PER_MINUTE,
-    replies,
-  } = settings;
-  const limitOf = (name: LimitedEndpoints, requestsPerMinute: number, reply: LimitReply) =>
+  const { clientRateLimit = clientEndpointLimit, pageRateLimit = pageLimit, replies } = settings;
+  const limitOf = (name: LimitedEndpoints, limit: RateLimit, reply: LimitReply) =>
     limitRequests(store, {
       name,
-      requestsPerMinute,
+      limit,
       reply(request, response) {
         settings.onLimited();
         reply(request, response);
       },
     });
   return {
-    clientEndpoints: limitOf('client-endpoints', clientRequestsPerMinute, replies.client),
-    introspection: limitOf('introspection', clientRequestsPerMinute, replies.client),
-    pages: limitOf('pages', pageRequestsPerMinute, replies.page),
+    clientEndpoints: limitOf('client-endpoints', clientRateLimit, replies.client),
+    introspection: limitOf('introspection', clientRateLimit, replies.client),
+    pages: limitOf('pages', pageRateLimit, replies.page),
   };
 }

@@ -3,12 +3,12 @@ import {
   createRateLimiter,
   limitPolicy,
   limitState,
+  type RateLimit,
   retryAfter,
   type Store,
 } from '@gatehouse/store';
 import type { Request, RequestHandler, Response } from 'express';
 import { addressGroupOf } from '../http/address-group-of.ts';
-import { REQUEST_WINDOW_SECONDS } from './limits.ts';
 
 /** Endpoints that count together. */
 export type LimitedEndpoints = 'client-endpoints' | 'introspection' | 'pages';
@@ -24,12 +24,12 @@ export function limitRequests(
   store: Store,
   settings: {
     readonly name: LimitedEndpoints;
-    readonly requestsPerMinute: number;
+    readonly limit: RateLimit;
     /** Writes the 429 and notes the reason. `Retry-After` and the RateLimit headers are set. */
     readonly reply: (request: Request, response: Response) => void;
   },
 ): RequestHandler {
-  const limit = { requests: settings.requestsPerMinute, windowSeconds: REQUEST_WINDOW_SECONDS };
+  const { limit } = settings;
   const limiter = createRateLimiter(settings.name, limit, { store, now: Date.now });
   const policy = limitPolicy(POLICY_NAME, limit);
   return async (request, response, next) => {

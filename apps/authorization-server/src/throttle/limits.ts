@@ -17,11 +17,8 @@ export const addressLimit: Limit = { attempts: 300, windowSeconds: 15 * MINUTE }
 /** Wrong secrets for one client from one address. */
 export const failedSecretLimit: Limit = { attempts: 50, windowSeconds: 10 * MINUTE };
 
-/** The window of requests from one address group. */
-export const REQUEST_WINDOW_SECONDS = MINUTE;
+/** From one address group, to the client endpoints. CLIENT_ENDPOINT_RATE_LIMIT replaces it. */
+export const clientEndpointLimit = { requests: 6000, windowSeconds: MINUTE };
 
-/** To the client endpoints. CLIENT_REQUESTS_PER_MINUTE replaces it. */
-export const DEFAULT_CLIENT_REQUESTS_PER_MINUTE = 6000;
-
-/** To the pages. PAGE_REQUESTS_PER_MINUTE replaces it. A sign-in takes four to six requests. */
-export const DEFAULT_PAGE_REQUESTS_PER_MINUTE = 1200;
+/** To the pages. PAGE_RATE_LIMIT replaces it. A sign-in takes four to six requests. */
+export const pageLimit = { requests: 1200, windowSeconds: MINUTE };

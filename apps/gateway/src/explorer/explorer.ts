@@ -15,24 +15,15 @@ import { readSharedStyles } from '@gatehouse/server';
 import { sent } from '../http/header-names.ts';
 import { protectiveHeaders, type Reply } from '../http/reply.ts';
 import type { PublicDocument } from '../public-documents/public-documents.ts';
+import type { PublicEntry } from '../routes/entries.ts';
 import { loadBrowserModules } from './browser-modules.ts';
 import { type ExplorerSettings, readExplorerSettings } from './explorer-settings.ts';
 
-export interface Explorer {
-  /** Returns the page or one of its files, and undefined for another request. */
-  answer(
-    method: string,
-    path: string,
-  ):
-    | {
-        readonly operation: string;
-        /** @throws ApiError `method_not_allowed`, `not_found` */
-        readonly read: () => Promise<Reply>;
-      }
-    | undefined;
-}
-
 const PATH = '/explorer';
+/** The files of the page are at most two folders deep. */
+const PATHS = ['', '/', '/{file}', '/{folder}/{file}', '/{folder}/{inner}/{file}'].map(
+  (path) => `${PATH}${path}`,
+);
 
 interface File {
   readonly type: string;
@@ -41,7 +32,7 @@ interface File {
 
 export function createExplorer(
   settings: ExplorerSettings & { readonly openApi: PublicDocument },
-): Explorer {
+): readonly PublicEntry[] {
   const securityHeaders = pageHeaders(settings.authorizationServerUrl);
   let loading: Promise<ReadonlyMap<string, File>> | undefined;
 
@@ -71,12 +62,7 @@ export function createExplorer(
     return file;
   }
 
-  async function answer(method: string, path: string): Promise<Reply> {
-    if (method !== 'GET' && method !== 'HEAD') {
-      throw new ApiError('method_not_allowed', {
-        headers: { [sent.allow]: 'GET, HEAD, OPTIONS' },
-      });
-    }
+  async function answer(path: string): Promise<Reply> {
     if (path === `${PATH}/`) {
       return {
         status: 308,
@@ -85,21 +71,15 @@ export function createExplorer(
       };
     }
     const { type, body } = await read(path);
-    return {
-      status: 200,
-      headers: [sent.contentType, type, ...securityHeaders],
-      body: method === 'HEAD' ? undefined : body,
-    };
+    return { status: 200, headers: [sent.contentType, type, ...securityHeaders], body };
   }
 
-  return {
-    answer(method, path) {
-      const isOwn = path === PATH || path.startsWith(`${PATH}/`);
-      return isOwn && method !== 'OPTIONS'
-        ? { operation: 'explorer', read: () => answer(method, path) }
-        : undefined;
-    },
-  };
+  return PATHS.map((path) => ({
+    method: 'GET',
+    path,
+    operation: 'explorer',
+    read: (_message, requested) => answer(requested),
+  }));
 }
 
 async function loadFiles(): Promise<ReadonlyMap<string, File>> {

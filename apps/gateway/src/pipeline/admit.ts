@@ -1,7 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import { DEFAULT_BODY_LIMIT_BYTES } from '@gatehouse/device-api';
 import { ApiError } from '@gatehouse/errors';
-import { type AddressMatcher, observedRequest, type RequestNotes } from '@gatehouse/server';
+import {
+  type AddressMatcher,
+  observedRequest,
+  type RequestNotes,
+  type Router,
+} from '@gatehouse/server';
 import {
   assertReadableQuery,
   isPresent,
@@ -17,10 +22,10 @@ import {
 import { clientAddress } from '../http/client-address.ts';
 import type { AppliedLimit } from '../rate-limits/limit-headers.ts';
 import type { RequestLimits } from '../rate-limits/request-limits.ts';
-import type { RouteMatch, RouteTable } from '../routes/route-table.ts';
+import { type Entry, type RouteMatch, routeOf } from '../routes/entries.ts';
 
 export interface AdmissionDependencies {
-  readonly routes: RouteTable;
+  readonly router: Router<Entry>;
   readonly authenticators: readonly Authenticator[];
   readonly limits: RequestLimits;
 }
@@ -81,7 +86,7 @@ export async function admit(
   { limits, authenticators }: Omit<AdmissionDependencies, 'routes'>,
 ): Promise<VerifiedRequest> {
   const { message, notes, appliedLimits } = state;
-  const route = match?.route;
+  const route = routeOf(match);
   notes.operation = route?.operation ?? 'unmatched';
   const credentials = presentedCredentials(message.rawHeaders, target.query);
   state.hasCredential = isPresent(credentials);

@@ -2,6 +2,7 @@ import type { ForwardAuth } from '../forward-auth/forward-auth.ts';
 import { forwardAuthOperation } from '../forward-auth/required-scope.ts';
 import { assertSameParameters, assertVerifiable } from '../forward-auth/verifiable-credentials.ts';
 import type { Reply } from '../http/reply.ts';
+import { routeOf } from '../routes/entries.ts';
 import { type AdmissionDependencies, admit, type RequestState } from './admit.ts';
 import { assertServedMethod, assertUnambiguous } from './assert-servable.ts';
 import { authorize } from './authorize.ts';
@@ -27,8 +28,8 @@ export async function answerVerification(
   assertServedMethod(method);
   notes.method = method;
   // A trailing slash counts: the proxy does not remove it when it forwards the request.
-  const match =
-    required === undefined ? dependencies.routes.match(method, target) : { route: required };
+  const found = dependencies.router.find(method, target);
+  const match = required === undefined ? found : { entry: required };
   const verified = await admit(
     state,
     {
@@ -40,7 +41,7 @@ export async function answerVerification(
     dependencies,
   );
   assertSameParameters(target.query, verified.query);
-  const route = match?.route;
+  const route = routeOf(match);
   if (route?.upstream === undefined) {
     throw unrouted(match);
   }

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { FailureReasonName } from '@gatehouse/errors';
 import { ApiError } from '@gatehouse/errors';
-import { isHost, transferEncodingProblem } from '@gatehouse/server';
+import { messageProblem } from '@gatehouse/server';
 import { sent } from '../http/header-names.ts';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
@@ -45,17 +45,9 @@ export function assertServedMethod(method: string): void {
  * @throws ApiError
  */
 export function assertUnambiguous(request: IncomingMessage): void {
-  const { headers } = request;
-  const encodingProblem = transferEncodingProblem(request);
-  if (encodingProblem !== undefined) {
-    throw refusal('framing_ambiguous', 'Transfer-Encoding', encodingProblem);
-  }
-  // The gateway does not use Host, but an upstream might trust it.
-  if (headers.host !== undefined && !isHost(headers.host)) {
-    throw refusal('http_invalid', 'Host', 'must be a name or an address, with or without a port');
-  }
-  if (request.httpVersion !== '1.1' && request.httpVersion !== '1.0') {
-    throw refusal('http_invalid', 'HTTP version', 'must be 1.1 or 1.0');
+  const problem = messageProblem(request);
+  if (problem !== undefined) {
+    throw refusal(problem.reason, problem.property, problem.message);
   }
 }
 

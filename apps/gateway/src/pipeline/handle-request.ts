@@ -2,7 +2,7 @@
  * The stages of a request. Each stage returns a reply or throws an ApiError. One place turns errors
  * into replies, and every reply is sealed and written in the same way.
  *
- *   assert-servable → target → (preflight, public document, explorer) → match
+ *   assert-servable → target → router → (preflight, public document)
  *     → admit: address limit → authenticate → client limit
  *     → authorize → forward, or a local operation → seal → write
  *
@@ -11,18 +11,22 @@
 
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { type AddressMatcher, observedRequest } from '@gatehouse/server';
-import { parseRequestTarget, type RequestTarget } from '@gatehouse/signing';
+import { parseRequestTarget } from '@gatehouse/signing';
 import { StoreFullError, StoreUnavailableError } from '@gatehouse/store';
 import type { AuditFailure } from '../audit/signature-audit.ts';
 import type { CrossOrigin } from '../cross-origin/cross-origin.ts';
-import type { Explorer } from '../explorer/explorer.ts';
 import type { ForwardAuth } from '../forward-auth/forward-auth.ts';
 import type { Forwarder } from '../forwarding/forward.ts';
 import { sent } from '../http/header-names.ts';
 import { failureReply, type Reply } from '../http/reply.ts';
-import type { PublicDocuments } from '../public-documents/public-documents.ts';
 import { addLimitHeaders } from '../rate-limits/limit-headers.ts';
-import type { RouteMatch } from '../routes/route-table.ts';
+import {
+  findEntry,
+  isPublic,
+  type PublicEntry,
+  type RouteMatch,
+  routeOf,
+} from '../routes/entries.ts';
 import { isClaimed, type SealReply } from '../sealing/seal-reply.ts';
 import {
   type AdmissionDependencies,
@@ -36,7 +40,7 @@ import { assertServable } from './assert-servable.ts';
 import { authorize } from './authorize.ts';
 import { noteFailure, toFailure, withChallenge } from './failure.ts';
 import type { LocalOperation } from './local-operation.ts';
-import { allowedMethods, unrouted } from './unrouted.ts';
+import { allowHeader, unrouted } from './unrouted.ts';
 import { writeReply } from './write-reply.ts';
 
 export interface PipelineDependencies extends AdmissionDependencies {
@@ -45,11 +49,8 @@ export interface PipelineDependencies extends AdmissionDependencies {
   readonly forwardAuth: ForwardAuth | undefined;
   /** By the name of the operation. */
   readonly localOperations: ReadonlyMap<string, LocalOperation>;
-  readonly publicDocuments: PublicDocuments;
   /** The URL of the resource metadata, for challenges. */
   readonly metadataUrl: string;
-  /** Undefined: `/explorer` is a path like any other. */
-  readonly explorer: Explorer | undefined;
   readonly crossOrigin: CrossOrigin;
   readonly isTrustedProxy: AddressMatcher;
   readonly sealReply: SealReply;
@@ -151,18 +152,18 @@ async function answer(
 ): Promise<Reply> {
   const { message } = state;
   assertServable(message);
-  const target = dependencies.routes.withoutExtraSlash(parseRequestTarget(message.url ?? ''));
-  const open = answerPublic(state, target, dependencies);
+  const { method = '' } = message;
+  const requested = parseRequestTarget(message.url ?? '');
+  const { match, target } = findEntry(dependencies.router, method, requested);
+  const open = answerPublic(state, match, target.path, dependencies);
   if (open !== undefined) {
     const reply = await open;
     if (reply !== undefined) {
       return reply;
     }
   }
-  const { method = '' } = message;
-  const match = dependencies.routes.match(method, target);
   const verified = await admit(state, { method, target, match }, dependencies);
-  const route = match?.route;
+  const route = routeOf(match);
   if (route === undefined) {
     return answerUnrouted(message, match);
   }
@@ -186,34 +187,46 @@ async function answer(
   return operation({ message, verified, clientAddress: state.clientAddress });
 }
 
-/** Answers requests that need no credential: preflights (Fetch §4.8), public documents, the explorer. */
+/** Answers requests that need no credential: preflights (Fetch §4.8) and public documents. */
 function answerPublic(
   state: RequestState,
-  target: RequestTarget,
-  { publicDocuments, explorer, crossOrigin, limits }: PipelineDependencies,
+  match: RouteMatch,
+  path: string,
+  { crossOrigin, limits }: PipelineDependencies,
 ): Promise<Reply | undefined> | undefined {
   const { message, notes, clientAddress, appliedLimits } = state;
-  const countPreflight = async (reply: Reply | undefined) => {
-    if (reply !== undefined) {
-      notes.operation = 'preflight';
-      await limits.countAddress(clientAddress, false, appliedLimits);
-    }
-    return reply;
-  };
-  const document =
-    publicDocuments.answer(message, target.path) ??
-    explorer?.answer(message.method ?? '', target.path);
-  if (document !== undefined) {
-    notes.operation = document.operation;
-    // The documents need no store. While it cannot count requests, they are served without a limit.
-    return limits
-      .countAddress(clientAddress, false, appliedLimits)
-      .catch(ignoreUnavailableStore)
-      .then(document.read);
+  if (message.method === 'OPTIONS') {
+    return crossOrigin.answerPreflight(message).then(async (reply) => {
+      if (reply !== undefined) {
+        notes.operation = 'preflight';
+        await limits.countAddress(clientAddress, false, appliedLimits);
+      }
+      return reply;
+    });
   }
-  return message.method === 'OPTIONS'
-    ? crossOrigin.answerPreflight(message).then(countPreflight)
-    : undefined;
+  if (match?.entry === undefined) {
+    // Only the public documents of the path may be disclosed.
+    const others = match?.others.filter(isPublic) ?? [];
+    if (others.length > 0) {
+      throw unrouted({ entry: undefined, others });
+    }
+    return undefined;
+  }
+  const { entry } = match;
+  return isPublic(entry) ? readDocument(entry, path, state, limits) : undefined;
+}
+
+async function readDocument(
+  entry: PublicEntry,
+  path: string,
+  { message, notes, clientAddress, appliedLimits }: RequestState,
+  limits: PipelineDependencies['limits'],
+): Promise<Reply> {
+  notes.operation = entry.operation;
+  // The documents need no store. While it cannot count requests, they are served without a limit.
+  await limits.countAddress(clientAddress, false, appliedLimits).catch(ignoreUnavailableStore);
+  const reply = await entry.read(message, path);
+  return message.method === 'HEAD' ? { ...reply, body: undefined } : reply;
 }
 
 function ignoreUnavailableStore(error: unknown): void {
@@ -224,10 +237,10 @@ function ignoreUnavailableStore(error: unknown): void {
 
 /** Runs only after authentication, so that unauthenticated callers cannot discover routes. */
 function answerUnrouted({ method }: IncomingMessage, match: RouteMatch): Reply {
-  if (match === undefined || match.route !== undefined || method !== 'OPTIONS') {
+  if (match === undefined || match.entry !== undefined || method !== 'OPTIONS') {
     throw unrouted(match);
   }
-  return { status: 204, headers: [sent.allow, allowedMethods(match.allow)], body: undefined };
+  return { status: 204, headers: [sent.allow, allowHeader(match.others)], body: undefined };
 }
 
 async function refuse(

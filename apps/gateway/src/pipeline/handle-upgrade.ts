@@ -1,7 +1,7 @@
 import { type IncomingMessage, type RequestListener, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { ApiError } from '@gatehouse/errors';
-import { observedRequest, type UpgradeListener } from '@gatehouse/server';
+import { observedRequest, type Router, type UpgradeListener } from '@gatehouse/server';
 import { parseRequestTarget, type RequestTarget } from '@gatehouse/signing';
 import {
   joinConnections,
@@ -10,8 +10,8 @@ import {
 } from '../forwarding/forward-upgrade.ts';
 import { sent } from '../http/header-names.ts';
 import { failureReply } from '../http/reply.ts';
+import { type Entry, routeOf } from '../routes/entries.ts';
 import type { Route } from '../routes/route.ts';
-import type { RouteTable } from '../routes/route-table.ts';
 import { admit, countFailure, createRequestState, type RequestState } from './admit.ts';
 import { assertServable } from './assert-servable.ts';
 import { authorize } from './authorize.ts';
@@ -36,7 +36,7 @@ export function createUpgradeHandler(
     // The verification request of an upgrade must not open one, even if a route matches its path.
     accepts: (request) =>
       dependencies.forwardAuth?.isVerification(request) !== true &&
-      findWebSocketRoute(request, dependencies.routes) !== undefined,
+      findWebSocketRoute(request, dependencies.router) !== undefined,
     handle(request, socket, head) {
       // An error without a listener would end the process.
       socket.on('error', () => socket.destroy());
@@ -68,9 +68,9 @@ async function open(
   try {
     assertServable(message, { acceptsUpgrade: true });
     const target = parseRequestTarget(message.url ?? '');
-    const match = dependencies.routes.match('GET', target);
+    const match = dependencies.router.find('GET', target);
     const verified = await admit(state, { method: 'GET', target, match }, dependencies);
-    const route = match?.route;
+    const route = routeOf(match);
     if (route?.upstream === undefined || !route.webSocket) {
       throw new ApiError('not_found', {
         message: 'There is no such operation.',
@@ -124,7 +124,7 @@ async function refuse(
   response.end(reply.body);
 }
 
-function findWebSocketRoute(request: IncomingMessage, routes: RouteTable): Route | undefined {
+function findWebSocketRoute(request: IncomingMessage, router: Router<Entry>): Route | undefined {
   if (request.headers.upgrade?.toLowerCase() !== 'websocket' || request.method !== 'GET') {
     return undefined;
   }
@@ -134,6 +134,6 @@ function findWebSocketRoute(request: IncomingMessage, routes: RouteTable): Route
   } catch {
     return undefined;
   }
-  const route = routes.match('GET', target)?.route;
+  const route = routeOf(router.find('GET', target));
   return route?.webSocket === true ? route : undefined;
 }

@@ -1,6 +1,8 @@
 import { expect, test } from '@jest/globals';
-import { allowedMethods } from './unrouted.ts';
+import { deviceRoutes } from '../routes/device-routes.ts';
+import { allowHeader } from './unrouted.ts';
 
 test('Every path accepts the methods of its routes and OPTIONS.', () => {
-  expect(allowedMethods(['GET', 'POST'])).toBe('GET, POST, OPTIONS');
+  const routes = deviceRoutes.filter(({ path }) => path === '/device/instance/_query');
+  expect(allowHeader(routes)).toBe('POST, GET, HEAD, OPTIONS');
 });

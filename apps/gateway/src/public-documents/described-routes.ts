@@ -1,7 +1,7 @@
 import type { DescribedOperation, DescribedRoute } from '@gatehouse/device-api/openapi';
+import { pathShape } from '@gatehouse/server';
 import { deviceRoutes } from '../routes/device-routes.ts';
 import type { Route } from '../routes/route.ts';
-import { pathShape } from '../routes/route-table.ts';
 
 /**
  * The built-in routes that the gateway serves. The document is public, so it must not disclose the

@@ -1,11 +1,8 @@
+import type { PublicEntry } from '../routes/entries.ts';
 import type { Route } from '../routes/route.ts';
 import { createOpenApi } from './open-api.ts';
 import { createProtectedResource } from './protected-resource.ts';
-import {
-  createPublicDocuments,
-  type PublicDocument,
-  type PublicDocuments,
-} from './public-documents.ts';
+import { type PublicDocument, publicEntries } from './public-documents.ts';
 import { createServerTime } from './server-time.ts';
 
 /**
@@ -21,7 +18,7 @@ export function openPublicDocuments(settings: {
   /** Epoch milliseconds. */
   readonly now: () => number;
 }): {
-  readonly publicDocuments: PublicDocuments;
+  readonly entries: readonly PublicEntry[];
   readonly metadataUrl: string;
   readonly openApi: PublicDocument;
 } {
@@ -31,10 +28,7 @@ export function openPublicDocuments(settings: {
   const time = [createServerTime(settings.now)].filter(isFree);
   const openApi = createOpenApi({ ...settings, documents: [metadata, ...time] });
   return {
-    publicDocuments: createPublicDocuments(
-      [metadata, ...time, ...[openApi].filter(isFree)],
-      (method, path) => routed.has(`${method} ${path}`),
-    ),
+    entries: publicEntries([metadata, ...time, ...[openApi].filter(isFree)]),
     metadataUrl: metadata.metadataUrl,
     openApi,
   };

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { DEFAULT_BODY_LIMIT_BYTES, deviceScopes } from '@gatehouse/device-api';
+import { pathShape } from '@gatehouse/server';
 import {
   baseUrl,
   ConfigurationError,
@@ -9,7 +10,6 @@ import {
 import { z } from 'zod';
 import { DEFAULT_TIMEOUT_MILLISECONDS, deviceRoutes } from './device-routes.ts';
 import { credentialKinds, type Route, routeMethods } from './route.ts';
-import { pathShape } from './route-table.ts';
 import { deviceService } from './upstream-names.ts';
 
 /** The routes of the gateway and their upstreams. */

@@ -221,7 +221,7 @@ export const authorizationServerReasons = {
     },
     request_limit: {
       cause: 'The address sent too many requests to these endpoints within a minute.',
-      fix: 'Wait for the seconds in Retry-After. Operators: check TRUSTED_PROXIES, or raise CLIENT_REQUESTS_PER_MINUTE or PAGE_REQUESTS_PER_MINUTE.',
+      fix: 'Wait for the seconds in Retry-After. Operators: check TRUSTED_PROXIES, or raise CLIENT_ENDPOINT_RATE_LIMIT or PAGE_RATE_LIMIT.',
     },
   }),
   ...reasons('store', ['temporarily_unavailable', 'service_unavailable'], {

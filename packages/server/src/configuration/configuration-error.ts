@@ -1,3 +1,5 @@
+import type { z } from 'zod';
+
 /**
  * A reason why a process does not start. `name` is a variable, file or member. No value is
  * included.
@@ -15,5 +17,85 @@ export class ConfigurationError extends Error {
     super(problems.map((problem) => `${problem.name}: ${problem.message}`).join('\n'));
     this.name = 'ConfigurationError';
     this.problems = problems;
+  }
+}
+
+export type ProblemCollector = ReturnType<typeof createProblemCollector>;
+
+/** Collects the problems of several configuration steps, so that an operator sees all of them. */
+export function createProblemCollector() {
+  // Keyed by name and message, because two steps can report the same problem.
+  const found = new Map<string, ConfigurationProblem>();
+  function add(problems: readonly ConfigurationProblem[]): void {
+    for (const problem of problems) {
+      found.set(`${problem.name}: ${problem.message}`, problem);
+    }
+  }
+  return {
+    add,
+    /** Returns the result of a step, or collects the problems of its ConfigurationError. */
+    attempt<Result>(step: () => Result): Result | undefined {
+      try {
+        return step();
+      } catch (error) {
+        if (!(error instanceof ConfigurationError)) {
+          throw error;
+        }
+        add(error.problems);
+        return undefined;
+      }
+    },
+    /** @throws ConfigurationError with all collected problems, if there are any */
+    throwIfAny(): void {
+      if (found.size > 0) {
+        throw new ConfigurationError([...found.values()]);
+      }
+    },
+  };
+}
+
+/** The text that an app prints if it cannot start. Each configuration problem is on one line. */
+export function describeStartFailure(app: string, error: unknown): string {
+  if (error instanceof ConfigurationError) {
+    const lines = error.problems.map(({ name, message }) => `  ${name}: ${message}`);
+    return [`${app} did not start, because of its configuration:`, ...lines].join('\n');
+  }
+  const { message, cause } = error instanceof Error ? error : new Error('unknown reason');
+  const reason = cause instanceof Error ? `${message} (${cause.message})` : message;
+  return `${app} did not start: ${reason}`;
+}
+
+/** Converts the issues of zod to problems, without the invalid values. */
+export function toProblems(error: z.ZodError): ConfigurationProblem[] {
+  return error.issues.map((issue) => ({
+    name: issue.path.length === 0 ? '(whole)' : issue.path.map(String).join('.'),
+    message: issue.message,
+  }));
+}
+
+const kinds: Readonly<Record<string, string>> = {
+  string: 'a text',
+  number: 'a number',
+  boolean: 'true or false',
+  array: 'a list',
+  object: 'an object',
+};
+
+/**
+ * The messages of issues for which a schema has no message. Zod's own messages are for developers.
+ * Undefined keeps the message of Zod. Never quotes a value.
+ */
+export function readableIssue(issue: z.core.$ZodRawIssue): string | undefined {
+  switch (issue.code) {
+    case 'invalid_type':
+      return issue.input === undefined
+        ? 'is required'
+        : `must be ${kinds[issue.expected] ?? issue.expected}`;
+    case 'invalid_value':
+      return `must be one of: ${issue.values.map(String).join(', ')}`;
+    case 'unrecognized_keys':
+      return `has unknown members: ${issue.keys.join(', ')}`;
+    default:
+      return undefined;
   }
 }

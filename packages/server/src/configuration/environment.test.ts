@@ -4,16 +4,15 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { ConfigurationError } from './configuration-error.ts';
+import { type Environment, parseEnvironment } from './environment.ts';
 import {
   addressList,
   baseUrl,
   commonVariables,
-  type Environment,
   logLevel,
-  parseEnvironment,
   port,
   socketPath,
-} from './environment.ts';
+} from './variable-kinds.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'gatehouse-environment-'));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));

@@ -1,21 +1,57 @@
 import { readFileSync } from 'node:fs';
-import { availableParallelism } from 'node:os';
-import { isAbsolute } from 'node:path';
-import { z } from 'zod';
-import { isAddressOrRange } from './address-range.ts';
-import { ConfigurationError, type ConfigurationProblem } from './configuration-error.ts';
+import type { z } from 'zod';
+import {
+  ConfigurationError,
+  type ConfigurationProblem,
+  createProblemCollector,
+  type ProblemCollector,
+  toProblems,
+} from './configuration-error.ts';
+import { secretVariables, settingOf } from './known-variables.ts';
 import { findMisspelledVariables } from './misspelled-variables.ts';
-import { isServiceLink } from './service-link.ts';
 
 /** The process environment. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Variables that can contain a password. `NAME_FILE` can name a file that contains the value. */
-const secretVariables = ['STORE_URL', 'DATABASE_URL'];
+/**
+ * Reads the valid variables and collects the problems of the others, so that an app can report them
+ * together with missing and forbidden settings. An empty variable counts as not set, because
+ * compose files and shells pass on variables without a value.
+ *
+ * @param indispensable variables that decide which rules apply and whether the app may create files
+ * @throws ConfigurationError if an indispensable variable is invalid or misspelled
+ */
+export function readValidVariables<Schema extends z.ZodObject>(
+  schema: Schema,
+  environment: Environment,
+  problems: ProblemCollector,
+  indispensable: readonly string[],
+): z.infer<Schema> {
+  const { problems: misspelled } = findMisspelledVariables(environment);
+  const { values, problems: unreadable } = valuesOf(schema, environment);
+  const parsed = schema.safeParse(values);
+  const invalid = [...unreadable, ...(parsed.success ? [] : toProblems(parsed.error))];
+  problems.add(misspelled);
+  problems.add(invalid);
+  const wrong = new Set(
+    [...invalid.map(({ name }) => name), ...misspelled.map(({ meant }) => meant)].map((name) =>
+      name in schema.shape ? name : name.replace(/_FILE$/, ''),
+    ),
+  );
+  if (indispensable.some((name) => wrong.has(name))) {
+    problems.throwIfAny();
+  }
+  const valid = Object.entries(values).filter(([name]) => !wrong.has(name));
+  const rest = schema.safeParse(Object.fromEntries(valid));
+  if (!rest.success) {
+    problems.add(toProblems(rest.error));
+    problems.throwIfAny();
+  }
+  return rest.data as z.infer<Schema>;
+}
 
 /**
- * Reads the variables of a schema. An empty variable counts as not set, because compose files and
- * shells pass on variables without a value.
+ * Reads the variables of a schema.
  *
  * @throws ConfigurationError that lists every invalid variable and every misspelled security
  *   variable
@@ -24,36 +60,45 @@ export function parseEnvironment<Schema extends z.ZodObject>(
   schema: Schema,
   environment: Environment,
 ): z.infer<Schema> {
-  return parseVariables(schema, environment, findMisspelledVariables(environment).problems);
+  const problems = createProblemCollector();
+  const read = readValidVariables(schema, environment, problems, []);
+  problems.throwIfAny();
+  return read;
 }
 
 /**
- * Reads the variables of a schema, without looking for misspelled names.
+ * The same, without looking for misspelled names.
  *
- * @param found problems found before, which the error also lists
- * @throws ConfigurationError that lists every problem
+ * @throws ConfigurationError that lists every invalid variable
  */
 export function parseVariables<Schema extends z.ZodObject>(
   schema: Schema,
   environment: Environment,
-  found: readonly ConfigurationProblem[] = [],
 ): z.infer<Schema> {
-  const problems = [...found];
+  const { values, problems } = valuesOf(schema, environment);
+  const parsed = schema.safeParse(values);
+  if (!parsed.success || problems.length > 0) {
+    throw new ConfigurationError([
+      ...problems,
+      ...(parsed.success ? [] : toProblems(parsed.error)),
+    ]);
+  }
+  return parsed.data;
+}
+
+/** The values of the variables that are set, including those in files. */
+function valuesOf(schema: z.ZodObject, environment: Environment) {
+  const problems: ConfigurationProblem[] = [];
   const values: Record<string, string> = {};
   for (const name of Object.keys(schema.shape)) {
     const value = secretVariables.includes(name)
       ? readSecret(name, environment, problems)
-      : environment[name];
+      : settingOf(name, environment);
     if (value !== undefined && value !== '' && !isServiceLink(name, environment)) {
       values[name] = value;
     }
   }
-  const parsed = schema.safeParse(values);
-  problems.push(...(parsed.success ? [] : toProblems(parsed.error)));
-  if (!parsed.success || problems.length > 0) {
-    throw new ConfigurationError(problems);
-  }
-  return parsed.data;
+  return { values, problems };
 }
 
 function readSecret(
@@ -82,97 +127,16 @@ function readSecret(
   }
 }
 
-/** Converts the issues of zod to problems, without the invalid values. */
-export function toProblems(error: z.ZodError): ConfigurationProblem[] {
-  return error.issues.map((issue) => ({
-    name: issue.path.length === 0 ? '(whole)' : issue.path.map(String).join('.'),
-    message: issue.message,
-  }));
-}
-
-/** Only decimal digits. `Number` also accepts blanks, `0x10` and `1e3`. */
-export const port = z
-  .string()
-  .regex(/^\d{1,5}$/, 'must be a port number')
-  .transform(Number)
-  .refine((value) => value <= 65_535, 'must be a port number');
-
 /**
- * An absolute path. Unix socket addresses have at most 107 bytes (unix(7)), and a server adds 9.
+ * Returns whether Kubernetes set a variable for a Service, such as
+ * `GATEWAY_PORT=tcp://10.0.0.1:8844` for a Service called `gateway`. Such a variable is no setting
+ * of an operator. Kubernetes always sets `GATEWAY_SERVICE_HOST` with it.
  */
-export const socketPath = z
-  .string()
-  .refine((path) => isAbsolute(path) && Buffer.byteLength(path) <= 98, {
-    message: 'must be an absolute path of at most 98 bytes',
-  });
-
-/** An absolute http(s) URL without query, fragment or trailing slash. Paths are appended to it. */
-export const baseUrl = z.string().refine(isBaseUrl, {
-  message:
-    'must be an http(s) address in normal form (lower case, no default port), without query, fragment, credentials or trailing slash',
-});
-
-export const logLevel = z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
-  message: 'must be fatal, error, warn, info, debug, trace or silent',
-});
-
-/** Addresses and CIDR ranges, separated by commas. */
-export const addressList = z
-  .string()
-  .transform((text) => text.split(',').map((entry) => entry.trim()))
-  .refine((entries) => entries.every(isAddressOrRange), {
-    message: 'must be IP addresses or CIDR ranges, separated by commas',
-  });
-
-const MOST_WORKERS = 64;
-const WORKERS_PROBLEM = `must be auto or a whole number, 1 to ${MOST_WORKERS}`;
-
-/** `auto`: one for each core that this process may use. */
-const workers = z
-  .string()
-  .regex(/^(?:auto|\d{1,2})$/, WORKERS_PROBLEM)
-  .transform((text) => (text === 'auto' ? availableParallelism() : Number(text)))
-  .refine((count) => count >= 1 && count <= MOST_WORKERS, WORKERS_PROBLEM);
-
-/** The variables that every app reads. */
-export const commonVariables = {
-  HOST: z.string().default('127.0.0.1').describe('Address to listen on. `0.0.0.0` means all.'),
-  DATA_DIR: z
-    .string()
-    .default('./data')
-    .describe('Folder of the [files](#files) of the embedded mode.'),
-  LOG_LEVEL: logLevel
-    .default('info')
-    .describe('`fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`.'),
-  OPERATIONS_PORT: port.optional().meta({
-    description: '[Private port](#operations-port) of `/live`, `/ready` and `/metrics`.',
-    default: "the server's port + 100",
-  }),
-  SHUTDOWN_DELAY_SECONDS: z
-    .string()
-    .regex(/^[0-5]$/, 'must be a whole number of seconds, 0 to 5')
-    .transform(Number)
-    .default(0)
-    .describe('[Delay](#shutdown-delay) before closing, 0 to 5 s.'),
-  MAXIMUM_CONNECTIONS: z.coerce
-    .number('must be a number')
-    .int('must be a whole number')
-    .min(1, 'must be at least 1')
-    .default(8192)
-    .describe('Open connections of each worker. Each costs about 20 KiB.'),
-  WORKERS: workers
-    .default(1)
-    .describe('[Processes](#workers) that serve requests: 1 to 64, or `auto`.'),
-};
-
-/** Requires the normal form, because peers compare it exactly (RFC 8414 §3.3, RFC 9068 §4). */
-function isBaseUrl(text: string): boolean {
-  const url = URL.parse(text);
-  const path = url?.pathname === '/' ? '' : url?.pathname;
+function isServiceLink(name: string, environment: Environment): boolean {
+  const service = name.replace(/_PORT$/, '');
   return (
-    url !== null &&
-    (url.protocol === 'http:' || url.protocol === 'https:') &&
-    text === `${url.origin}${path}` &&
-    !text.endsWith('/')
+    service !== name &&
+    Boolean(environment[`${service}_SERVICE_HOST`]) &&
+    /^(?:tcp|udp|sctp):\/\/\S+:\d{1,5}$/.test(environment[name] ?? '')
   );
 }

@@ -1,45 +1,57 @@
-import type { ConfigurationProblem } from './configuration-error.ts';
-import {
-  knownVariables,
-  likelyNames,
-  securityVariables,
-  variablesOfOthers,
-} from './known-variables.ts';
+import { formerNameWarnings, knownVariables, securityVariables } from './known-variables.ts';
+
+/** Variables of other programs that look like misspellings. In capitals, with underscores. */
+export const variablesOfOthers: readonly string[] = [
+  'DATABASE_URI',
+  'DATABASE_URI_FILE',
+  'DATADIR',
+  'DATA_DIRS',
+  'GLOG_LEVEL',
+  'KLOG_LEVEL',
+  'LOGLEVEL',
+  'LOG_LEVELS',
+  'SLOG_LEVEL',
+];
+
+/** Wrong names that are likely, although they are more than one mistake away. */
+export const likelyNames: Readonly<Record<string, string>> = {
+  ACCESS_TOKEN_MAX_SECONDS: 'ACCESS_TOKEN_MAXIMUM_SECONDS',
+  AUDIT_RETENTION: 'AUDIT_RETENTION_DAYS',
+  LOG_RETENTION: 'LOG_RETENTION_DAYS',
+  SECURE_PROFILE: 'SECURITY_PROFILE',
+  SECURITY_PROFILE_FILE: 'SECURITY_PROFILE',
+  SHUTDOWN_DELAY: 'SHUTDOWN_DELAY_SECONDS',
+  SIGNATURE_TOLERANCE: 'SIGNATURE_TOLERANCE_SECONDS',
+  SIGNING_KEY_ROTATION: 'SIGNING_KEY_ROTATION_DAYS',
+  TRUST_PROXIES: 'TRUSTED_PROXIES',
+};
 
 /** Shorter names, such as `HOST`, are similar to names of other programs. */
 const MINIMUM_LENGTH = 8;
 
 const comparable = knownVariables.filter((name) => name.length >= MINIMUM_LENGTH);
 
-export interface MisspelledVariable extends ConfigurationProblem {
-  /** The Gatehouse variable with the most similar name. */
-  readonly meant: string;
-}
-
-export interface MisspelledVariables {
-  /** Misspellings of security variables. With one of them, a process must not start. */
-  readonly problems: readonly MisspelledVariable[];
-  /** Other misspellings, for the log. */
-  readonly warnings: readonly string[];
-}
-
 /**
  * Finds variables whose name differs from a Gatehouse variable by one mistake. An operator who
  * wrote `SECURTY_PROFILE=strict` believes that the profile is strict.
+ *
+ * @returns problems, misspellings of security variables with which a process must not start, and
+ *   warnings for the log: other misspellings and former names
  */
-export function findMisspelledVariables(
-  environment: Readonly<Record<string, string | undefined>>,
-): MisspelledVariables {
-  const found = Object.keys(environment).flatMap((name): readonly MisspelledVariable[] => {
+export function findMisspelledVariables(environment: Readonly<Record<string, string | undefined>>) {
+  const found = Object.keys(environment).flatMap((name) => {
     const meant = environment[name] ? findMeant(name) : undefined;
     const message = `looks like a misspelling of ${meant}. Rename it or unset it`;
     return meant === undefined ? [] : [{ name, meant, message }];
   });
   return {
     problems: found.filter(({ meant }) => securityVariables.includes(meant)),
-    warnings: found
-      .filter(({ meant }) => !securityVariables.includes(meant))
-      .map(({ name, message }) => `${name}: ${message}`),
+    warnings: [
+      ...formerNameWarnings(environment),
+      ...found
+        .filter(({ meant }) => !securityVariables.includes(meant))
+        .map(({ name, message }) => `${name}: ${message}`),
+    ],
   };
 }
 

@@ -1,4 +1,6 @@
+import type { RequestListener } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { observedRequest } from '../requests/observed-request.ts';
 
 const RETRY_MILLISECONDS = 250;
 
@@ -62,5 +64,52 @@ export async function retryStart(
     close() {
       isClosed = true;
     },
+  };
+}
+
+/** RFC 6749 §4.1.2.1. The application sends the same reply while its store is unavailable. */
+const ERROR_CODE = 'temporarily_unavailable';
+
+/**
+ * Builds an application that needs its store to start. Until the store is available, the server
+ * listens and replies with 503.
+ *
+ * @param isTransient whether to repeat `build` after this error, as for `retryStart`
+ */
+export async function deferListener(
+  build: () => Promise<RequestListener>,
+  isTransient: (error: unknown) => boolean,
+): Promise<RetriedStart & { readonly listener: RequestListener }> {
+  let application: RequestListener | undefined;
+  const start = await retryStart(async () => {
+    application = await build();
+  }, isTransient);
+
+  return {
+    /** Replies with 503 until the application exists. Use it inside `observeRequests`. */
+    listener(request, response) {
+      if (application !== undefined) {
+        application(request, response);
+        return;
+      }
+      // The log already contains the state change of the store.
+      const { notes } = observedRequest(request);
+      notes.operation = 'unmatched';
+      notes.code = ERROR_CODE;
+      notes.reason = 'store_unavailable';
+      response.writeHead(503, {
+        'Content-Type': 'application/json;charset=UTF-8',
+        'Cache-Control': 'no-store',
+        Pragma: 'no-cache',
+        'Retry-After': '1',
+      });
+      response.end(
+        JSON.stringify({
+          error: ERROR_CODE,
+          error_description: 'The server is starting and its store is not available yet.',
+        }),
+      );
+    },
+    ...start,
   };
 }

@@ -1,14 +1,12 @@
 import cluster from 'node:cluster';
-import type { Logger } from '../logging/logger.ts';
-import { superviseWorkers } from '../workers/supervise-workers.ts';
-import { runProcess } from './run-process.ts';
-import {
-  operationsPortVariables,
-  type ServedApp,
-  type ServingOptions,
-  serveApp,
-} from './serve-app.ts';
-import { startLog } from './start-log.ts';
+import type { RequestListener } from 'node:http';
+import { explainPortInUse, type ListenAddress } from '../server/listen.ts';
+import { createOperations, type OperationsOptions, serveOperations } from '../server/operations.ts';
+import { type ServeOptions, serve } from '../server/serve.ts';
+import { createLogger, type Logger } from '../telemetry/logger.ts';
+import { exitOnUnhandledErrors, type RunningApp, runProcess } from './run-process.ts';
+import { superviseWorkers } from './supervise-workers.ts';
+import { answerSupervisor, untilListenerCloses } from './worker-side.ts';
 
 export interface App<Configuration extends AppConfiguration> {
   readonly name: string;
@@ -21,34 +19,120 @@ export interface App<Configuration extends AppConfiguration> {
   describeFailure(name: string, error: unknown): string;
 }
 
-type AppConfiguration = ServingOptions['configuration'] & {
+interface AppConfiguration extends ListenAddress {
+  readonly operationsPort: number;
+  readonly shutdownDelayMilliseconds: number;
+  readonly maximumConnections: number;
   readonly logLevel: string;
   readonly warnings: readonly string[];
   /** Processes that serve requests. With one, this process serves them itself. */
   readonly workers: number;
-};
+}
+
+/** An app that is ready to serve requests. */
+export interface ServedApp extends OperationsOptions {
+  readonly listener: RequestListener;
+  readonly listen?: Pick<
+    ServeOptions,
+    'answersContinue' | 'readsAnnouncedBodiesOnly' | 'recordMalformed' | 'upgrades'
+  >;
+  /** Called first at a shutdown, while requests are still served. */
+  readonly stopStarting?: () => void;
+  /** Called last, after both servers have closed. */
+  readonly release: () => Promise<void>;
+}
 
 /** Runs an app from its start to its end, in this process or in several workers. */
 export function runApp<Configuration extends AppConfiguration>(
   app: App<Configuration>,
 ): Promise<void> {
   const { name, portVariable } = app;
+  const operationsPortVariables = `OPERATIONS_PORT (with npm start: ${portVariable})`;
   return runProcess(
     async () => {
       const configuration = app.loadConfiguration();
       const logger = startLog(name, configuration);
       if (configuration.workers > 1 && cluster.isPrimary) {
-        const variables = operationsPortVariables(portVariable);
-        return superviseWorkers({
-          name,
-          configuration,
-          operationsPortVariables: variables,
-          logger,
-        });
+        return superviseWorkers({ name, configuration, operationsPortVariables, logger });
       }
       const served = await app.start(configuration, logger);
-      return serveApp(served, { configuration, portVariable, logger });
+      const serving = { configuration, portVariable, operationsPortVariables, logger };
+      return cluster.isWorker ? serveInWorker(served, serving) : serveAlone(served, serving);
     },
     (error) => app.describeFailure(name, error),
   );
+}
+
+/** With several workers, only their supervisor logs the warnings of the configuration. */
+function startLog(app: string, { logLevel, warnings }: AppConfiguration): Logger {
+  const logger = createLogger({
+    app,
+    level: logLevel,
+    pretty: process.stdout.isTTY === true,
+    buffered: true,
+    sharedOutput: cluster.isWorker,
+  });
+  exitOnUnhandledErrors(logger);
+  for (const warning of cluster.isWorker ? [] : warnings) {
+    logger.warn(warning);
+  }
+  return logger;
+}
+
+interface Serving {
+  readonly configuration: AppConfiguration;
+  readonly portVariable: string;
+  readonly operationsPortVariables: string;
+  readonly logger: Logger;
+}
+
+async function serveAlone(app: ServedApp, serving: Serving): Promise<RunningApp> {
+  const { configuration, logger } = serving;
+  const { host, socketPath, shutdownDelayMilliseconds } = configuration;
+  const server = await serveRequests(app, serving, { shutdownDelayMilliseconds });
+  const address = { host, port: configuration.operationsPort };
+  const operations = await serveOperations(createOperations(app), address).catch(
+    explainPortInUse(serving.operationsPortVariables),
+  );
+  logger.info({ port: socketPath ?? server.port, operationsPort: operations.port }, 'listening');
+  return {
+    // The operations port closes after the drain, so that a liveness probe does not interrupt it.
+    async close() {
+      operations.startDraining();
+      app.stopStarting?.();
+      await server.close();
+      await operations.close();
+      await app.release();
+    },
+  };
+}
+
+async function serveInWorker(app: ServedApp, serving: Serving): Promise<RunningApp> {
+  const server = await serveRequests(app, serving, { untilListenerCloses });
+  answerSupervisor(createOperations(app));
+  return {
+    async close() {
+      app.stopStarting?.();
+      await server.close();
+      await app.release();
+    },
+  };
+}
+
+function serveRequests(
+  app: ServedApp,
+  { configuration, portVariable, logger }: Serving,
+  end: Pick<ServeOptions, 'shutdownDelayMilliseconds' | 'untilListenerCloses'>,
+) {
+  const { host, port, socketPath, maximumConnections } = configuration;
+  return serve(app.listener, {
+    host,
+    port,
+    socketPath,
+    logger,
+    metrics: app.metrics,
+    maximumConnections,
+    ...app.listen,
+    ...end,
+  }).catch(explainPortInUse(portVariable));
 }

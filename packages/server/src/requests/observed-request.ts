@@ -1,13 +1,11 @@
+import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { type FailureReasonName, failureReasons } from '@gatehouse/errors';
-import type { Logger } from '../logging/logger.ts';
-import type { RequestTrace, Tracer } from '../tracing/tracer.ts';
-import type { AddressMatcher } from './address-matcher.ts';
-import { failureReasonOf } from './failure-reason-of.ts';
-import { requestId } from './request-id.ts';
-import { createRequestLineWriter, type RequestLine } from './request-line.ts';
+import { type FailureReasonName, failureReasons, isFailureReason } from '@gatehouse/errors';
+import type { Logger } from '../telemetry/logger.ts';
+import { createRequestLineWriter, type RequestLine } from '../telemetry/request-line.ts';
+import type { RequestTrace, Tracer } from '../telemetry/tracer.ts';
+import { type AddressMatcher, unmappedAddress } from './addresses.ts';
 import type { RequestObserver } from './request-metrics.ts';
-import { createForwardingCheck } from './untrusted-forwarding.ts';
 
 /**
  * Values for the log line of a request, in addition to method, status and duration. Never a secret.
@@ -89,7 +87,7 @@ export function observedRequest(request: IncomingMessage): ObservedRequest {
   return found;
 }
 
-export interface ObservationOptions {
+interface ObservationOptions {
   /** The listener writes `X-Request-Id` with its other headers, which costs less. */
   readonly leavesHeaderToListener?: boolean;
   /** Receives the values of the log line, for metrics. */
@@ -197,4 +195,54 @@ function describe(
 
 function tenths(milliseconds: number): number {
   return Math.round(milliseconds * 10) / 10;
+}
+
+/**
+ * Warns once per process if a peer outside `TRUSTED_PROXIES` sends `X-Forwarded-For`. With a proxy
+ * that is not configured, all clients share one address for limits, allow lists and audit trail.
+ */
+function createForwardingCheck(
+  isTrustedProxy: AddressMatcher,
+  logger: Logger,
+): (request: IncomingMessage) => void {
+  let hasWarned = false;
+  return ({ headers, socket }) => {
+    if (hasWarned || headers['x-forwarded-for'] === undefined) {
+      return;
+    }
+    const peer = unmappedAddress(socket.remoteAddress ?? '');
+    if (isTrustedProxy(peer)) {
+      return;
+    }
+    hasWarned = true;
+    logger.warn(
+      { peer },
+      'Ignored X-Forwarded-For from an untrusted peer. If this peer is your proxy, add its address to TRUSTED_PROXIES. ' +
+        'Otherwise all its callers share one rate limit.',
+    );
+  };
+}
+
+/**
+ * Returns the id of a request for log, audit trail and reply. The client's `X-Request-Id` is used
+ * only if it has 8 to 64 characters of [A-Za-z0-9._-], so it cannot forge log lines or headers.
+ * Otherwise the id is random.
+ */
+export function requestId({ headers }: IncomingMessage): string {
+  const given = headers['x-request-id'];
+  return typeof given === 'string' && /^[A-Za-z0-9._-]{8,64}$/.test(given) ? given : randomUUID();
+}
+
+/** Returns the reason of a failed request. No failure is without one. */
+function failureReasonOf(
+  notes: { readonly code?: string; readonly reason?: FailureReasonName | undefined },
+  aborted: boolean,
+): FailureReasonName {
+  if (notes.reason !== undefined) {
+    return notes.reason;
+  }
+  if (notes.code !== undefined && isFailureReason(notes.code)) {
+    return notes.code;
+  }
+  return aborted && notes.code === undefined ? 'caller_left' : 'unclassified';
 }

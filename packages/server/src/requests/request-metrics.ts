@@ -1,9 +1,9 @@
 import type { IncomingMessage } from 'node:http';
-import type { MetricsRegistry } from '../metrics/metrics-registry.ts';
-import type { RequestLine } from './request-line.ts';
+import type { MetricsRegistry } from '../telemetry/metrics-registry.ts';
+import type { RequestLine } from '../telemetry/request-line.ts';
 
 /** Allowed label values of the request metrics. Other values count as `other`. */
-export interface RequestLabels {
+interface RequestLabels {
   /** Names of the route table. */
   readonly operations: readonly string[];
   readonly credentials: readonly string[];
@@ -54,4 +54,19 @@ function outcomeOf(status = 0, code: string | undefined): (typeof OUTCOMES)[numb
     return 'success';
   }
   return status < 500 ? 'refused' : 'failed';
+}
+
+/** Counts what happened to the entries of the request log. */
+export function createRequestLogMetrics(
+  registry: MetricsRegistry,
+  results: readonly string[],
+): (result: string, entries: number) => void {
+  const entriesByResult = registry.counter({
+    name: 'gatehouse_request_log_entries_total',
+    help: 'Entries for the request log, by what happened to them.',
+    labels: { result: results },
+  });
+  return (result, entries) => {
+    entriesByResult.of(result).value += entries;
+  };
 }

@@ -1,26 +1,11 @@
 import type { IncomingMessage } from 'node:http';
-import { addressGroup } from './address-group.ts';
-import { unmappedAddress } from './address-matcher.ts';
+import type { RequestLine } from '../telemetry/request-line.ts';
+import { addressGroup, unmappedAddress } from './addresses.ts';
 import { observedRequest } from './observed-request.ts';
-import type { RequestLine } from './request-line.ts';
 import type { RequestObserver } from './request-metrics.ts';
 
 /** A request for the request log. */
-export interface RecordedRequest
-  extends Pick<
-    RequestLine,
-    | 'requestId'
-    | 'method'
-    | 'status'
-    | 'aborted'
-    | 'clientId'
-    | 'credential'
-    | 'code'
-    | 'reason'
-    | 'finding'
-    | 'upstreamMs'
-    | 'durationMs'
-  > {
+export interface RecordedRequest extends Omit<RequestLine, 'operation' | 'stage'> {
   /** Epoch milliseconds. */
   readonly at: number;
   readonly app: string;
@@ -91,24 +76,9 @@ export function createRequestRecorder(dependencies: {
   };
 }
 
-function recordedLine(app: string, line: RequestLine) {
-  const { requestId, method, operation = 'unmatched', clientId, credential } = line;
-  const { status, aborted, code, reason, finding, upstreamMs, durationMs } = line;
-  return {
-    app,
-    requestId,
-    method,
-    operation,
-    clientId,
-    credential,
-    status,
-    aborted,
-    code,
-    reason,
-    finding: finding?.slice(0, FINDING_CHARACTERS),
-    upstreamMs,
-    durationMs,
-  };
+function recordedLine(app: string, { stage: _, ...line }: RequestLine) {
+  const finding = line.finding?.slice(0, FINDING_CHARACTERS);
+  return { ...line, app, operation: line.operation ?? 'unmatched', finding };
 }
 
 /** A fixed interval would always miss the same requests of a caller that alternates. */

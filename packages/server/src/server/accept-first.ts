@@ -1,5 +1,5 @@
 import type { RequestListener, Server } from 'node:http';
-import { startHeld } from './hold-requests.ts';
+import { startHeld } from './drain.ts';
 
 /** Bounds the wait of requests during a flood of new connections. */
 const MOST_MILLISECONDS = 50;

@@ -1,6 +1,13 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
+import type { MetricsRegistry } from '../telemetry/metrics-registry.ts';
+
+/** The codes of input that is not a request, as in the error catalogue of the platform API. */
+const CLIENT_ERROR_CODES = ['illegal_argument', 'headers_too_large', 'request_timeout'] as const;
+
+export type ClientErrorCode = (typeof CLIENT_ERROR_CODES)[number];
+
 /** The open connections of a server and their requests in flight. */
 export interface Connections {
   /** From now on, each connection ends after its reply, with `Connection: close`. */
@@ -12,12 +19,10 @@ export interface Connections {
   inFlight(socket: Socket): readonly Exchange[];
   /** Marks the replies in flight on this connection as its last ones. */
   endAfterReplies(socket: Socket): void;
-  /** Ends the connections above this number, each after its next reply. Returns the rest. */
-  limitConnections(limit: number): number;
   load(): { readonly connections: number; readonly requests: number };
 }
 
-export interface Exchange {
+interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
 }
@@ -79,11 +84,6 @@ export function trackConnections(server: Server): Connections {
     },
     inFlight: (socket) => exchanges.get(socket) ?? [],
     endAfterReplies,
-    limitConnections(limit) {
-      const staying = [...exchanges.keys()].filter((socket) => !ending.has(socket));
-      staying.slice(limit).forEach(endAfterReplies);
-      return Math.min(staying.length, limit);
-    },
     load() {
       let requests = 0;
       for (const open of exchanges.values()) {
@@ -108,4 +108,45 @@ function announceEnd(requests: readonly Exchange[]): void {
       response.removeHeader('Connection');
     }
   }
+}
+
+/**
+ * Metrics of events before a request exists, and of the load of a server.
+ *
+ * @returns an observer of input that is not a request
+ */
+export function addServerMetrics(
+  registry: MetricsRegistry,
+  server: Server,
+  connections: Connections,
+): (code: ClientErrorCode) => void {
+  registry.collect({
+    name: 'gatehouse_connections',
+    help: 'Open connections.',
+    type: 'gauge',
+    acrossWorkers: 'sum',
+    read: () => connections.load().connections,
+  });
+  registry.collect({
+    name: 'gatehouse_requests_in_flight',
+    help: 'Requests without a complete reply.',
+    type: 'gauge',
+    acrossWorkers: 'sum',
+    read: () => connections.load().requests,
+  });
+  const refused = registry.counter({
+    name: 'gatehouse_connections_refused_total',
+    help: 'Connections that were closed immediately, because too many were open.',
+  });
+  server.on('drop', () => {
+    refused.of().value += 1;
+  });
+  const malformed = registry.counter({
+    name: 'gatehouse_malformed_requests_total',
+    help: 'Input that was not a request: invalid HTTP, too large headers, or too slow.',
+    labels: { code: CLIENT_ERROR_CODES },
+  });
+  return (code) => {
+    malformed.of(code).value += 1;
+  };
 }

@@ -1,11 +1,132 @@
-import type { IncomingMessage } from 'node:http';
+/** Replies to input that never becomes a request for the application, and its log line. */
+import { randomUUID } from 'node:crypto';
+import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import { type FailureReasonName, failureReasons } from '@gatehouse/errors';
-import type { Logger } from '../logging/logger.ts';
 import { observationOf } from '../requests/observed-request.ts';
-import { createRequestLineWriter, type RequestLine } from '../requests/request-line.ts';
 import type { RequestRecorder } from '../requests/request-recorder.ts';
-import type { ClientErrorCode } from './client-error.ts';
+import type { Logger } from '../telemetry/logger.ts';
+import { createRequestLineWriter } from '../telemetry/request-line.ts';
+import type { ClientErrorCode, Connections } from './connections.ts';
+import { hostProblem } from './message-framing.ts';
+import { LINGER_MILLISECONDS, lingerBeforeClose } from './request-body.ts';
+
+interface ClientErrorReply {
+  readonly status: number;
+  readonly code: ClientErrorCode;
+  readonly reason: FailureReasonName;
+  readonly message: string;
+}
+
+const illegal = { status: 400, code: 'illegal_argument' } as const;
+const replies = {
+  headers: {
+    status: 431,
+    code: 'headers_too_large',
+    reason: 'headers_too_large',
+    message: 'The request headers are too large.',
+  },
+  slow: {
+    status: 408,
+    code: 'request_timeout',
+    reason: 'request_timeout',
+    message: 'The request took too long to arrive.',
+  },
+  notHttp: { ...illegal, reason: 'http_invalid', message: 'The request is not valid HTTP/1.1.' },
+  host: { ...illegal, reason: 'http_invalid', message: 'The Host header is not valid.' },
+  target: {
+    ...illegal,
+    reason: 'target_invalid',
+    message: 'The request target must be a path, or an http URL without user information.',
+  },
+} as const satisfies Readonly<Record<string, ClientErrorReply>>;
+
+/** By the code of the error of Node's parser. */
+const repliesToErrors = new Map<string | undefined, ClientErrorReply>([
+  ['HPE_HEADER_OVERFLOW', replies.headers],
+  ['ERR_HTTP_REQUEST_TIMEOUT', replies.slow],
+]);
+
+/**
+ * Node creates no request for input that its parser rejects, so the reply is written directly. The
+ * connection ends, because the start of the next request is unknown (RFC 9112 §6.3). Complete
+ * requests before it get their replies first.
+ */
+export function createClientErrorHandler(
+  connections: Connections,
+  onAnswered: (input: MalformedInput) => void,
+) {
+  const answered = new WeakSet<Socket>();
+  return (error: NodeJS.ErrnoException, socket: Socket): void => {
+    if (answered.has(socket)) {
+      return;
+    }
+    const inFlight = connections.inFlight(socket);
+    if (
+      socket.writable &&
+      inFlight.length > 0 &&
+      inFlight.every(({ request }) => request.complete)
+    ) {
+      answered.add(socket);
+      connections.endAfterReplies(socket);
+      return;
+    }
+    // A started reply cannot be replaced, and a complete request must not get the reply of another.
+    const isTaken = inFlight.length > 1 || inFlight[0]?.response.headersSent === true;
+    if (!socket.writable || isTaken) {
+      socket.destroy();
+      return;
+    }
+    answered.add(socket);
+    const reply = repliesToErrors.get(error.code) ?? replies.notHttp;
+    const input = inputOf(reply, socket, inFlight[0]?.request);
+    // A connection that was opened in advance and never used is no failed request.
+    if (socket.bytesRead > 0) {
+      onAnswered(input);
+    }
+    socket.end(replyText(reply, input.requestId));
+    setTimeout(() => socket.destroy(), LINGER_MILLISECONDS).unref();
+  };
+}
+
+/** Rejects a request whose `Host` or target is invalid, and closes its connection. */
+export function rejectHead(request: IncomingMessage, response: ServerResponse): MalformedInput {
+  const message = hostProblem(request);
+  const reply = message === undefined ? replies.target : { ...replies.host, message };
+  const input = inputOf(reply, request.socket, request);
+  const { headers, body } = envelopeOf(reply, input.requestId);
+  response.writeHead(400, headers).write(body);
+  void lingerBeforeClose(request).then(() => response.end());
+  return input;
+}
+
+function inputOf(
+  { status, code, reason }: ClientErrorReply,
+  socket: Socket,
+  request: IncomingMessage | undefined,
+): MalformedInput {
+  const requestId = (request && observationOf(request)?.id) ?? randomUUID();
+  return { requestId, status, code, reason, socket, request };
+}
+
+function replyText(reply: ClientErrorReply, requestId: string): string {
+  const { headers, body } = envelopeOf(reply, requestId);
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  return `HTTP/1.1 ${reply.status} ${STATUS_CODES[reply.status]}\r\n${lines.join('')}\r\n${body}`;
+}
+
+function envelopeOf({ status, code, message }: ClientErrorReply, requestId: string) {
+  const body = JSON.stringify({ status, code, message, timestamp: Date.now() });
+  const headers = {
+    'Content-Type': 'application/json',
+    'Content-Length': Buffer.byteLength(body),
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
+    'X-Request-Id': requestId,
+    Connection: 'close',
+  };
+  return { headers, body };
+}
 
 /** Input that never became a request for the application, and its reply. */
 export interface MalformedInput {
@@ -35,20 +156,9 @@ export function createMalformedInputReporter(dependencies: {
       observation.notes.reason = reason;
       return;
     }
-    const line: RequestLine = {
-      requestId,
-      method: request?.method,
-      status,
-      aborted: false,
-      durationMs: 0,
-      upstreamMs: undefined,
-      operation: undefined,
-      clientId: undefined,
-      credential: undefined,
-      code,
-      reason,
-      stage: failureReasons[reason].stage,
-    };
+    const { stage } = failureReasons[reason];
+    const method = request?.method;
+    const line = { requestId, method, status, aborted: false, durationMs: 0, code, reason, stage };
     writeLine?.(line);
     record?.(line, socket.remoteAddress ?? '');
   };

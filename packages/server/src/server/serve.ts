@@ -1,57 +1,38 @@
 /**
  * The parts of every server process.
  *
- *   run-process (start, end) ─▶ serve (drain) ── connections (idle or busy), client-error, malformed-input (not HTTP)
+ *   process/ (start, end, workers) ─▶ serve ── connections, drain (no connection is lost at the end)
+ *                               ├ listen (a port or a Unix socket)
  *                               ├ accept-first (a burst of connections is accepted before its requests run)
- *                               ├ accept-waiting, hold-requests (no connection is lost at the end)
- *                               ├ unix-socket (a name that can be removed before the end)
- *                               ├ server-limits ── slow-readers, dropped-connections
- *                               ├ observed-request (id, one log line) ── logger ── serialize-error (masks)
- *                               ├ continue (100 only for a body that the app reads)
- *                               ├ absolute-form (one form of the request target)
- *                               ├ framing-guard, transfer-encoding (reject an ambiguous end of a body)
- *                               ├ deferred-listener (503 until the application exists)
- *                               ├ operations-server (/live, /ready, /metrics) ── metrics/
- *                               ├ workers/ (several processes share the port)
- *                               └ deny-debugging (no inspector, no memory in a core dump)
+ *                               ├ message-framing (where a message begins and ends)
+ *                               ├ malformed-input (replies to input that is no request)
+ *                               ├ server-limits (times, sizes, slow readers)
+ *                               └ request-body (100 Continue, the rest of a rejected body)
+ *   operations (/live, /ready, /metrics), requests/ (id, log line, routes), telemetry/, configuration/
  *
- * Routing, authentication and replies belong to the applications.
+ * Authentication and replies belong to the applications.
  */
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
-import { type AddressInfo, Server as NetServer, type Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { Logger } from '../logging/logger.ts';
-import type { MetricsRegistry } from '../metrics/metrics-registry.ts';
+import type { AddressInfo, Socket } from 'node:net';
 import type { RequestRecorder } from '../requests/request-recorder.ts';
-import { toOriginForm } from './absolute-form.ts';
+import type { Logger } from '../telemetry/logger.ts';
+import type { MetricsRegistry } from '../telemetry/metrics-registry.ts';
 import { acceptFirst } from './accept-first.ts';
-import { acceptWaiting } from './accept-waiting.ts';
-import { createClientErrorHandler, rejectHead } from './client-error.ts';
-import { type Connections, trackConnections } from './connections.ts';
-import { deferContinue } from './continue.ts';
-import { countDroppedConnections } from './dropped-connections.ts';
-import { createFramingGuard } from './framing-guard.ts';
-import { holdRequests } from './hold-requests.ts';
-import { createMalformedInputReporter } from './malformed-input.ts';
-import { serverLimits } from './server-limits.ts';
-import { addServerMetrics } from './server-metrics.ts';
-import { cutSlowReaders } from './slow-readers.ts';
-import { listenOnUnixSocket } from './unix-socket.ts';
+import { addServerMetrics, trackConnections } from './connections.ts';
+import { drain } from './drain.ts';
+import { type ListenAddress, listen, removeStaleSocket, withdrawSocket } from './listen.ts';
+import {
+  createClientErrorHandler,
+  createMalformedInputReporter,
+  rejectHead,
+} from './malformed-input.ts';
+import { createFramingGuard, toOriginForm } from './message-framing.ts';
+import { deferContinue } from './request-body.ts';
+import { countDroppedConnections, cutSlowReaders, serverLimits } from './server-limits.ts';
 
-/** A request may already be in transit on an idle connection. It still gets a reply (CF-02). */
-const IDLE_GRACE_MILLISECONDS = 250;
-
-export interface ListenOptions {
-  readonly host: string;
-  /** 0 selects a free port. */
-  readonly port: number;
-  /** Path of a Unix socket to listen on, instead of `host` and `port`. */
-  readonly socketPath?: string | undefined;
-  /** Listens in another way, and returns how it stops new connections. */
-  readonly listen?: (
-    server: Server,
-    at: Pick<ListenOptions, 'host' | 'port' | 'socketPath'>,
-  ) => Promise<() => Promise<void>>;
+export interface ServeOptions extends ListenAddress {
+  /** Workers share the listener. Resolves when no new connections can arrive. */
+  readonly untilListenerCloses?: () => Promise<void>;
   /** Time that `close` waits for requests in flight. */
   readonly drainMilliseconds?: number;
   /**
@@ -83,23 +64,18 @@ export interface UpgradeListener {
 export interface RunningServer {
   /** 0 for a Unix socket. */
   readonly port: number;
-  readonly connections: Pick<Connections, 'limitConnections'>;
   /** Stops accepting, waits up to 8 s for requests in flight, and closes the rest. */
   close(): Promise<void>;
 }
 
 export async function serve(
   application: RequestListener,
-  options: ListenOptions,
+  options: ServeOptions,
 ): Promise<RunningServer> {
-  const { upgrades, logger } = options;
+  const { upgrades, socketPath } = options;
   const framing = createFramingGuard();
   const server = createServer({
-    headersTimeout: serverLimits.headersTimeout,
-    requestTimeout: serverLimits.requestTimeout,
-    keepAliveTimeout: serverLimits.keepAliveTimeout,
-    connectionsCheckingInterval: serverLimits.connectionsCheckingInterval,
-    maxHeaderSize: serverLimits.maxHeaderSize,
+    ...serverLimits,
     // Node would reply without a body or a log line. `toOriginForm` checks the header instead.
     requireHostHeader: false,
     optimizeEmptyRequests: options.readsAnnouncedBodiesOnly === true,
@@ -108,7 +84,14 @@ export async function serve(
         !framing.isDoubtful(request) && toOriginForm(request) && upgrades.accepts(request),
     }),
   });
+  server.maxRequestsPerSocket = serverLimits.maxRequestsPerSocket;
+  server.maxHeadersCount = serverLimits.maxHeadersCount;
   const connections = trackConnections(server);
+  const reportMalformed = createMalformedInputReporter({
+    count: options.metrics && addServerMetrics(options.metrics, server, connections),
+    logger: options.logger,
+    record: options.recordMalformed,
+  });
   const start = acceptFirst(server, application);
   const listener: RequestListener = (request, response) => {
     if (framing.isDoubtful(request)) {
@@ -120,18 +103,42 @@ export async function serve(
       reportMalformed(rejectHead(request, response));
     }
   };
-  server.maxRequestsPerSocket = serverLimits.maxRequestsPerSocket;
-  server.maxHeadersCount = serverLimits.maxHeadersCount;
-  cutSlowReaders(server, serverLimits);
   server.on('request', framing.note);
   server.on('request', listener);
-  if (options.maximumConnections !== undefined) {
-    server.maxConnections = options.maximumConnections;
+  server.on('clientError', createClientErrorHandler(connections, reportMalformed));
+  cutSlowReaders(server, serverLimits);
+  applyOptions(server, options);
+  let { untilListenerCloses } = options;
+  if (socketPath !== undefined && untilListenerCloses === undefined) {
+    await removeStaleSocket(socketPath);
+    untilListenerCloses = () => withdrawSocket(socketPath);
+  }
+  await listen(server, options);
+  let closed: Promise<void> | undefined;
+  return {
+    port: socketPath === undefined ? (server.address() as AddressInfo).port : 0,
+    close() {
+      closed ??= drain(server, listener, connections, {
+        limit: options.drainMilliseconds ?? serverLimits.drainTimeout,
+        delay: options.shutdownDelayMilliseconds ?? 0,
+        untilListenerCloses,
+      });
+      return closed;
+    },
+  };
+}
+
+function applyOptions(
+  server: Server,
+  { maximumConnections, logger, answersContinue, upgrades }: ServeOptions,
+): void {
+  if (maximumConnections !== undefined) {
+    server.maxConnections = maximumConnections;
     countDroppedConnections(server, (dropped) =>
-      logger?.warn({ dropped, limit: options.maximumConnections }, 'too many connections'),
+      logger?.warn({ dropped, limit: maximumConnections }, 'too many connections'),
     );
   }
-  if (options.answersContinue === true) {
+  if (answersContinue === true) {
     server.on('checkContinue', (request, response) => {
       deferContinue(request, response);
       server.emit('request', request, response);
@@ -143,77 +150,4 @@ export async function serve(
       upgrades.handle(request, socket as Socket, head),
     );
   }
-  const reportMalformed = createMalformedInputReporter({
-    count: options.metrics && addServerMetrics(options.metrics, server, connections),
-    logger,
-    record: options.recordMalformed,
-  });
-  server.on('clientError', createClientErrorHandler(connections, reportMalformed));
-  const { socketPath } = options;
-  const withdraw = await (options.listen ?? listen)(server, options);
-  let closed: Promise<void> | undefined;
-  return {
-    port: socketPath === undefined ? (server.address() as AddressInfo).port : 0,
-    connections,
-    close() {
-      closed ??= drain(server, listener, connections, {
-        limit: options.drainMilliseconds ?? serverLimits.drainTimeout,
-        delay: options.shutdownDelayMilliseconds ?? 0,
-        withdraw,
-      });
-      return closed;
-    },
-  };
-}
-
-function listen(
-  server: Server,
-  { host, port, socketPath }: ListenOptions,
-): Promise<(() => Promise<void>) | undefined> {
-  if (socketPath !== undefined) {
-    return listenOnUnixSocket(server, socketPath);
-  }
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen({ host, port }, () => {
-      server.off('error', reject);
-      resolve(undefined);
-    });
-  });
-}
-
-interface DrainOptions {
-  readonly limit: number;
-  readonly delay: number;
-  /** Stops new connections while it accepts the waiting ones, if the listener supports it. */
-  readonly withdraw: (() => Promise<void>) | undefined;
-}
-
-async function drain(
-  server: Server,
-  listener: RequestListener,
-  connections: Connections,
-  { limit, delay, withdraw }: DrainOptions,
-): Promise<void> {
-  connections.startDraining();
-  const cut = setTimeout(() => connections.cutAll(), limit);
-  if (delay > 0) {
-    await sleep(Math.min(delay, limit));
-  }
-  await withdraw?.();
-  const release = holdRequests(server, listener);
-  const closed = Promise.withResolvers<void>();
-  // server.close() would cut idle connections, with requests in transit.
-  await acceptWaiting(server, () => NetServer.prototype.close.call(server, () => closed.resolve()));
-  release();
-  const grace = setTimeout(
-    // Gives the event loop turns to read data that has arrived.
-    () => setImmediate(() => setImmediate(() => connections.cutIdle())),
-    Math.min(IDLE_GRACE_MILLISECONDS, limit),
-  );
-  await closed.promise;
-  clearTimeout(grace);
-  clearTimeout(cut);
-  // Stops the interval in which Node checks for overdue requests.
-  server.close();
 }

@@ -87,7 +87,6 @@ export async function startConstellation(options: ConstellationOptions): Promise
     DATA_DIR: directory,
     STORE_URL: store.storeUrl,
     MASTER_KEY_FILE: await file(directory, 'master.key', masterKey.toString('hex')),
-    COOKIE_KEYS_FILE: await file(directory, 'cookie.keys', randomBytes(32).toString('hex')),
     BOOTSTRAP_FILE: await file(directory, 'bootstrap.json', JSON.stringify(options.bootstrap)),
     AUTHORIZATION_SERVER_URL: urlOf('authorization-server'),
     GATEWAY_URL: urlOf('gateway'),

@@ -3,7 +3,12 @@
  * library, verbatim, as the finding in the log. A client that proved its secret also reads the
  * message of a rejected grant.
  */
-import { type FailureReasonName, failureReasons, isFailureReason } from '@gatehouse/errors';
+import {
+  type FailureReasonName,
+  failureReasons,
+  isFailureReason,
+  signInReasons,
+} from '@gatehouse/errors';
 import { observedRequest } from '@gatehouse/server';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { isDisabledClient } from '../patches/client-lookups.ts';
@@ -49,12 +54,15 @@ const reasonsOfCodes: Readonly<Record<string, FailureReasonName>> = {
   AlreadyUsedError: 'user_code_invalid',
 };
 
-/** Notes reason and finding, unless a finer reason was noted before the library saw the error. */
+/** Notes reason and finding. The library can report several errors of a request: the last counts. */
 export function noteReason(context: KoaContextWithOIDC, error: LibraryError): void {
   const { notes } = observedRequest(context.req);
   const finding = findingOf(context, error);
   notes.finding = finding?.slice(0, MAXIMUM_FINDING_LENGTH);
-  notes.reason ??=
+  const noted = notes.reason;
+  notes.reason =
+    // The throttle has noted why a password was rejected.
+    (noted !== undefined && Object.hasOwn(signInReasons, noted) ? noted : undefined) ??
     reasonOfClient(context, finding) ??
     reasonOfCode(error.name) ??
     reasonOfCode(error.error ?? '') ??

@@ -1,0 +1,157 @@
+import { isIP } from 'node:net';
+import { availableParallelism } from 'node:os';
+import { isAbsolute } from 'node:path';
+import { z } from 'zod';
+
+/** Only decimal digits. `Number` also accepts blanks, `0x10` and `1e3`. */
+export const port = z
+  .string()
+  .regex(/^\d{1,5}$/, 'must be a port number')
+  .transform(Number)
+  .refine((value) => value <= 65_535, 'must be a port number');
+
+/**
+ * An absolute path. Unix socket addresses have at most 107 bytes (unix(7)), and a server adds 9.
+ */
+export const socketPath = z
+  .string()
+  .refine((path) => isAbsolute(path) && Buffer.byteLength(path) <= 98, {
+    message: 'must be an absolute path of at most 98 bytes',
+  });
+
+/** An absolute http(s) URL without query, fragment or trailing slash. Paths are appended to it. */
+export const baseUrl = z.string().refine(isBaseUrl, {
+  message:
+    'must be an http(s) address in normal form (lower case, no default port), without query, fragment, credentials or trailing slash',
+});
+
+export const logLevel = z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
+  message: 'must be fatal, error, warn, info, debug, trace or silent',
+});
+
+/** Addresses and CIDR ranges, separated by commas. */
+export const addressList = z
+  .string()
+  .transform((text) => text.split(',').map((entry) => entry.trim()))
+  .refine((entries) => entries.every(isAddressOrRange), {
+    message: 'must be IP addresses or CIDR ranges, separated by commas',
+  });
+
+/** `3000/60`: 3000 requests in 60 seconds. */
+export const rate = z
+  .string()
+  .regex(/^[1-9]\d{0,11}\/[1-9]\d{0,4}$/, 'must be requests/seconds, such as 3000/60')
+  .transform((text) => {
+    const [requests, windowSeconds] = text.split('/').map(Number);
+    return { requests: Number(requests), windowSeconds: Number(windowSeconds) };
+  });
+
+const MOST_WORKERS = 64;
+const WORKERS_PROBLEM = `must be auto or a whole number, 1 to ${MOST_WORKERS}`;
+
+/** `auto`: one for each core that this process may use. */
+const workers = z
+  .string()
+  .regex(/^(?:auto|\d{1,2})$/, WORKERS_PROBLEM)
+  .transform((text) => (text === 'auto' ? availableParallelism() : Number(text)))
+  .refine((count) => count >= 1 && count <= MOST_WORKERS, WORKERS_PROBLEM);
+
+/** The variables that every app reads. */
+export const commonVariables = {
+  HOST: z.string().default('127.0.0.1').describe('Address to listen on. `0.0.0.0` means all.'),
+  DATA_DIR: z
+    .string()
+    .default('./data')
+    .describe('Folder of the [files](#files) of the embedded mode.'),
+  LOG_LEVEL: logLevel
+    .default('info')
+    .describe('`fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`.'),
+  OPERATIONS_PORT: port.optional().meta({
+    description: '[Private port](#operations-port) of `/live`, `/ready` and `/metrics`.',
+    default: "the server's port + 100",
+  }),
+  SHUTDOWN_DELAY_SECONDS: z
+    .string()
+    .regex(/^[0-5]$/, 'must be a whole number of seconds, 0 to 5')
+    .transform(Number)
+    .default(0)
+    .describe('[Delay](#shutdown-delay) before closing, 0 to 5 s.'),
+  MAXIMUM_CONNECTIONS: z.coerce
+    .number('must be a number')
+    .int('must be a whole number')
+    .min(1, 'must be at least 1')
+    .default(8192)
+    .describe('Open connections of each worker. Each costs about 20 KiB.'),
+  WORKERS: workers
+    .default(1)
+    .describe('[Processes](#workers) that serve requests: 1 to 64, or `auto`.'),
+};
+
+/** Requires the normal form, because peers compare it exactly (RFC 8414 §3.3, RFC 9068 §4). */
+function isBaseUrl(text: string): boolean {
+  const url = URL.parse(text);
+  const path = url?.pathname === '/' ? '' : url?.pathname;
+  return (
+    url !== null &&
+    (url.protocol === 'http:' || url.protocol === 'https:') &&
+    text === `${url.origin}${path}` &&
+    !text.endsWith('/')
+  );
+}
+
+/**
+ * Returns whether a text is an IP address or a CIDR range. Ranges of `/0` are rejected, because
+ * they trust every peer. Zones (`%eth0`) are rejected, because forwarded addresses have none.
+ */
+export function isAddressOrRange(text: string): boolean {
+  const [address = '', prefix, ...rest] = text.split('/');
+  const family = isIP(address);
+  if (family === 0 || address.includes('%') || rest.length > 0) {
+    return false;
+  }
+  return (
+    prefix === undefined ||
+    (/^[1-9]\d{0,2}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128))
+  );
+}
+
+/**
+ * Returns whether a URL is a loopback address. All other addresses are production: https, `__Host-`
+ * cookies, no demo, and no key files that other users can read.
+ */
+export function isLoopbackUrl(url: string): boolean {
+  const { hostname } = new URL(url);
+  return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
+}
+
+const OPERATIONS_PORT_OFFSET = 100;
+const HIGHEST_PORT = 65_535;
+
+/** The operations port that an app uses by default. Port 0 selects any free port for both. */
+export function operationsPortOf(appPort: number): number {
+  return appPort === 0 ? 0 : appPort + OPERATIONS_PORT_OFFSET;
+}
+
+/**
+ * For `refine` of a schema: the operations port that follows from a variable must be a port number.
+ *
+ * @param override the variable that replaces the default
+ */
+export function operationsPortRule(
+  variable: string,
+  override = 'OPERATIONS_PORT',
+): [
+  isValid: (read: Readonly<Record<string, unknown>>) => boolean,
+  problem: { path: string[]; message: string; when: () => boolean },
+] {
+  const isValid = (read: Readonly<Record<string, unknown>>) => {
+    const appPort = read[variable];
+    return (
+      read[override] !== undefined ||
+      typeof appPort !== 'number' ||
+      operationsPortOf(appPort) <= HIGHEST_PORT
+    );
+  };
+  const message = `must be set, because ${variable} + ${OPERATIONS_PORT_OFFSET} is no port`;
+  return [isValid, { path: [override], message, when: () => true }];
+}

@@ -1,0 +1,158 @@
+/**
+ * An app with several workers (`WORKERS`): processes that share its port or Unix socket.
+ *
+ *   supervise-workers (restarts, drain) ─▶ worker-process (one worker: pings, questions)
+ *     └ pooled-operations (/ready, /metrics)   ║ messages over the channel
+ *                                            worker-side (in the worker)
+ *
+ * The supervisor reads the configuration and serves the operations port. It opens no store and
+ * accepts no connection. `run-app.ts` decides which of the two a process is. A worker ends when its
+ * channel closes (docs/decisions/03-processes.md).
+ */
+import cluster from 'node:cluster';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { explainPortInUse, removeStaleSocket, withdrawSocket } from '../server/listen.ts';
+import { serveOperations } from '../server/operations.ts';
+import type { Logger } from '../telemetry/logger.ts';
+import { createMetricsRegistry } from '../telemetry/metrics-registry.ts';
+import { addProcessMetrics } from '../telemetry/process-metrics.ts';
+import { createPooledOperations } from './pooled-operations.ts';
+import { startWorker, type WorkerProcess } from './worker-process.ts';
+
+/** A worker that cannot start costs its start once per delay. */
+const RESTART_DELAY_MILLISECONDS = 1000;
+
+interface SupervisedApp {
+  readonly name: string;
+  readonly configuration: {
+    readonly host: string;
+    readonly socketPath?: string | undefined;
+    readonly operationsPort: number;
+    readonly shutdownDelayMilliseconds: number;
+    readonly workers: number;
+  };
+  /** Names of the variables that set the operations port. */
+  readonly operationsPortVariables: string;
+  readonly logger: Logger;
+}
+
+/** The app cannot start. A worker has already printed the reason. */
+export class StartReportedError extends Error {
+  constructor() {
+    super('No worker could start.');
+    this.name = 'StartReportedError';
+  }
+}
+
+/**
+ * Starts the workers of an app. The first one starts alone: it prepares the store and the database,
+ * and if it cannot start, it reports the reason.
+ *
+ * @throws StartReportedError if the first worker has printed why it cannot start
+ */
+export async function superviseWorkers(app: SupervisedApp): Promise<{ close(): Promise<void> }> {
+  const { name, configuration, logger } = app;
+  const { host, socketPath, operationsPort, workers: count } = configuration;
+  const metrics = createMetricsRegistry();
+  const { countRestart } = addProcessMetrics(metrics, { app: name, isSupervisor: true });
+  const workers = new Set<WorkerProcess>();
+  const pooled = createPooledOperations(workers, { count, metrics });
+  const operations = await serveOperations(pooled, { host, port: operationsPort }).catch(
+    explainPortInUse(app.operationsPortVariables),
+  );
+  if (socketPath !== undefined) {
+    await removeStaleSocket(socketPath);
+  }
+  // The kernel distributes connections. With the other policy, the supervisor would accept each
+  // one and pass it on, and a killed worker would leave connections that never close.
+  cluster.schedulingPolicy = cluster.SCHED_NONE;
+  let ending = false;
+
+  function add(): WorkerProcess {
+    const worker = startWorker();
+    workers.add(worker);
+    return worker;
+  }
+
+  async function replaceWhenLost(worker: WorkerProcess): Promise<void> {
+    const { code, signal, frozen } = await worker.ended;
+    workers.delete(worker);
+    if (ending) {
+      return;
+    }
+    pooled.forget(worker);
+    countRestart();
+    const reason = frozen ? 'it sent no answer and was killed' : 'it ended';
+    logger.error({ worker: worker.pid, code, signal }, `restarting a worker: ${reason}`);
+    if (code === 1 && !(await worker.started) && workers.size === 0) {
+      logger.fatal('no worker is left, and none can start');
+      process.exit(1);
+    }
+    await sleep(RESTART_DELAY_MILLISECONDS, undefined, { ref: false });
+    if (!ending) {
+      void replaceWhenLost(add());
+    }
+  }
+
+  const first = add();
+  await assertStarted(first);
+  const others = Array.from({ length: count - 1 }, add);
+  for (const worker of [first, ...others]) {
+    void replaceWhenLost(worker);
+  }
+  await Promise.all(others.map((worker) => worker.started));
+  const port = socketPath ?? first.port();
+  logger.info({ port, operationsPort: operations.port, workers: count }, 'listening');
+  return {
+    async close() {
+      ending = true;
+      // A second signal, or a drain that takes too long, ends the supervisor early.
+      process.once('exit', () => workers.forEach((worker) => void worker.kill()));
+      operations.startDraining();
+      await drain([...workers], async () => {
+        await sleep(configuration.shutdownDelayMilliseconds);
+        // The last values, because the workers drain without a channel.
+        await pooled.metrics();
+        if (socketPath !== undefined) {
+          await withdrawSocket(socketPath);
+        }
+      });
+      await operations.close();
+    },
+  };
+}
+
+async function drain(
+  workers: readonly WorkerProcess[],
+  beforeRelease: () => Promise<void>,
+): Promise<void> {
+  // `end` kills the workers that are still starting.
+  const serving = workers.filter((worker) => worker.state() !== 'starting');
+  workers.forEach((worker) => void worker.end());
+  await beforeRelease();
+  workers.forEach((worker) => void worker.release());
+  const ends = await Promise.all(serving.map((worker) => worker.ended));
+  const failed = ends.filter(({ code }) => code !== 0);
+  if (failed.length > 0) {
+    throw new Error(`${failed.length} of ${workers.length} workers did not close in order.`);
+  }
+}
+
+/** @throws StartReportedError if the worker has printed why it cannot start */
+async function assertStarted(worker: WorkerProcess): Promise<void> {
+  if (await worker.started) {
+    return;
+  }
+  const { code, signal, frozen } = await worker.ended;
+  if (code === 1) {
+    throw new StartReportedError();
+  }
+  if (frozen) {
+    throw new Error('The first worker sent no message for 90 s and was killed.');
+  }
+  throw new Error(
+    signal === null
+      ? `The first worker exited with code ${code} before it was ready.`
+      : `The first worker was killed by ${signal} before it was ready. Check the memory limit.`,
+  );
+}

@@ -1,0 +1,149 @@
+/** One worker, as its supervisor sees it, and the messages between both. */
+import cluster, { type Worker } from 'node:cluster';
+
+const PING_INTERVAL_MILLISECONDS = 1000;
+const SILENT_AFTER_PINGS = 2;
+/** As long as the health check of a container waits (docs/decisions/02-containers.md). */
+const FROZEN_AFTER_PINGS = 10;
+/** The first message arrives after the modules are loaded, which takes long on a busy machine. */
+const NOT_STARTED_AFTER_PINGS = 90;
+/** Longer than the deadline of a readiness check, and within that of a probe of Kubernetes. */
+const ANSWER_DEADLINE_MILLISECONDS = 900;
+
+/** A message from the supervisor: a question, or the order to end. */
+export type MessageToWorker = Question | 'end';
+
+export interface Question {
+  readonly id: number;
+  readonly asks: 'live' | 'readiness' | 'metrics' | 'document';
+  /** With `document`. */
+  readonly path?: string;
+}
+
+/** A message from a worker: `starting` every second until it is `ready`, then answers. */
+export type MessageFromWorker = Answer | 'starting' | 'ready';
+
+/** An answer without a value: the worker failed to find it. */
+export interface Answer {
+  readonly id: number;
+  readonly value?: unknown;
+  readonly failed?: true;
+}
+
+export type WorkerProcess = ReturnType<typeof startWorker>;
+
+export function startWorker() {
+  const worker = cluster.fork();
+  const { ask, settle, failAll } = createQuestions(worker);
+  const started = Promise.withResolvers<boolean>();
+  let state: 'starting' | 'running' | 'released' | 'ended' = 'starting';
+  let unanswered = 0;
+  let frozen = false;
+  let port = 0;
+
+  const kill = () => void worker.process.kill('SIGKILL');
+  worker.on('listening', (address) => {
+    port = address.port;
+  });
+  worker.on('message', (message: MessageFromWorker) => {
+    unanswered = 0;
+    if (message === 'ready') {
+      state = 'running';
+      started.resolve(true);
+    } else if (message !== 'starting') {
+      settle(message);
+    }
+  });
+  // Counts pings instead of time, because the whole machine may have been suspended.
+  const pings = setInterval(() => {
+    unanswered += 1;
+    if (unanswered > (state === 'starting' ? NOT_STARTED_AFTER_PINGS : FROZEN_AFTER_PINGS)) {
+      frozen = true;
+      kill();
+    } else if (state !== 'starting') {
+      ask({ asks: 'live' }).catch(() => undefined);
+    }
+  }, PING_INTERVAL_MILLISECONDS);
+  const ended = endOf(worker).then((end) => {
+    clearInterval(pings);
+    state = 'ended';
+    started.resolve(false);
+    failAll();
+    return { ...end, frozen };
+  });
+  return {
+    pid: worker.process.pid ?? 0,
+    port: () => port,
+    /** Resolves to false if it ended before it was ready. */
+    started: started.promise,
+    /** `frozen`: the supervisor killed it, because it sent no answer. */
+    ended,
+    state: () => state,
+    /** It shares the listener and answers pings. */
+    isRunning: () => state === 'running' && unanswered <= SILENT_AFTER_PINGS,
+    ask,
+    /** Starts the drain. The worker still accepts connections. */
+    end() {
+      if (state === 'starting') {
+        // Without its channel, it would wait for the listener forever.
+        kill();
+      } else if (worker.isConnected()) {
+        worker.send('end', () => undefined);
+      }
+    },
+    /** Closes the channel. The worker accepts the waiting connections, and ends. */
+    release() {
+      clearInterval(pings);
+      state = 'released';
+      if (worker.isConnected()) {
+        worker.process.disconnect();
+      }
+    },
+    kill,
+  };
+}
+
+function createQuestions(worker: Worker) {
+  const open = new Map<number, PromiseWithResolvers<unknown>>();
+  let asked = 0;
+
+  function settle({ id, value, failed }: Answer): void {
+    const answer = open.get(id);
+    open.delete(id);
+    if (failed) {
+      answer?.reject(new Error('The worker has no answer.'));
+    } else {
+      answer?.resolve(value);
+    }
+  }
+  return {
+    /** Rejects if no answer arrives in time. */
+    async ask(question: Omit<Question, 'id'>): Promise<unknown> {
+      if (!worker.isConnected()) {
+        throw new Error('The worker has no channel.');
+      }
+      asked += 1;
+      const id = asked;
+      const answer = Promise.withResolvers<unknown>();
+      open.set(id, answer);
+      const late = setTimeout(() => settle({ id, failed: true }), ANSWER_DEADLINE_MILLISECONDS);
+      // A worker that has just ended cannot receive it, which `failAll` reports.
+      worker.send({ ...question, id }, () => undefined);
+      return answer.promise.finally(() => clearTimeout(late));
+    },
+    settle,
+    failAll: () => [...open.keys()].forEach((id) => void settle({ id, failed: true })),
+  };
+}
+
+function endOf(worker: Worker): Promise<{ code: number | null; signal: string | null }> {
+  return new Promise((resolve) => {
+    worker.once('exit', (code, signal) => resolve({ code, signal }));
+    worker.on('error', () => {
+      // The system could not create the process.
+      if (worker.process.pid === undefined) {
+        resolve({ code: null, signal: null });
+      }
+    });
+  });
+}

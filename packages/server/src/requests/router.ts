@@ -1,0 +1,131 @@
+/**
+ * The one router of the gateway and the device service: method and path → entry, in one look-up.
+ *
+ *   const router = createRouter(entries);      // each with a `method` and a `path` such as /device/{id}
+ *   const match = router.find('GET', target);
+ *   match === undefined                        // no entry has this path: 404
+ *   match.entry === undefined                  // allowedMethods(match.others): 405, or OPTIONS
+ *   pathParameters(match.entry.path, target)   // { id: '…' }, not decoded
+ *
+ * The apps decide who may call an entry, and write the errors.
+ */
+interface RouterEntry {
+  readonly method: string;
+  /** `{name}` matches one segment that is not empty. */
+  readonly path: string;
+}
+
+/** The part of a request target that decides its entry. */
+export interface RoutedTarget {
+  /** Normalized by the app: paths with equal segments must be equal texts. */
+  readonly path: string;
+  readonly segments: readonly string[];
+}
+
+export type RouterMatch<Entry> =
+  | { readonly entry: Entry }
+  /** The path is known, but not with this method. */
+  | { readonly entry: undefined; readonly others: readonly Entry[] };
+
+export type Router<Entry extends RouterEntry> = ReturnType<typeof createRouter<Entry>>;
+
+interface Pattern<Entry> {
+  readonly parts: readonly string[];
+  readonly byMethod: Map<string, { readonly entry: Entry }>;
+}
+
+/**
+ * Compares paths by segment: case matters, and so does a trailing slash. A path without a parameter
+ * takes precedence. Otherwise the first entry counts.
+ *
+ * @param options.plainPathsHideOthers `/device/_count` never matches `/device/{id}`, whatever the method
+ */
+export function createRouter<Entry extends RouterEntry>(
+  entries: readonly Entry[],
+  { plainPathsHideOthers = false }: { readonly plainPathsHideOthers?: boolean } = {},
+) {
+  const plain = new Map<string, Pattern<Entry>>();
+  const patterns = new Map<string, Pattern<Entry>>();
+  for (const entry of entries) {
+    const shape = pathShape(entry.path);
+    const shapes = shape.includes('{}') ? patterns : plain;
+    const pattern = shapes.get(shape) ?? { parts: splitPath(shape), byMethod: new Map() };
+    pattern.byMethod.set(entry.method, { entry });
+    shapes.set(shape, pattern);
+  }
+  const byLength = Map.groupBy(patterns.values(), ({ parts }) => parts.length);
+
+  function candidates({ path, segments }: RoutedTarget): readonly Pattern<Entry>[] {
+    const exact = plain.get(path);
+    if (exact !== undefined && plainPathsHideOthers) {
+      return [exact];
+    }
+    const fitting = (byLength.get(segments.length) ?? []).filter(({ parts }) =>
+      fits(parts, segments),
+    );
+    return exact === undefined ? fitting : [exact, ...fitting];
+  }
+
+  return {
+    find(method: string, target: RoutedTarget): RouterMatch<Entry> | undefined {
+      // A GET entry also serves HEAD (RFC 9110 §9.3.2).
+      const wanted = method === 'HEAD' ? 'GET' : method;
+      const exact = plain.get(target.path)?.byMethod.get(wanted);
+      if (exact !== undefined) {
+        return exact;
+      }
+      const known = candidates(target);
+      for (const { byMethod } of known) {
+        const found = byMethod.get(wanted);
+        if (found !== undefined) {
+          return found;
+        }
+      }
+      const others = known.flatMap(({ byMethod }) =>
+        [...byMethod.values()].map(({ entry }) => entry),
+      );
+      return known.length === 0 ? undefined : { entry: undefined, others };
+    },
+  };
+}
+
+/** For `Allow`, without OPTIONS. */
+export function allowedMethods(others: readonly RouterEntry[]): readonly string[] {
+  const methods = new Set(others.map(({ method }) => method));
+  return [...methods].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
+}
+
+/** The segments of the parameters by name, as they are in the target. */
+export function pathParameters(
+  path: string,
+  { segments }: RoutedTarget,
+): Readonly<Record<string, string>> {
+  const parameters: Record<string, string> = {};
+  for (const [index, part] of splitPath(path).entries()) {
+    if (part.startsWith('{')) {
+      parameters[part.slice(1, -1)] = segments[index] ?? '';
+    }
+  }
+  return parameters;
+}
+
+/** Two paths with the same shape match the same requests. The names of parameters do not matter. */
+export function pathShape(path: string): string {
+  return path.replaceAll(/\{[^}]*\}/g, '{}');
+}
+
+/** `/device/` has the segments `device` and an empty one. */
+export function splitPath(path: string): readonly string[] {
+  return path.slice(1).split('/');
+}
+
+function fits(parts: readonly string[], segments: readonly string[]): boolean {
+  for (let index = 0; index < parts.length; index += 1) {
+    const part = parts[index];
+    const segment = segments[index];
+    if (part === '{}' ? segment === '' : part !== segment) {
+      return false;
+    }
+  }
+  return true;
+}

@@ -1,0 +1,109 @@
+import type { RequestListener, Server } from 'node:http';
+import { Server as NetServer } from 'node:net';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import type { Connections } from './connections.ts';
+
+/** A request may already be in transit on an idle connection. It still gets a reply (CF-02). */
+const IDLE_GRACE_MILLISECONDS = 250;
+/** Ends a server without losing a connection that the kernel has established. */
+export async function drain(
+  server: Server,
+  listener: RequestListener,
+  connections: Connections,
+  {
+    limit,
+    delay,
+    untilListenerCloses,
+  }: {
+    readonly limit: number;
+    readonly delay: number;
+    readonly untilListenerCloses?: (() => Promise<void>) | undefined;
+  },
+): Promise<void> {
+  connections.startDraining();
+  const cut = setTimeout(() => connections.cutAll(), limit);
+  if (delay > 0) {
+    await sleep(Math.min(delay, limit));
+  }
+  await untilListenerCloses?.();
+  const release = holdRequests(server, listener);
+  const closed = Promise.withResolvers<void>();
+  // server.close() would cut idle connections, with requests in transit.
+  await acceptWaiting(server, () => NetServer.prototype.close.call(server, () => closed.resolve()));
+  release();
+  const grace = setTimeout(
+    // Gives the event loop turns to read data that has arrived.
+    () => setImmediate(() => setImmediate(() => connections.cutIdle())),
+    Math.min(IDLE_GRACE_MILLISECONDS, limit),
+  );
+  await closed.promise;
+  clearTimeout(grace);
+  clearTimeout(cut);
+  // Stops the interval in which Node checks for overdue requests.
+  server.close();
+}
+
+/**
+ * Delays new requests, so that the event loop can accept connections. The returned function starts
+ * the requests whose clients are still connected, and every later request.
+ */
+export function holdRequests(server: Server, listener: RequestListener): () => void {
+  const held: Parameters<RequestListener>[] = [];
+  const hold: RequestListener = (...exchange) => {
+    held.push(exchange);
+  };
+  server.off('request', listener);
+  server.on('request', hold);
+  return () => {
+    server.off('request', hold);
+    server.on('request', listener);
+    startHeld(held, listener);
+  };
+}
+
+/** Skips requests whose client disconnected or that were already rejected. */
+export function startHeld(
+  held: readonly Parameters<RequestListener>[],
+  listener: RequestListener,
+): void {
+  for (const [request, response] of held) {
+    if (request.socket.writable) {
+      listener(request, response);
+    }
+  }
+}
+
+/**
+ * A turn is short enough if it takes less than this part of the elapsed time. At first only an
+ * empty turn is short enough. Under constant load it is the shortest of many, and after a second
+ * any turn.
+ */
+const SHORT_TURN = 1 / 100;
+const MOST_MILLISECONDS = 1000;
+
+/**
+ * Accepts the connections that the kernel has already established, and then calls `closeListener`.
+ * Closing resets connections that are not accepted, with their requests, and a proxy must not
+ * resend a POST (CF-02). So the close follows a turn of the event loop without new connections.
+ */
+async function acceptWaiting(server: Server, closeListener: () => void): Promise<void> {
+  let accepted = false;
+  const note = () => {
+    accepted = true;
+  };
+  server.on('connection', note);
+  const begun = performance.now();
+  let turnBegun = begun;
+  for (;;) {
+    accepted = false;
+    await nextTurn();
+    const now = performance.now();
+    const looked = now - begun;
+    if ((!accepted && now - turnBegun < looked * SHORT_TURN) || looked > MOST_MILLISECONDS) {
+      closeListener();
+      break;
+    }
+    turnBegun = now;
+  }
+  server.off('connection', note);
+}

@@ -1,0 +1,135 @@
+/**
+ * The one check of where a message begins and ends, and for whom it is (CWE-444).
+ *
+ * `serve` calls `toOriginForm` and the guard for every request. Each server calls `messageProblem`
+ * and rejects the request with its own error envelope.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { FailureReasonName } from '@gatehouse/errors';
+
+const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)(.*)$/i;
+/** A name or an address, with or without a port: no user information, and no empty name. */
+const HOST = /^(?:[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::(\d{1,5}))?$/;
+const HIGHEST_PORT = 65_535;
+
+/** Why two servers could read a message differently. */
+interface MessageProblem {
+  readonly reason: FailureReasonName;
+  /** The part of the message, such as a header. */
+  readonly property: string;
+  readonly message: string;
+}
+
+/** The connection must end after the reply, because the start of the next request is unclear. */
+export function messageProblem(request: IncomingMessage): MessageProblem | undefined {
+  const { headers, httpVersion } = request;
+  const encoding = transferEncodingProblem(request);
+  if (encoding !== undefined) {
+    return { reason: 'framing_ambiguous', property: 'Transfer-Encoding', message: encoding };
+  }
+  // The servers do not use Host, but an upstream might trust it.
+  if (headers.host !== undefined && !isHost(headers.host)) {
+    const message = 'must be a name or an address, with or without a port';
+    return { reason: 'http_invalid', property: 'Host', message };
+  }
+  if (httpVersion !== '1.1' && httpVersion !== '1.0') {
+    const message = 'must be 1.1 or 1.0';
+    return { reason: 'http_invalid', property: 'HTTP version', message };
+  }
+  return undefined;
+}
+
+/**
+ * Returns why the end of a request body is ambiguous, or undefined. Node accepts `gzip, chunked`
+ * without decoding it. Node also reads chunks in an HTTP/1.0 request, which a proxy can treat as
+ * the start of the next request (RFC 9112 §6.1).
+ */
+function transferEncodingProblem({ headers, httpVersion }: IncomingMessage): string | undefined {
+  const encoding = headers['transfer-encoding'];
+  if (encoding === undefined) {
+    return undefined;
+  }
+  if (httpVersion !== '1.1') {
+    return 'needs HTTP/1.1';
+  }
+  return encoding.trim().toLowerCase() === 'chunked' ? undefined : 'must be chunked';
+}
+
+/**
+ * Keeps data after a request with ambiguous framing from the listener. Node continues to parse
+ * after a reply with `Connection: close`, and emits further requests.
+ */
+export function createFramingGuard() {
+  const lastRequests = new WeakMap<Socket, IncomingMessage>();
+  return {
+    /** Marks the connection if the end of this request is ambiguous. It ends after the reply. */
+    note(request: IncomingMessage, response: ServerResponse): void {
+      if (isAmbiguous(request) && !lastRequests.has(request.socket)) {
+        lastRequests.set(request.socket, request);
+        response.shouldKeepAlive = false;
+      }
+    },
+    /** Returns whether an earlier request was ambiguous. This request can be part of its body. */
+    isDoubtful(request: IncomingMessage): boolean {
+      const last = lastRequests.get(request.socket);
+      return last !== undefined && last !== request;
+    },
+  };
+}
+
+/**
+ * With an ignored `Upgrade`, Node drops bytes that arrive together with the end of the request. The
+ * next request could then begin in the middle of another one.
+ */
+function isAmbiguous(request: IncomingMessage): boolean {
+  return request.headers.upgrade !== undefined || transferEncodingProblem(request) !== undefined;
+}
+
+/**
+ * Replaces a target in absolute form by its path and query, and `Host` by its authority (RFC 9112
+ * §3.2.2). Routes, signatures and replies then see one target, whichever form the client sent.
+ *
+ * @returns false if the target is not valid for an origin server, or if `Host` is missing or
+ * repeated, so the request must be rejected
+ */
+export function toOriginForm(request: IncomingMessage): boolean {
+  if (hostProblem(request) !== undefined) {
+    return false;
+  }
+  const { url = '' } = request;
+  if (url.startsWith('/') || url === '*') {
+    return true;
+  }
+  const [, authority = '', rest = ''] = ABSOLUTE_FORM.exec(url) ?? [];
+  if (!isHost(authority)) {
+    return false;
+  }
+  request.headers.host = authority;
+  request.url = rest.startsWith('/') ? rest : `/${rest}`;
+  return true;
+}
+
+/**
+ * Returns why the `Host` of a request is missing or ambiguous, or undefined (RFC 9112 §3.2). Of two,
+ * Node keeps the first without an error, and a proxy could use the second. HTTP/1.0 requires none.
+ */
+export function hostProblem(request: IncomingMessage): string | undefined {
+  const { headers, httpVersion, rawHeaders } = request;
+  if (headers.host === undefined) {
+    return httpVersion === '1.0' ? undefined : 'A request in HTTP/1.1 needs a Host header.';
+  }
+  let hosts = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    if (rawHeaders[index]?.length === 4 && rawHeaders[index]?.toLowerCase() === 'host') {
+      hosts += 1;
+    }
+  }
+  return hosts > 1 ? 'The Host header was sent twice.' : undefined;
+}
+
+/** Returns whether a text is a valid value of `Host`, or authority of a URL. */
+function isHost(text: string): boolean {
+  const [whole, port = '0'] = HOST.exec(text) ?? [];
+  return whole !== undefined && Number(port) <= HIGHEST_PORT;
+}

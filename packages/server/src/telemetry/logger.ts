@@ -1,0 +1,123 @@
+import { types } from 'node:util';
+import pino from 'pino';
+import { terminalStream } from './terminal-stream.ts';
+
+export type Logger = pino.Logger;
+
+const BUFFER_CHARACTERS = 32 * 1024;
+/** A pipe takes up to this many bytes whole, so that lines of several processes do not mix (pipe(7)). */
+const WHOLE_WRITE_CHARACTERS = 4096;
+const FLUSH_MILLISECONDS = 100;
+
+interface LoggerOptions {
+  /** The name of the app, on every line. */
+  readonly app: string;
+  readonly level: string;
+  /** Colored lines for a terminal instead of JSON. */
+  readonly pretty: boolean;
+  /**
+   * Buffers lines for up to 100 ms, which saves system calls. The end of the process writes the
+   * rest. A kill -9 loses it.
+   */
+  readonly buffered?: boolean;
+  /** Other processes write to the same output. */
+  readonly sharedOutput?: boolean;
+  /** Destination instead of standard output. */
+  readonly destination?: pino.DestinationStream;
+}
+
+/**
+ * Writes one line of JSON per event. Callers never pass credentials: requests are logged by
+ * operation name, without URL or headers. Error texts are masked.
+ */
+export function createLogger(options: LoggerOptions): Logger {
+  return pino(
+    {
+      level: options.level,
+      base: { app: options.app },
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (label) => ({ level: label }) },
+      serializers: { err: (error: unknown) => serializeError(error) },
+    },
+    options.destination ?? standardOutput(options),
+  );
+}
+
+function standardOutput({
+  pretty: isPretty,
+  buffered,
+  sharedOutput: isShared,
+}: LoggerOptions): pino.DestinationStream {
+  if (isPretty) {
+    return terminalStream();
+  }
+  if (buffered !== true) {
+    return pino.destination({ dest: 1, sync: true });
+  }
+  const most = isShared === true ? WHOLE_WRITE_CHARACTERS : BUFFER_CHARACTERS;
+  return collectLines(pino.destination({ dest: 1, sync: true }), most);
+}
+
+/**
+ * Joins lines as text. pino's destination with a minimum length needs 11 µs of CPU per line instead
+ * of 6 (docs/decisions/28-observability.md).
+ */
+function collectLines(destination: pino.DestinationStream, most: number): pino.DestinationStream {
+  let lines = '';
+  let timer: NodeJS.Timeout | undefined;
+  function flush(): void {
+    clearTimeout(timer);
+    timer = undefined;
+    if (lines !== '') {
+      const collected = lines;
+      lines = '';
+      destination.write(collected);
+    }
+  }
+  process.once('exit', flush);
+  return {
+    write(line) {
+      if (lines.length + line.length > most) {
+        flush();
+      }
+      lines += line;
+      timer ??= setTimeout(flush, FLUSH_MILLISECONDS).unref();
+    },
+  };
+}
+
+/** Causes can refer to each other. */
+const MAXIMUM_DEPTH = 5;
+const MAXIMUM_ERRORS = 5;
+
+/**
+ * Converts an error for the log. For other values, only the type is logged, because they can be
+ * secrets.
+ */
+export function serializeError(error: unknown, depth = 0): unknown {
+  if (!(error instanceof Error || types.isNativeError(error))) {
+    return { type: typeof error };
+  }
+  const nested = (inner: unknown) => serializeError(inner, depth + 1);
+  const isDeep = depth >= MAXIMUM_DEPTH;
+  return {
+    type: error.name,
+    ...('code' in error && typeof error.code === 'string' ? { code: error.code } : {}),
+    message: maskUrls(String(error.message)),
+    stack: maskUrls(String(error.stack ?? '')),
+    ...(error.cause === undefined || isDeep ? {} : { cause: nested(error.cause) }),
+    ...('errors' in error && Array.isArray(error.errors) && !isDeep
+      ? { errors: error.errors.slice(0, MAXIMUM_ERRORS).map(nested) }
+      : {}),
+  };
+}
+
+/**
+ * Error texts can quote a URL with a password, which can contain `/` and `@`, or with a token in
+ * the query. Repetitions are bounded, because a caller can choose the length of the text.
+ */
+function maskUrls(text: string): string {
+  return text
+    .replace(/([a-z][a-z0-9+.-]{0,30}:\/\/)[^\s"'<>]{0,1024}@/gi, '$1***@')
+    .replace(/\?[^\s"'<>?=]{1,256}=[^\s"'<>]*/g, '?***');
+}

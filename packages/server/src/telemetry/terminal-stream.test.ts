@@ -1,0 +1,72 @@
+import { PassThrough } from 'node:stream';
+import { expect, test } from '@jest/globals';
+import { createLogger } from './logger.ts';
+import { createRequestLineWriter, type RequestLine } from './request-line.ts';
+import { terminalStream } from './terminal-stream.ts';
+
+const request = {
+  requestId: '0b7c1111',
+  method: 'GET',
+  status: 200,
+  aborted: false,
+  durationMs: 3.1,
+  upstreamMs: 1.9,
+  operation: 'device.list',
+  clientId: 'demo',
+  credential: 'bearer',
+  code: undefined,
+  reason: undefined,
+  stage: undefined,
+};
+
+function printed(log: (logger: ReturnType<typeof createLogger>) => void): readonly string[] {
+  const stream = new PassThrough();
+  const destination = terminalStream(stream);
+  log(createLogger({ app: 'gateway', level: 'info', pretty: true, destination }));
+  return String(stream.read()).trimEnd().split('\n');
+}
+
+test('a terminal shows a request as one short line', () => {
+  const [line = '', ...rest] = printed((logger) => createRequestLineWriter(logger)(request));
+  expect(rest).toEqual([]);
+  expect(line).toMatch(/^\[[\d:.]+\] INFO: gateway: GET device\.list 200 · 3\.1 ms · demo$/);
+});
+
+test('a terminal shows the code, the reason and the id of a rejected request', () => {
+  const rejected: RequestLine = {
+    ...request,
+    status: 401,
+    code: 'invalid_signature',
+    reason: 'signature_malformed',
+    stage: 'authenticate',
+  };
+  expect(printed((logger) => createRequestLineWriter(logger)(rejected))).toEqual([
+    expect.stringMatching(
+      / 401 · 3\.1 ms · demo · invalid_signature · signature_malformed · 0b7c1111$/,
+    ),
+  ]);
+});
+
+test('a terminal shows a reason that equals the code once', () => {
+  const rejected: RequestLine = { ...request, status: 404, code: 'not_found', reason: 'not_found' };
+  expect(printed((logger) => createRequestLineWriter(logger)(rejected))).toEqual([
+    expect.stringMatching(/ 404 · 3\.1 ms · demo · not_found · 0b7c1111$/),
+  ]);
+});
+
+test('a terminal receives no control characters of a request', () => {
+  const controls = '\u001b[2J\u009b2J';
+  const [line] = printed((logger) => logger.info({ text: controls }, 'failed'));
+  expect(line).toMatch(/failed/);
+  expect(line).not.toMatch(/\p{Cc}/u);
+});
+
+test('a terminal shows other values on the same line, and the stack of an error below it', () => {
+  expect(printed((logger) => logger.info({ port: 9000 }, 'listening'))).toEqual([
+    expect.stringMatching(/INFO: gateway: listening \{"port":9000\}$/),
+  ]);
+  const failed = { ...request, status: 500, err: new Error('broken') };
+  const [first, ...stack] = printed((logger) => logger.error(failed, 'GET device.list 500'));
+  expect(first).toMatch(/ERROR: gateway: GET device\.list 500 · 3\.1 ms · demo · 0b7c1111 ?$/);
+  expect(stack.join('\n')).toContain('"message": "broken"');
+});
