@@ -61,14 +61,18 @@ export function loadMasterKey(path: string, create: boolean): MasterKeys {
       return false;
     }
     text = found;
-    const changed = readChange(found, file);
-    if (typeof changed === 'string') {
-      report(changed);
+    const changed = attempt(() => parseMasterKeyFile(found ?? ''));
+    // The file of another installation must not replace the keys of a running process.
+    const isUsable = lastingPurposes.every(
+      (each) => changed && lastingKeyOf(changed, each).equals(lastingKeyOf(file, each)),
+    );
+    if (changed === undefined || !isUsable) {
+      report('it cannot be read, is incomplete, or belongs to another installation');
       return false;
     }
-    const [before, after] = [file, changed].map((each) => JSON.stringify(each));
+    const isChanged = JSON.stringify(changed) !== JSON.stringify(file);
     file = changed;
-    return before !== after;
+    return isChanged;
   }
 
   return {
@@ -87,22 +91,6 @@ export function loadMasterKey(path: string, create: boolean): MasterKeys {
       report = listener;
     },
   };
-}
-
-/** @returns the changed keys, or why a running process cannot use them */
-function readChange(text: string | undefined, before: MasterKeyFile): MasterKeyFile | string {
-  if (text === undefined) {
-    return 'it cannot be read';
-  }
-  const changed = attempt(() => parseMasterKeyFile(text));
-  if (changed === undefined) {
-    return 'it is malformed or incomplete';
-  }
-  // The file of another installation must not replace the keys of a running process.
-  const isSame = lastingPurposes.every((each) =>
-    lastingKeyOf(before, each).equals(lastingKeyOf(changed, each)),
-  );
-  return isSame ? changed : 'it belongs to another installation';
 }
 
 /** @throws ConfigurationError, which never quotes the content */

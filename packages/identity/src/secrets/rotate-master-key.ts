@@ -161,19 +161,21 @@ function isEncryptedAgain({ needPrevious, retirableAt }: MasterKeyUse): boolean 
 }
 
 function assertRetirable(use: MasterKeyUse, now: number): void {
+  if (use.previousKeyId === undefined) {
+    throw new RejectedChangeError('The file has no previous key.');
+  }
   const needed = Object.entries(use.needPrevious).map(([kind, count]) => `${kind}: ${count}`);
   const minutes = Math.ceil(((use.retirableAt ?? Number.NaN) - now) / 60_000);
-  const again = 'Run gatehouse master-key rotate again.';
-  const problem =
-    use.previousKeyId === undefined
-      ? 'The file has no previous key.'
-      : needed.length > 0
-        ? `Records need the previous key (${needed.join(', ')}). ${again}`
-        : Number.isNaN(minutes)
-          ? `The rotation was not completed. ${again}`
-          : `Sign-ins that started before the rotation need the previous key for ${minutes} more minutes.`;
-  if (!(minutes <= 0) || needed.length > 0) {
-    throw new RejectedChangeError(problem);
+  if (needed.length > 0 || Number.isNaN(minutes)) {
+    const records = needed.length > 0 ? `Records need the previous key (${needed.join(', ')})` : '';
+    throw new RejectedChangeError(
+      `${records || 'The rotation was not completed'}. Run gatehouse master-key rotate again.`,
+    );
+  }
+  if (minutes > 0) {
+    throw new RejectedChangeError(
+      `Sign-ins that started before the rotation need the previous key for ${minutes} more minutes.`,
+    );
   }
 }
 
@@ -200,27 +202,19 @@ async function resealAll(identity: Identity, current: Sealer): Promise<number> {
  */
 async function reseal({ store, sealer }: Identity, record: SealedRecord, current: Sealer) {
   const replace = (sealed: string, context: string): string => {
-    const text =
-      tryOpen(current, sealed, context) === undefined
-        ? tryOpen(sealer, sealed, context)
-        : undefined;
+    const isCurrent = tryOpen(current, sealed, context) !== undefined;
+    const text = isCurrent ? undefined : tryOpen(sealer, sealed, context);
     return text === undefined ? sealed : current.seal(text, context);
   };
-  const read = async () => {
+  const write = async (assertHeld: () => void) => {
     const before = await store.get(record.key);
     const after = before === undefined ? undefined : record.map(before, replace);
-    return before === undefined || after === undefined || before === after
-      ? undefined
-      : { before, after };
-  };
-  const write = async (assertHeld: () => void) => {
-    const change = await read();
+    if (before === undefined || after === undefined || before === after) {
+      return false;
+    }
     assertHeld();
-    return change !== undefined && store.replace(record.key, change.before, change.after);
+    return store.replace(record.key, before, after);
   };
-  if ((await read()) === undefined) {
-    return false;
-  }
   return record.kind === 'session'
     ? write(() => undefined)
     : withRecordLock(store, record.key, write);
