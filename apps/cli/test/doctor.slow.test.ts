@@ -21,7 +21,12 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { promisify } from 'node:util';
-import { generateSecureKey, loadSigningKeys, openIdentity } from '@gatehouse/identity';
+import {
+  assertMasterKeyFits,
+  generateSecureKey,
+  loadSigningKeys,
+  openIdentity,
+} from '@gatehouse/identity';
 import { createStore } from '@gatehouse/store';
 import {
   type AppProcess,
@@ -162,8 +167,7 @@ describe('the environment', () => {
   test('a missing store, and another master key', async () => {
     await expectFinding('store_missing', doctor({ DATA_DIR: directory }), /contains no store/);
     const environment = newStore();
-    const { clients } = openStoreOf(environment);
-    await clients.save(newClient('holder'), generateSecureKey());
+    await assertMasterKeyFits(openStoreOf(environment));
     writeFileSync(environment.MASTER_KEY_FILE, randomBytes(32).toString('hex'));
     await expectFinding('store_master_key_wrong', doctor(environment), /^MASTER_KEY_FILE: /);
   });
