@@ -1,5 +1,17 @@
-import { lstatSync, readFileSync } from 'node:fs';
+/** The folder of a backup: its files, its manifest, and how it appears as a whole or not at all. */
+import { createHash } from 'node:crypto';
+import {
+  closeSync,
+  createReadStream,
+  fsyncSync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+} from 'node:fs';
 import { join } from 'node:path';
+import { pipeline } from 'node:stream/promises';
 import { RejectedChangeError } from '@gatehouse/identity';
 import { z } from 'zod';
 
@@ -43,4 +55,29 @@ export function readManifest(folder: string): Manifest {
       `${folder} is not a complete backup of this release: ${MANIFEST} is missing or unknown.`,
     );
   }
+}
+
+/** Removes the folder when the work ends. A restore reports one that a killed process left. */
+export async function withTemporaryFolder<Result>(
+  path: string,
+  work: () => Promise<Result>,
+): Promise<Result> {
+  mkdirSync(path, { mode: 0o700 });
+  try {
+    return await work();
+  } finally {
+    rmSync(path, { recursive: true, force: true });
+  }
+}
+
+export async function hashOf(path: string): Promise<string> {
+  const hash = createHash('sha256');
+  await pipeline(createReadStream(path), hash);
+  return hash.digest('hex');
+}
+
+export function syncFolder(path: string): void {
+  const descriptor = openSync(path, 'r');
+  fsyncSync(descriptor);
+  closeSync(descriptor);
 }

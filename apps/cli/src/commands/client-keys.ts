@@ -1,11 +1,9 @@
 import { type Command, flag, type Option, UsageError } from '../command-line/command.ts';
-import { assertConfirmed, yesOption } from './assert-confirmed.ts';
+import { assertConfirmed, yesOption } from '../command-line/terminal.ts';
 import { describeClient } from './clients.ts';
 
 const keepTokens: Option = {
-  type: 'boolean',
-  description:
-    'Keep tokens that were issued with the removed key valid until they expire. For planned changes.',
+  description: 'Keep tokens of the removed key valid until they expire. For planned changes.',
 };
 
 function describeTokens(keyId: string, kept: boolean): string {
@@ -15,35 +13,27 @@ function describeTokens(keyId: string, kept: boolean): string {
 }
 
 const rotateKey: Command = {
-  name: 'clients rotate-key',
+  usage: 'clients rotate-key <clientId>',
   summary: 'Create a new secure key for a client and print it once. The existing key stays valid.',
-  positionals: ['clientId'],
   options: {
-    'replace-oldest': {
-      type: 'boolean',
-      description: 'If two keys are active, remove the older one and revoke its tokens.',
-    },
+    'replace-oldest': { description: 'Remove the older of two keys, and revoke its tokens.' },
     'keep-tokens': keepTokens,
   },
+  example: 'backend --replace-oldest',
   async run({ positionals: { clientId = '' }, options }, { identity, audit }) {
     const replaceOldest = flag(options['replace-oldest']) === true;
     const kept = flag(options['keep-tokens']) === true;
     if (kept && !replaceOldest) {
       throw new UsageError(
-        '--keep-tokens requires --replace-oldest, because otherwise no key is removed.',
-        ['gatehouse clients rotate-key --help'],
+        '--keep-tokens requires --replace-oldest. Otherwise, no key is removed.',
       );
     }
     const rotated = await identity.clients.rotateKey(clientId, { replaceOldest, keepTokens: kept });
     const { client, secureKey, keyId, replacedKeyId } = rotated;
     await audit({ event: 'client_changed', clientId, change: 'key_added', keyId });
     if (replacedKeyId !== undefined) {
-      await audit({
-        event: 'client_changed',
-        clientId,
-        change: 'key_removed',
-        keyId: replacedKeyId,
-      });
+      const removed = { clientId, keyId: replacedKeyId };
+      await audit({ event: 'client_changed', change: 'key_removed', ...removed });
     }
     return {
       json: { client: describeClient(client, identity), secureKey, keyId, replacedKeyId },
@@ -59,21 +49,18 @@ const rotateKey: Command = {
 };
 
 const removeKey: Command = {
-  name: 'clients remove-key',
+  usage: 'clients remove-key <clientId> <keyId>',
   summary: 'Delete one of two secure keys of a client, and revoke the tokens issued with it.',
-  positionals: ['clientId', 'keyId'],
   options: {
     ...yesOption,
     'keep-tokens': keepTokens,
-    revoke: {
-      type: 'boolean',
-      description: 'Also revoke every other token of the client.',
-    },
+    revoke: { description: 'Also revoke every other token of the client.' },
   },
   notes: [
     'To list the keys, run gatehouse clients show.',
     'If the key was removed with --keep-tokens before, this revokes its tokens.',
   ],
+  example: 'backend 3f9c21ab',
   async run(input, context) {
     const { clientId = '', keyId = '' } = input.positionals;
     const { options } = input;
@@ -81,9 +68,7 @@ const removeKey: Command = {
     const kept = flag(options['keep-tokens']) === true;
     const revoked = flag(options.revoke) === true;
     if (kept && revoked) {
-      throw new UsageError('Use either --keep-tokens or --revoke.', [
-        'gatehouse clients remove-key --help',
-      ]);
+      throw new UsageError('Use either --keep-tokens or --revoke.');
     }
     const question = `This deletes the secure key ${keyId} of ${clientId}. Continue?`;
     await assertConfirmed(input, context, question);
@@ -103,4 +88,4 @@ const removeKey: Command = {
   },
 };
 
-export const secureKeyCommands: readonly Command[] = [rotateKey, removeKey];
+export const clientKeyCommands: readonly Command[] = [rotateKey, removeKey];
