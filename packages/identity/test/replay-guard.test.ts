@@ -187,7 +187,7 @@ describeOnBothEngines('the replay guard', ({ openIdentity, storedText }) => {
     const repeated = await race((i) => ({
       ...use,
       method: i % 4 < 2 ? 'GET' : 'HEAD',
-      target: '/once more',
+      target: '/again',
     }));
     expect(accepted(repeated)).toHaveLength(1);
   });
