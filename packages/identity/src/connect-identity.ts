@@ -12,9 +12,9 @@ import type { BootstrapDefinition } from './bootstrap/bootstrap-schema.ts';
 import type { IdentitySettings } from './identity-settings.ts';
 import type { AuditEvent, AuditOrigin } from './log/audit-event.ts';
 import type { RequestLogResult } from './log/request-log.ts';
+import { assertMasterKeyFits } from './master-key-check.ts';
 import { type Identity, openIdentity } from './open-identity.ts';
 import { demoProblems } from './production-problems.ts';
-import { assertMasterKeyFits } from './secrets/master-key-check.ts';
 
 /**
  * Opens the store and the identity records for a server. Does not fail if the store is unavailable.

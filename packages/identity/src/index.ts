@@ -49,6 +49,7 @@ export {
   type RecordedOrigin,
 } from './log/audit-trail.ts';
 export { type RequestEntry, type RequestLog, requestLogResults } from './log/request-log.ts';
+export { assertMasterKeyFits } from './master-key-check.ts';
 export { type Identity, openIdentity } from './open-identity.ts';
 export { demoProblems, productionProblems } from './production-problems.ts';
 export { type OnDamagedRecord, RejectedChangeError } from './records/record.ts';
@@ -59,6 +60,25 @@ export {
   type RevocationCanary,
 } from './revocation-canary.ts';
 export {
+  createMasterKeyRotation,
+  LONGEST_UNLISTED_SECONDS,
+  type MasterKeyRotation,
+  type MasterKeyUse,
+} from './rotate-master-key.ts';
+export {
+  accessTokenKey,
+  type CredentialHash,
+  clientRecordsKey,
+  credentialId,
+  credentialKey,
+  GRANT_LIFETIME_SECONDS,
+  grantKey,
+  grantMembersKey,
+  grantTombstoneKey,
+  userGrantsKey,
+  userSessionsKey,
+} from './secrets/credential-keys.ts';
+export {
   deriveKey,
   deriveKeys,
   lastingKey,
@@ -66,14 +86,7 @@ export {
   type MasterKeys,
   masterKeyId,
 } from './secrets/master-key.ts';
-export { assertMasterKeyFits } from './secrets/master-key-check.ts';
 export { loadMasterKey } from './secrets/master-key-file.ts';
-export {
-  createMasterKeyRotation,
-  LONGEST_UNLISTED_SECONDS,
-  type MasterKeyRotation,
-  type MasterKeyUse,
-} from './secrets/rotate-master-key.ts';
 export { createSealer, type Sealer } from './secrets/seal.ts';
 export { generateSecureKey } from './secrets/secure-keys.ts';
 export {
@@ -88,19 +101,6 @@ export {
   signingKeyCreatedAt,
 } from './secrets/signing-keys.ts';
 export type { AccessTokenVerifier, Principal } from './tokens/access-tokens.ts';
-export {
-  accessTokenKey,
-  type CredentialHash,
-  clientRecordsKey,
-  credentialId,
-  credentialKey,
-  GRANT_LIFETIME_SECONDS,
-  grantKey,
-  grantMembersKey,
-  grantTombstoneKey,
-  userGrantsKey,
-  userSessionsKey,
-} from './tokens/credential-keys.ts';
 export type { FindLiveHolder, LiveHolder } from './tokens/live-holder.ts';
 export {
   longestBindingSeconds,

@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Store } from '@gatehouse/store';
 import type { Client } from './clients/client.ts';
 import { clientRecordKey as clientKey } from './clients/client-keys.ts';
+import { accessTokenKey, type CredentialHash } from './secrets/credential-keys.ts';
 import type { AccessTokenVerifier } from './tokens/access-tokens.ts';
-import { accessTokenKey, type CredentialHash } from './tokens/credential-keys.ts';
 
 /**
  * `token`: the token is deleted. `client`: the client is disabled, and verifiers cache its record.

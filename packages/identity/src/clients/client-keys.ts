@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { type OnDamagedRecord, parseRecord, RejectedChangeError } from '../records/record.ts';
+import type { CredentialHash } from '../secrets/credential-keys.ts';
 import type { Sealer } from '../secrets/seal.ts';
 import { findMatchingSecret, generateSecureKey } from '../secrets/secure-keys.ts';
-import type { CredentialHash } from '../tokens/credential-keys.ts';
 import { type Client, type ClientKey, storedClient } from './client.ts';
 
 export const MAXIMUM_ACTIVE_KEYS = 2;

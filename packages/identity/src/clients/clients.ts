@@ -2,9 +2,9 @@ import { NEVER_EXPIRES, type Store } from '@gatehouse/store';
 import { type OnDamagedRecord, RejectedChangeError, readForUpdate } from '../records/record.ts';
 import { createRecordCache } from '../records/record-cache.ts';
 import { withRecordLock } from '../records/record-lock.ts';
+import type { CredentialHash } from '../secrets/credential-keys.ts';
 import type { Sealer } from '../secrets/seal.ts';
 import { assertSecureKey } from '../secrets/secure-keys.ts';
-import type { CredentialHash } from '../tokens/credential-keys.ts';
 import type { Client, ClientSettings } from './client.ts';
 import {
   clientRecordKey,

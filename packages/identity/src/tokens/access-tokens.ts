@@ -7,7 +7,7 @@ import {
   accessTokenKinds,
   type CredentialHash,
   grantTombstoneKey,
-} from './credential-keys.ts';
+} from '../secrets/credential-keys.ts';
 import type { FindLiveHolder } from './live-holder.ts';
 
 /** The identity and the rights of a verified credential. */

@@ -3,8 +3,6 @@ import { z } from 'zod';
 import type { Client } from '../clients/client.ts';
 import type { ClientRegistry } from '../clients/clients.ts';
 import { parseRecord } from '../records/record.ts';
-import type { User } from '../users/user.ts';
-import type { UserRegistry } from '../users/users.ts';
 import {
   type CredentialHash,
   clientRecordShards,
@@ -17,7 +15,9 @@ import {
   grantTombstoneKey,
   xAccessTokenKey,
   xAccessTokensKey,
-} from './credential-keys.ts';
+} from '../secrets/credential-keys.ts';
+import type { User } from '../users/user.ts';
+import type { UserRegistry } from '../users/users.ts';
 import type { NotBefore } from './live-holder.ts';
 
 /** The kinds of credentials that an operator can revoke by value. */

@@ -6,13 +6,13 @@ import type { Client } from '../clients/client.ts';
 import { isActive } from '../clients/client-keys.ts';
 import { type OnDamagedRecord, parseRecord, readRecord } from '../records/record.ts';
 import { MAXIMUM_RECORD_AGE_MILLISECONDS } from '../records/record-cache.ts';
-import { type Principal, parseStoredToken } from './access-tokens.ts';
 import {
   accessTokenKey,
   type CredentialHash,
   xAccessTokenKey,
   xAccessTokensKey,
-} from './credential-keys.ts';
+} from '../secrets/credential-keys.ts';
+import { type Principal, parseStoredToken } from './access-tokens.ts';
 import type { FindLiveHolder } from './live-holder.ts';
 
 const TOKEN_BYTES = 32;

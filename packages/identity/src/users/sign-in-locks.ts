@@ -1,5 +1,5 @@
 import type { Store } from '@gatehouse/store';
-import type { CredentialHash } from '../tokens/credential-keys.ts';
+import type { CredentialHash } from '../secrets/credential-keys.ts';
 import { canonicalUsername, type User } from './user.ts';
 
 /**

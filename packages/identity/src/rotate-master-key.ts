@@ -6,21 +6,26 @@
  *   retire  file: new             refused while a record needs the previous key
  */
 import { z } from 'zod';
-import { clientRecordKey, secureKeyContext } from '../clients/client-keys.ts';
-import type { Identity } from '../open-identity.ts';
-import { parseRecord, RejectedChangeError } from '../records/record.ts';
-import { withRecordLock } from '../records/record-lock.ts';
-import { sessionUidKey, userSessionsKey } from '../tokens/credential-keys.ts';
-import { type LastingKeys, lastingKeyOf, type MasterKeys, masterKeyId } from './master-key.ts';
+import { clientRecordKey, secureKeyContext } from './clients/client-keys.ts';
 import { CANARY_KEY } from './master-key-check.ts';
+import type { Identity } from './open-identity.ts';
+import { parseRecord, RejectedChangeError } from './records/record.ts';
+import { withRecordLock } from './records/record-lock.ts';
+import { sessionUidKey, userSessionsKey } from './secrets/credential-keys.ts';
+import {
+  type LastingKeys,
+  lastingKeyOf,
+  type MasterKeys,
+  masterKeyId,
+} from './secrets/master-key.ts';
 import {
   generateMasterKey,
   type MasterKeyFile,
   readMasterKeyFile,
   writeMasterKeyFile,
-} from './master-key-file.ts';
-import { createSealer, isSealed, type Sealer } from './seal.ts';
-import { signingKeyRecord } from './signing-keys.ts';
+} from './secrets/master-key-file.ts';
+import { createSealer, isSealed, type Sealer } from './secrets/seal.ts';
+import { signingKeyRecord } from './secrets/signing-keys.ts';
 
 export type MasterKeyUse = Awaited<ReturnType<typeof readUse>>;
 

@@ -1,5 +1,5 @@
 import { createHmac, createSecretKey } from 'node:crypto';
-import { lastingKey, type MasterKey } from '../secrets/master-key.ts';
+import { lastingKey, type MasterKey } from './master-key.ts';
 
 /**
  * The store key of a credential of the authorization server. Operators also need it to revoke the

@@ -1,7 +1,7 @@
 import { ConfigurationError } from '@gatehouse/server/configuration';
 import type { Store } from '@gatehouse/store';
-import type { CredentialHash } from '../tokens/credential-keys.ts';
-import type { Sealer } from './seal.ts';
+import type { CredentialHash } from './secrets/credential-keys.ts';
+import type { Sealer } from './secrets/seal.ts';
 
 /** A text in the store, encrypted with its master key. The key is also the encryption context. */
 export const CANARY_KEY = 'master-key-canary';

@@ -1,9 +1,9 @@
 import type { Store } from '@gatehouse/store';
 import { z } from 'zod';
 import { parseRecord } from '../records/record.ts';
+import { grantKey, userGrantsKey, userSessionsKey } from '../secrets/credential-keys.ts';
 import type { Sealer } from '../secrets/seal.ts';
-import { grantKey, userGrantsKey, userSessionsKey } from '../tokens/credential-keys.ts';
-import type { FindLiveHolder } from '../tokens/live-holder.ts';
+import type { FindLiveHolder } from './live-holder.ts';
 
 const storedSession = z.object({
   accountId: z.string(),

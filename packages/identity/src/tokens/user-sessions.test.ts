@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { Store } from '@gatehouse/store';
 import { expect, test } from '@jest/globals';
+import { grantKey, userGrantsKey, userSessionsKey } from '../secrets/credential-keys.ts';
 import { createSealer } from '../secrets/seal.ts';
-import { grantKey, userGrantsKey, userSessionsKey } from '../tokens/credential-keys.ts';
 import type { FindLiveHolder } from '../tokens/live-holder.ts';
 import { createUserSessions } from './user-sessions.ts';
 
