@@ -12,10 +12,7 @@ import {
   startConstellation,
 } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import {
-  lifetimes,
-  timesToLive,
-} from '../apps/authorization-server/src/provider/policy/lifetimes.ts';
+import { lifetimes, timesToLive } from '../apps/authorization-server/src/provider/lifetimes.ts';
 import { clientCommands } from '../apps/cli/src/commands/clients.ts';
 import { codeBlock, readDocument, tableRows } from './documents.ts';
 import { runCommands } from './operators-commands.ts';
