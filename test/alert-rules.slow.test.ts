@@ -37,7 +37,10 @@ const signals: readonly (readonly [string, string, Readonly<Record<string, strin
   [
     'GatehouseStoreNearlyFull',
     '10m',
-    { [`gatehouse_store_state{state="nearly-full",${gateway}}`]: '1x60' },
+    {
+      [`gatehouse_store_used_bytes{${gateway}}`]: '81x60',
+      [`gatehouse_store_maximum_bytes{${gateway}}`]: '100x60',
+    },
   ],
   ['GatehouseDatabaseUnavailable', '2m', { [`gatehouse_database_up{${deviceService}}`]: '0x20' }],
   [

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, readlinkSync, symlinkSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { root } from './source-tree.ts';
@@ -28,10 +28,9 @@ export function extractPreviousRelease(): string {
       symlinkSync(join(root, 'node_modules', name), join(modules, name));
     }
   }
-  // Relative links, which lead to the packages of the previous release.
-  for (const name of readdirSync(join(root, 'node_modules', '@gatehouse'))) {
-    const target = readlinkSync(join(root, 'node_modules', '@gatehouse', name));
-    symlinkSync(target, join(modules, '@gatehouse', name));
+  // Each package has the name of its folder.
+  for (const name of readdirSync(join(folder, 'packages'))) {
+    symlinkSync(join('..', '..', 'packages', name), join(modules, '@gatehouse', name));
   }
   return folder;
 }

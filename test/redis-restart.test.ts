@@ -39,17 +39,17 @@ async function write(store: Store): Promise<void> {
     await store.increment('counter', 600);
     await store.addToIndex('expiring-index', member, inAnHour);
     await store.addToIndex('lasting-index', member, NEVER_EXPIRES);
-    await store.append('log', member, 100);
+    await store.append('log', [member], 100);
   }
 }
 
 async function contents(store: Store) {
-  const counter = await store.counter('counter');
+  const counter = await store.increment('counter', 600, 0);
   return {
     value: await store.get('value'),
     claimed: await store.get('claimed'),
-    count: counter?.count,
-    countsForMinutes: Math.round(((counter?.resetsAt ?? 0) - Date.now()) / 60_000),
+    count: counter.count,
+    countsForMinutes: Math.round((counter.resetsAt - Date.now()) / 60_000),
     expiring: await store.members('expiring-index'),
     lasting: await store.members('lasting-index'),
     log: await store.read('log', 100),

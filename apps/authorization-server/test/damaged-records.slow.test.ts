@@ -149,9 +149,9 @@ describe.each(integrationEngines)('a damaged record, over %s', (engine) => {
   test('of a secure key rejects its client and signed requests, until the client has a new key', async () => {
     const key = `client:${web.clientId}`;
     const client = JSON.parse((await store.get(key)) ?? '{}');
-    const [sealed] = client.sealedSecureKeys;
-    const sealedSecureKeys = [`${sealed.slice(0, -8)}${marker.slice(0, 8)}`];
-    await damage(key, JSON.stringify({ ...client, sealedSecureKeys }));
+    const [active] = client.keys;
+    const keys = [{ ...active, sealed: `${active.sealed.slice(0, -8)}${marker.slice(0, 8)}` }];
+    await damage(key, JSON.stringify({ ...client, keys }));
     const grant = { grant_type: 'client_credentials' };
     let reply = await redeem(grant);
     while (reply.status === 200) {

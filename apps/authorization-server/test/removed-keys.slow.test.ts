@@ -75,9 +75,7 @@ describe.each(systems)('removing a secure key, on $engine', ({ system }) => {
     // Restores the one active key that each test starts with.
     await identity.clients.update(full.clientId, (client) => ({
       ...client,
-      sealedSecureKeys: [],
-      removedKeyIds: [],
-      keptKeyIds: [],
+      keys: [],
     }));
     const client = await identity.clients.find(full.clientId);
     if (client !== undefined) {

@@ -43,7 +43,8 @@ describe.each(systems)(
       );
     const spend = (party: string, bytes: number) =>
       system.store.increment(keyOf(party), pushed.windowSeconds, bytes);
-    const spent = async (party: string) => (await system.store.counter(keyOf(party)))?.count ?? 0;
+    const spent = async (party: string) =>
+      (await system.store.increment(keyOf(party), 60, 0)).count;
 
     test('is charged to the address, the client and all public clients', async () => {
       expect((await push('192.0.2.1')).status).toBe(201);

@@ -15,7 +15,7 @@ import { type AddressInfo, connect, createServer as createConnectionServer } fro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
-import { generateSecureKey, openIdentity } from '@gatehouse/identity';
+import { assertMasterKeyFits, generateSecureKey, openIdentity } from '@gatehouse/identity';
 import { createStore } from '@gatehouse/store';
 import {
   type AppProcess,
@@ -145,8 +145,7 @@ describe('the environment', () => {
   test('a missing store, and another master key', async () => {
     await expectFinding('store_not_opened', doctor({ DATA_DIR: directory }), /contains no store/);
     const environment = newStore();
-    const { clients } = openStoreOf(environment);
-    await clients.save(newClient('holder'), generateSecureKey());
+    await assertMasterKeyFits(openStoreOf(environment));
     writeFileSync(environment.MASTER_KEY_FILE, randomBytes(32).toString('hex'));
     await expectFinding('store_not_opened', doctor(environment), /^MASTER_KEY_FILE: /);
   });

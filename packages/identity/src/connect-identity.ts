@@ -1,25 +1,20 @@
+import { ConfigurationError, isLoopbackUrl } from '@gatehouse/server/configuration';
 import {
   createStore,
   parseStoreUrl,
-  type Store,
   type StoreOptions,
-  type StoreReadiness,
+  StoreUnavailableError,
   storeOperations,
   storeReadiness,
 } from '@gatehouse/store';
-import type { AuditEvent } from './audit/audit-event.ts';
+import { applyBootstrap } from './bootstrap/apply-bootstrap.ts';
+import type { BootstrapDefinition } from './bootstrap/bootstrap-schema.ts';
 import type { IdentitySettings } from './identity-settings.ts';
+import type { AuditEvent, AuditOrigin } from './log/audit-event.ts';
+import type { RequestLogResult } from './log/request-log.ts';
+import { assertMasterKeyFits } from './master-key-check.ts';
 import { type Identity, openIdentity } from './open-identity.ts';
-import type { RequestLogResult } from './request-log/request-writer.ts';
-
-export interface ConnectedIdentity {
-  readonly identity: Identity;
-  readonly store: Store;
-  /** The readiness check of the store. */
-  checkStore(): Promise<StoreReadiness>;
-  /** Writes the entries of audit trail and request log that are in memory, and closes the store. */
-  close(): Promise<void>;
-}
+import { demoProblems } from './production-problems.ts';
 
 /**
  * Opens the store and the identity records for a server. Does not fail if the store is unavailable.
@@ -36,7 +31,7 @@ export async function connectIdentity(
     readonly onAuditEvent: (event: AuditEvent) => void;
     readonly onRequestLog: (result: RequestLogResult, entries: number) => void;
   },
-): Promise<ConnectedIdentity> {
+) {
   const { signals, logger, onAuditEvent, onRequestLog } = reports;
   settings.masterKey.onUnusable?.((problem) =>
     logger.warn({ problem }, 'changed master key file not used'),
@@ -59,10 +54,42 @@ export async function connectIdentity(
   return {
     identity,
     store,
+    /** The readiness check of the store. */
     checkStore: () => storeReadiness(store),
+    /** Writes the entries of audit trail and request log that are in memory, and closes the store. */
     async close() {
       await Promise.all([identity.audit.flush(), identity.requestLog.flush()]);
       await store.close();
     },
   };
+}
+
+/**
+ * Prepares the store for a server: checks the master key, applies the bootstrap definition, and
+ * checks that a public address does not serve the demo (SL-07). Idempotent.
+ *
+ * @throws ConfigurationError if one of the checks fails
+ * @throws StoreUnavailableError
+ */
+export async function prepareStore(
+  identity: Identity,
+  {
+    bootstrap,
+    publicUrl,
+  }: { readonly bootstrap: BootstrapDefinition | undefined; readonly publicUrl: string },
+  origin: AuditOrigin,
+): Promise<void> {
+  await assertMasterKeyFits(identity);
+  if (bootstrap !== undefined) {
+    await applyBootstrap(bootstrap, identity, (change) => identity.audit.write(change, origin));
+  }
+  const problems = isLoopbackUrl(publicUrl) ? [] : await demoProblems(identity);
+  if (problems.length > 0) {
+    throw new ConfigurationError(problems);
+  }
+}
+
+/** Whether to try `prepareStore` again. */
+export function isStoreUnavailable(error: unknown): boolean {
+  return error instanceof StoreUnavailableError;
 }

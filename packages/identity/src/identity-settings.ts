@@ -1,10 +1,20 @@
 import { join } from 'node:path';
-import { ConfigurationError } from '@gatehouse/server/configuration';
+import {
+  ConfigurationError,
+  type Environment,
+  type SecretFile,
+  secretFilesOf,
+} from '@gatehouse/server/configuration';
 import { z } from 'zod';
-import { DEFAULT_AUDIT_RETENTION_DAYS } from './audit/trail-log.ts';
-import type { MasterKeys } from './secrets/master-key.ts';
+import { bootstrapSecretFiles } from './bootstrap/load-bootstrap.ts';
+import { DEFAULT_AUDIT_RETENTION_DAYS } from './log/audit-trail.ts';
 import { loadMasterKey } from './secrets/master-key-file.ts';
-import { defaultSigningKeyPolicy, type SigningKeyPolicy } from './signing-keys/signing-keys.ts';
+import { defaultSigningKeyPolicy } from './secrets/signing-keys.ts';
+
+const days = z
+  .string()
+  .regex(/^[1-9]\d{0,3}$/, 'must be a number of days, 1 to 9999')
+  .transform(Number);
 
 /** The variables of every process that opens the identity store. */
 export const identityVariables = {
@@ -32,48 +42,24 @@ export const identityVariables = {
     .default('compatible')
     .meta({ description: '`strict` [rejects weak methods](#security-profile).', protects: true }),
   // One more release reads it.
-  SIGNING_KEY_ROTATION_DAYS: z
-    .string()
-    .regex(/^[1-9]\d{0,3}$/, 'must be a number of days, 1 to 9999')
-    .transform(Number)
-    .optional(),
-  AUDIT_RETENTION_DAYS: z
-    .string()
-    .regex(/^[1-9]\d{0,3}$/, 'must be a number of days, 1 to 9999')
-    .transform(Number)
-    .default(DEFAULT_AUDIT_RETENTION_DAYS)
-    .meta({
-      description: 'Age at which audit entries are deleted, 1 to 9999 days.',
-      protects: true,
-    }),
+  SIGNING_KEY_ROTATION_DAYS: days.optional(),
+  AUDIT_RETENTION_DAYS: days.default(DEFAULT_AUDIT_RETENTION_DAYS).meta({
+    description: 'Age at which audit entries are deleted, 1 to 9999 days.',
+    protects: true,
+  }),
 } as const;
 
 const DAY_SECONDS = 24 * 60 * 60;
 
-export interface IdentitySettings {
-  readonly storeUrl: string;
-  /** STORE_URL is not set: SQLite files in the data directory, and generated keys. */
-  readonly embedded: boolean;
-  readonly masterKey: MasterKeys;
-  readonly masterKeyFile: string;
-  readonly bootstrapFile: string | undefined;
-  readonly securityProfile: 'compatible' | 'strict';
-  readonly signingKeyPolicy: SigningKeyPolicy;
-  /** How long audit entries are kept. */
-  readonly auditRetentionDays: number;
-}
+type Variables = { readonly DATA_DIR: string } & Readonly<
+  z.output<z.ZodObject<typeof identityVariables>>
+>;
+
+export type IdentitySettings = ReturnType<typeof resolveIdentitySettings>;
 
 /** @throws ConfigurationError if STORE_URL is set without MASTER_KEY_FILE */
-export function resolveIdentitySettings(variables: {
-  readonly DATA_DIR: string;
-  readonly STORE_URL?: string | undefined;
-  readonly MASTER_KEY_FILE?: string | undefined;
-  readonly BOOTSTRAP_FILE?: string | undefined;
-  readonly SECURITY_PROFILE: 'compatible' | 'strict';
-  readonly SIGNING_KEY_ROTATION_DAYS?: number | undefined;
-  readonly AUDIT_RETENTION_DAYS: number;
-}): IdentitySettings {
-  const { DATA_DIR, STORE_URL, MASTER_KEY_FILE, SIGNING_KEY_ROTATION_DAYS: days } = variables;
+export function resolveIdentitySettings(variables: Variables) {
+  const { DATA_DIR, STORE_URL, MASTER_KEY_FILE, SIGNING_KEY_ROTATION_DAYS } = variables;
   const embedded = STORE_URL === undefined;
   if (!embedded && MASTER_KEY_FILE === undefined) {
     throw new ConfigurationError([
@@ -83,15 +69,27 @@ export function resolveIdentitySettings(variables: {
   const masterKeyFile = MASTER_KEY_FILE ?? join(DATA_DIR, 'master.key');
   return {
     storeUrl: STORE_URL ?? `sqlite:${join(DATA_DIR, 'gatehouse.sqlite')}`,
+    /** STORE_URL is not set: SQLite files in the data directory, and generated keys. */
     embedded,
     masterKey: loadMasterKey(masterKeyFile, MASTER_KEY_FILE === undefined),
     masterKeyFile,
     bootstrapFile: variables.BOOTSTRAP_FILE,
     securityProfile: variables.SECURITY_PROFILE,
     auditRetentionDays: variables.AUDIT_RETENTION_DAYS,
-    signingKeyPolicy:
-      days === undefined
-        ? defaultSigningKeyPolicy
-        : { ...defaultSigningKeyPolicy, rotateAfterSeconds: days * DAY_SECONDS },
+    signingKeyPolicy: {
+      ...defaultSigningKeyPolicy,
+      ...(SIGNING_KEY_ROTATION_DAYS !== undefined && {
+        rotateAfterSeconds: SIGNING_KEY_ROTATION_DAYS * DAY_SECONDS,
+      }),
+    },
   };
+}
+
+/** The secret files of the identity store, including those that the bootstrap file names. */
+export function identitySecretFiles(environment: Environment): readonly SecretFile[] {
+  const { BOOTSTRAP_FILE } = environment;
+  return [
+    ...secretFilesOf(environment, ['STORE_URL_FILE', 'MASTER_KEY_FILE', 'BOOTSTRAP_FILE']),
+    ...(BOOTSTRAP_FILE ? bootstrapSecretFiles(BOOTSTRAP_FILE) : []),
+  ];
 }

@@ -6,50 +6,26 @@
  * Not here: issuing OAuth tokens (the authorization server) and HTTP.
  */
 import type { Store } from '@gatehouse/store';
-import type { AuditEvent } from './audit/audit-event.ts';
-import { type AuditTrail, createAuditTrail, type OnAuditLost } from './audit/audit-trail.ts';
-import { type ClientRegistry, createClientRegistry } from './clients/clients.ts';
-import {
-  createOrganizationRegistry,
-  type OrganizationRegistry,
-} from './organizations/organizations.ts';
-import { limitReports, type OnDamagedRecord } from './records/damaged-record.ts';
-import { createReplayGuard, type ReplayGuard } from './replay-guard.ts';
-import { createRequestLog, type RequestLog } from './request-log/request-log.ts';
-import type { RequestLogResult } from './request-log/request-writer.ts';
-import { createLiveHolders, type FindLiveHolder } from './revocation/live-holder.ts';
-import { createNotBefore } from './revocation/not-before.ts';
-import { createRevocations, type Revocations } from './revocation/revocations.ts';
-import { type CredentialHash, createCredentialHash } from './secrets/credential-hash.ts';
+import { createClientRegistry } from './clients/clients.ts';
+import type { AuditEvent } from './log/audit-event.ts';
+import { createAuditTrail } from './log/audit-trail.ts';
+import type { OnAuditLost } from './log/counted-entries.ts';
+import { createRequestLog, type RequestLogResult } from './log/request-log.ts';
+import { createOrganizationRegistry } from './records/organizations.ts';
+import { limitReports, type OnDamagedRecord } from './records/record.ts';
+import { createCredentialHash } from './secrets/credential-keys.ts';
 import type { MasterKey } from './secrets/master-key.ts';
-import { createSealer, type Sealer } from './secrets/seal.ts';
-import { createUserSessions, type UserSessions } from './sessions/user-sessions.ts';
-import { type AccessTokenVerifier, createAccessTokenVerifier } from './tokens/access-tokens.ts';
-import { createTokenKinds, type FindTokenKind } from './tokens/token-kind.ts';
-import { createSignInLocks, type SignInLocks } from './users/sign-in-locks.ts';
-import type { UserRegistry } from './users/user.ts';
+import { createSealer } from './secrets/seal.ts';
+import { createAccessTokenVerifier } from './tokens/access-tokens.ts';
+import { createLiveHolders, createNotBefore } from './tokens/live-holder.ts';
+import { createReplayGuard } from './tokens/replay-guard.ts';
+import { createRevocations } from './tokens/revocations.ts';
+import { createUserSessions } from './tokens/user-sessions.ts';
+import { createTokenKinds } from './tokens/x-access-tokens.ts';
+import { createSignInLocks } from './users/sign-in-locks.ts';
 import { createUserRegistry } from './users/users.ts';
 
-export interface Identity {
-  readonly store: Store;
-  readonly organizations: OrganizationRegistry;
-  readonly clients: ClientRegistry;
-  readonly users: UserRegistry;
-  readonly signInLocks: SignInLocks;
-  readonly userSessions: UserSessions;
-  readonly verifyAccessToken: AccessTokenVerifier;
-  /** Explains a token that a verifier rejected. */
-  readonly findTokenKind: FindTokenKind;
-  /** Every verifier of credentials calls this to find out whether they were revoked. */
-  readonly findLiveHolder: FindLiveHolder;
-  readonly revocations: Revocations;
-  readonly audit: AuditTrail;
-  readonly requestLog: RequestLog;
-  readonly replayGuard: ReplayGuard;
-  readonly credentialHash: CredentialHash;
-  readonly sealer: Sealer;
-  readonly onDamagedRecord: OnDamagedRecord;
-}
+export type Identity = ReturnType<typeof openIdentity>;
 
 export function openIdentity(dependencies: {
   readonly store: Store;
@@ -64,7 +40,7 @@ export function openIdentity(dependencies: {
   readonly onAuditEvent?: (event: AuditEvent) => void;
   /** Counts what happened to entries of the request log. Must not throw. */
   readonly onRequestLog?: (result: RequestLogResult, entries: number) => void;
-}): Identity {
+}) {
   const { store, masterKey, now = Date.now, onAuditLost, onAuditEvent } = dependencies;
   const { auditRetentionDays } = dependencies;
   const onDamagedRecord = limitReports(dependencies.onDamagedRecord, now);
@@ -72,7 +48,7 @@ export function openIdentity(dependencies: {
   const sealer = createSealer(masterKey);
   const clients = createClientRegistry({ store, sealer, credentialHash, onDamagedRecord, now });
   const users = createUserRegistry({ store, onDamagedRecord, now });
-  const notBefore = createNotBefore({ store, now });
+  const notBefore = createNotBefore(store, now);
   const findLiveHolder = createLiveHolders({ clients, users, notBefore });
   return {
     store,
@@ -88,7 +64,9 @@ export function openIdentity(dependencies: {
       onDamagedRecord,
       now,
     }),
+    /** Explains a token that a verifier rejected. */
     findTokenKind: createTokenKinds({ store, credentialHash, now }),
+    /** Every verifier of credentials calls this to find out whether they were revoked. */
     findLiveHolder,
     revocations: createRevocations({ store, clients, users, notBefore, credentialHash, now }),
     audit: createAuditTrail({
@@ -99,7 +77,7 @@ export function openIdentity(dependencies: {
       onEvent: onAuditEvent,
     }),
     requestLog: createRequestLog({ store, now, count: dependencies.onRequestLog }),
-    replayGuard: createReplayGuard({ store, now }),
+    replayGuard: createReplayGuard(store, now),
     credentialHash,
     sealer,
     onDamagedRecord,

@@ -3,9 +3,9 @@
 import { createStore, StoreUnavailableError } from '@gatehouse/store';
 import { until } from '@gatehouse/testing';
 import { expect, test } from '@jest/globals';
-import { severityOf } from '../src/audit/audit-event.ts';
-import { createAuditTrail } from '../src/audit/audit-trail.ts';
 import type { AuditEntry, AuditEvent } from '../src/index.ts';
+import { severityOf } from '../src/log/audit-event.ts';
+import { createAuditTrail } from '../src/log/audit-trail.ts';
 import { describeOnBothEngines } from './on-both-engines.ts';
 
 const START = 1_700_000_000_000;
@@ -254,8 +254,8 @@ describeOnBothEngines('the audit trail', ({ openIdentity, openStore, storeUrl })
   test('a damaged line does not hide other lines', async () => {
     const { audit, store } = openIdentity();
     await audit.write(replayed('damaged'), origin);
-    await store.append('audit-trail:notice', '{"id":', 10_000);
-    await store.append('audit-trail:notice', '{"no":"entry"}', 10_000);
+    await store.append('audit-trail:notice', ['{"id":'], 10_000);
+    await store.append('audit-trail:notice', ['{"no":"entry"}'], 10_000);
     await audit.write(replayed('damaged'), origin);
     expect(await audit.read({ clientId: 'damaged', limit: 10 })).toHaveLength(2);
   });

@@ -141,29 +141,50 @@ describeOnBothEngines('rotation of secure keys', ({ openIdentity, storedText }) 
     expect(clients.identifySecret(await find(), first)).toBeUndefined();
   });
 
-  test('keys of the first version, without ages and ids, are valid and can be rotated', async () => {
-    const { clients, clientId, find, identity } = await prepare();
-    const { secureKeyCreatedAt: _c, removedKeyIds: _r, keptKeyIds: _k, ...old } = await find();
-    await identity.store.set(`client:${clientId}`, JSON.stringify(old));
-    expect(clients.describeKeys(await find())).toEqual([
-      { keyId: expect.any(String), createdAt: undefined },
+  test('a record of the previous release works, and is migrated when it is written', async () => {
+    const { clients, client, clientId, identity, find } = await prepare();
+    const sealed = (key: string) => identity.sealer.seal(key, `client:${clientId}:secureKey`);
+    const [keptId, replacedId, removedId] = ['1'.repeat(12), '2'.repeat(12), '3'.repeat(12)];
+    const removedKeys = [{ sealed: 'a removed key', removedAt: 1 }];
+    const former = {
+      ...client,
+      enabled: true,
+      notBefore: 5,
+      sealedSecureKeys: [sealed(second), sealed(first)],
+      secureKeyCreatedAt: { [clients.secureKeyId(second)]: 7 },
+      removedKeyIds: [removedId, keptId],
+      keptKeyIds: [keptId, replacedId],
+      removedKeys,
+    };
+    await identity.store.set(`client:${clientId}`, JSON.stringify(former));
+    const read = await find();
+    expect(clients.secureKeys(read)).toEqual([second, first]);
+    expect(clients.describeKeys(read)).toEqual([
+      { keyId: clients.secureKeyId(second), createdAt: 7 },
+      { keyId: clients.secureKeyId(first), createdAt: undefined },
     ]);
-    expect(clients.isLiveKey(await find(), clients.secureKeyId(first))).toBe(true);
-    const { secureKey } = await clients.rotateKey(clientId, { replaceOldest: false });
-    expect(clients.secureKeys(await find())).toEqual([secureKey, first]);
-  });
+    expect(clients.keptKeyIds(read).toSorted()).toEqual([keptId, replacedId]);
+    expect(clients.isLiveKey(read, removedId)).toBe(false);
+    expect(read).toMatchObject({ notBefore: 5, name: client.name });
 
-  test('a removed or replaced key is deleted, and so is one that an earlier version kept', async () => {
-    const { clients, clientId, find, identity } = await prepare();
-    const kept = { sealed: 'the sealed key of an earlier version', removedAt: 1 };
-    const record = JSON.stringify({ ...(await find()), removedKeys: [kept] });
-    await identity.store.set(`client:${clientId}`, record);
-    const sealed = (await find()).sealedSecureKeys;
-    await clients.rotateKey(clientId, { replaceOldest: false });
-    await clients.removeKey(clientId, clients.secureKeyId(first));
-    const text = await identity.store.get(`client:${clientId}`);
-    expect(text).not.toContain(kept.sealed);
-    expect(text).not.toContain(sealed[0]);
+    const { secureKey } = await clients.rotateKey(clientId, { replaceOldest: true });
+    expect(clients.secureKeys(await find())).toEqual([secureKey, second]);
+    const record = JSON.parse((await identity.store.get(`client:${clientId}`)) ?? '');
+    expect(record.keys.map(({ state }: { state: string }) => state)).toEqual([
+      'active',
+      'active',
+      'removed',
+      'retired',
+      'replaced',
+      'removed',
+    ]);
+    // Servers of the previous release can still run.
+    const { sealedSecureKeys, secureKeyCreatedAt, removedKeyIds, keptKeyIds } = record;
+    expect(sealedSecureKeys).toHaveLength(2);
+    expect(Object.keys(secureKeyCreatedAt)).toHaveLength(2);
+    expect(removedKeyIds).toEqual([clients.secureKeyId(first), keptId, removedId]);
+    expect(keptKeyIds).toEqual([keptId, replacedId]);
+    expect(record).not.toHaveProperty('removedKeys');
   });
 
   test('a public client and an unknown client have no keys to rotate', async () => {
@@ -188,6 +209,6 @@ describeOnBothEngines('rotation of secure keys', ({ openIdentity, storedText }) 
     const active = processes[0]?.clients.secureKeys(client) ?? [];
     expect(active).toHaveLength(2);
     expect(rotated.map(({ secureKey }) => secureKey)).toEqual(expect.arrayContaining([...active]));
-    expect(client.removedKeyIds).toHaveLength(4);
+    expect(client.keys.filter(({ state }) => state === 'removed')).toHaveLength(4);
   });
 });

@@ -102,7 +102,7 @@ describeOnBothEngines('clients', ({ openIdentity, openStore, storedText, masterK
     const client = newClient();
     await clients.save(client, first);
     const publicClient = await clients.save({ ...client, public: true });
-    expect(publicClient.sealedSecureKeys).toEqual([]);
+    expect(publicClient.keys).toEqual([]);
     expect(clients.verifySecret(publicClient, first)).toBe(false);
     expect(clients.verifySecret(publicClient, '')).toBe(false);
     const back = await clients.save(client, second);
@@ -143,7 +143,7 @@ describeOnBothEngines('clients', ({ openIdentity, openStore, storedText, masterK
     const identity = openIdentity();
     const saved = await Promise.all(keys.map((key) => identity.clients.save(client, key)));
     const last = await identity.clients.find(client.clientId);
-    expect(last?.sealedSecureKeys).toHaveLength(2);
+    expect(last?.keys).toHaveLength(2);
     expect(saved).toContainEqual(last);
     expect(keys).toEqual(
       expect.arrayContaining([...(last ? identity.clients.secureKeys(last) : [])]),

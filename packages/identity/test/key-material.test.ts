@@ -16,7 +16,6 @@ import { isLoopbackUrl } from '@gatehouse/server/configuration';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { demoDefinition } from '../src/bootstrap/demo.ts';
 import {
-  type BootstrapSettings,
   bootstrapDefinition,
   loadMasterKey,
   readOrCreateDemo,
@@ -158,7 +157,9 @@ describe('the demo', () => {
 });
 
 describe('the bootstrap definition of an app', () => {
-  const settings = (changes: Partial<BootstrapSettings> = {}): BootstrapSettings => ({
+  const settings = (
+    changes: Partial<Parameters<typeof bootstrapDefinition>[0]> = {},
+  ): Parameters<typeof bootstrapDefinition>[0] => ({
     bootstrapFile: undefined,
     dataDirectory: directory,
     embedded: true,

@@ -4,7 +4,6 @@ import { createStore, type Store, StoreUnavailableError } from '@gatehouse/store
 import { freePort, startStoreEngine, storeEngines, until } from '@gatehouse/testing';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { assertMasterKeyFits, loadSigningKey, openIdentity } from '../src/index.ts';
-import { newClient } from './on-both-engines.ts';
 
 const CANARY = 'master-key-canary';
 const refusal = /MASTER_KEY_FILE.*names a key that differs from the master key of this store/s;
@@ -21,7 +20,6 @@ describe.each(storeEngines)('the check of the master key on %s', (engineName) =>
     return openIdentity({ store, masterKey });
   }
   const check = (masterKey: Buffer) => assertMasterKeyFits(open(masterKey));
-  const canary = () => open(right).store.get(CANARY);
 
   beforeEach(async () => {
     engine = await startStoreEngine(engineName);
@@ -52,38 +50,6 @@ describe.each(storeEngines)('the check of the master key on %s', (engineName) =>
     for (const outcome of outcomes.filter(({ status }) => status === 'rejected')) {
       expect(String((outcome as PromiseRejectedResult).reason)).toMatch(refusal);
     }
-  });
-
-  test.each([
-    ['authorization-server', 'RS256'],
-    ['gateway', 'EdDSA'],
-  ] as const)(
-    'the signing key of the %s identifies the master key of a store of an earlier version',
-    async (purpose, algorithm) => {
-      await loadSigningKey(purpose, algorithm, open(right));
-      await expect(check(other)).rejects.toThrow(refusal);
-      expect(await canary()).toBeUndefined();
-      await check(right);
-      expect(await canary()).toBeDefined();
-      await expect(check(other)).rejects.toThrow(refusal);
-    },
-  );
-
-  test('the clients identify the master key of a store of an earlier version without signing keys', async () => {
-    const { clients } = open(right);
-    await clients.save(newClient({ public: true }));
-    await clients.save(newClient(), 'a-secure-key-of-a-client');
-    await expect(check(other)).rejects.toThrow(refusal);
-    expect(await canary()).toBeUndefined();
-    await check(right);
-    expect(await canary()).toBeDefined();
-  });
-
-  test('clients that a command encrypted with another key block neither servers nor commands', async () => {
-    await loadSigningKey('gateway', 'EdDSA', open(right));
-    await open(other).clients.save(newClient(), 'a-secure-key-of-a-client');
-    await check(right);
-    await expect(check(other)).rejects.toThrow(refusal);
   });
 
   test('damaged signing keys are no reason to reject the right master key', async () => {

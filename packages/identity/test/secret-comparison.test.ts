@@ -1,7 +1,10 @@
 import { describe, expect, test } from '@jest/globals';
-import { secureKeyProblem } from '../src/credential-policy/secure-key-policy.ts';
-import { findMatchingSecret } from '../src/secrets/secret-comparison.ts';
-import { generateId, generateSecureKey } from '../src/secrets/secure-key.ts';
+import {
+  findMatchingSecret,
+  generateId,
+  generateSecureKey,
+  secureKeyProblem,
+} from '../src/secrets/secure-keys.ts';
 
 describe('findMatchingSecret', () => {
   const secrets = ['first-secret-key', 'second-secret-key'];

@@ -137,16 +137,6 @@ describeOnBothEngines('rotation of signing keys', ({ openIdentity, storedText })
     expect(made).toEqual([loaded[0]?.all[1]?.kid]);
   });
 
-  test('a key of the first version, stored without its age, is kept, and its age starts now', async () => {
-    const { sealer, store } = openIdentity();
-    const { current } = await load();
-    const { kid, alg: _alg, use: _use, ...jwk } = current.privateJwk as Record<string, unknown>;
-    await store.set(RECORD, sealer.seal(JSON.stringify(jwk), RECORD));
-    expect((await load()).current.kid).toBe(kid);
-    now += 90 * DAY;
-    expect((await load()).all).toHaveLength(2);
-  });
-
   test('a process loads new keys within a minute, and uses its last keys while the store is unavailable', async () => {
     const identity = openIdentity();
     let isAway = false;

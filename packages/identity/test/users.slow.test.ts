@@ -2,12 +2,13 @@
 import { randomUUID } from 'node:crypto';
 import { until } from '@gatehouse/testing';
 import { describe, expect, test } from '@jest/globals';
-import { canonicalUsername, type Identity, passwordHashingLoad } from '../src/index.ts';
+import { type Identity, passwordHashingLoad } from '../src/index.ts';
 import {
   hashPassword,
   MAXIMUM_PASSWORD_BYTES,
   passwordHashCost,
 } from '../src/users/password-hash.ts';
+import { canonicalUsername } from '../src/users/user.ts';
 import { describeOnBothEngines } from './on-both-engines.ts';
 
 function newUser(username: string = randomUUID()) {

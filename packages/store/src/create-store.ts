@@ -1,24 +1,23 @@
 /**
- * The store, which all processes of Gatehouse share. `port/store.ts` is the port and its contract.
+ * The store, which all processes of Gatehouse share. `store.ts` is the port and its contract.
  *
  *   createStore(url) ── store-url
  *     ├▶ sqlite: ─▶ sqlite-store ── sqlite-database (file, schema, busy retry)
  *     └▶ redis…  ─▶ redis-store ─┬─ redis-connection (waits, deadlines) ── redis-client
  *                                ├─ redis-claims (the claims of one turn in one command)
- *                                └─ redis-confirmed-writes ── redis-confirmed-batches (WAIT)
- *   around either engine: observed-store (durations), store-watch (availability)
+ *                                └─ confirmed-writes ── confirmed-batches (WAIT)
+ *   around either engine: observeStore (durations), store-watch (availability)
  *
  * Every engine passes the suite in `test/contract/`. `rate-limiter.ts` counts requests in any
  * engine. The meaning of keys, hashing and sealing belong to packages/identity. There is
  * deliberately no cache, because revocations take effect immediately.
  */
-import type { OnStateChange } from './observation/availability.ts';
-import { observeStore, type StoreObserver } from './observation/observed-store.ts';
-import { type EngineSignals, StoreWatch } from './observation/store-watch.ts';
-import type { Store, StoreRoom } from './port/store.ts';
-import { parseStoreUrl, type StoreLocation } from './port/store-url.ts';
+
 import { createRedisStore, type RedisStoreDependencies } from './redis/redis-store.ts';
 import { createSqliteStore } from './sqlite/sqlite-store.ts';
+import type { Store, StoreRoom } from './store.ts';
+import { parseStoreUrl, type StoreLocation } from './store-url.ts';
+import { type EngineSignals, type OnStateChange, StoreWatch } from './store-watch.ts';
 
 export interface StoreOptions {
   /**
@@ -70,6 +69,53 @@ export function createStore(url: string, options: StoreOptions = {}): Store {
       return engine.close();
     },
   };
+}
+
+/** The operations of the port, except `close`. */
+export const storeOperations = [
+  'get',
+  'set',
+  'claim',
+  'replace',
+  'delete',
+  'increment',
+  'decrement',
+  'addToIndex',
+  'removeFromIndex',
+  'members',
+  'append',
+  'read',
+  'ping',
+] as const satisfies readonly Exclude<keyof Store, 'close'>[];
+
+export type StoreOperation = (typeof storeOperations)[number];
+
+/** Called once for each operation, when it has completed. Must not throw. */
+export type StoreObserver = (
+  operation: StoreOperation,
+  seconds: number,
+  failed: boolean,
+  error?: unknown,
+) => void;
+
+/** Reports how long each operation takes. Callers get the engine's own promise, without a delay. */
+export function observeStore(store: Store, observe: StoreObserver): Store {
+  const observed = (operation: StoreOperation) => {
+    const run = store[operation].bind(store) as (...words: unknown[]) => Promise<unknown>;
+    return (...words: unknown[]) => {
+      // SQLite does its work before it returns a promise.
+      const started = performance.now();
+      const result = run(...words);
+      const seconds = () => (performance.now() - started) / 1000;
+      result.then(
+        () => observe(operation, seconds(), false),
+        (error: unknown) => observe(operation, seconds(), true, error),
+      );
+      return result;
+    };
+  };
+  const operations = storeOperations.map((operation) => [operation, observed(operation)]);
+  return { ...Object.fromEntries(operations), close: () => store.close() } as Store;
 }
 
 const noSignals: EngineSignals = { lost: () => undefined, recheck: () => undefined };

@@ -1,12 +1,15 @@
-export { createStore, type StoreOptions } from './create-store.ts';
-export { limitPolicy, limitState, retryAfter } from './limit-headers.ts';
-export type { StoreState } from './observation/availability.ts';
+export { createStore, type StoreOptions, storeOperations } from './create-store.ts';
 export {
-  type StoreObserver,
-  type StoreOperation,
-  storeOperations,
-} from './observation/observed-store.ts';
-export { type StoreReadiness, storeReadiness } from './observation/store-readiness.ts';
+  createRateLimiter,
+  limitPolicy,
+  limitState,
+  type RateLimit,
+  type RateLimiter,
+  retryAfter,
+  type Verdict,
+} from './rate-limiter.ts';
+export { redisAccessRule } from './redis/redis-scripts.ts';
+export { copySqliteFile } from './sqlite/sqlite-database.ts';
 export {
   type AppendOptions,
   type Counter,
@@ -14,17 +17,9 @@ export {
   type Store,
   StoreFullError,
   type StoreRoom,
-  type StoreServer,
   StoreUnavailableError,
-  type WriteOptions,
-} from './port/store.ts';
-export { parseStoreUrl, type StoreLocation } from './port/store-url.ts';
-export {
-  createRateLimiter,
-  type RateLimit,
-  type RateLimiter,
-  type Verdict,
-} from './rate-limiter.ts';
-export { redisAccessRule } from './redis/redis-access.ts';
-export { copySqliteFile } from './sqlite/copy-sqlite-file.ts';
+} from './store.ts';
 export { type BudgetParty, createStoreBudget, type StoreBudget } from './store-budget.ts';
+export { parseStoreUrl, type StoreLocation } from './store-url.ts';
+export type { StoreState } from './store-watch.ts';
+export { type StoreReadiness, storeReadiness } from './store-watch.ts';

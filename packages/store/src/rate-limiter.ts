@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache';
-import { type Counter, type Store, StoreFullError } from './port/store.ts';
+import { type Counter, type Store, StoreFullError } from './store.ts';
 
 export interface RateLimit {
   /** May change at any time. */
@@ -64,18 +64,9 @@ export function createRateLimiter(
   // An evicted lease lets no more requests pass, because the store has counted its permits.
   const leases = new LRUCache<string, Lease>({ max: MAXIMUM_ENTRIES });
   function leaseOf(key: string): Lease {
-    let lease = leases.get(key);
-    if (lease === undefined) {
-      lease = {
-        permits: 0,
-        size: 1,
-        count: 0,
-        resetsAt: 0,
-        waiting: 0,
-        refill: undefined,
-      };
-      leases.set(key, lease);
-    }
+    const none = { permits: 0, size: 1, count: 0, resetsAt: 0, waiting: 0, refill: undefined };
+    const lease = leases.get(key) ?? none;
+    leases.set(key, lease);
     return lease;
   }
 
@@ -84,22 +75,15 @@ export function createRateLimiter(
     const amount = Math.max(lease.size, lease.waiting);
     const counter = await store
       .increment(`rate:${name}:${key}`, limit.windowSeconds, amount)
-      .catch((error: unknown) => {
-        if (error instanceof StoreFullError) {
-          return countHere(lease, { amount, isNewWindow });
+      .catch((error: unknown): Counter => {
+        if (!(error instanceof StoreFullError)) {
+          throw error;
         }
-        throw error;
+        return isNewWindow
+          ? { count: amount, resetsAt: now() + limit.windowSeconds * 1000 }
+          : { count: lease.count + amount, resetsAt: lease.resetsAt };
       });
-    renew(lease, counter, { amount, isNewWindow, requests: limit.requests });
-  }
-
-  function countHere(
-    lease: Lease,
-    { amount, isNewWindow }: { readonly amount: number; readonly isNewWindow: boolean },
-  ): Counter {
-    return isNewWindow
-      ? { count: amount, resetsAt: now() + limit.windowSeconds * 1000 }
-      : { count: lease.count + amount, resetsAt: lease.resetsAt };
+    renew(lease, counter, amount, isNewWindow, limit.requests);
   }
 
   async function takeFromStore(key: string): Promise<Verdict> {
@@ -152,11 +136,9 @@ function takePermit(lease: Lease, { requests }: RateLimit): Verdict | undefined 
 function renew(
   lease: Lease,
   { count, resetsAt }: Counter,
-  {
-    amount,
-    isNewWindow,
-    requests,
-  }: Readonly<Record<'amount' | 'requests', number>> & { readonly isNewWindow: boolean },
+  amount: number,
+  isNewWindow: boolean,
+  requests: number,
 ): void {
   const before = count - amount;
   const granted = Math.max(0, Math.min(amount, requests - before));
@@ -166,4 +148,24 @@ function renew(
   const largestLease = Math.max(1, Math.floor(requests * LARGEST_LEASE));
   const next = isNewWindow ? lease.size / 2 : lease.size * 2;
   lease.size = Math.max(1, Math.min(largestLease, Math.floor(next)));
+}
+
+/** The fields of `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-08). */
+
+/** @param name a quoted string, which both headers use */
+export function limitPolicy(name: string, { requests, windowSeconds }: RateLimit): string {
+  return `${name};q=${requests};w=${windowSeconds}`;
+}
+
+export function limitState(name: string, verdict: Verdict, now: number): string {
+  return `${name};r=${verdict.remaining};t=${secondsLeft(verdict, now)}`;
+}
+
+/** The value of `Retry-After` for a rejected request. */
+export function retryAfter(verdict: Verdict, now: number): string {
+  return String(Math.max(1, secondsLeft(verdict, now)));
+}
+
+function secondsLeft({ resetsAt }: Verdict, now: number): number {
+  return Math.max(0, Math.ceil((resetsAt - now) / 1000));
 }

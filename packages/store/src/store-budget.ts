@@ -1,5 +1,5 @@
-import type { Store, StoreRoom } from './port/store.ts';
 import { createRateLimiter, type RateLimit, type Verdict } from './rate-limiter.ts';
+import type { Store, StoreRoom } from './store.ts';
 
 /** A client, or one of its users, and the organization that answers for it. */
 export interface BudgetParty {

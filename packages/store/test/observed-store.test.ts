@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { createStore, type StoreOperation, storeOperations } from '../src/index.ts';
+import { createStore, storeOperations } from '../src/index.ts';
 import { describeStoreContract } from './contract/store-contract.ts';
 
 let directory = '';
@@ -19,7 +19,7 @@ describeStoreContract(
 );
 
 test('an observer is notified of every operation once, with its duration and whether it failed', async () => {
-  const calls: { operation: StoreOperation; seconds: number; failed: boolean }[] = [];
+  const calls: { operation: string; seconds: number; failed: boolean }[] = [];
   const store = createStore(`sqlite:${join(directory, 'observed.db')}`, {
     observer: (operation, seconds, failed) => calls.push({ operation, seconds, failed }),
   });
@@ -32,12 +32,10 @@ test('an observer is notified of every operation once, with its duration and whe
       store.delete(['value']),
       store.increment('counter', 60),
       store.decrement('counter'),
-      store.counter('counter'),
       store.addToIndex('index', 'member', Date.now() + 1000),
       store.removeFromIndex('index', 'member'),
       store.members('index'),
-      store.append('log', 'entry', 10),
-      store.appendAll('log', ['entry'], 10),
+      store.append('log', ['entry'], 10),
       store.read('log', 1),
       store.ping(),
     ]);

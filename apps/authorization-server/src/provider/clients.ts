@@ -114,10 +114,7 @@ export function withAccountClient(identity: Identity, issuer: string): Identity 
     ipAllowList: [],
     enabled: true,
     notBefore: 0,
-    sealedSecureKeys: [],
-    secureKeyCreatedAt: {},
-    removedKeyIds: [],
-    keptKeyIds: [],
+    keys: [],
   };
   return {
     ...identity,

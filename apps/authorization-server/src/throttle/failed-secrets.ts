@@ -41,8 +41,8 @@ export function createFailedSecrets(dependencies: {
     return `failed-secrets:${address}:${hash.readUInt16BE() % COUNTERS_OF_AN_ADDRESS}`;
   };
 
-  function keepCopy(party: string, counter: Counter | undefined) {
-    const entry = { ...(counter ?? { count: 0, resetsAt: 0 }), readAt: now() };
+  function keepCopy(party: string, counter: Counter) {
+    const entry = { ...counter, readAt: now() };
     if (party.length <= MAXIMUM_PARTY_CHARACTERS) {
       copies.set(party, entry);
     }
@@ -57,7 +57,7 @@ export function createFailedSecrets(dependencies: {
         return entry;
       }
     }
-    return keepCopy(party, await store.counter(keyOf(party)));
+    return keepCopy(party, await store.increment(keyOf(party), windowSeconds, 0));
   }
 
   const isOver = ({ count, resetsAt }: Counter) => count >= attempts && resetsAt > now();

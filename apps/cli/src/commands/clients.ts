@@ -57,7 +57,7 @@ export function describeClient(client: Client, { clients }: Identity) {
     ...toDefinition(client),
     notBefore: client.notBefore,
     keys: clients.describeKeys(client),
-    keptKeyIds: client.keptKeyIds,
+    keptKeyIds: clients.keptKeyIds(client),
   };
 }
 

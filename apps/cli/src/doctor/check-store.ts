@@ -17,19 +17,19 @@ export async function checkStore(
   const { store, clients, requestLog } = identity;
   const remote = servers.filter(({ url }) => !isLoopbackUrl(url));
   const isPublic = remote.length > 0;
-  const { usedBytes, maximumBytes = Number.POSITIVE_INFINITY } = await store.ping();
+  const startedAt = Date.now();
+  const room = await store.ping();
+  const at = (startedAt + Date.now()) / 2;
+  const { usedBytes, maximumBytes = Number.POSITIVE_INFINITY } = room;
   const percent = Math.floor((usedBytes / maximumBytes) * 100);
   const demo = isPublic ? await demoProblems(identity) : [];
-  const startedAt = Date.now();
-  const storeServers = await store.about();
-  const at = (startedAt + Date.now()) / 2;
   const forwarding = await Promise.all(remote.map((each) => checkForwarding(each, requestLog)));
   return [
     ...(percent < NEARLY_FULL_PERCENT
       ? []
       : [finding('store_nearly_full', `The store uses ${percent} % of its space.`)]),
     ...demo.map(({ name, message }) => finding('demo_in_production', `${name} ${message}.`)),
-    ...storeServers.flatMap(({ time }) => checkClock('Redis', time, at)),
+    ...room.servers.flatMap(({ time }) => checkClock('Redis', time, at)),
     ...checkClients(await clients.list(), isPublic),
     ...forwarding.flat(),
   ];

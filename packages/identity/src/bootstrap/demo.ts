@@ -4,27 +4,21 @@ import { join } from 'node:path';
 import { deviceScopes } from '@gatehouse/device-api';
 import { ConfigurationError, readOrCreateSecretFile } from '@gatehouse/server/configuration';
 import { z } from 'zod';
-import { identityScopes } from '../clients/scopes.ts';
-import { parseRecord } from '../records/parse-record.ts';
-import { generateSecureKey } from '../secrets/secure-key.ts';
+import { identityScopes } from '../clients/client.ts';
+import { parseRecord } from '../records/record.ts';
+import { generateSecureKey } from '../secrets/secure-keys.ts';
 import { type BootstrapDefinition, bootstrapSchema } from './bootstrap-schema.ts';
 
 /** The demo client and user. Each installation generates its secrets, stores and prints them. */
-export interface Demo {
-  readonly clientId: string;
-  readonly secureKey: string;
-  readonly redirectUri: string;
-  readonly username: string;
-  readonly password: string;
-}
-
-const storedDemo: z.ZodType<Demo> = z.object({
+const storedDemo = z.object({
   clientId: z.string(),
   secureKey: z.string(),
   redirectUri: z.string(),
   username: z.string(),
   password: z.string(),
 });
+
+export type Demo = Readonly<z.infer<typeof storedDemo>>;
 
 export const demoOrganizationId = 'demo';
 

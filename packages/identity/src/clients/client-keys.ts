@@ -1,188 +1,131 @@
-import type { OnDamagedRecord } from '../records/damaged-record.ts';
-import { RejectedChangeError } from '../records/rejected-change-error.ts';
-import type { CredentialHash } from '../secrets/credential-hash.ts';
+import { z } from 'zod';
+import { type OnDamagedRecord, parseRecord, RejectedChangeError } from '../records/record.ts';
+import type { CredentialHash } from '../secrets/credential-keys.ts';
 import type { Sealer } from '../secrets/seal.ts';
-import { findMatchingSecret } from '../secrets/secret-comparison.ts';
-import { generateSecureKey } from '../secrets/secure-key.ts';
-import type { Client } from './client.ts';
-import { createKeyOpener, type OpenedKeys, secureKeyContext } from './key-opener.ts';
+import { findMatchingSecret, generateSecureKey } from '../secrets/secure-keys.ts';
+import { type Client, type ClientKey, storedClient } from './client.ts';
 
 export const MAXIMUM_ACTIVE_KEYS = 2;
 const KEY_ID_LENGTH = 12;
-
-/** Identifies a secure key without revealing it. */
-export interface SecureKeyDescription {
-  /** Twelve hexadecimal digits of an HMAC of the key. Not a secret. */
-  readonly keyId: string;
-  /** Epoch seconds. Undefined for keys of early versions. */
-  readonly createdAt: number | undefined;
-}
-
-export interface RotatedKey {
-  readonly client: Client;
-  /** Shown only once. */
-  readonly secureKey: string;
-  readonly keyId: string;
-  /** The id of the key that was removed, if any. */
-  readonly replacedKeyId: string | undefined;
-}
 
 /** Removing a key revokes the tokens that were issued with it, unless `keepTokens` is set. */
 export interface RemovalOptions {
   readonly keepTokens?: boolean | undefined;
 }
 
-export interface RotationOptions extends RemovalOptions {
-  readonly replaceOldest: boolean;
-}
-
-/** The members of a client that describe its keys. */
-export type KeyMembers = Pick<
-  Client,
-  'sealedSecureKeys' | 'secureKeyCreatedAt' | 'removedKeyIds' | 'keptKeyIds'
->;
-
-/** The secure keys of clients: encrypted, newest first, at most two. */
-export interface ClientKeys {
-  /** Decrypts the keys. */
-  open(client: Client): readonly string[];
-  describe(client: Client): readonly SecureKeyDescription[];
-  idOf(secureKey: string): string;
-  /** The id of the key that equals the presented secret. An unknown client takes the same time. */
-  identify(client: Client | undefined, presented: string): string | undefined;
-  /** Whether the key is active or its tokens were kept. */
-  isLive(client: Client, keyId: string): boolean;
-  /** Adds the key as the newest, unless it is active or an operator removed it. */
-  withKey(client: Client, secureKey: string, options: RemovalOptions): KeyMembers;
-  /** @throws RejectedChangeError if two keys are active and `replaceOldest` is not set */
-  rotate(client: Client, options: RotationOptions): KeyMembers & Omit<RotatedKey, 'client'>;
-  /** @throws RejectedChangeError if the client does not have the key, or has no other key */
-  remove(client: Client, keyId: string, options: RemovalOptions): KeyMembers;
-}
+/** The store key of a client's record. */
+export const clientRecordKey = (clientId: string): string => `client:${clientId}`;
+export const secureKeyContext = ({ clientId }: Pick<Client, 'clientId'>): string =>
+  `client:${clientId}:secureKey`;
 
 /** Replace the keys that a client does not have, so that each comparison takes the same time. */
 const decoyKeys: readonly string[] = Array.from({ length: MAXIMUM_ACTIVE_KEYS }, () =>
   generateSecureKey(),
 );
 
-export const noKeys: KeyMembers = {
-  sealedSecureKeys: [],
-  secureKeyCreatedAt: {},
-  removedKeyIds: [],
-  keptKeyIds: [],
-};
-
+/** The secure keys of clients: encrypted, newest first, at most two active. */
 export function createClientKeys(dependencies: {
   readonly sealer: Sealer;
   readonly credentialHash: CredentialHash;
   readonly onDamagedRecord?: OnDamagedRecord | undefined;
   readonly now: () => number;
-}): ClientKeys {
-  const { sealer, credentialHash, now } = dependencies;
+}) {
+  const { sealer, credentialHash, onDamagedRecord, now } = dependencies;
+  /** Twelve hexadecimal digits of an HMAC, which identify a key. Not a secret. */
   const idOf = (secureKey: string) =>
     Buffer.from(credentialHash(`secure-key:${secureKey}`), 'base64url')
       .toString('hex')
       .slice(0, KEY_ID_LENGTH);
-  const openKeys = createKeyOpener(sealer, idOf, dependencies.onDamagedRecord);
-  const { withKey, rotate, remove } = createKeyChanges({ sealer, now, idOf, openKeys });
+  const open = createKeyOpener(sealer, onDamagedRecord);
 
-  return {
-    open: (client) => openKeys(client).secureKeys,
-    describe: (client) =>
-      openKeys(client).ids.map((keyId) => ({
-        keyId,
-        createdAt: client.secureKeyCreatedAt[keyId],
-      })),
-    idOf,
-    identify(client, presented) {
-      const { secureKeys, ids } = client === undefined ? noOpenedKeys : openKeys(client);
-      const found = findMatchingSecret(presented, secureKeys);
-      findMatchingSecret(presented, decoyKeys.slice(secureKeys.length));
-      return ids[found];
-    },
-    isLive: (client, keyId) =>
-      // Most keys have a creation time and are found without decryption.
-      Object.hasOwn(client.secureKeyCreatedAt, keyId) ||
-      client.keptKeyIds.includes(keyId) ||
-      openKeys(client).ids.includes(keyId),
-    withKey,
-    rotate,
-    remove,
-  };
-}
+  /** Without active keys that cannot be decrypted. */
+  function intactKeys(client: Client): readonly ClientKey[] {
+    const opened = open(client).map(({ key }) => key);
+    return client.keys.filter((key) => key.state !== 'active' || opened.includes(key));
+  }
 
-const noOpenedKeys: OpenedKeys = { sealed: [], secureKeys: [], ids: [] };
-
-function createKeyChanges(dependencies: {
-  readonly sealer: Sealer;
-  readonly now: () => number;
-  readonly idOf: ClientKeys['idOf'];
-  readonly openKeys: (client: Client) => OpenedKeys;
-}): Pick<ClientKeys, 'withKey' | 'rotate' | 'remove'> {
-  const { sealer, now, idOf, openKeys } = dependencies;
-
-  /** Puts this key first and drops keys over the maximum. */
-  function add(client: Client, secureKey: string, { keepTokens }: RemovalOptions): KeyMembers {
-    const sealed = [sealer.seal(secureKey, secureKeyContext(client)), ...openKeys(client).sealed];
-    const createdAt = { ...client.secureKeyCreatedAt, [idOf(secureKey)]: now() / 1000 };
-    const ids = [idOf(secureKey), ...openKeys(client).ids];
-    const active = ids.slice(0, MAXIMUM_ACTIVE_KEYS);
-    const replaced = ids.slice(MAXIMUM_ACTIVE_KEYS);
-    const kept = client.keptKeyIds.filter((id) => !ids.includes(id));
-    return {
-      sealedSecureKeys: sealed.slice(0, MAXIMUM_ACTIVE_KEYS),
-      secureKeyCreatedAt: pick(createdAt, active),
-      removedKeyIds: client.removedKeyIds,
-      keptKeyIds: keepTokens === true ? [...kept, ...replaced] : kept,
-    };
+  /** Puts this key first, and the oldest active key over the maximum into another state. */
+  function add(client: Client, secureKey: string, replaced?: ClientKey['state']) {
+    const id = idOf(secureKey);
+    const sealed = sealer.seal(secureKey, secureKeyContext(client));
+    const others = intactKeys(client).filter((key) => key.id !== id);
+    const tooMany = others.filter(isActive).slice(MAXIMUM_ACTIVE_KEYS - 1);
+    const kept = others.flatMap((key) => {
+      const ended = replaced === undefined ? [] : [inactive(key, replaced)];
+      return tooMany.includes(key) ? ended : [key];
+    });
+    const createdAt = Math.floor(now() / 1000);
+    return [{ id, sealed, createdAt, state: 'active' } as const, ...kept];
   }
 
   return {
-    withKey(client, secureKey, options) {
-      const keyId = idOf(secureKey);
-      return openKeys(client).ids.includes(keyId) || client.removedKeyIds.includes(keyId)
-        ? client
-        : add(client, secureKey, options);
+    idOf,
+    parse: (text: string) => parseClient(text, sealer, idOf),
+    /** Decrypts the active keys. */
+    open: (client: Client) => open(client).map(({ secureKey }) => secureKey),
+    /** Ids and ages of the active keys. */
+    describe: (client: Client) =>
+      open(client).map(({ key }) => ({ keyId: key.id, createdAt: key.createdAt })),
+    /** The id of the key that equals the presented secret. An unknown client takes the same time. */
+    identify(client: Client | undefined, presented: string): string | undefined {
+      const opened = client === undefined ? [] : open(client);
+      const secrets = opened.map(({ secureKey }) => secureKey);
+      const found = findMatchingSecret(presented, secrets);
+      findMatchingSecret(presented, decoyKeys.slice(secrets.length));
+      return opened[found]?.key.id;
     },
-    rotate(client, { replaceOldest, ...options }) {
-      const { ids } = openKeys(client);
-      if (ids.length >= MAXIMUM_ACTIVE_KEYS && !replaceOldest) {
+    /** With the key as the newest, unless it is active or an operator removed it. */
+    withKey(client: Client, secureKey: string, { keepTokens }: RemovalOptions) {
+      const id = idOf(secureKey);
+      const isKnown = intactKeys(client).some((key) => key.id === id && key.state !== 'replaced');
+      return isKnown
+        ? client.keys
+        : add(client, secureKey, keepTokens === true ? 'replaced' : undefined);
+    },
+    /** @throws RejectedChangeError if two keys are active and `replaceOldest` is not set */
+    rotate(client: Client, options: RemovalOptions & { readonly replaceOldest: boolean }) {
+      const ids = open(client).map(({ key }) => key.id);
+      if (ids.length >= MAXIMUM_ACTIVE_KEYS && !options.replaceOldest) {
         throw new RejectedChangeError(
           `${client.clientId} already has two active keys (${ids.join(', ')}). Remove one, or replace the oldest.`,
         );
       }
       const secureKey = generateSecureKey();
-      const [replacedKeyId] = ids.slice(MAXIMUM_ACTIVE_KEYS - 1);
-      const replaced = replacedKeyId === undefined ? [] : [replacedKeyId];
-      const removedKeyIds = union(client.removedKeyIds, replaced);
-      return {
-        ...add({ ...client, removedKeyIds }, secureKey, options),
-        secureKey,
-        keyId: idOf(secureKey),
-        replacedKeyId,
-      };
+      const keys = add(client, secureKey, removedState(options));
+      const replacedKeyId = ids[MAXIMUM_ACTIVE_KEYS - 1];
+      return { keys, secureKey, keyId: idOf(secureKey), replacedKeyId };
     },
-    remove(client, keyId, { keepTokens }) {
-      const { sealed, ids } = openKeys(client);
-      const others = client.keptKeyIds.filter((id) => id !== keyId);
-      if (client.keptKeyIds.includes(keyId) && !ids.includes(keyId) && keepTokens !== true) {
-        return { ...client, keptKeyIds: others };
+    /** @throws RejectedChangeError if the client does not have the key, or has no other key */
+    remove(client: Client, keyId: string, options: RemovalOptions): readonly ClientKey[] {
+      const keys = intactKeys(client);
+      const isKept = keys.some((key) => key.id === keyId && isLive(key) && !isActive(key));
+      if (!isKept || options.keepTokens === true) {
+        assertRemovable(client, keyId, keys);
       }
-      assertRemovable(client, keyId, ids);
-      return {
-        sealedSecureKeys: sealed.filter((_sealed, i) => ids[i] !== keyId),
-        secureKeyCreatedAt: pick(
-          client.secureKeyCreatedAt,
-          ids.filter((id) => id !== keyId),
-        ),
-        removedKeyIds: union(client.removedKeyIds, [keyId]),
-        keptKeyIds: keepTokens === true ? [...others, keyId] : others,
-      };
+      return keys.map((key) => (key.id === keyId ? inactive(key, removedState(options)) : key));
     },
   };
 }
 
-function assertRemovable({ clientId }: Client, keyId: string, ids: readonly string[]): void {
+/** The keys of a client that becomes public. */
+export const keysOfPublicClient = (keys: readonly ClientKey[]): readonly ClientKey[] =>
+  keys
+    .filter(({ state }) => state === 'retired' || state === 'removed')
+    .map((key) => inactive(key, 'removed'));
+
+export const isActive = ({ state }: ClientKey): boolean => state === 'active';
+/** Whether credentials that were issued with the key are valid. */
+export const isLive = ({ state }: ClientKey): boolean => state !== 'removed';
+
+const removedState = ({ keepTokens }: RemovalOptions) =>
+  keepTokens === true ? 'retired' : 'removed';
+
+function inactive({ id, createdAt }: ClientKey, state: ClientKey['state']): ClientKey {
+  return { id, createdAt, state };
+}
+
+function assertRemovable({ clientId }: Client, keyId: string, keys: readonly ClientKey[]): void {
+  const ids = keys.filter(isActive).map(({ id }) => id);
   if (!ids.includes(keyId)) {
     throw new RejectedChangeError(`${clientId} has no key ${keyId}. Its keys: ${ids.join(', ')}.`);
   }
@@ -192,14 +135,87 @@ function assertRemovable({ clientId }: Client, keyId: string, ids: readonly stri
   }
 }
 
-function pick(createdAt: Readonly<Record<string, number>>, ids: readonly string[]) {
-  return Object.fromEntries(
-    Object.entries(createdAt)
-      .filter(([id]) => ids.includes(id))
-      .map(([id, seconds]) => [id, Math.floor(seconds)]),
+/** Decrypts the active keys of a record once. An unchanged record is the same object. */
+function createKeyOpener(sealer: Sealer, onDamagedRecord: OnDamagedRecord | undefined) {
+  type OpenedKey = { readonly key: ClientKey; readonly secureKey: string };
+  const openedKeys = new WeakMap<Client, readonly OpenedKey[]>();
+  return (client: Client): readonly OpenedKey[] => {
+    const known = openedKeys.get(client);
+    if (known !== undefined) {
+      return known;
+    }
+    const opened = client.keys.filter(isActive).flatMap((key) => {
+      try {
+        return [{ key, secureKey: sealer.open(key.sealed ?? '', secureKeyContext(client)) }];
+      } catch {
+        onDamagedRecord?.(
+          'secure key',
+          clientRecordKey(client.clientId),
+          `Generate a new key: gatehouse clients rotate-key ${client.clientId}`,
+        );
+        return [];
+      }
+    });
+    openedKeys.set(client, opened);
+    return opened;
+  };
+}
+
+/** The members in which the previous release stores the keys. */
+const formerKeys = z.object({
+  clientId: z.string(),
+  sealedSecureKeys: z.array(z.string()),
+  secureKeyCreatedAt: z.record(z.string(), z.number()).default({}),
+  removedKeyIds: z.array(z.string()).default([]),
+  keptKeyIds: z.array(z.string()).default([]),
+});
+
+/** Also reads a record of the previous release. Returns undefined if the record is damaged. */
+function parseClient(
+  text: string,
+  sealer: Sealer,
+  idOf: (secureKey: string) => string,
+): Client | undefined {
+  const client = parseRecord(storedClient, text);
+  const former = client === undefined ? parseRecord(formerKeys, text) : undefined;
+  if (former === undefined) {
+    return client;
+  }
+  const { sealedSecureKeys, secureKeyCreatedAt, removedKeyIds, keptKeyIds } = former;
+  const active = sealedSecureKeys.map((sealed): ClientKey => {
+    let id = '';
+    try {
+      id = idOf(sealer.open(sealed, secureKeyContext(former)));
+    } catch {
+      // The key is reported when it is used.
+    }
+    return { id, sealed, createdAt: secureKeyCreatedAt[id], state: 'active' };
+  });
+  const others = [...new Set([...keptKeyIds, ...removedKeyIds])]
+    .filter((id) => active.every((key) => key.id !== id))
+    .map((id): ClientKey => {
+      const kept = removedKeyIds.includes(id) ? 'retired' : 'replaced';
+      return { id, state: keptKeyIds.includes(id) ? kept : 'removed' };
+    });
+  return parseRecord(
+    storedClient,
+    JSON.stringify({ ...JSON.parse(text), keys: [...active, ...others] }),
   );
 }
 
-function union(some: readonly string[], more: readonly string[]): readonly string[] {
-  return [...new Set([...some, ...more])];
+/** The record, also with the members of the previous release, because both can run at once. */
+export function formatClient(client: Client): string {
+  const { keys } = client;
+  const idsOf = (...states: readonly ClientKey['state'][]) =>
+    keys.filter(({ state }) => states.includes(state)).map(({ id }) => id);
+  const active = keys.filter(isActive);
+  const former: Omit<z.infer<typeof formerKeys>, 'clientId'> = {
+    sealedSecureKeys: active.map(({ sealed = '' }) => sealed),
+    secureKeyCreatedAt: Object.fromEntries(
+      active.flatMap(({ id, createdAt }) => (createdAt === undefined ? [] : [[id, createdAt]])),
+    ),
+    removedKeyIds: idsOf('retired', 'removed'),
+    keptKeyIds: idsOf('replaced', 'retired'),
+  };
+  return JSON.stringify({ ...client, ...former });
 }

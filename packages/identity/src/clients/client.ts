@@ -1,74 +1,167 @@
+import { deviceScopes } from '@gatehouse/device-api';
+import { isAddressOrRange } from '@gatehouse/server/configuration';
 import { z } from 'zod';
-import { parseRecord } from '../records/parse-record.ts';
+import { secureKeyProblem, secureKeyRules } from '../secrets/secure-keys.ts';
+import { isAllowedRedirectUri, redirectUriProblem } from './redirect-uris.ts';
 
 /** With HMAC-SHA-256, a client can use signature version 2 only. The others allow both versions. */
-export const signatureAlgorithms = ['MD5', 'SHA-256', 'HMAC-SHA-256'] as const;
+const signatureAlgorithms = ['MD5', 'SHA-256', 'HMAC-SHA-256'] as const;
 
-export type SignatureAlgorithm = (typeof signatureAlgorithms)[number];
+/** The scopes of OpenID Connect. A client_credentials token never has one. */
+export const identityScopes = ['openid', 'profile', 'email', 'groups', 'offline_access'] as const;
 
-/** A registered OAuth client. A public client has no secure key. */
-export interface Client {
-  readonly clientId: string;
-  readonly name: string;
-  readonly orgId: string;
-  readonly signatureAlgorithm: SignatureAlgorithm;
-  readonly grantTypes: readonly string[];
-  readonly redirectUris: readonly string[];
-  readonly postLogoutRedirectUris: readonly string[];
-  readonly scopes: readonly string[];
-  readonly applicationType: 'web' | 'native';
-  readonly public: boolean;
-  readonly firstParty: boolean;
-  readonly resourceServer: boolean;
-  readonly ownOrganizationOnly: boolean;
-  readonly corsOrigins: readonly string[];
-  readonly ipAllowList: readonly string[];
-  readonly enabled: boolean;
-  /** Epoch seconds. Credentials that were issued at this time or earlier are revoked. */
-  readonly notBefore: number;
-  /** Encrypted, newest first, at most two. */
-  readonly sealedSecureKeys: readonly string[];
-  /** Epoch seconds by key id. */
-  readonly secureKeyCreatedAt: Readonly<Record<string, number>>;
-  /** Keys that an operator removed. A bootstrap file cannot add them again. */
-  readonly removedKeyIds: readonly string[];
-  /** Keys that are no longer active, but whose tokens stay valid until they expire. */
-  readonly keptKeyIds: readonly string[];
-}
+export const knownScopes = [...deviceScopes, ...identityScopes] as const;
 
-/**
- * New members need a default. Otherwise, existing records are treated as damaged. The next change of
- * a client deletes members of earlier versions, such as the secure keys that they kept after a
- * removal.
- */
-const storedClient: z.ZodType<Client> = z.object({
-  clientId: z.string(),
-  name: z.string(),
-  orgId: z.string(),
-  signatureAlgorithm: z.enum(signatureAlgorithms),
-  grantTypes: z.array(z.string()),
-  redirectUris: z.array(z.string()),
-  postLogoutRedirectUris: z.array(z.string()),
-  scopes: z.array(z.string()),
-  applicationType: z.enum(['web', 'native']),
-  public: z.boolean(),
-  firstParty: z.boolean(),
-  resourceServer: z.boolean(),
-  ownOrganizationOnly: z.boolean(),
-  corsOrigins: z.array(z.string()),
-  ipAllowList: z.array(z.string()),
-  enabled: z.boolean(),
-  notBefore: z.number(),
-  sealedSecureKeys: z.array(z.string()),
-  secureKeyCreatedAt: z.record(z.string(), z.number()).default({}),
-  removedKeyIds: z.array(z.string()).default([]),
-  keptKeyIds: z.array(z.string()).default([]),
+export type Scope = (typeof knownScopes)[number];
+
+const grantTypes = [
+  'authorization_code',
+  'client_credentials',
+  'refresh_token',
+  'password',
+  'implicit',
+  'urn:ietf:params:oauth:grant-type:device_code',
+] as const;
+
+export const text = (maximum: number) =>
+  z
+    .string()
+    .max(maximum, `must not be longer than ${maximum} characters`)
+    .refine((value) => value.trim() !== '', 'must not be blank')
+    .refine((value) => !/\p{Cc}/u.test(value), 'must not contain control characters');
+
+export const identifier = z
+  .string()
+  .regex(/^[\x21-\x7e]{1,128}$/, 'must be 1 to 128 printable ASCII characters without spaces');
+
+const secureKey = z.string().superRefine((value, context) => {
+  const problem = secureKeyProblem(value);
+  if (problem !== undefined) {
+    context.addIssue({ code: 'custom', message: secureKeyRules[problem] });
+  }
 });
 
-/** The key of a client's record in the store. */
-export const clientKey = (clientId: string): string => `client:${clientId}`;
+const origin = z.string().refine((value) => {
+  const url = URL.parse(value);
+  return url?.origin === value && /^https?:$/.test(url.protocol);
+}, 'must be an http(s) origin: scheme, host, port');
 
-/** Returns undefined if the record is damaged. */
-export function parseClient(text: string): Client | undefined {
-  return parseRecord(storedClient, text);
+const addressOrRange = z.string().refine(isAddressOrRange, 'must be an address or CIDR range');
+
+const redirectingGrantTypes: ReadonlySet<string> = new Set(['authorization_code', 'implicit']);
+
+const redirectUri = z
+  .string()
+  .refine(
+    (value) => isAllowedRedirectUri(value, 'native'),
+    'must be https, loopback http, or the scheme of a native app, in normal form, without fragment, and without reply parameters such as code or state',
+  );
+
+/**
+ * A client in a bootstrap file and in commands. The record in the store and its type derive from
+ * this schema.
+ */
+export const clientSchema = z
+  .strictObject({
+    clientId: identifier.refine(
+      (id) => !id.startsWith('gatehouse:'),
+      'must not start with gatehouse:, which is reserved',
+    ),
+    secureKey: secureKey.optional(),
+    name: text(200),
+    orgId: identifier,
+    signatureAlgorithm: z.enum(signatureAlgorithms).default('SHA-256'),
+    grantTypes: z.array(z.enum(grantTypes)).default(['client_credentials']),
+    redirectUris: z.array(redirectUri).default([]),
+    scopes: z.array(z.enum(knownScopes)).default([]),
+    applicationType: z.enum(['web', 'native']).default('web'),
+    public: z.boolean().default(false),
+    firstParty: z.boolean().default(false),
+    resourceServer: z.boolean().default(false),
+    ownOrganizationOnly: z.boolean().default(false),
+    enabled: z.boolean().optional(),
+    corsOrigins: z.array(origin).default([]),
+    postLogoutRedirectUris: z.array(redirectUri).default([]),
+    ipAllowList: z.array(addressOrRange).default([]),
+  })
+  .superRefine((value, context) => {
+    const problem = (path: (string | number)[], message: string) =>
+      context.addIssue({ code: 'custom', path, message });
+    if (value.public && value.secureKey !== undefined) {
+      problem(['public'], 'a public client must not have a secureKey');
+    }
+    if (!value.public && value.secureKey === undefined) {
+      problem(['secureKey'], 'set secureKey or secureKeyFile');
+    }
+    // RFC 6749 §4.4: only confidential clients may use this grant.
+    if (value.public && value.grantTypes.includes('client_credentials')) {
+      problem(['grantTypes'], 'a public client cannot use client_credentials');
+    }
+    const redirects = value.grantTypes.some((type) => redirectingGrantTypes.has(type));
+    if (redirects && value.redirectUris.length === 0) {
+      problem(['redirectUris'], 'authorization_code and implicit require at least one');
+    }
+    for (const member of ['redirectUris', 'postLogoutRedirectUris'] as const) {
+      value[member].forEach((uri, i) => {
+        const reason = redirectUriProblem(uri, value);
+        if (reason !== undefined) {
+          problem([member, i], reason);
+        }
+      });
+    }
+  });
+
+/** The secure keys of a client. `sealed` is present exactly if the key is active. */
+const clientKey = z.object({
+  id: z.string(),
+  sealed: z.string().optional(),
+  /** Epoch seconds. Absent for keys of early versions. */
+  createdAt: z.number().optional(),
+  /**
+   * - `replaced`: by a bootstrap file. Its tokens stay valid
+   * - `retired`: removed by an operator. Its tokens stay valid until they expire
+   * - `removed`: by an operator. A bootstrap file cannot add it again
+   */
+  state: z.enum(['active', 'replaced', 'retired', 'removed']),
+});
+
+export type ClientKey = Readonly<z.infer<typeof clientKey>>;
+
+/** The members of a schema without its rules for new values, which a record may outlive. */
+function storedType(schema: z.ZodType): z.ZodType {
+  if (schema instanceof z.ZodDefault || schema instanceof z.ZodOptional) {
+    return storedType(schema.unwrap() as z.ZodType);
+  }
+  if (schema instanceof z.ZodArray) {
+    return z.array(storedType(schema.element as z.ZodType));
+  }
+  return schema instanceof z.ZodString ? z.string() : schema;
 }
+
+const { secureKey: _secret, ...settings } = clientSchema.shape;
+const state = {
+  enabled: z.boolean(),
+  /** Epoch seconds. Credentials that were issued at this time or earlier are revoked. */
+  notBefore: z.number(),
+  /** Newest first. At most two are active. A public client has none. */
+  keys: z.array(clientKey),
+};
+
+/** New members need a default. Otherwise, existing records are treated as damaged. */
+export const storedClient: z.ZodType<Client> = z.object({
+  ...Object.fromEntries(Object.entries(settings).map(([name, type]) => [name, storedType(type)])),
+  ...state,
+}) as unknown as z.ZodType<Client>;
+
+type Stored<Value> = Value extends readonly string[] ? readonly string[] : Value;
+type Settings = Omit<z.output<typeof clientSchema>, 'secureKey' | 'enabled'>;
+
+/** The settings of a registered OAuth client. */
+export type ClientSettings = { readonly [Name in keyof Settings]: Stored<Settings[Name]> };
+
+/** A registered OAuth client. */
+export type Client = ClientSettings & {
+  readonly enabled: boolean;
+  readonly notBefore: number;
+  readonly keys: readonly ClientKey[];
+};

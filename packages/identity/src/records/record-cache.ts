@@ -1,6 +1,6 @@
 import type { Store } from '@gatehouse/store';
 import { LRUCache } from 'lru-cache';
-import type { OnDamagedRecord } from './damaged-record.ts';
+import type { OnDamagedRecord } from './record.ts';
 
 /** A revocation of a client or user takes effect within this time. */
 export const MAXIMUM_RECORD_AGE_MILLISECONDS = 50;
@@ -12,11 +12,6 @@ interface Entry<Value> {
   readonly text: string | undefined;
   readonly value: Value | undefined;
   readonly readAt: number;
-}
-
-export interface RecordCache<Value> {
-  read(key: string): Promise<Value | undefined>;
-  forget(key: string): void;
 }
 
 interface Reading<Value> {
@@ -37,7 +32,7 @@ export function createRecordCache<Value>(
   parse: (text: string) => Value | undefined,
   now: () => number,
   damage?: { readonly kind: string; readonly onDamagedRecord?: OnDamagedRecord | undefined },
-): RecordCache<Value> {
+) {
   const entries = new LRUCache<string, Entry<Value>>({ max: MAXIMUM_ENTRIES });
   const running = new Map<string, Reading<Value>>();
   let forgotten = 0;
@@ -58,7 +53,7 @@ export function createRecordCache<Value>(
   }
 
   return {
-    async read(key) {
+    async read(key: string): Promise<Value | undefined> {
       const readAt = now();
       const entry = entries.get(key);
       if (entry !== undefined && isFresh(readAt - entry.readAt)) {
@@ -79,7 +74,7 @@ export function createRecordCache<Value>(
         }
       }
     },
-    forget(key) {
+    forget(key: string): void {
       forgotten += 1;
       running.delete(key);
       entries.delete(key);

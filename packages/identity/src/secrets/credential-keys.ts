@@ -1,3 +1,6 @@
+import { createHmac, createSecretKey } from 'node:crypto';
+import { lastingKey, type MasterKey } from './master-key.ts';
+
 /**
  * The store key of a credential of the authorization server. Operators also need it to revoke the
  * credential. It contains an HMAC of the value. Grant ids are not credentials and stay readable.
@@ -53,3 +56,17 @@ const DAY = 24 * 60 * 60;
 
 /** Longer than the lifetime of any refresh token, because a grant must outlive its tokens. */
 export const GRANT_LIFETIME_SECONDS: number = 60 * DAY;
+
+/**
+ * HMAC-SHA-256(pepper, value) in base64url. Tokens, codes and session ids are stored only like
+ * this.
+ */
+export type CredentialHash = (value: string) => string;
+
+/** Names a token or code in the audit trail. It cannot be used as a credential. */
+export const credentialId = (hashedValue: string): string => hashedValue.slice(0, 16);
+
+export function createCredentialHash(masterKey: MasterKey): CredentialHash {
+  const pepper = createSecretKey(lastingKey(masterKey, 'credential-pepper'));
+  return (value) => createHmac('sha256', pepper).update(value).digest('base64url');
+}

@@ -1,12 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import {
+  chmodSync,
+  chownSync,
   closeSync,
-  fchmodSync,
-  fchownSync,
-  fstatSync,
   fsyncSync,
   openSync,
-  readdirSync,
   readFileSync,
   realpathSync,
   renameSync,
@@ -14,7 +12,7 @@ import {
   statSync,
   writeSync,
 } from 'node:fs';
-import { basename, dirname, join } from 'node:path';
+import { dirname } from 'node:path';
 import { ConfigurationError, readOrCreateSecretFile } from '@gatehouse/server/configuration';
 import {
   KEY_BYTES,
@@ -51,30 +49,30 @@ const RECHECK_MILLISECONDS = 1000;
  * @throws ConfigurationError
  */
 export function loadMasterKey(path: string, create: boolean): MasterKeys {
-  let stamp = stampOf(path);
-  let file = parseMasterKeyFile(readKeyFile(path, create));
+  let text: string | undefined = readKeyFile(path, create);
+  let file = parseMasterKeyFile(text);
   let checkedAt = performance.now();
-  let unusable: string | undefined;
   let report: (problem: string) => void = () => undefined;
 
   function refresh(): boolean {
     checkedAt = performance.now();
-    const found = stampOf(path) ?? 'missing';
-    if (found === stamp) {
+    const found = attempt(() => readFileSync(path, 'utf8'));
+    if (found === text) {
       return false;
     }
-    const changed = readChange(path, file);
-    if (typeof changed === 'string') {
-      if (found !== unusable) {
-        unusable = found;
-        report(changed);
-      }
+    text = found;
+    const changed = attempt(() => parseMasterKeyFile(found ?? ''));
+    // The file of another installation must not replace the keys of a running process.
+    const isUsable = lastingPurposes.every(
+      (each) => changed && lastingKeyOf(changed, each).equals(lastingKeyOf(file, each)),
+    );
+    if (changed === undefined || !isUsable) {
+      report('it cannot be read, is incomplete, or belongs to another installation');
       return false;
     }
-    stamp = found;
-    unusable = undefined;
+    const isChanged = JSON.stringify(changed) !== JSON.stringify(file);
     file = changed;
-    return true;
+    return isChanged;
   }
 
   return {
@@ -93,23 +91,6 @@ export function loadMasterKey(path: string, create: boolean): MasterKeys {
       report = listener;
     },
   };
-}
-
-/** @returns the changed keys, or why a running process cannot use them */
-function readChange(path: string, before: MasterKeyFile): MasterKeyFile | string {
-  const text = attempt(() => readFileSync(path, 'utf8'));
-  if (text === undefined) {
-    return 'it cannot be read';
-  }
-  const changed = attempt(() => parseMasterKeyFile(text));
-  if (changed === undefined) {
-    return 'it is malformed or incomplete';
-  }
-  // The file of another installation must not replace the keys of a running process.
-  const isSame = lastingPurposes.every((each) =>
-    lastingKeyOf(before, each).equals(lastingKeyOf(changed, each)),
-  );
-  return isSame ? changed : 'it belongs to another installation';
 }
 
 /** @throws ConfigurationError, which never quotes the content */
@@ -144,79 +125,51 @@ export function generateMasterKey(): Buffer {
 
 function parseMasterKeyFile(text: string): MasterKeyFile {
   const [first = '', ...rest] = text.trim().split(/\s*\n\s*/);
-  const lines = rest.map((line) => /^([a-z-]+) ([0-9a-f]{64})$/i.exec(line));
-  const labels = ['next', 'previous', ...lastingPurposes] as const;
-  const isKnown = (label = '') => (labels as readonly string[]).includes(label);
-  const areUnique = new Set(lines.map((line) => line?.[1])).size === lines.length;
-  if (!/^[0-9a-f]{64}$/i.test(first) || !areUnique || !lines.every((line) => isKnown(line?.[1]))) {
+  const labels: readonly string[] = ['next', 'previous', ...lastingPurposes];
+  const keys = new Map<string, Buffer>();
+  for (const line of rest) {
+    const [, label = '', key = ''] = /^([a-z-]+) ([0-9a-f]{64})$/i.exec(line) ?? [];
+    if (labels.includes(label) && !keys.has(label)) {
+      keys.set(label, Buffer.from(key, 'hex'));
+    }
+  }
+  if (!/^[0-9a-f]{64}$/i.test(first) || keys.size < rest.length) {
     throw refusal('names a file that does not contain 64 hexadecimal digits');
   }
-  const keyOf = (label: (typeof labels)[number]) => {
-    const found = lines.find((line) => line?.[1] === label)?.[2];
-    return found === undefined ? undefined : Buffer.from(found, 'hex');
-  };
-  const lasting = lastingPurposes.flatMap((purpose) => {
-    const key = keyOf(purpose);
-    return key === undefined ? [] : [[purpose, key]];
-  });
+  const lasting = [...keys].filter(([label]) => label !== 'next' && label !== 'previous');
   // A server without one of them would compute other hashes or tokens than the other servers.
-  if (lines.length > 0 && lasting.length < lastingPurposes.length) {
+  if (rest.length > 0 && lasting.length < lastingPurposes.length) {
     throw refusal(
       `names a file without its ${lastingPurposes.join(' and ')} lines. Copy the whole file`,
     );
   }
   return {
     current: Buffer.from(first, 'hex'),
-    next: keyOf('next'),
-    previous: keyOf('previous'),
+    next: keys.get('next'),
+    previous: keys.get('previous'),
     lasting: Object.fromEntries(lasting),
   };
 }
 
 function replaceFile(path: string, content: string): void {
-  removeInterruptedWrites(path);
-  const temporary = `${path}.${randomBytes(8).toString('hex')}.tmp`;
+  // One name, so that a killed command leaves no second copy of the keys.
+  const temporary = `${path}.tmp`;
+  rmSync(temporary, { force: true });
   const { uid, gid, mode } = statSync(path);
   const descriptor = openSync(temporary, 'wx', 0o600);
   try {
-    try {
-      const own = fstatSync(descriptor);
-      if (uid !== own.uid || gid !== own.gid) {
-        fchownSync(descriptor, uid, gid);
-      }
-      fchmodSync(descriptor, mode & 0o777);
-      writeSync(descriptor, content);
-      fsyncSync(descriptor);
-    } finally {
-      closeSync(descriptor);
-    }
+    writeSync(descriptor, content);
+    fsyncSync(descriptor);
+    chownSync(temporary, uid, gid);
+    chmodSync(temporary, mode & 0o777);
     renameSync(temporary, path);
-  } catch (error) {
+  } finally {
+    closeSync(descriptor);
     rmSync(temporary, { force: true });
-    throw error;
   }
   const folder = openSync(dirname(path), 'r');
-  try {
-    fsyncSync(folder);
-  } finally {
-    closeSync(folder);
-  }
-}
-
-/** A killed command leaves a file with every key. */
-function removeInterruptedWrites(path: string): void {
-  const start = `${basename(path)}.`;
-  for (const name of readdirSync(dirname(path))) {
-    if (name.startsWith(start) && /^[0-9a-f]{16}\.tmp$/.test(name.slice(start.length))) {
-      rmSync(join(dirname(path), name), { force: true });
-    }
-  }
-}
-
-/** Changes whenever the file is replaced or written. */
-function stampOf(path: string): string | undefined {
-  const stats = attempt(() => statSync(path, { bigint: true }));
-  return stats && `${stats.dev} ${stats.ino} ${stats.mtimeNs} ${stats.size}`;
+  fsyncSync(folder);
+  closeSync(folder);
 }
 
 function attempt<Value>(work: () => Value): Value | undefined {

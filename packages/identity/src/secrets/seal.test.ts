@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
-import { createCredentialHash } from './credential-hash.ts';
+import { createCredentialHash } from './credential-keys.ts';
 import { deriveKey } from './master-key.ts';
 import { createSealer } from './seal.ts';
 

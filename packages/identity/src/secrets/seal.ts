@@ -67,6 +67,10 @@ export function createSealer(masterKey: MasterKey): Sealer {
   };
 }
 
+export function isSealed(value: unknown): value is string {
+  return typeof value === 'string' && /^v1\.[\w-]{38,}$/.test(value);
+}
+
 function decrypt(bytes: Buffer, context: string, key: KeyObject): string | undefined {
   const decipher = createDecipheriv(ALGORITHM, key, bytes.subarray(0, NONCE_BYTES), {
     authTagLength: TAG_BYTES,

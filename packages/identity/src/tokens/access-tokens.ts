@@ -1,11 +1,14 @@
 import type { Store } from '@gatehouse/store';
 import { LRUCache } from 'lru-cache';
-import type { Client } from '../clients/client.ts';
-import { type OnDamagedRecord, readRecord } from '../records/damaged-record.ts';
+import { type OnDamagedRecord, readRecord } from '../records/record.ts';
 import { createRecordCache } from '../records/record-cache.ts';
-import type { FindLiveHolder } from '../revocation/live-holder.ts';
-import type { CredentialHash } from '../secrets/credential-hash.ts';
-import { accessTokenKey, accessTokenKinds, grantTombstoneKey } from '../secrets/credential-keys.ts';
+import {
+  accessTokenKey,
+  accessTokenKinds,
+  type CredentialHash,
+  grantTombstoneKey,
+} from '../secrets/credential-keys.ts';
+import type { FindLiveHolder } from './live-holder.ts';
 
 /** The identity and the rights of a verified credential. */
 export interface Principal {
@@ -95,31 +98,22 @@ export function createAccessTokenVerifier(dependencies: {
       userId: user?.userId,
       subject: user?.userId ?? client.clientId,
       // Tokens lose the scopes that were removed from the client.
-      scopes: new Set(stored.scope?.split(' ').filter((scope) => isRegistered(client, scope))),
+      scopes: new Set(stored.scope?.split(' ').filter((scope) => client.scopes.includes(scope))),
     };
   };
 }
 
-function isRegistered(client: Client, scope: string): boolean {
-  return client.scopes.includes(scope);
-}
-
 /** Fails closed: a damaged record, or a record of another kind, is not an access token. */
 export function parseStoredToken(text: string): StoredAccessToken | undefined {
+  let token: Partial<Record<keyof StoredAccessToken, unknown>> | null;
   try {
-    const value: unknown = JSON.parse(text);
-    return isStoredAccessToken(value) ? value : undefined;
+    token = JSON.parse(text);
   } catch {
     return undefined;
   }
-}
-
-function isStoredAccessToken(value: unknown): value is StoredAccessToken {
-  if (typeof value !== 'object' || value === null) {
-    return false;
-  }
-  const token = value as Partial<Record<keyof StoredAccessToken, unknown>>;
-  return (
+  const isToken =
+    typeof token === 'object' &&
+    token !== null &&
     typeof token.kind === 'string' &&
     accessTokenKinds.has(token.kind) &&
     typeof token.clientId === 'string' &&
@@ -129,6 +123,6 @@ function isStoredAccessToken(value: unknown): value is StoredAccessToken {
     (token.secureKeyId === undefined || typeof token.secureKeyId === 'string') &&
     Number.isSafeInteger(token.iat) &&
     Number.isSafeInteger(token.exp) &&
-    token.aud === undefined
-  );
+    token.aud === undefined;
+  return isToken ? (token as StoredAccessToken) : undefined;
 }

@@ -1,39 +1,19 @@
 import { randomBytes } from 'node:crypto';
+import { deviceScopes } from '@gatehouse/device-api';
 import type { Store } from '@gatehouse/store';
 import { z } from 'zod';
-import { type OnDamagedRecord, readRecord } from '../records/damaged-record.ts';
-import { parseRecord } from '../records/parse-record.ts';
+import type { Client } from '../clients/client.ts';
+import { isActive } from '../clients/client-keys.ts';
+import { type OnDamagedRecord, parseRecord, readRecord } from '../records/record.ts';
 import { MAXIMUM_RECORD_AGE_MILLISECONDS } from '../records/record-cache.ts';
-import type { FindLiveHolder } from '../revocation/live-holder.ts';
-import type { CredentialHash } from '../secrets/credential-hash.ts';
-import { xAccessTokenKey, xAccessTokensKey } from '../secrets/credential-keys.ts';
-import type { AccessTokenVerifier, Principal } from './access-tokens.ts';
-import { clientPrincipal } from './client-principal.ts';
-
-/** The client and the key that signed its request. */
-export interface XAccessTokenIssuer {
-  readonly clientId: string;
-  readonly secureKeyId?: string | undefined;
-}
-
-/**
- * The tokens of Method B. A client requests one with a signed request, and sends it in a header.
- */
-export interface XAccessTokens {
-  /** Only a hash of the token is stored. Use does not extend its lifetime. */
-  issue(issuer: XAccessTokenIssuer, lifetimeSeconds: number): Promise<string>;
-  /** Returns the client with its current device scopes. */
-  readonly verify: AccessTokenVerifier;
-  /** The same, with the times of the token. */
-  find(token: string): Promise<FoundXAccessToken | undefined>;
-}
-
-/** Times are in epoch seconds. */
-export interface FoundXAccessToken {
-  readonly principal: Principal;
-  readonly issuedAt: number;
-  readonly expiresAt: number;
-}
+import {
+  accessTokenKey,
+  type CredentialHash,
+  xAccessTokenKey,
+  xAccessTokensKey,
+} from '../secrets/credential-keys.ts';
+import { type Principal, parseStoredToken } from './access-tokens.ts';
+import type { FindLiveHolder } from './live-holder.ts';
 
 const TOKEN_BYTES = 32;
 const DEFAULT_MAXIMUM_LIVE_TOKENS = 1000;
@@ -52,11 +32,13 @@ const storedToken = z.object({
 });
 
 /** Fails closed: a damaged record is not a token. */
-export function parseXAccessToken(text: string): z.infer<typeof storedToken> | undefined {
-  return parseRecord(storedToken, text);
-}
+const parseXAccessToken = (text: string) => parseRecord(storedToken, text);
+
+export type XAccessTokens = ReturnType<typeof createXAccessTokens>;
 
 /**
+ * The tokens of Method B. A client requests one with a signed request, and sends it in a header.
+ *
  * @param dependencies.maximumLiveTokens of one client. A further token revokes the one that expires
  *   first. This limits the space that a client can use.
  */
@@ -67,7 +49,7 @@ export function createXAccessTokens(dependencies: {
   readonly onDamagedRecord?: OnDamagedRecord | undefined;
   readonly now: () => number;
   readonly maximumLiveTokens?: number;
-}): XAccessTokens {
+}) {
   const { store, credentialHash, findLiveHolder, onDamagedRecord, now } = dependencies;
   const maximumLiveTokens = dependencies.maximumLiveTokens ?? DEFAULT_MAXIMUM_LIVE_TOKENS;
 
@@ -78,7 +60,8 @@ export function createXAccessTokens(dependencies: {
     await Promise.all(surplus.map((member) => store.removeFromIndex(indexKey, member)));
   }
 
-  async function find(token: string): Promise<FoundXAccessToken | undefined> {
+  /** The client with its current device scopes, and the times of the token in epoch seconds. */
+  async function find(token: string) {
     const key = xAccessTokenKey(credentialHash(token));
     const stored = readRecord(await store.get(key), parseXAccessToken, {
       kind: 'X-Access-Token',
@@ -90,18 +73,29 @@ export function createXAccessTokens(dependencies: {
     }
     const { issuedAt, clientId, secureKeyId } = stored;
     const client = (await findLiveHolder({ issuedAt, clientId, secureKeyId }))?.client;
-    const hasCredentials = client !== undefined && client.sealedSecureKeys.length > 0;
-    return hasCredentials
-      ? {
-          principal: clientPrincipal(client),
-          issuedAt,
-          expiresAt: Math.floor(stored.expiresAt / 1000),
-        }
-      : undefined;
+    if (!client?.keys.some(isActive)) {
+      return undefined;
+    }
+    return {
+      principal: clientPrincipal(client),
+      issuedAt,
+      expiresAt: Math.floor(stored.expiresAt / 1000),
+    };
   }
 
   return {
-    async issue({ clientId, secureKeyId }, lifetimeSeconds) {
+    /**
+     * Only a hash of the token is stored. Use does not extend its lifetime.
+     *
+     * @param secureKeyId of the key that signed the request
+     */
+    async issue(
+      {
+        clientId,
+        secureKeyId,
+      }: { readonly clientId: string; readonly secureKeyId?: string | undefined },
+      lifetimeSeconds: number,
+    ): Promise<string> {
       const token = randomBytes(TOKEN_BYTES).toString('base64url');
       const hashed = credentialHash(token);
       const expiresAt = now() + lifetimeSeconds * 1000;
@@ -118,7 +112,59 @@ export function createXAccessTokens(dependencies: {
       await revokeSurplus(indexKey, hashed);
       return token;
     },
-    verify: async (token) => (await find(token))?.principal,
+    verify: async (token: string): Promise<Principal | undefined> => (await find(token))?.principal,
     find,
+  };
+}
+
+const principals = new WeakMap<Client, Principal>();
+
+/** A client that authenticates by signature or X-Access-Token has all of its device scopes. */
+export function clientPrincipal(client: Client): Principal {
+  let principal = principals.get(client);
+  if (principal === undefined) {
+    principal = {
+      clientId: client.clientId,
+      orgId: client.orgId,
+      userId: undefined,
+      subject: client.clientId,
+      scopes: new Set(deviceScopes.filter((scope) => client.scopes.includes(scope))),
+    };
+    principals.set(client, principal);
+  }
+  return principal;
+}
+
+export type TokenKind = 'access-token' | 'x-access-token';
+
+/**
+ * The kind of an unexpired token, even if it is revoked. Undefined if the store has no record of
+ * it. Only the holder of a token learns its kind, because the store knows tokens by their HMAC.
+ *
+ * @throws StoreUnavailableError
+ */
+export type FindTokenKind = (token: string) => Promise<TokenKind | undefined>;
+
+export function createTokenKinds(dependencies: {
+  readonly store: Store;
+  readonly credentialHash: CredentialHash;
+  readonly now: () => number;
+}): FindTokenKind {
+  const { store, credentialHash, now } = dependencies;
+  return async (token) => {
+    const hashed = credentialHash(token);
+    // Both reads always happen, so that every unknown token takes the same time.
+    const [access, xAccess] = await Promise.all([
+      store.get(accessTokenKey(hashed)),
+      store.get(xAccessTokenKey(hashed)),
+    ]);
+    const accessToken = access === undefined ? undefined : parseStoredToken(access);
+    if (accessToken !== undefined) {
+      return accessToken.exp * 1000 > now() ? 'access-token' : undefined;
+    }
+    const xAccessToken = xAccess === undefined ? undefined : parseXAccessToken(xAccess);
+    return xAccessToken !== undefined && xAccessToken.expiresAt > now()
+      ? 'x-access-token'
+      : undefined;
   };
 }

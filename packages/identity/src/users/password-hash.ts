@@ -1,7 +1,7 @@
 import { type Argon2Parameters, argon2, randomBytes, timingSafeEqual } from 'node:crypto';
-import { availableParallelism } from 'node:os';
-import { createPasswordHashingQueue, type PasswordHashingLoad } from './password-hashing-queue.ts';
-import { yieldToMainThread } from './yield-to-main-thread.ts';
+import { readdirSync, readFileSync } from 'node:fs';
+import { availableParallelism, constants, getPriority, setPriority } from 'node:os';
+import { createPasswordHashingQueue } from './password-hashing-queue.ts';
 
 export interface PasswordHashCost {
   /** Kibibytes. */
@@ -121,7 +121,7 @@ export function sharePasswordHashing(workers: number): void {
 }
 
 /** For metrics. */
-export function passwordHashingLoad(): PasswordHashingLoad {
+export function passwordHashingLoad() {
   return queue.load();
 }
 
@@ -158,4 +158,32 @@ function computeArgon2id(password: string, nonce: Buffer, cost: Cost): Promise<B
 
 function unpadded(bytes: Buffer): string {
   return bytes.toString('base64').replace(/=+$/, '');
+}
+
+const TASKS = '/proc/self/task';
+const POOL_THREAD = 'libuv-worker';
+/** A larger value is a lower priority. */
+const STEP = 10;
+
+/**
+ * Gives the threads that hash passwords a lower priority, so that a flood of sign-ins uses every
+ * idle core and no other request waits for one. They exist after the first hash has started. Only
+ * Linux has a priority for each thread.
+ */
+export function yieldToMainThread(): void {
+  try {
+    // The process itself may have been started with a lower priority.
+    const lowered = Math.min(getPriority() + STEP, constants.priority.PRIORITY_LOW);
+    for (const thread of readdirSync(TASKS)) {
+      if (nameOf(thread) === POOL_THREAD) {
+        setPriority(Number(thread), lowered);
+      }
+    }
+  } catch {
+    // Not Linux.
+  }
+}
+
+function nameOf(thread: string): string {
+  return readFileSync(`${TASKS}/${thread}/comm`, 'utf8').trim();
 }

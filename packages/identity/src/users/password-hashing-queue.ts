@@ -9,38 +9,19 @@ export class PasswordHashingBusyError extends Error {
 }
 
 /**
- * Hashing a password takes 30 ms of a core and 19 MiB, so a flood of sign-ins exhausts these first.
- * At most `concurrency` hashes run and at most `waiting` wait at a time.
- */
-export interface PasswordHashingQueue {
-  /** @throws PasswordHashingBusyError immediately if the queue is full */
-  run<Result>(work: () => Promise<Result>): Promise<Result>;
-  /**
-   * Waits as long as a recent run took. Returns false if none was measured yet.
-   *
-   * @throws PasswordHashingBusyError if the queue is full
-   */
-  pause(): Promise<boolean>;
-  load(): PasswordHashingLoad;
-}
-
-/** The current load, and the number of rejected runs since the process started. */
-export interface PasswordHashingLoad {
-  readonly running: number;
-  readonly waiting: number;
-  readonly refused: number;
-}
-
-/**
  * `pause` takes the duration of one of the last runs at random, because an average would be
  * visible.
  */
 const REMEMBERED_RUNS = 32;
 
+/**
+ * Hashing a password takes 30 ms of a core and 19 MiB, so a flood of sign-ins exhausts these first.
+ * At most `concurrency` hashes run and at most `waiting` wait at a time.
+ */
 export function createPasswordHashingQueue(limits: {
   readonly concurrency: number;
   readonly waiting: number;
-}): PasswordHashingQueue {
+}) {
   const waiting: (() => void)[] = [];
   const durations: number[] = [];
   let running = 0;
@@ -73,7 +54,8 @@ export function createPasswordHashingQueue(limits: {
   }
 
   return {
-    async run(work) {
+    /** @throws PasswordHashingBusyError immediately if the queue is full */
+    async run<Result>(work: () => Promise<Result>): Promise<Result> {
       assertRoom();
       const started = performance.now();
       await turn();
@@ -85,7 +67,12 @@ export function createPasswordHashingQueue(limits: {
         end();
       }
     },
-    async pause() {
+    /**
+     * Waits as long as a recent run took. Returns false if none was measured yet.
+     *
+     * @throws PasswordHashingBusyError if the queue is full
+     */
+    async pause(): Promise<boolean> {
       assertRoom();
       const duration = durations[Math.floor(Math.random() * durations.length)];
       if (duration !== undefined) {
@@ -93,6 +80,7 @@ export function createPasswordHashingQueue(limits: {
       }
       return duration !== undefined;
     },
+    /** The current load, and the number of rejected runs since the process started. */
     load: () => ({ running, waiting: waiting.length, refused }),
   };
 }

@@ -1,5 +1,5 @@
 import type { Store } from '@gatehouse/store';
-import type { CredentialHash } from '../secrets/credential-hash.ts';
+import type { CredentialHash } from '../secrets/credential-keys.ts';
 import { canonicalUsername, type User } from './user.ts';
 
 /**
@@ -15,42 +15,35 @@ export interface SignInLock {
   readonly until: number;
 }
 
-/** The counts of wrong passwords (docs/decisions/07-sign-in-throttle.md), and their removal. */
-export interface SignInLocks {
-  accountKey(username: string): string;
-  browserKey(deviceId: string): string;
-  /** Called with the wrong password that locks a browser, so that `unlock` finds its count. */
-  recordLockedBrowser(userId: string, browserKey: string): Promise<void>;
-  list(user: Pick<User, 'userId' | 'username'>): Promise<readonly SignInLock[]>;
-  /** Forgets the wrong passwords of the account and of its locked browsers. */
-  unlock(user: Pick<User, 'userId' | 'username'>): Promise<void>;
-}
+type Account = Pick<User, 'userId' | 'username'>;
 
+export type SignInLocks = ReturnType<typeof createSignInLocks>;
+
+/** The counts of wrong passwords (docs/decisions/07-sign-in-throttle.md), and their removal. */
 export function createSignInLocks({
   store,
   credentialHash,
 }: {
   readonly store: Store;
   readonly credentialHash: CredentialHash;
-}): SignInLocks {
+}) {
   // Users type passwords into the wrong field, so a username must not be readable in a key.
   const accountKey = (username: string) =>
     `sign-ins:account:${credentialHash(canonicalUsername(username))}`;
   const indexKey = (userId: string) => `locked-browsers:${userId}`;
 
   async function lockOf(kind: SignInLock['kind'], key: string): Promise<readonly SignInLock[]> {
-    const counter = await store.counter(key);
-    return counter !== undefined && counter.count >= accountLimit.attempts
-      ? [{ kind, until: counter.resetsAt }]
-      : [];
+    const { count, resetsAt } = await store.increment(key, accountLimit.windowSeconds, 0);
+    return count >= accountLimit.attempts ? [{ kind, until: resetsAt }] : [];
   }
 
   return {
     accountKey,
-    browserKey: (deviceId) => `sign-ins:device:${credentialHash(deviceId)}`,
-    recordLockedBrowser: (userId, key) =>
+    browserKey: (deviceId: string): string => `sign-ins:device:${credentialHash(deviceId)}`,
+    /** Called with the wrong password that locks a browser, so that `unlock` finds its count. */
+    recordLockedBrowser: (userId: string, key: string): Promise<void> =>
       store.addToIndex(indexKey(userId), key, Date.now() + accountLimit.windowSeconds * 1000),
-    async list({ userId, username }) {
+    async list({ userId, username }: Account): Promise<readonly SignInLock[]> {
       const browsers = await store.members(indexKey(userId));
       const locks = await Promise.all([
         lockOf('account', accountKey(username)),
@@ -58,7 +51,8 @@ export function createSignInLocks({
       ]);
       return locks.flat();
     },
-    async unlock({ userId, username }) {
+    /** Forgets the wrong passwords of the account and of its locked browsers. */
+    async unlock({ userId, username }: Account): Promise<void> {
       const browsers = await store.members(indexKey(userId));
       await store.delete([accountKey(username), ...browsers, indexKey(userId)]);
     },

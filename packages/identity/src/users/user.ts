@@ -1,34 +1,56 @@
 import type { SignInReasonName } from '@gatehouse/errors';
 import { z } from 'zod';
+import { identifier, text } from '../clients/client.ts';
+import { passwordProblem, passwordRules } from './password-policy.ts';
 
-/** An account that a person signs in with. */
-export interface User {
-  /** The `sub` of tokens: random, and independent of the username. */
-  readonly userId: string;
-  readonly username: string;
-  readonly name: string;
-  readonly givenName?: string | undefined;
-  readonly familyName?: string | undefined;
-  readonly orgId: string;
-  readonly email?: string | undefined;
-  /** Whether an operator confirmed that the address belongs to the user. */
-  readonly emailVerified: boolean;
-  /** Free text. Applications decide what a role allows; Gatehouse gives it no rights. */
-  readonly roles: readonly string[];
-  readonly enabled: boolean;
-  /** Epoch seconds. Credentials that were issued at this time or earlier are revoked. */
-  readonly notBefore: number;
-  /** Epoch seconds. When the claims last changed. Records of earlier releases have none. */
-  readonly updatedAt?: number | undefined;
-  readonly passwordHash: string;
-  /**
-   * The last password of the bootstrap file. It replaces the user's password only if it changes.
-   */
-  readonly bootstrapPasswordHash?: string | undefined;
-}
+/** Every token of the user can contain the roles, so their number is limited. */
+const MAXIMUM_ROLES = 50;
+
+const role = text(100).refine(
+  (value) => value.trim() === value,
+  'must not start or end with white space',
+);
+
+const profileMembers = {
+  givenName: text(200).optional(),
+  familyName: text(200).optional(),
+  email: z.email('must be an email address').max(254).optional(),
+  emailVerified: z.boolean().optional(),
+  roles: z
+    .array(role)
+    .max(MAXIMUM_ROLES, `must not have more than ${MAXIMUM_ROLES} entries`)
+    .refine((roles) => new Set(roles).size === roles.length, 'must not contain duplicates')
+    .optional(),
+};
+
+/** The members of a user that the command `users change` sets. */
+export const userProfileSchema = z.strictObject({ name: text(200).optional(), ...profileMembers });
+
+const userMembers = z.strictObject({
+  username: text(128)
+    .refine((value) => value.trim() === value, 'must not start or end with white space')
+    .refine((value) => !/\p{Cf}/u.test(value), 'must not contain invisible characters'),
+  password: z.string('set password or passwordFile'),
+  name: text(200),
+  orgId: identifier,
+  ...profileMembers,
+  enabled: z.boolean().optional(),
+});
+
+export const userSchema = userMembers.superRefine((user, context) => {
+  const { password, username, email, emailVerified } = user;
+  const problem = passwordProblem(password, { username });
+  if (problem !== undefined) {
+    context.addIssue({ code: 'custom', path: ['password'], message: passwordRules[problem] });
+  }
+  if (emailVerified === true && email === undefined) {
+    context.addIssue({ code: 'custom', path: ['emailVerified'], message: 'requires an email' });
+  }
+});
 
 /** New members need a default. Otherwise, existing records are treated as damaged. */
-export const storedUser: z.ZodType<User> = z.object({
+export const storedUser = z.object({
+  /** The `sub` of tokens: random, and independent of the username. */
   userId: z.string(),
   username: z.string(),
   name: z.string(),
@@ -36,14 +58,24 @@ export const storedUser: z.ZodType<User> = z.object({
   familyName: z.string().optional(),
   orgId: z.string(),
   email: z.string().optional(),
+  /** Whether an operator confirmed that the address belongs to the user. */
   emailVerified: z.boolean().default(false),
-  roles: z.array(z.string()).default([]),
+  /** Free text. Applications decide what a role allows; Gatehouse gives it no rights. */
+  roles: z.array(z.string()).readonly().default([]),
   enabled: z.boolean(),
+  /** Epoch seconds. Credentials that were issued at this time or earlier are revoked. */
   notBefore: z.number(),
+  /** Epoch seconds. When the claims last changed. Records of earlier releases have none. */
   updatedAt: z.number().optional(),
   passwordHash: z.string(),
+  /**
+   * The last password of the bootstrap file. It replaces the user's password only if it changes.
+   */
   bootstrapPasswordHash: z.string().optional(),
 });
+
+/** An account that a person signs in with. */
+export type User = Readonly<z.infer<typeof storedUser>>;
 
 /** Why a password did not identify a user. The names are failure reasons. */
 export type PasswordRejection = Extract<
@@ -51,52 +83,8 @@ export type PasswordRejection = Extract<
   'user_unknown' | 'password_wrong' | 'account_disabled'
 >;
 
-export interface UserRegistry {
-  /** Returns a copy that is at most 50 ms old. */
-  find(userId: string): Promise<User | undefined>;
-  findByUsername(username: string): Promise<User | undefined>;
-  /**
-   * Undefined for unknown users, disabled users and wrong passwords, which all take the same time.
-   *
-   * @param onRejected called with the reason, which is for the log and the audit trail only
-   */
-  verify(
-    username: string,
-    password: string,
-    onRejected?: (reason: PasswordRejection) => void,
-  ): Promise<User | undefined>;
-  /** Takes as long as `verify` without hashing, for a sign-in that the throttle rejects. */
-  reject(username: string): Promise<void>;
-  /**
-   * Creates the user, or updates name, organization, state and a changed bootstrap password.
-   *
-   * @param onReplace gets the record that the change replaces, under its lock
-   */
-  ensure(user: BootstrapUser, onReplace?: (existing: User) => void): Promise<User>;
-  list(): Promise<readonly User[]>;
-  /**
-   * Changes an existing user under its lock. The not-before never decreases.
-   *
-   * @throws RejectedChangeError if the user does not exist
-   */
-  update(userId: string, change: (user: User) => User): Promise<User>;
-}
-
-export interface BootstrapUser {
-  readonly username: string;
-  readonly password: string;
-  readonly name: string;
-  readonly orgId: string;
-  /** If a member below is undefined, an existing user keeps its value. */
-  readonly givenName?: string | undefined;
-  readonly familyName?: string | undefined;
-  readonly email?: string | undefined;
-  /** If undefined, a new address is unverified. */
-  readonly emailVerified?: boolean | undefined;
-  readonly roles?: readonly string[] | undefined;
-  /** If undefined, a new user is enabled. */
-  readonly enabled?: boolean | undefined;
-}
+/** If an optional member is undefined, an existing user keeps its value. */
+export type BootstrapUser = Readonly<z.output<typeof userSchema>>;
 
 /**
  * The address of a user after a change. A new address is unverified unless the change confirms it.

@@ -1,30 +1,42 @@
-import { NEVER_EXPIRES, type Store } from '@gatehouse/store';
-import type { OnDamagedRecord } from '../records/damaged-record.ts';
-import { parseRecord, readForUpdate } from '../records/parse-record.ts';
+import { NEVER_EXPIRES, type Store, StoreUnavailableError } from '@gatehouse/store';
+import {
+  type OnDamagedRecord,
+  parseRecord,
+  RejectedChangeError,
+  readForUpdate,
+} from '../records/record.ts';
 import { createRecordCache } from '../records/record-cache.ts';
 import { withRecordLock } from '../records/record-lock.ts';
-import { RejectedChangeError } from '../records/rejected-change-error.ts';
-import { generateId } from '../secrets/secure-key.ts';
-import { hashPassword, pauseLikeVerifying, verifyPassword } from './password-hash.ts';
+import { generateId } from '../secrets/secure-keys.ts';
+import {
+  decoyPasswordHash,
+  hashPassword,
+  isOutdatedHash,
+  MAXIMUM_PASSWORD_BYTES,
+  pauseLikeVerifying,
+  verifyPassword,
+} from './password-hash.ts';
+import { PasswordHashingBusyError } from './password-hashing-queue.ts';
 import {
   type BootstrapUser,
   canonicalUsername,
   changedEmail,
+  type PasswordRejection,
   storedUser,
   type User,
-  type UserRegistry,
 } from './user.ts';
-import { createUserVerification } from './verify-user.ts';
 
 const INDEX_KEY = 'users';
 const keyOf = (userId: string) => `user:${userId}`;
 const usernameKeyOf = (username: string) => `username:${canonicalUsername(username)}`;
 
+export type UserRegistry = ReturnType<typeof createUserRegistry>;
+
 export function createUserRegistry(dependencies: {
   readonly store: Store;
   readonly onDamagedRecord?: OnDamagedRecord | undefined;
   readonly now: () => number;
-}): UserRegistry {
+}) {
   const { store, now } = dependencies;
   const parseUser = (text: string) => parseRecord(storedUser, text);
   const cache = createRecordCache(store, parseUser, now, { ...dependencies, kind: 'user' });
@@ -34,7 +46,12 @@ export function createUserRegistry(dependencies: {
     return userId === undefined ? undefined : cache.read(keyOf(userId));
   }
 
-  const update: UserRegistry['update'] = async (userId, change) => {
+  /**
+   * Changes an existing user under its lock. The not-before never decreases.
+   *
+   * @throws RejectedChangeError if the user does not exist
+   */
+  async function update(userId: string, change: (user: User) => User): Promise<User> {
     const key = keyOf(userId);
     return withRecordLock(store, key, async (assertHeld) => {
       const existing = await readForUpdate(store, key, parseUser);
@@ -49,7 +66,7 @@ export function createUserRegistry(dependencies: {
       cache.forget(key);
       return user;
     });
-  };
+  }
 
   const verifyUser = createUserVerification({
     findByUsername,
@@ -61,14 +78,21 @@ export function createUserRegistry(dependencies: {
   });
 
   return {
-    find: (userId) => cache.read(keyOf(userId)),
+    /** Returns a copy that is at most 50 ms old. */
+    find: (userId: string): Promise<User | undefined> => cache.read(keyOf(userId)),
     findByUsername,
     verify: verifyUser,
-    async reject(username) {
+    /** Takes as long as `verify` without hashing, for a sign-in that the throttle rejects. */
+    async reject(username: string): Promise<void> {
       await findByUsername(username);
       await pauseLikeVerifying();
     },
-    async ensure(wanted, onReplace) {
+    /**
+     * Creates the user, or updates name, organization, state and a changed bootstrap password.
+     *
+     * @param onReplace gets the record that the change replaces, under its lock
+     */
+    async ensure(wanted: BootstrapUser, onReplace?: (existing: User) => void): Promise<User> {
       const userId = await store.claim(usernameKeyOf(wanted.username), generateId());
       const key = keyOf(userId);
       for (;;) {
@@ -97,7 +121,7 @@ export function createUserRegistry(dependencies: {
         // Another process has applied another password in the meantime.
       }
     },
-    async list() {
+    async list(): Promise<readonly User[]> {
       const ids = await store.members(INDEX_KEY);
       const found = await Promise.all(ids.map((id) => cache.read(keyOf(id))));
       return found.filter((user) => user !== undefined);
@@ -146,4 +170,82 @@ function withUpdateTime(user: User, existing: User | undefined, now: number): Us
     ]);
   const isChanged = claimsOf(user) !== claimsOf(existing);
   return isChanged ? { ...user, updatedAt: Math.floor(now / 1000) } : user;
+}
+
+/** Verifies the password of a user, and hashes it again if the cost has changed. */
+function createUserVerification({
+  findByUsername,
+  update,
+  read,
+}: {
+  readonly findByUsername: (username: string) => Promise<User | undefined>;
+  readonly update: (userId: string, change: (user: User) => User) => Promise<User>;
+  /** Reads the record without the cache. */
+  readonly read: (userId: string) => Promise<User | undefined>;
+}) {
+  /**
+   * Hashing takes time. If the password changed or the account was disabled in the meantime, the
+   * sign-in fails. A concurrent sign-in may have replaced the hash of the same password.
+   */
+  async function stillSignsIn(verified: User, password: string): Promise<User | undefined> {
+    const user = await read(verified.userId);
+    if (user?.enabled !== true || user.notBefore !== verified.notBefore) {
+      return undefined;
+    }
+    const isUnchanged =
+      user.passwordHash === verified.passwordHash ||
+      (isOutdatedHash(verified.passwordHash) &&
+        (await verifyPassword(password, user.passwordHash)));
+    return isUnchanged ? user : undefined;
+  }
+
+  /** Hashes a password with the current cost. Keeps concurrent changes of the record. */
+  async function renewHash(user: User, password: string): Promise<User | undefined> {
+    let kept = user.passwordHash;
+    try {
+      const passwordHash = await hashPassword(password);
+      const renewed = await update(user.userId, (current) =>
+        current.passwordHash === user.passwordHash ? { ...current, passwordHash } : current,
+      );
+      kept = renewed.passwordHash === passwordHash ? passwordHash : kept;
+    } catch (error) {
+      // The sign-in is valid without the new hash. The next sign-in tries again.
+      if (!(error instanceof StoreUnavailableError || error instanceof PasswordHashingBusyError)) {
+        throw error;
+      }
+    }
+    return stillSignsIn({ ...user, passwordHash: kept }, password);
+  }
+
+  /**
+   * Undefined for unknown users, disabled users and wrong passwords, which all take the same time.
+   *
+   * @param onRejected called with the reason, which is for the log and the audit trail only
+   */
+  return async (
+    username: string,
+    password: string,
+    onRejected?: (reason: PasswordRejection) => void,
+  ): Promise<User | undefined> => {
+    if (Buffer.byteLength(password) > MAXIMUM_PASSWORD_BYTES) {
+      onRejected?.('password_wrong');
+      return undefined;
+    }
+    const user = await findByUsername(username);
+    const matches = await verifyPassword(password, user?.passwordHash ?? decoyPasswordHash);
+    const verified = matches && user !== undefined ? await stillSignsIn(user, password) : undefined;
+    const signedIn =
+      verified !== undefined && isOutdatedHash(verified.passwordHash)
+        ? await renewHash(verified, password)
+        : verified;
+    if (signedIn === undefined) {
+      onRejected?.(rejectionOf(user, matches));
+    }
+    return signedIn;
+  };
+}
+
+function rejectionOf(user: User | undefined, matches: boolean): PasswordRejection {
+  const reason = matches ? 'account_disabled' : 'password_wrong';
+  return user === undefined ? 'user_unknown' : reason;
 }

@@ -2,7 +2,7 @@ import type { Logger } from './logger.ts';
 import type { MetricsRegistry } from './metrics-registry.ts';
 import type { Tracer } from './tracer.ts';
 
-const storeStates = ['available', 'nearly-full', 'full', 'unavailable'] as const;
+const storeStates = ['available', 'full', 'unavailable'] as const;
 type StoreState = (typeof storeStates)[number];
 
 const LATENCY_BUCKETS_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.5] as const;
@@ -65,7 +65,7 @@ function collectState(registry: MetricsRegistry): (state: StoreState) => void {
     help: '1 while the store reads and writes, otherwise 0.',
     type: 'gauge',
     acrossWorkers: 'min',
-    read: () => (current === 'available' || current === 'nearly-full' ? 1 : 0),
+    read: () => (current === 'available' ? 1 : 0),
   });
   registry.collect({
     name: 'gatehouse_store_state',

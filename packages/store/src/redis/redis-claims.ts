@@ -1,9 +1,14 @@
-import type { WriteOptions } from '../port/store.ts';
-import { sendScript } from './confirmed-writes/confirmed-scripts.ts';
-import type { ConfirmedWrites } from './confirmed-writes/redis-confirmed-writes.ts';
-import { atEndOfTurn } from './connection/end-of-turn.ts';
-import { optionalText, optionalTexts, unexpectedReply } from './redis-replies.ts';
-import { type ExpiryWords, sendSet } from './redis-set.ts';
+import type { WriteOptions } from '../store.ts';
+import type { ConfirmedWrites } from './confirmed-writes.ts';
+import { atEndOfTurn } from './redis-deadline.ts';
+import {
+  type ExpiryWords,
+  optionalText,
+  optionalTexts,
+  sendScript,
+  sendSet,
+  unexpectedReply,
+} from './redis-scripts.ts';
 
 export interface Claim {
   readonly key: string;

@@ -1,28 +1,29 @@
-import type { EngineSignals } from '../observation/store-watch.ts';
 import {
+  type AppendOptions,
+  assertAmount,
   assertEpochMilliseconds,
   assertPositiveInteger,
+  type Counter,
   lifetimeMilliseconds,
-} from '../port/limits.ts';
-import type {
-  AppendOptions,
-  Counter,
-  Store,
-  StoreRoom,
-  StoreServer,
-  WriteOptions,
-} from '../port/store.ts';
-import type { RedisLocation } from '../port/store-url.ts';
-import { sendScript } from './confirmed-writes/confirmed-scripts.ts';
-import { ConfirmedWrites } from './confirmed-writes/redis-confirmed-writes.ts';
-import type { RedisClient } from './connection/redis-client.ts';
-import { RedisConnection } from './connection/redis-connection.ts';
-import { readMemory } from './connection/redis-memory.ts';
-import { readServers } from './connection/redis-servers.ts';
-import { keyOfEveryShard } from './connection/redis-shards.ts';
+  type Store,
+  type StoreRoom,
+  type WriteOptions,
+} from '../store.ts';
+import type { RedisLocation } from '../store-url.ts';
+import type { EngineSignals } from '../store-watch.ts';
+import { ConfirmedWrites } from './confirmed-writes.ts';
 import { RedisClaims } from './redis-claims.ts';
-import { optionalText, texts, unexpectedReply } from './redis-replies.ts';
-import { expiryWords, sendSet } from './redis-set.ts';
+import { keyOfEveryShard, type RedisClient } from './redis-client.ts';
+import { RedisConnection } from './redis-connection.ts';
+import {
+  expiryWords,
+  optionalText,
+  sendScript,
+  sendSet,
+  texts,
+  unexpectedReply,
+} from './redis-scripts.ts';
+import { readRoom } from './redis-servers.ts';
 
 export interface RedisStoreDependencies {
   readonly signals: EngineSignals;
@@ -96,7 +97,7 @@ class RedisStore implements Store {
 
   async increment(key: string, windowSeconds: number, amount = 1): Promise<Counter> {
     const window = lifetimeMilliseconds(windowSeconds);
-    assertPositiveInteger('An amount', amount);
+    assertAmount(amount);
     return this.#send('increment', async (client) =>
       this.#counterOf(await client.incrementInWindow(key, window, amount)),
     );
@@ -104,13 +105,6 @@ class RedisStore implements Store {
 
   async decrement(key: string): Promise<void> {
     await this.#send('decrement', (client) => client.decrementToZero(key));
-  }
-
-  counter(key: string): Promise<Counter | undefined> {
-    return this.#send('counter', async (client) => {
-      const reply = await client.readCounter(key);
-      return Array.isArray(reply) && reply[0] === null ? undefined : this.#counterOf(reply);
-    });
   }
 
   async addToIndex(key: string, member: string, expiresAt: number): Promise<void> {
@@ -132,29 +126,15 @@ class RedisStore implements Store {
 
   async append(
     key: string,
-    entry: string,
-    capacity: number,
-    { replaces, maximumAgeSeconds, revokes = false }: AppendOptions = {},
-  ): Promise<void> {
-    assertPositiveInteger('A capacity', capacity);
-    const age = maximumAgeSeconds === undefined ? 0 : lifetimeMilliseconds(maximumAgeSeconds);
-    const former = replaces === undefined ? [] : [replaces];
-    const words = [entry, capacity, this.#now(), age, ...former];
-    await this.#send('append', (client) =>
-      revokes ? client.appendToLogAlways(key, ...words) : client.appendToLog(key, ...words),
-    );
-  }
-
-  async appendAll(
-    key: string,
     entries: readonly string[],
     capacity: number,
-    { maximumAgeSeconds }: Pick<AppendOptions, 'maximumAgeSeconds'> = {},
+    { replaces = '', maximumAgeSeconds, revokes = false }: AppendOptions = {},
   ): Promise<void> {
     assertPositiveInteger('A capacity', capacity);
     const age = maximumAgeSeconds === undefined ? 0 : lifetimeMilliseconds(maximumAgeSeconds);
-    await this.#send('appendAll', (client) =>
-      client.appendAllToLog(key, capacity, this.#now(), age, ...entries),
+    const words = [capacity, this.#now(), age, replaces, ...entries];
+    await this.#send('append', (client) =>
+      revokes ? client.appendToLogAlways(key, ...words) : client.appendToLog(key, ...words),
     );
   }
 
@@ -168,17 +148,13 @@ class RedisStore implements Store {
   async ping(): Promise<StoreRoom> {
     const examined = this.#send('ping', async (client) => {
       const [room] = await Promise.all([
-        readMemory(client),
+        readRoom(client),
         ...keyOfEveryShard(client).map((key) => writeAndRead(client, key)),
       ]);
       return room;
     });
     const [room] = await Promise.all([examined, this.#writes.ping()]);
     return room;
-  }
-
-  about(): Promise<readonly StoreServer[]> {
-    return this.#send('about', readServers);
   }
 
   async close(): Promise<void> {

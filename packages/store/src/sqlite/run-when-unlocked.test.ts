@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, expect, test } from '@jest/globals';
-import { StoreUnavailableError } from '../port/store.ts';
-import { runWhenUnlocked } from './run-when-unlocked.ts';
+import { StoreUnavailableError } from '../store.ts';
+import { runWhenUnlocked } from './sqlite-database.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'gatehouse-locked-'));
 const path = join(directory, 'locked.db');

@@ -1,6 +1,12 @@
-import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { closeSync, fsyncSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { setImmediate, setTimeout as sleep } from 'node:timers/promises';
+import {
+  OPERATION_DEADLINE_MILLISECONDS,
+  StoreFullError,
+  StoreUnavailableError,
+} from '../store.ts';
 
 /**
  * Applies only while the file is opened. Blocking is harmless then, and several processes may
@@ -84,8 +90,6 @@ export function inTransaction<Result>(database: DatabaseSync, work: () => Result
   }
 }
 
-const SQLITE_BUSY = 5;
-
 /** Whether another connection holds the lock. The low byte is the primary result code. */
 export function isBusy(error: unknown): boolean {
   return (
@@ -95,4 +99,101 @@ export function isBusy(error: unknown): boolean {
     typeof error.errcode === 'number' &&
     (error.errcode & 0xff) === SQLITE_BUSY
   );
+}
+
+const BUSY_MILLISECONDS = 5_000;
+
+/**
+ * Copies a database, as of one moment, into a new file that only its owner can read, while other
+ * processes use it.
+ */
+export function copySqliteFile(from: string, to: string): void {
+  // VACUUM INTO fills an empty file. Created here, so that no other user can open it.
+  closeSync(openSync(to, 'wx', 0o600));
+  const database = new DatabaseSync(from, { readOnly: true, timeout: BUSY_MILLISECONDS });
+  try {
+    database.prepare('VACUUM INTO ?').run(to);
+  } finally {
+    database.close();
+  }
+  const descriptor = openSync(to, 'r+');
+  fsyncSync(descriptor);
+  closeSync(descriptor);
+}
+
+/** A lock usually lasts microseconds. Retry without pauses for this long, then with pauses. */
+const EAGER_RETRY_MILLISECONDS = 2;
+const LONGEST_PAUSE_MILLISECONDS = 8;
+
+/**
+ * Runs the work, and retries until the deadline while another process holds the lock. It waits
+ * outside SQLite, so that the process can serve other requests and every waiting operation keeps
+ * its deadline. Adds up its pauses instead of the time, as for Redis (withinDeadline): while this
+ * process waits for the processor, others can release the lock and take it again.
+ *
+ * @throws StoreUnavailableError
+ */
+export async function runWhenUnlocked<Result>(
+  operation: string,
+  work: () => Result,
+): Promise<Result> {
+  const started = performance.now();
+  let paused = 0;
+  for (;;) {
+    try {
+      return work();
+    } catch (error) {
+      if (!isBusy(error) || paused > OPERATION_DEADLINE_MILLISECONDS) {
+        const Failure = isDiskFull(error) ? StoreFullError : StoreUnavailableError;
+        throw new Failure(operation, error, sqliteOutageReason(error));
+      }
+      if (performance.now() - started < EAGER_RETRY_MILLISECONDS) {
+        await setImmediate();
+      } else {
+        // A timer needs at least a millisecond.
+        const pause = 1 + Math.random() * LONGEST_PAUSE_MILLISECONDS;
+        paused += pause;
+        await sleep(pause);
+      }
+    }
+  }
+}
+
+const SQLITE_BUSY = 5;
+const SQLITE_READONLY = 8;
+const SQLITE_FULL = 13;
+
+const adviceByCode: Readonly<Record<number, string>> = {
+  [SQLITE_BUSY]: 'Another process holds the lock for too long: find it.',
+  [SQLITE_READONLY]: 'Make the file of the store, its folder and its file system writable.',
+  [SQLITE_FULL]: 'Free space on the file system of the store.',
+};
+
+/** System errors from opening the file before SQLite opens it. */
+const refusedToOpen = ['EROFS', 'EACCES', 'EPERM'];
+
+/** The disk is full. Reads of the file still work. */
+export function isDiskFull(error: unknown): boolean {
+  return codeOf(error) === SQLITE_FULL;
+}
+
+/** SQLite's error text, which is fixed and never quotes a value, and what to do about it. */
+export function sqliteOutageReason(error: unknown): string | undefined {
+  const { code: systemCode } = Object(error) as { code?: unknown };
+  if (typeof systemCode === 'string' && refusedToOpen.includes(systemCode)) {
+    return `The file cannot be opened (${systemCode}). ${adviceByCode[SQLITE_READONLY]}`;
+  }
+  const code = codeOf(error);
+  const { errstr } = Object(error) as { errstr?: unknown };
+  if (code === undefined || typeof errstr !== 'string') {
+    return undefined;
+  }
+  const advice = adviceByCode[code];
+  return `SQLite reports "${errstr}".${advice === undefined ? '' : ` ${advice}`}`;
+}
+
+/** The primary result code, which is the low byte. */
+function codeOf(error: unknown): number | undefined {
+  const { errcode } = Object(error) as { errcode?: unknown };
+  return typeof errcode === 'number' ? errcode & 0xff : undefined;
 }

@@ -1,29 +1,26 @@
 import type { DatabaseSync } from 'node:sqlite';
 import {
+  type AppendOptions,
+  assertAmount,
   assertEpochMilliseconds,
   assertPositiveInteger,
-  lifetimeMilliseconds,
-} from '../port/limits.ts';
-import {
-  type AppendOptions,
   type Counter,
+  lifetimeMilliseconds,
   NEVER_EXPIRES,
   type Store,
   StoreFullError,
   type StoreRoom,
-  type StoreServer,
   StoreUnavailableError,
   type WriteOptions,
-} from '../port/store.ts';
-import { runWhenUnlocked } from './run-when-unlocked.ts';
-import { createSharedCommit } from './shared-commit.ts';
-import { inTransaction, openSqliteDatabase } from './sqlite-database.ts';
-import { createLogTrim } from './sqlite-log-trim.ts';
-import { sqliteOutageReason } from './sqlite-outage-reason.ts';
-import { createReserve, reserveReason } from './sqlite-reserve.ts';
-import { readSqliteRoom } from './sqlite-room.ts';
-import { prepareStatements, type SqliteStatements } from './sqlite-statements.ts';
-import { startSweeping } from './sqlite-sweep.ts';
+} from '../store.ts';
+import {
+  inTransaction,
+  openSqliteDatabase,
+  runWhenUnlocked,
+  sqliteOutageReason,
+} from './sqlite-database.ts';
+import { createReserve, readSqliteRoom, reserveReason, startSweeping } from './sqlite-space.ts';
+import { createLogTrim, prepareStatements, type SqliteStatements } from './sqlite-statements.ts';
 
 export interface SqliteStoreDependencies {
   readonly now: () => number;
@@ -121,10 +118,15 @@ class SqliteStore implements Store {
 
   async increment(key: string, windowSeconds: number, amount = 1): Promise<Counter> {
     const window = lifetimeMilliseconds(windowSeconds);
-    assertPositiveInteger('An amount', amount);
-    this.#assertRoom('increment');
+    assertAmount(amount);
+    if (amount > 0) {
+      this.#assertRoom('increment');
+    }
     return runWhenUnlocked('increment', () => {
       const now = this.#now();
+      if (amount === 0) {
+        return counterOf(this.#statements.counter.get(key, now) ?? { count: 0, resetsAt: now });
+      }
       const [row] = this.#statements.increment.all({ key, amount, now, end: now + window });
       return counterOf(row);
     });
@@ -132,13 +134,6 @@ class SqliteStore implements Store {
 
   async decrement(key: string): Promise<void> {
     await runWhenUnlocked('decrement', () => this.#statements.decrement.run(key, this.#now()));
-  }
-
-  counter(key: string): Promise<Counter | undefined> {
-    return runWhenUnlocked('counter', () => {
-      const row = this.#statements.counter.get(key, this.#now());
-      return row === undefined ? undefined : counterOf(row);
-    });
   }
 
   async addToIndex(key: string, member: string, expiresAt: number): Promise<void> {
@@ -163,36 +158,22 @@ class SqliteStore implements Store {
 
   async append(
     key: string,
-    entry: string,
+    entries: readonly string[],
     capacity: number,
     { replaces, maximumAgeSeconds, revokes = false }: AppendOptions = {},
   ): Promise<void> {
     assertPositiveInteger('A capacity', capacity);
-    const log = { key, capacity, maximumAge: ageMilliseconds(maximumAgeSeconds) };
+    const maximumAge =
+      maximumAgeSeconds === undefined ? 0 : lifetimeMilliseconds(maximumAgeSeconds);
     this.#assertRoom('append', { revokes });
     await this.#write('append', () => {
       if (replaces !== undefined) {
         this.#statements.removeEntry.run(key, replaces);
       }
-      this.#statements.append.run(key, entry, this.#now());
-      this.#trimLog(log, 1);
-    });
-  }
-
-  async appendAll(
-    key: string,
-    entries: readonly string[],
-    capacity: number,
-    { maximumAgeSeconds }: Pick<AppendOptions, 'maximumAgeSeconds'> = {},
-  ): Promise<void> {
-    assertPositiveInteger('A capacity', capacity);
-    const log = { key, capacity, maximumAge: ageMilliseconds(maximumAgeSeconds) };
-    this.#assertRoom('appendAll');
-    await this.#write('appendAll', () => {
       for (const entry of entries) {
         this.#statements.append.run(key, entry, this.#now());
       }
-      this.#trimLog(log, entries.length);
+      this.#trimLog({ key, capacity, maximumAge }, entries.length);
     });
   }
 
@@ -207,10 +188,6 @@ class SqliteStore implements Store {
     await this.set(PING_KEY, '', PING_SECONDS);
     await runWhenUnlocked('ping', () => this.#statements.ping.get());
     return readSqliteRoom(this.#path);
-  }
-
-  async about(): Promise<readonly StoreServer[]> {
-    return [{ version: process.versions.sqlite ?? 'unknown', time: Date.now() }];
   }
 
   async close(): Promise<void> {
@@ -236,10 +213,52 @@ class SqliteStore implements Store {
   }
 }
 
-function ageMilliseconds(seconds: number | undefined): number {
-  return seconds === undefined ? 0 : lifetimeMilliseconds(seconds);
-}
-
 function counterOf(row: Record<string, unknown> | undefined): Counter {
   return { count: Number(row?.count), resetsAt: Number(row?.resetsAt) };
+}
+
+interface Write {
+  readonly work: () => string;
+  readonly resolve: (result: string) => void;
+  readonly reject: (error: unknown) => void;
+}
+
+/**
+ * Returns a function that runs a write together with all others of one turn of the event loop. They
+ * share a transaction, because a commit costs several times as much as a small write. All succeed
+ * after the commit, or all fail.
+ *
+ * @param run runs the transaction, and repeats it while another process holds the lock
+ */
+export function createSharedCommit(
+  database: DatabaseSync,
+  run: (work: () => readonly string[]) => Promise<readonly string[]>,
+): (work: () => string) => Promise<string> {
+  let waiting: Write[] = [];
+
+  async function commit(): Promise<void> {
+    const writes = waiting;
+    waiting = [];
+    const runAll = () => writes.map(({ work }) => work());
+    try {
+      // SQLite gives a single statement its own transaction.
+      const results = await run(
+        writes.length === 1 ? runAll : () => inTransaction(database, runAll),
+      );
+      for (const [index, result] of results.entries()) {
+        writes[index]?.resolve(result);
+      }
+    } catch (error) {
+      for (const { reject } of writes) {
+        reject(error);
+      }
+    }
+  }
+
+  return (work) =>
+    new Promise((resolve, reject) => {
+      if (waiting.push({ work, resolve, reject }) === 1) {
+        setImmediate(commit);
+      }
+    });
 }

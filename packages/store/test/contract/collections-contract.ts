@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { NEVER_EXPIRES } from '../../src/port/store.ts';
+import { NEVER_EXPIRES } from '../../src/store.ts';
 import type { ContractSubject } from './contract-subject.ts';
 
 export function describeCollectionsContract({ store, freshKey }: ContractSubject): void {
@@ -61,7 +61,7 @@ export function describeCollectionsContract({ store, freshKey }: ContractSubject
     test('read returns the newest entries, newest first', async () => {
       const key = freshKey();
       for (const entry of ['one', 'two', 'three']) {
-        await store().append(key, entry, 10);
+        await store().append(key, [entry], 10);
       }
       expect(await store().read(key, 10)).toEqual(['three', 'two', 'one']);
       expect(await store().read(key, 2)).toEqual(['three', 'two']);
@@ -70,9 +70,9 @@ export function describeCollectionsContract({ store, freshKey }: ContractSubject
 
     test('a log keeps its newest entries up to its capacity, and does not affect other logs', async () => {
       const [key, other] = [freshKey(), freshKey()];
-      await store().append(other, 'untouched', 1);
+      await store().append(other, ['untouched'], 1);
       for (let number = 1; number <= 20; number += 1) {
-        await store().append(key, `entry-${number}`, 5);
+        await store().append(key, [`entry-${number}`], 5);
       }
       expect(await store().read(key, 100)).toEqual([
         'entry-20',
@@ -87,38 +87,38 @@ export function describeCollectionsContract({ store, freshKey }: ContractSubject
     test('an equal entry is moved, not added', async () => {
       const key = freshKey();
       for (const entry of ['same', 'other', 'same']) {
-        await store().append(key, entry, 5);
+        await store().append(key, [entry], 5);
       }
       expect(await store().read(key, 5)).toEqual(['same', 'other']);
     });
 
     test('an entry that replaces another becomes the newest and uses its space', async () => {
       const [key, other] = [freshKey(), freshKey()];
-      await store().append(other, 'one', 3);
+      await store().append(other, ['one'], 3);
       for (const entry of ['one', 'two', 'three']) {
-        await store().append(key, entry, 3);
+        await store().append(key, [entry], 3);
       }
-      await store().append(key, 'one, again', 3, { replaces: 'one' });
+      await store().append(key, ['one, again'], 3, { replaces: 'one' });
       expect(await store().read(key, 5)).toEqual(['one, again', 'three', 'two']);
-      await store().append(key, 'four', 3, { replaces: 'not there' });
+      await store().append(key, ['four'], 3, { replaces: 'not there' });
       expect(await store().read(key, 5)).toEqual(['four', 'one, again', 'three']);
       expect(await store().read(other, 5)).toEqual(['one']);
     });
 
     test('several entries are appended in order, within the capacity', async () => {
       const key = freshKey();
-      await store().append(key, 'first', 4);
-      await store().appendAll(key, ['one', 'two', 'three'], 4);
+      await store().append(key, ['first'], 4);
+      await store().append(key, ['one', 'two', 'three'], 4);
       expect(await store().read(key, 9)).toEqual(['three', 'two', 'one', 'first']);
-      await store().appendAll(key, ['four', 'one', 'five'], 4);
+      await store().append(key, ['four', 'one', 'five'], 4);
       expect(await store().read(key, 9)).toEqual(['five', 'one', 'four', 'three']);
-      await store().appendAll(key, [], 4);
+      await store().append(key, [], 4);
       expect(await store().read(key, 9)).toHaveLength(4);
     });
 
     test.each([0, -1, 1.5])('a capacity or limit of %p is rejected', async (size) => {
-      await expect(store().appendAll(freshKey(), ['entry'], size)).rejects.toThrow(RangeError);
-      await expect(store().append(freshKey(), 'entry', size)).rejects.toThrow(RangeError);
+      await expect(store().append(freshKey(), ['entry'], size)).rejects.toThrow(RangeError);
+      await expect(store().append(freshKey(), ['entry'], size)).rejects.toThrow(RangeError);
       await expect(store().read(freshKey(), size)).rejects.toThrow(RangeError);
     });
   });

@@ -1,4 +1,4 @@
-import type { Store } from '../../src/port/store.ts';
+import type { Store } from '../../src/store.ts';
 
 /** The store under test. Every key is new, so that tests do not affect each other. */
 export interface ContractSubject {

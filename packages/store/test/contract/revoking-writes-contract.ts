@@ -12,7 +12,7 @@ export function describeRevokingWritesContract({ store, freshKey }: ContractSubj
     test('append to a capped log', async () => {
       const key = freshKey();
       for (const entry of ['one', 'two', 'three']) {
-        await store().append(key, entry, 2, revokes);
+        await store().append(key, [entry], 2, revokes);
       }
       expect(await store().read(key, 5)).toEqual(['three', 'two']);
     });

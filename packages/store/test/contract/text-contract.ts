@@ -39,7 +39,7 @@ export function describeTextContract({ store, freshKey }: ContractSubject): void
       expect((await store().claim(claim, 'another')) === text).toBe(true);
       await store().addToIndex(index, text, Date.now() + 60_000);
       expect((await store().members(index))[0] === text).toBe(true);
-      await store().append(log, text, 5);
+      await store().append(log, [text], 5);
       expect((await store().read(log, 5))[0] === text).toBe(true);
     });
 

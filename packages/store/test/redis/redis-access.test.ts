@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { startRedisServer } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { redisAccessRule } from '../../src/redis/redis-access.ts';
+import { redisAccessRule } from '../../src/redis/redis-scripts.ts';
 import { describeStoreContract } from '../contract/store-contract.ts';
 
 const password = 'the-store-of-a-test';

@@ -41,7 +41,7 @@ describe('a Redis at its maxmemory', () => {
       store.claim('code', 'owner', 60),
       store.increment('counter', 60),
       store.addToIndex('index', 'another', Date.now() + 60_000),
-      store.append('log', 'entry', 5),
+      store.append('log', ['entry'], 5),
     ];
     for (const outcome of await Promise.allSettled(growing)) {
       const reason = expect.any(StoreFullError);
@@ -64,7 +64,7 @@ describe('a Redis at its maxmemory', () => {
     await store.set('client', 'disabled, and longer than before', undefined, revokes);
     expect(await store.claim('lock', 'owner', 10, revokes)).toBe('owner');
     expect(await store.claim('lock', 'another', 10, revokes)).toBe('owner');
-    await store.append('changes', 'disabled', 5, revokes);
+    await store.append('changes', ['disabled'], 5, revokes);
     await store.delete(['token']);
     await store.removeFromIndex('index', 'member');
 

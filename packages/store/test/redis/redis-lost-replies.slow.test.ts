@@ -59,8 +59,8 @@ async function expectNothingTwice(server: RedisServer, subject: Store): Promise<
   const counts: number[] = [];
   while (counts.length <= sent) {
     const numbers = Array.from({ length: 500 }, (_, index) => counts.length + index);
-    const read = numbers.map((number) => subject.counter(`once:${number}`));
-    counts.push(...(await Promise.all(read)).map((counter) => counter?.count ?? 0));
+    const read = numbers.map((number) => subject.increment(`once:${number}`, 60, 0));
+    counts.push(...(await Promise.all(read)).map(({ count }) => count));
   }
   expect(acknowledged.length).toBeLessThan(sent);
   expect(counts.filter((count) => count > 1)).toEqual([]);

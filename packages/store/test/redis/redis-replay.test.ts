@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type RedisServer, startRedisServer, until } from '@gatehouse/testing';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { createStore, NEVER_EXPIRES, type Store, StoreUnavailableError } from '../../src/index.ts';
-import { redisAccessRule } from '../../src/redis/redis-access.ts';
+import { redisAccessRule } from '../../src/redis/redis-scripts.ts';
 
 const password = 'the-store-of-a-test';
 
@@ -124,7 +124,7 @@ describe('a Redis that loses no writes', () => {
         await store.increment('counter', 600);
         await store.addToIndex('index', `member-${round}`, round === 1 ? Date.now() + 1 : later);
         await store.addToIndex('index', 'lasting', NEVER_EXPIRES);
-        await store.append('log', `entry-${round}`, 2);
+        await store.append('log', [`entry-${round}`], 2);
         await store.increment('short', 1);
         await sleep(10);
       }
@@ -134,16 +134,16 @@ describe('a Redis that loses no writes', () => {
       await store.decrement('counter');
       await store.set('value', 'one');
       await store.delete(['value']);
-      while ((await store.counter('short')) !== undefined) {
+      while ((await store.increment('short', 60, 0)).count > 0) {
         await sleep(50);
       }
       await store.increment('short', 600);
       await redis.restart();
       await until(() => store.ping());
-      const counter = await store.counter('counter');
+      const counter = await store.increment('counter', 600, 0);
       expect(counter).toMatchObject({ count: 2 });
-      expect((counter?.resetsAt ?? 0) - Date.now()).toBeGreaterThan(500_000);
-      expect(await store.counter('short')).toMatchObject({ count: 1 });
+      expect(counter.resetsAt - Date.now()).toBeGreaterThan(500_000);
+      expect(await store.increment('short', 60, 0)).toMatchObject({ count: 1 });
       expect(await store.members('index')).toEqual(['member-2', 'member-3']);
       expect(await store.read('log', 10)).toEqual(['entry-2', 'entry-1']);
       expect(await store.get('value')).toBeUndefined();

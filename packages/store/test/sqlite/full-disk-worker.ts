@@ -22,13 +22,13 @@ const writes = async (key: string) => ({
   revoking: [
     await nameOf(store.set(key, 'revoked', undefined, revokes)),
     await nameOf(store.claim(`lock:${key}`, 'owner', 60, revokes)),
-    await nameOf(store.append('audit', key, 1000, revokes)),
+    await nameOf(store.append('audit', [key], 1000, revokes)),
     await nameOf(store.delete([`lock:${key}`])),
   ],
   ordinary: [
     await nameOf(store.set(`new:${key}`, 'value')),
     await nameOf(store.claim(`claim:${key}`, 'owner')),
-    await nameOf(store.append('log', key, 1000)),
+    await nameOf(store.append('log', [key], 1000)),
     await nameOf(store.increment(`counter:${key}`, 60)),
     await nameOf(store.addToIndex('index', key, Date.now() + 60_000)),
   ],

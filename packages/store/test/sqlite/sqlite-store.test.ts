@@ -58,7 +58,7 @@ describe('the SQLite file', () => {
     const capacity = 1280;
     const append = async (from: number, count: number) => {
       const entries = Array.from({ length: count }, (_, i) => `entry-${from + i}`);
-      await store.appendAll('log', entries, capacity);
+      await store.append('log', entries, capacity);
     };
     try {
       await append(0, capacity);
@@ -69,7 +69,7 @@ describe('the SQLite file', () => {
         expect(kept.length).toBeGreaterThanOrEqual(capacity);
         expect(kept.length).toBeLessThanOrEqual(capacity * 1.01);
       }
-      await other.append('log', 'the first one of its process', capacity);
+      await other.append('log', ['the first one of its process'], capacity);
       expect(await other.read('log', 2 * capacity)).toHaveLength(capacity);
     } finally {
       await Promise.all([store.close(), other.close()]);
@@ -90,7 +90,7 @@ describe('the SQLite file', () => {
     );
     expect(codes).toEqual([0, 0, 0, 0, 0]);
     const store = createStore(url);
-    expect((await store.counter('starts'))?.count).toBe(5);
+    expect((await store.increment('starts', 60, 0)).count).toBe(5);
     await store.close();
   });
 
@@ -98,7 +98,7 @@ describe('the SQLite file', () => {
     const url = `sqlite:${freshPath()}`;
     const first = createStore(url);
     await first.set('key', 'value');
-    await first.append('log', 'entry', 5);
+    await first.append('log', ['entry'], 5);
     await first.close();
     const second = createStore(url);
     expect(await second.get('key')).toBe('value');

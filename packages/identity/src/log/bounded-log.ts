@@ -1,0 +1,106 @@
+import type { AppendOptions, Store } from '@gatehouse/store';
+import { LRUCache } from 'lru-cache';
+
+const DAY_SECONDS = 24 * 60 * 60;
+const SMALLEST_SHARE = 10;
+const MAXIMUM_REMEMBERED = 10_000;
+/** A search reads the newest lines first, because most searches need only these. */
+const FIRST_LINES = 512;
+
+/**
+ * Trails of JSON lines in the store that all processes share, limited in number and age. Entries
+ * that are cheaper to cause are in another trail, so that they displace no others. Within a trail,
+ * an origin may be limited to a share: in each window, it may add so many entries that it fills at
+ * most half of the trail within the retention time.
+ *
+ * @param log.name of the keys in the store
+ * @param log.capacities the maximum number of entries of each trail
+ * @param log.shareSeconds the window of a share
+ */
+export function createBoundedLog<Trail extends string>(
+  log: {
+    readonly name: string;
+    readonly capacities: Readonly<Record<Trail, number>>;
+    readonly retentionDays: number;
+    readonly shareSeconds: number;
+  },
+  { store, now }: { readonly store: LogStore; readonly now: () => number },
+) {
+  const maximumAgeSeconds = log.retentionDays * DAY_SECONDS;
+  const keyOf = (trail: Trail) => `${log.name}:${trail}`;
+  /** When the share of an exhausted origin resets. Until then, it costs no store operation. */
+  const usedUp = new LRUCache<string, number>({ max: MAXIMUM_REMEMBERED });
+  const shareKeyOf = (trail: Trail, origin: string) => `${log.name}-share:${trail}:${origin}`;
+  const isUsedUp = (trail: Trail, origin: string) =>
+    (usedUp.get(shareKeyOf(trail, origin)) ?? 0) > now();
+
+  return {
+    trails: Object.keys(log.capacities) as unknown as readonly Trail[],
+
+    append: (trail: Trail, lines: readonly string[], options?: AppendOptions) =>
+      store.append(keyOf(trail), lines, log.capacities[trail], { ...options, maximumAgeSeconds }),
+
+    /** The matching entries of a trail since a time in epoch milliseconds, newest first. */
+    async search<Entry>(trail: Trail, search: LogSearch<Entry>): Promise<readonly Entry[]> {
+      const since = Math.max(search.since, now() - maximumAgeSeconds * 1000);
+      for (const size of [FIRST_LINES, log.capacities[trail]]) {
+        const lines = await store.read(keyOf(trail), size);
+        const entries = search.parse(lines);
+        const found = entries.filter(
+          (entry) => search.timeOf(entry) >= since && search.matches(entry),
+        );
+        const oldest = entries.at(-1);
+        const isPastSince = oldest !== undefined && search.timeOf(oldest) < since;
+        if (lines.length < size || isPastSince || found.length >= search.limit) {
+          return found.slice(0, search.limit);
+        }
+        if (size > FIRST_LINES) {
+          return found;
+        }
+      }
+      return [];
+    },
+
+    /** Whether the share of an origin is known to be used up. */
+    isUsedUp,
+
+    /** Returns how many of the entries the origin may add now, in all processes together. */
+    async takeShare(trail: Trail, origin: string, entries: number): Promise<number> {
+      if (isUsedUp(trail, origin)) {
+        return 0;
+      }
+      const key = shareKeyOf(trail, origin);
+      const { count, resetsAt } = await store.increment(key, log.shareSeconds, entries);
+      const windows = maximumAgeSeconds / log.shareSeconds;
+      const share = Math.max(SMALLEST_SHARE, Math.floor(log.capacities[trail] / 2 / windows));
+      const left = share - (count - entries);
+      if (left <= entries) {
+        usedUp.set(key, resetsAt);
+      }
+      return Math.max(0, Math.min(entries, left));
+    },
+  };
+}
+
+export type BoundedLog<Trail extends string> = ReturnType<typeof createBoundedLog<Trail>>;
+
+type LogStore = Pick<Store, 'append' | 'read' | 'increment'>;
+
+export interface LogSearch<Entry> {
+  /** Omits damaged lines. */
+  readonly parse: (lines: readonly string[]) => readonly Entry[];
+  /** Epoch milliseconds. */
+  readonly timeOf: (entry: Entry) => number;
+  readonly matches: (entry: Entry) => boolean;
+  readonly since: number;
+  readonly limit: number;
+}
+
+/** Whether the entry has each of these members that the filter names. */
+export function hasMembers<Entry, Name extends keyof Entry>(
+  entry: Entry,
+  filter: Readonly<Partial<Record<Name, unknown>>>,
+  names: readonly Name[],
+): boolean {
+  return names.every((name) => filter[name] === undefined || entry[name] === filter[name]);
+}

@@ -1,0 +1,34 @@
+import { NEVER_EXPIRES, type Store } from '@gatehouse/store';
+import { z } from 'zod';
+import { type OnDamagedRecord, parseRecord, readRecord } from './record.ts';
+
+/** Owns clients, users and devices. Other organizations cannot access them. */
+const storedOrganization = z.object({ id: z.string(), name: z.string() });
+
+type Organization = Readonly<z.infer<typeof storedOrganization>>;
+
+const INDEX_KEY = 'organizations';
+
+export type OrganizationRegistry = ReturnType<typeof createOrganizationRegistry>;
+
+export function createOrganizationRegistry(store: Store, onDamagedRecord: OnDamagedRecord) {
+  const keyOf = (id: string) => `organization:${id}`;
+
+  async function find(id: string): Promise<Organization | undefined> {
+    const key = keyOf(id);
+    const parse = (text: string) => parseRecord(storedOrganization, text);
+    return readRecord(await store.get(key), parse, { kind: 'organization', key, onDamagedRecord });
+  }
+
+  return {
+    find,
+    async list(): Promise<readonly Organization[]> {
+      const found = await Promise.all((await store.members(INDEX_KEY)).map(find));
+      return found.filter((organization) => organization !== undefined);
+    },
+    async save(organization: Organization): Promise<void> {
+      await store.set(keyOf(organization.id), JSON.stringify(organization));
+      await store.addToIndex(INDEX_KEY, organization.id, NEVER_EXPIRES);
+    },
+  };
+}

@@ -1,0 +1,67 @@
+import { hash, randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
+import { characterCodes, repeats, shareOfEqualSteps } from './guessable.ts';
+
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
+
+/** 32 characters (190 bits) that need no escaping in Basic, forms, JSON and shells. */
+export function generateSecureKey(length = 32): string {
+  return Array.from({ length }, () => ALPHABET[randomInt(ALPHABET.length)]).join('');
+}
+
+/** A random identifier with 128 bits. */
+export function generateId(): string {
+  return randomBytes(16).toString('hex');
+}
+
+/**
+ * One of 200 random keys with 16 hexadecimal digits has fewer. Of keys with 16 characters of
+ * [A-Za-z0-9], practically none has.
+ */
+const MINIMUM_DISTINCT_CHARACTERS = 8;
+const MAXIMUM_SHARE_OF_EQUAL_STEPS = 0.75;
+
+const advice = 'let Gatehouse generate one, or use: openssl rand -hex 32';
+
+/** Each text ends a sentence that starts with "The secureKey". */
+export const secureKeyRules = {
+  format: 'must be 16 to 256 printable ASCII characters',
+  weak: `is too easy to guess, because it is a sequence or repetition, or has few different characters: ${advice}`,
+} as const;
+
+export type SecureKeyProblem = keyof typeof secureKeyRules;
+
+/**
+ * The policy for new secure keys in commands and bootstrap files. Existing keys stay valid.
+ */
+export function secureKeyProblem(secureKey: string): SecureKeyProblem | undefined {
+  if (!/^[\x20-\x7e]{16,256}$/.test(secureKey)) {
+    return 'format';
+  }
+  const isWeak =
+    new Set(secureKey).size < MINIMUM_DISTINCT_CHARACTERS ||
+    repeats(secureKey) ||
+    shareOfEqualSteps(characterCodes(secureKey)) > MAXIMUM_SHARE_OF_EQUAL_STEPS;
+  return isWeak ? 'weak' : undefined;
+}
+
+/** @throws TypeError if the secure key violates the policy */
+export function assertSecureKey(secureKey: string | undefined): void {
+  const problem = secureKey === undefined ? undefined : secureKeyProblem(secureKey);
+  if (problem !== undefined) {
+    throw new TypeError(`The secureKey ${secureKeyRules[problem]}.`);
+  }
+}
+
+/**
+ * The index of `presented` in `secrets`, or -1. The time reveals neither the length of a secret,
+ * because digests are compared, nor the index, because all secrets are compared.
+ */
+export function findMatchingSecret(presented: string, secrets: readonly string[]): number {
+  const digest = hash('sha256', presented, 'buffer');
+  let found = -1;
+  for (const [index, secret] of secrets.entries()) {
+    const matches = timingSafeEqual(digest, hash('sha256', secret, 'buffer'));
+    found = matches ? index : found;
+  }
+  return found;
+}

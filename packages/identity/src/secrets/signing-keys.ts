@@ -1,0 +1,280 @@
+/**
+ * The signing keys of one purpose. A key is published before it signs, and stays published until
+ * all tokens that it signed have expired.
+ *
+ *   created ── publishAhead ─▶ signs ── rotateAfter ─▶ successor signs ── longestToken ─▶ deleted
+ *
+ * One encrypted record contains all keys of a purpose. Processes change it under its lock.
+ */
+import {
+  createPrivateKey,
+  createPublicKey,
+  generateKeyPair,
+  hash,
+  type JsonWebKey,
+  type KeyObject,
+} from 'node:crypto';
+import { promisify } from 'node:util';
+import { type Store, StoreUnavailableError } from '@gatehouse/store';
+import type { OnDamagedRecord } from '../records/record.ts';
+import { withRecordLock } from '../records/record-lock.ts';
+import type { Sealer } from './seal.ts';
+
+/** The provider signs ID tokens. The gateway signs the identity headers for upstream services. */
+export type SigningPurpose = 'authorization-server' | 'gateway';
+
+export interface SigningKeyPolicy {
+  /** The age at which a successor is created. */
+  readonly rotateAfterSeconds: number;
+  /** How long a key is published before it signs, so that verifiers can load it. */
+  readonly publishAheadSeconds: number;
+  /** The maximum lifetime of a signed token. */
+  readonly longestTokenSeconds: number;
+}
+
+const MINUTE = 60;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+export const defaultSigningKeyPolicy: SigningKeyPolicy = {
+  rotateAfterSeconds: 90 * DAY,
+  publishAheadSeconds: HOUR,
+  longestTokenSeconds: HOUR,
+};
+
+/** How often processes read the keys. Keys are kept longer by this time. */
+export const KEY_RELOAD_SECONDS: number = MINUTE;
+
+export interface SigningKeys {
+  readonly current: SigningKey;
+  /** All keys of the JWKS document, the current one first. */
+  readonly all: readonly SigningKey[];
+}
+
+export interface SigningKeyDependencies {
+  readonly store: Store;
+  readonly sealer: Sealer;
+  /** Epoch milliseconds. */
+  readonly now?: () => number;
+  readonly policy?: SigningKeyPolicy;
+  /** Called in the process that created a key. */
+  readonly onMade?: (kid: string) => void;
+  readonly onDamagedRecord?: OnDamagedRecord | undefined;
+}
+
+/**
+ * The record of the keys cannot be decrypted. Nothing is signed, and the record is not replaced.
+ * Requests get 503 until an operator deletes the record.
+ */
+export class DamagedSigningKeysError extends StoreUnavailableError {
+  constructor(storeKey: string, cause: unknown) {
+    const reason = `The record ${storeKey} in the store cannot be decrypted: it was damaged, or encrypted with another master key.`;
+    super('signing keys', cause, `${reason} Delete the record. The server then creates a new key.`);
+    this.name = 'DamagedSigningKeysError';
+  }
+}
+
+/** The store key of the keys of a purpose, which is also the context of their encryption. */
+export function signingKeyRecord(purpose: SigningPurpose, algorithm: SigningAlgorithm): string {
+  return `signing-key:${purpose}:${algorithm}`;
+}
+
+/** Newest first. */
+type Ring = readonly { readonly jwk: JsonWebKey; readonly createdAt: number }[];
+
+/** Reads the keys, creates the first key or a successor that is due, and deletes expired keys. */
+export async function loadSigningKeys(
+  purpose: SigningPurpose,
+  algorithm: SigningAlgorithm,
+  dependencies: SigningKeyDependencies,
+): Promise<SigningKeys> {
+  const { store, now = Date.now, policy = defaultSigningKeyPolicy, onMade } = dependencies;
+  const storeKey = signingKeyRecord(purpose, algorithm);
+  const read = async () => openRing(await store.get(storeKey), storeKey, dependencies);
+  const ring = await read();
+  if (!needsChange(ring, now(), policy)) {
+    return select(ring, algorithm, now(), policy);
+  }
+  return withRecordLock(store, storeKey, async (assertHeld) => {
+    const before = await read();
+    const isDue = needsSuccessor(before, now(), policy);
+    const made = isDue
+      ? [{ jwk: await generatePrivateJwk(algorithm), createdAt: now() }, ...before]
+      : before;
+    const after = made.filter((_key, i) => !isOver(made, i, now(), policy));
+    assertHeld();
+    await store.set(storeKey, dependencies.sealer.seal(JSON.stringify({ keys: after }), storeKey));
+    const keys = select(after, algorithm, now(), policy);
+    if (isDue && after[0] !== undefined) {
+      onMade?.(toSigningKey(after[0].jwk, algorithm).kid);
+    }
+    return keys;
+  });
+}
+
+/**
+ * When the newest key of a purpose was created, in epoch milliseconds. Unlike `loadSigningKeys`,
+ * changes nothing.
+ *
+ * @returns undefined if there is no key
+ * @throws DamagedSigningKeysError
+ */
+export async function signingKeyCreatedAt(
+  purpose: SigningPurpose,
+  algorithm: SigningAlgorithm,
+  dependencies: Pick<SigningKeyDependencies, 'store' | 'sealer'>,
+): Promise<number | undefined> {
+  const storeKey = signingKeyRecord(purpose, algorithm);
+  const [newest] = openRing(await dependencies.store.get(storeKey), storeKey, dependencies);
+  return newest?.createdAt;
+}
+
+/** The key that signs now. */
+export async function loadSigningKey(
+  purpose: SigningPurpose,
+  algorithm: SigningAlgorithm,
+  dependencies: SigningKeyDependencies,
+): Promise<SigningKey> {
+  return (await loadSigningKeys(purpose, algorithm, dependencies)).current;
+}
+
+/** @throws DamagedSigningKeysError */
+function openRing(
+  text: string | undefined,
+  storeKey: string,
+  { sealer, onDamagedRecord }: SigningKeyDependencies,
+): Ring {
+  try {
+    const { keys } = text === undefined ? { keys: [] } : JSON.parse(sealer.open(text, storeKey));
+    if (!Array.isArray(keys)) {
+      throw new TypeError('The record is no list of keys.');
+    }
+    return keys;
+  } catch (cause) {
+    const damage = new DamagedSigningKeysError(storeKey, cause);
+    onDamagedRecord?.('signing key', storeKey, damage.reason);
+    throw damage;
+  }
+}
+
+function needsChange(ring: Ring, now: number, policy: SigningKeyPolicy): boolean {
+  return needsSuccessor(ring, now, policy) || ring.some((_key, i) => isOver(ring, i, now, policy));
+}
+
+function needsSuccessor([newest]: Ring, now: number, policy: SigningKeyPolicy): boolean {
+  return newest === undefined || now - newest.createdAt >= policy.rotateAfterSeconds * 1000;
+}
+
+/** Whether all tokens of the key have expired since its successor replaced it. */
+function isOver(ring: Ring, index: number, now: number, policy: SigningKeyPolicy): boolean {
+  const successor = ring[index - 1];
+  const seconds = policy.publishAheadSeconds + policy.longestTokenSeconds + 2 * KEY_RELOAD_SECONDS;
+  return successor !== undefined && now >= successor.createdAt + seconds * 1000;
+}
+
+function select(
+  ring: Ring,
+  algorithm: SigningAlgorithm,
+  now: number,
+  policy: SigningKeyPolicy,
+): SigningKeys {
+  const publishedBefore = now - policy.publishAheadSeconds * 1000;
+  const ready = ring.findIndex(({ createdAt }) => createdAt <= publishedBefore);
+  // At the first start, no key was published long enough, but no verifier has an older set.
+  const index = ready === -1 ? ring.length - 1 : ready;
+  const keys = ring.map(({ jwk }) => toSigningKey(jwk, algorithm));
+  const current = keys[index];
+  if (current === undefined) {
+    throw new Error('The record of the signing keys in the store is empty.');
+  }
+  return { current, all: [current, ...keys.filter((key) => key !== current)] };
+}
+
+export type KeptSigningKeys = ReturnType<typeof keepSigningKeys>;
+
+/** The signing keys of a running process, which reads them every minute and rotates them. */
+export function keepSigningKeys(
+  purpose: SigningPurpose,
+  algorithm: SigningAlgorithm,
+  dependencies: SigningKeyDependencies,
+) {
+  const { now = Date.now } = dependencies;
+  let kept: { readonly keys: Promise<SigningKeys>; readonly readAt: number } | undefined;
+
+  /**
+   * @throws StoreUnavailableError before the first success, or if the record of the keys is damaged
+   */
+  function load(): Promise<SigningKeys> {
+    const readAt = now();
+    const last = kept;
+    const age = last === undefined ? 0 : readAt - last.readAt;
+    if (last !== undefined && age >= 0 && age < KEY_RELOAD_SECONDS * 1000) {
+      return last.keys;
+    }
+    const keys = loadSigningKeys(purpose, algorithm, dependencies).catch((error: unknown) => {
+      // The last keys stay in use while the store is unavailable.
+      const isOutage =
+        error instanceof StoreUnavailableError && !(error instanceof DamagedSigningKeysError);
+      if (last !== undefined && isOutage) {
+        return last.keys;
+      }
+      kept = undefined;
+      throw error;
+    });
+    kept = { keys, readAt };
+    return keys;
+  }
+
+  return {
+    load,
+    current: async () => (await load()).current,
+    /** A JWKS document (RFC 7517 §5). */
+    jwks: async () => ({ keys: (await load()).all.map((key) => key.publicJwk) }),
+  };
+}
+
+/** A private key that all processes of one app share in the store, where it is encrypted. */
+export interface SigningKey {
+  /** The thumbprint of the public key (RFC 7638). */
+  readonly kid: string;
+  readonly algorithm: SigningAlgorithm;
+  readonly privateKey: KeyObject;
+  readonly privateJwk: JsonWebKey;
+  /** With `kid`, `alg` and `use`, as in a JWKS document. */
+  readonly publicJwk: JsonWebKey;
+}
+
+export type SigningAlgorithm = 'EdDSA' | 'RS256';
+
+const generate = promisify(generateKeyPair);
+
+/** Asynchronous, because an RSA key takes up to a second. */
+export async function generatePrivateJwk(algorithm: SigningAlgorithm): Promise<JsonWebKey> {
+  const { privateKey } =
+    algorithm === 'EdDSA'
+      ? await generate('ed25519')
+      : await generate('rsa', { modulusLength: 2048 });
+  return privateKey.export({ format: 'jwk' });
+}
+
+export function toSigningKey(privateJwk: JsonWebKey, algorithm: SigningAlgorithm): SigningKey {
+  const privateKey = createPrivateKey({ key: privateJwk, format: 'jwk' });
+  const bare = createPublicKey(privateKey).export({ format: 'jwk' });
+  const description = { kid: thumbprint(bare), alg: algorithm, use: 'sig' };
+  return {
+    kid: description.kid,
+    algorithm,
+    privateKey,
+    privateJwk: { ...privateJwk, ...description },
+    publicJwk: { ...bare, ...description },
+  };
+}
+
+/** RFC 7638 §3.2: the required members in lexical order, without white space. */
+function thumbprint(jwk: JsonWebKey): string {
+  const members =
+    jwk.kty === 'RSA'
+      ? { e: jwk.e, kty: jwk.kty, n: jwk.n }
+      : { crv: jwk.crv, kty: jwk.kty, x: jwk.x };
+  return hash('sha256', JSON.stringify(members), 'base64url');
+}

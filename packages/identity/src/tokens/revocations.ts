@@ -1,0 +1,130 @@
+import type { Store } from '@gatehouse/store';
+import { z } from 'zod';
+import type { Client } from '../clients/client.ts';
+import type { ClientRegistry } from '../clients/clients.ts';
+import { parseRecord } from '../records/record.ts';
+import {
+  type CredentialHash,
+  clientRecordShards,
+  clientShardKey,
+  credentialId,
+  credentialKey,
+  GRANT_LIFETIME_SECONDS,
+  grantKey,
+  grantMembersKey,
+  grantTombstoneKey,
+  xAccessTokenKey,
+  xAccessTokensKey,
+} from '../secrets/credential-keys.ts';
+import type { User } from '../users/user.ts';
+import type { UserRegistry } from '../users/users.ts';
+import type { NotBefore } from './live-holder.ts';
+
+/** The kinds of credentials that an operator can revoke by value. */
+const kinds = ['AccessToken', 'RefreshToken', 'AuthorizationCode'];
+
+/** Each deletion must end within the deadline of the store. */
+const DELETED_TOGETHER = 500;
+
+const storedCredential = z.object({
+  kind: z.string(),
+  clientId: z.string().optional(),
+  accountId: z.string().optional(),
+  grantId: z.string().optional(),
+});
+
+export type Revocations = ReturnType<typeof createRevocations>;
+
+/** Revocations by operators. They take effect in all processes within 50 ms. */
+export function createRevocations(dependencies: {
+  readonly store: Store;
+  readonly clients: ClientRegistry;
+  readonly users: UserRegistry;
+  readonly notBefore: NotBefore;
+  readonly credentialHash: CredentialHash;
+  readonly now: () => number;
+}) {
+  const { store, clients, users, notBefore, credentialHash, now } = dependencies;
+
+  async function destroyGrant(grantId: string): Promise<void> {
+    await store.set(grantTombstoneKey(grantId), '', GRANT_LIFETIME_SECONDS, { revokes: true });
+    const members = await store.members(grantMembersKey(grantId));
+    await store.delete([...members, grantMembersKey(grantId), grantKey(grantId)]);
+  }
+
+  async function deleteIndexed(indexKey: string, keysOf: (member: string) => Promise<string[]>) {
+    const members = await store.members(indexKey);
+    for (let start = 0; start < members.length; start += DELETED_TOGETHER) {
+      const some = await Promise.all(members.slice(start, start + DELETED_TOGETHER).map(keysOf));
+      await store.delete(some.flat());
+    }
+    await store.delete([indexKey]);
+  }
+
+  async function recordsOf(key: string): Promise<string[]> {
+    if (!key.startsWith(grantKey(''))) {
+      return [key];
+    }
+    const members = grantMembersKey(key.slice(grantKey('').length));
+    return [...(await store.members(members)), members, key];
+  }
+
+  return {
+    /**
+     * Deletes the tokens and grants of a client from the store, to free their space. Call it after
+     * the client was revoked or disabled. Claims stay until they expire.
+     */
+    async deleteTokens(clientId: string): Promise<void> {
+      for (const shard of clientRecordShards) {
+        await deleteIndexed(clientShardKey(clientId, shard), recordsOf);
+      }
+      await deleteIndexed(xAccessTokensKey(clientId), async (member) => [xAccessTokenKey(member)]);
+    },
+    /** Revokes all credentials, for example after a backup was restored (RD-20). */
+    everything: (): Promise<void> => notBefore.advance(nextNotBefore(now())),
+    /** @throws RejectedChangeError if the client does not exist */
+    client: (clientId: string): Promise<Client> =>
+      clients.update(clientId, (client) => ({ ...client, notBefore: nextNotBefore(now()) })),
+    /**
+     * Signs the user out everywhere.
+     *
+     * @throws RejectedChangeError if the user does not exist
+     */
+    user: (userId: string): Promise<User> =>
+      users.update(userId, (user) => ({ ...user, notBefore: nextNotBefore(now()) })),
+    /** Revokes an access token, refresh token or code with its grant. Undefined if it is unknown. */
+    async token(value: string) {
+      const hashed = credentialHash(value);
+      const keys = kinds.map((kind) => credentialKey(kind, hashed));
+      for (const key of [...keys, xAccessTokenKey(hashed)]) {
+        const text = await store.get(key);
+        const found = text === undefined ? undefined : parseRecord(storedCredential, text);
+        if (found !== undefined) {
+          if (found.grantId !== undefined) {
+            await destroyGrant(found.grantId);
+          }
+          await store.delete([key]);
+          const { kind, clientId, accountId: userId, grantId } = found;
+          return { kind, clientId, userId, tokenIds: [credentialId(hashed)], grantId };
+        }
+      }
+      return undefined;
+    },
+  };
+}
+
+/**
+ * One second in the future. The times of issue are whole seconds, copies are up to 50 ms old, and
+ * clocks differ. Requests that are being served must not issue credentials that survive.
+ */
+export function nextNotBefore(nowMilliseconds: number): number {
+  return Math.floor(nowMilliseconds / 1000) + 1;
+}
+
+/**
+ * Whether the grant has a tombstone. A revocation also deletes the tokens in the index of the
+ * grant. The tombstone protects against a lost index.
+ */
+export async function isGrantRevoked(store: Store, grantId: string): Promise<boolean> {
+  return (await store.get(grantTombstoneKey(grantId))) !== undefined;
+}

@@ -1,0 +1,84 @@
+import type { Store } from '@gatehouse/store';
+import { z } from 'zod';
+import { parseRecord } from '../records/record.ts';
+import { grantKey, userGrantsKey, userSessionsKey } from '../secrets/credential-keys.ts';
+import type { Sealer } from '../secrets/seal.ts';
+import type { FindLiveHolder } from './live-holder.ts';
+
+const storedSession = z.object({
+  accountId: z.string(),
+  loginTs: z.number(),
+  exp: z.number(),
+  authorizations: z.record(z.string(), z.unknown()).default({}),
+});
+
+const storedGrant = z.object({
+  accountId: z.string(),
+  clientId: z.string(),
+  iat: z.number(),
+  exp: z.number(),
+  openid: z.object({ scope: z.string().default('') }).default({ scope: '' }),
+});
+
+export type UserSessions = ReturnType<typeof createUserSessions>;
+
+/** Reads what the authorization server stores about a user. Damaged records are omitted. */
+export function createUserSessions({
+  store,
+  sealer,
+  findLiveHolder,
+}: {
+  readonly store: Store;
+  readonly sealer: Sealer;
+  readonly findLiveHolder: FindLiveHolder;
+}) {
+  const isLive = async (credential: Parameters<FindLiveHolder>[0]) =>
+    (await findLiveHolder(credential)) !== undefined;
+
+  function open(sealed: string | undefined, key: string): string {
+    try {
+      return sealed === undefined ? '' : sealer.open(sealed, key);
+    } catch {
+      return '';
+    }
+  }
+
+  async function readSession(userId: string, key: string) {
+    const session = parseRecord(storedSession, open(await store.get(key), key));
+    if (session?.accountId !== userId || !(await isLive({ issuedAt: session.loginTs, userId }))) {
+      return [];
+    }
+    const { loginTs: signedInAt, exp: expiresAt, authorizations } = session;
+    return [{ signedInAt, expiresAt, clientIds: Object.keys(authorizations) }];
+  }
+
+  async function readGrant(userId: string, id: string) {
+    const grant = parseRecord(storedGrant, (await store.get(grantKey(id))) ?? '');
+    if (
+      grant?.accountId !== userId ||
+      !(await isLive({ issuedAt: grant.iat, userId, clientId: grant.clientId }))
+    ) {
+      return [];
+    }
+    const { clientId, iat: since, exp: expiresAt, openid } = grant;
+    return [{ clientId, since, expiresAt, scope: openid.scope }];
+  }
+
+  return {
+    /**
+     * The browsers in which a user is signed in, and the applications that the user signed in to from
+     * there. Newest first, without ended and revoked ones. Times are in epoch seconds.
+     */
+    async sessions(userId: string) {
+      const keys = await store.members(userSessionsKey(userId));
+      const found = await Promise.all(keys.map((key) => readSession(userId, key)));
+      return found.flat().sort((a, b) => b.signedInAt - a.signedInAt);
+    },
+    /** The access of applications to the data of a user: one for each browser and each device. */
+    async grants(userId: string) {
+      const ids = await store.members(userGrantsKey(userId));
+      const found = await Promise.all(ids.map((id) => readGrant(userId, id)));
+      return found.flat().sort((a, b) => b.since - a.since);
+    },
+  };
+}

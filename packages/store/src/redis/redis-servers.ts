@@ -1,0 +1,111 @@
+import { randomUUID } from 'node:crypto';
+import { type Redis, ReplyError } from 'ioredis';
+import type { StoreRoom } from '../store.ts';
+import { mastersOf, type RedisClient } from './redis-client.ts';
+import { UnsafeRedisError } from './redis-outage-reason.ts';
+
+/**
+ * Sends INFO to every master, because a Redis user without the right to read the configuration may
+ * send it. A server that may evict keys would first evict short-lived keys that are not read again:
+ * used codes, used signatures, tombstones of revocations. Used and revoked credentials would then
+ * work again, so the store writes nothing to such a server (RD-15).
+ *
+ * @returns the memory of the fullest master, as Redis compares it with maxmemory
+ * @throws UnsafeRedisError if a master may evict keys
+ */
+export async function readRoom(client: RedisClient): Promise<StoreRoom> {
+  const masters = mastersOf(client);
+  const reports = await Promise.all(masters.map((master) => master.info('memory', 'server')));
+  const rooms = reports.map((report) => {
+    const word = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(report)?.[1];
+    const policy = word('maxmemory_policy');
+    if (policy !== 'noeviction') {
+      throw new UnsafeRedisError(
+        `Redis evicts keys (maxmemory-policy ${policy}). Set it to noeviction.`,
+      );
+    }
+    return {
+      usedBytes: Number(word('used_memory')) - Number(word('mem_not_counted_for_evict') ?? 0),
+      maximumBytes: Number(word('maxmemory')) || undefined,
+      server: {
+        version: word('redis_version') ?? 'unknown',
+        time: Math.round(Number(word('server_time_usec')) / 1000),
+      },
+    };
+  });
+  const [fullest] = rooms.toSorted((one, other) => shareUsed(other) - shareUsed(one));
+  const { usedBytes = 0, maximumBytes } = fullest ?? {};
+  return { usedBytes, maximumBytes, servers: rooms.map(({ server }) => server) };
+}
+
+function shareUsed({ usedBytes, maximumBytes }: Omit<StoreRoom, 'servers'>): number {
+  return maximumBytes === undefined ? 0 : usedBytes / maximumBytes;
+}
+
+const unverified =
+  'Redis does not report whether its user default may load the append-only file. ' +
+  'Allow the store’s user +acl|dryrun, or check that default has ~* and +@all.';
+
+/**
+ * What Redis appends to the file for the store's commands and scripts. It appends an expired key as
+ * DEL or UNLINK.
+ */
+const replayedCommands: readonly (readonly [string, ...string[]])[] = [
+  ['SET', 'value'],
+  ['DEL'],
+  ['UNLINK'],
+  ['INCRBY', '1'],
+  ['DECR'],
+  ['PEXPIREAT', '1'],
+  ['PERSIST'],
+  ['ZADD', '1', 'member'],
+  ['ZREM', 'member'],
+  ['ZREMRANGEBYSCORE', '0', '1'],
+];
+
+/**
+ * A Redis server loads its append-only file as the user `default`, and drops each transaction with a
+ * command that this user may not run. In the file, every script with two writes is a transaction.
+ * Asks every master that has such a file. ACL DRYRUN runs nothing and reveals no password.
+ *
+ * @param warn receives a warning if a master rejects ACL DRYRUN, as managed services do
+ * @throws UnsafeRedisError if a master would drop a write at its next start
+ */
+export async function assertReplayable(
+  client: RedisClient,
+  warn: (message: string) => void,
+): Promise<void> {
+  const answers = await Promise.all(mastersOf(client).map(isReplayable));
+  if (answers.includes(undefined)) {
+    warn(unverified);
+  }
+}
+
+/** @returns undefined if Redis rejects ACL DRYRUN */
+async function isReplayable(master: Redis): Promise<true | undefined> {
+  if (!/^aof_enabled:1/m.test(await master.info('persistence'))) {
+    return true;
+  }
+  // Only the key pattern * matches it.
+  const key = randomUUID();
+  const replies = await Promise.all(
+    replayedCommands.map(([command, ...words]) =>
+      master.call('ACL', 'DRYRUN', 'default', command, key, ...words).catch(refusal),
+    ),
+  );
+  const refused = replies.findIndex((reply) => reply !== 'OK' && reply !== undefined);
+  if (refused !== -1) {
+    throw new UnsafeRedisError(
+      `Redis loses writes when it restarts: its user default may not run ${replayedCommands[refused]?.[0]} on every key. ` +
+        'Give this user ~* and +@all, and a password that nobody knows.',
+    );
+  }
+  return replies.includes(undefined) ? undefined : true;
+}
+
+/** After an error reply, the answer is unknown. A failed connection is an outage. */
+function refusal(error: unknown): undefined {
+  if (!(error instanceof ReplyError)) {
+    throw error;
+  }
+}
