@@ -27,7 +27,7 @@ export interface VirtualUser {
    */
   round(): Promise<void>;
   readonly requests: number;
-  readonly disappointments: readonly Disappointment[];
+  readonly disappointments: Disappointment[];
 }
 
 type Tokens = { readonly access_token?: string; readonly refresh_token?: string };
