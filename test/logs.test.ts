@@ -170,7 +170,7 @@ describe('the gateway and the device service write one line each', () => {
     expect(await linesOf('gateway', 'unknown-token')).toMatchObject([
       { operation: 'device.list', status: 401, code: 'unauthorized', stage: 'authenticate' },
     ]);
-    const notFound = { code: 'not_found', reason: 'device_unknown', stage: 'validate' };
+    const notFound = { code: 'not_found', reason: 'not_found', stage: 'validate' };
     expect(await linesOf('gateway', 'not-there')).toMatchObject([
       { operation: 'device.detail', status: 404, clientId: 'one', ...notFound },
     ]);

@@ -124,7 +124,7 @@ function addPages(
   app.get(SUBMIT_FORM_SCRIPT_PATH, operation('script'), serveSubmitFormScript);
   app.use(noStore, withSealedCookies);
   const rejectForeignForm = rejectCrossSite((request, response) => {
-    noteFailure(request, 'formRefused', 'form_of_another_site');
+    noteFailure(request, 'formRefused', 'form_refused');
     sendErrorPage(request, response, 403, 'formRefused');
   });
   app.get('/', operation('welcome'), serveWelcomePage);

@@ -373,7 +373,12 @@ describe.each(integrationEngines)('the audit of the authorization server on %s',
       { ...wrong, endpoint: 'token', clientId: web.clientId, severity: 'warning', count: 2 },
       { ...failure, reason: 'client_disabled', clientId: 'disabled', severity: 'warning' },
       { ...failure, reason: 'client_unknown', endpoint: 'token', severity: 'noise' },
-      { ...failure, reason: 'basic_not_base64', endpoint: 'token', severity: 'noise' },
+      {
+        ...failure,
+        reason: 'client_authentication_malformed',
+        endpoint: 'token',
+        severity: 'noise',
+      },
       { ...wrong, endpoint: 'revoke', clientId: web.clientId, severity: 'warning' },
     ]);
     for (const entry of (await entries()).slice(2, 4)) {

@@ -17,7 +17,7 @@ describe.each(stores)('the budget of stored bytes on $engine', ({ system: { stor
     const rejected = charge(1);
     await expect(rejected).rejects.toBeInstanceOf(BudgetExhaustedError);
     await expect(rejected).rejects.toMatchObject({
-      reason: 'stored_bytes_limit',
+      reason: 'stored_state_limit',
       message: 'Too much is stored for this address, this client, or all public clients.',
       retryAfterSeconds: expect.closeTo(60, -1),
     });

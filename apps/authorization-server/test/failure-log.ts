@@ -9,6 +9,7 @@ export interface FailureLine {
   readonly clientId?: string;
   readonly code?: string;
   readonly reason?: string;
+  readonly finding?: string;
 }
 
 /** Every line of a request so far, in the order of the log. */

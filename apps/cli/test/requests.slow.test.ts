@@ -139,7 +139,7 @@ describe.each(integrationEngines)('the request log of real servers on %s', (engi
       JSON.parse((await gatehouse('requests', 'list', '--from', group, '--json')).output).requests;
     await until(async () => (await from('192.0.2.78')).length === 1);
     expect(await from('192.0.2.77')).toEqual([
-      expect.objectContaining({ addressGroup: '192.0.2.77', reason: 'no_credential' }),
+      expect.objectContaining({ addressGroup: '192.0.2.77', reason: 'unauthorized' }),
     ]);
   });
 
@@ -212,7 +212,7 @@ describe.each(integrationEngines)('the request log of real servers on %s', (engi
     expect(output).toMatch(/forward +passed +upstream took [\d.]+ ms/);
     expect(output).toMatch(/validate \(device service\) +FAILED/);
     expect(output).toMatch(/authenticate +passed +verified after [\d.]+ ms/);
-    expect(output).toContain('Reason: device_unknown');
+    expect(output).toContain('Reason: not_found');
     const { json } = await gatehouse('requests', 'explain', requestId, '--json');
     expect(json.requests).toMatchObject([
       {
@@ -224,7 +224,7 @@ describe.each(integrationEngines)('the request log of real servers on %s', (engi
         credential: 'bearer',
         status: 404,
         code: 'not_found',
-        reason: 'device_unknown',
+        reason: 'not_found',
         upstreamMs: expect.any(Number),
         addressGroup: expect.stringMatching(/^127\.0\.0\.1$|\/56$/),
         explanation: { cause: expect.any(String) },
@@ -254,7 +254,7 @@ describe.each(integrationEngines)('the request log of real servers on %s', (engi
     );
     const { output } = await gatehouse('requests', 'explain', requestId);
     expect(output).toContain('2 requests have this id');
-    expect(output).toContain('Reason: operation_unknown');
+    expect(output).toContain('Reason: not_found');
   });
 
   test('an attacker cannot hide a request behind others with its id', async () => {
@@ -271,7 +271,7 @@ describe.each(integrationEngines)('the request log of real servers on %s', (engi
     );
     const { output } = await gatehouse('requests', 'explain', requestId);
     expect(output).toContain('15 requests have this id');
-    expect(output).toContain('Reason: operation_unknown');
+    expect(output).toContain('Reason: not_found');
     expect(output.match(/^Request /gm)).toHaveLength(10);
   });
 
@@ -280,7 +280,7 @@ describe.each(integrationEngines)('the request log of real servers on %s', (engi
     await explain(requestId);
     const list = async (...filter: string[]) =>
       (await gatehouse('requests', 'list', '--json', ...filter)).json.requests;
-    const found = await list('--client', clientId, '--reason', 'operation_unknown');
+    const found = await list('--client', clientId, '--reason', 'not_found');
     expect(found[0]).toMatchObject({ requestId, code: 'not_found' });
     expect(await list('--code', 'not_found', '--since', '1h', '--limit', '1')).toHaveLength(1);
     expect(await list('--client', 'another')).toEqual([]);
@@ -290,7 +290,7 @@ describe.each(integrationEngines)('the request log of real servers on %s', (engi
   });
 
   test.each([
-    [['requests', 'list', '--reason', 'no_credentials'], 'Did you mean no_credential?'],
+    [['requests', 'list', '--reason', 'tokens_unknown'], 'Did you mean token_unknown?'],
     [['requests', 'list', '--since', 'yesterday'], '--since must be a time'],
     [['requests', 'list', '--limit', '0'], '--limit must be a number'],
     [['requests', 'explain', '\x1b[31mred-text'], 'A request id has 8 to 64 characters'],
@@ -337,7 +337,7 @@ describe.each(integrationEngines)('the request log of real servers on %s', (engi
       );
       await Promise.all(flood);
     }
-    expect((await explain(quiet)).output).toContain('Reason: operation_unknown');
+    expect((await explain(quiet)).output).toContain('Reason: not_found');
     expect((await explain(named)).output).toContain(clientId);
     const { json } = await gatehouse('requests', 'list', '--json', '--limit', '99999');
     const groups = json.requests.filter((each: { addressGroup: string }) =>

@@ -153,7 +153,7 @@ describe.each(['sqlite', 'redis'])('a verification for another proxy on %s', (en
       clientId: 'demo',
       credential: 'bearer',
       code: 'access_denied',
-      reason: 'scope_missing',
+      reason: 'access_denied',
     });
     expect(JSON.stringify(line)).not.toContain('secret');
     expect(booted.metrics()).toMatch(

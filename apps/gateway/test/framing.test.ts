@@ -192,7 +192,7 @@ describe('the head of a request', () => {
       `GET /api/device HTTP/1.1\r\nAuthorization: Bearer ${token}\r\n\r\n`,
     );
     expect(reply).toMatch(/^HTTP\/1\.1 400 .*"illegal_argument"/s);
-    expect(booted.logLines().at(-1)).toMatchObject({ status: 400, reason: 'host_invalid' });
+    expect(booted.logLines().at(-1)).toMatchObject({ status: 400, reason: 'http_invalid' });
   });
 
   test('GW-24 is accepted in HTTP/1.0, and the connection is closed', async () => {

@@ -1,25 +1,16 @@
-// requires: redis-server
 import { failureReasons } from '@gatehouse/errors';
 import { createXAccessTokens } from '@gatehouse/identity';
-import { type RedisServer, startRedisServer } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type BootedGateway, bootGateway, closeUnharmed } from './booted-gateway.ts';
 import { type Received, type Sent, send } from './http-client.ts';
 
-let redis: RedisServer;
-
-beforeAll(async () => {
-  redis = await startRedisServer();
-});
-afterAll(() => redis.stop());
-
-describe.each(['sqlite', 'redis'])('a rejected token on %s', (engine) => {
+describe('a rejected token', () => {
   let booted: BootedGateway;
   const get = (headers: Record<string, string>) => send(booted.port, '/api/device', { headers });
   const bearer = (token: string) => get({ Authorization: `Bearer ${token}` });
 
   beforeAll(async () => {
-    booted = await bootGateway(engine === 'redis' ? { storeUrl: redis.url } : {});
+    booted = await bootGateway();
     await booted.saveClient({ clientId: 'revoked' }, 'the key of the revoked client');
     await booted.saveClient({ clientId: 'disabled' }, 'the key of the disabled client');
   });
@@ -58,11 +49,11 @@ describe.each(['sqlite', 'redis'])('a rejected token on %s', (engine) => {
     const xAccess = await issueXAccessToken('demo');
 
     const inWrongHeader = await get({ 'X-Access-Token': access });
-    expectMistake(inWrongHeader, 'access_token_in_x_access_token', 'expired');
+    expectMistake(inWrongHeader, 'token_in_wrong_header', 'expired');
     expect(inWrongHeader.json.message).toContain('"Authorization: Bearer"');
-    expectMistake(await bearer(xAccess), 'x_access_token_in_authorization', 'expired');
+    expectMistake(await bearer(xAccess), 'token_in_wrong_header', 'expired');
     const inQuery = await send(booted.port, `/api/device?access_token=${xAccess}`);
-    expectMistake(inQuery, 'x_access_token_in_authorization', 'expired');
+    expectMistake(inQuery, 'token_in_wrong_header', 'expired');
   });
 
   test('gets one answer if it is unknown, expired, deleted, or a credential of another kind', async () => {
@@ -113,12 +104,8 @@ describe('a rejected credential', () => {
 
   test.each([
     ['Basic ZGVtbzp4', 'bearer_scheme_wrong', 'the scheme Basic'],
-    ['basic ZGVtbzp4', 'bearer_scheme_wrong', 'the scheme Basic'],
-    ['Token kXhnR0b2vY6cM1pFz7', 'bearer_scheme_wrong', 'the scheme Token'],
-    ['kXhnR0b2vY6cM1pFz7 abc', 'bearer_scheme_wrong', 'another scheme'],
-    ['kXhnR0b2vY6cM1pFz7', 'bearer_scheme_missing', 'without a scheme'],
-    ['', 'bearer_token_missing', 'no token'],
-    ['Bearer:kXhnR0b2vY6cM1pFz7', 'bearer_separator', 'exactly one space'],
+    ['', 'token_missing', 'no token'],
+    ['Bearer:kXhnR0b2vY6cM1pFz7', 'bearer_malformed', 'one space'],
   ])(
     'of Authorization %p is named without an error in the challenge',
     async (value, cause, text) => {
@@ -130,38 +117,14 @@ describe('a rejected credential', () => {
     },
   );
 
-  test.each([
-    ['Bearer', 'bearer_token_missing'],
-    ['bearer ', 'bearer_token_missing'],
-    ['Bearer Bearer kXhnR0b2vY6cM1pFz7', 'bearer_twice'],
-    ['Bearer  kXhnR0b2vY6cM1pFz7', 'bearer_separator'],
-    ['Bearer\tkXhnR0b2vY6cM1pFz7', 'bearer_separator'],
-    ['Bearer "kXhnR0b2vY6cM1pFz7"', 'token_quoted'],
-    ["Bearer 'kXhnR0b2vY6cM1pFz7'", 'token_quoted'],
-    ['Bearer undefined', 'token_placeholder'],
-    ['Bearer <ACCESS_TOKEN>', 'token_placeholder'],
-    ['Bearer $TOKEN', 'token_placeholder'],
-    ['Bearer {{token}}', 'token_placeholder'],
-    ['Bearer kXhnR0b2v Y6cM1pFz7', 'token_malformed'],
-    ['Bearer kXhnR0b2v%2BY6cM1pFz7', 'token_malformed'],
-    [`Bearer ${'k'.repeat(513)}`, 'token_malformed'],
-    ['Bearer eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJ4In0.c2ln', 'access_token_is_jwt'],
-    [`Bearer eyJhbGciOiJFUzI1NiJ9.${'k'.repeat(600)}.c2ln`, 'access_token_is_jwt'],
-  ])('after Bearer is named, and its value stays "expired": %#', async (value, cause) => {
-    const reply = await get({ Authorization: value });
+  test.each<[string, Record<string, string>]>([
+    ['token_missing', { Authorization: 'bearer ' }],
+    ['token_malformed', { Authorization: 'Bearer "kXhnR0b2vY6cM1pFz7"' }],
+    ['token_missing', { 'X-Access-Token': 'null' }],
+  ])('is named %s in %j, and its value stays "expired"', async (cause, headers) => {
+    const reply = await get(headers);
     expectMistake(reply, cause, 'expired');
     expect(reply.headers['www-authenticate']).toContain('error="invalid_token"');
-    expect(lastReason()).toBe(cause);
-  });
-
-  test.each([
-    ['', 'x_access_token_missing'],
-    ['Bearer kXhnR0b2vY6cM1pFz7', 'x_access_token_with_scheme'],
-    ['"kXhnR0b2vY6cM1pFz7"', 'token_quoted'],
-    ['null', 'token_placeholder'],
-    ['kXhnR0b2vY6c,M1pFz7', 'token_malformed'],
-  ])('of X-Access-Token %p is named', async (value, cause) => {
-    expectMistake(await get({ 'X-Access-Token': value }), cause, 'expired');
     expect(lastReason()).toBe(cause);
   });
 
@@ -177,7 +140,7 @@ describe('a rejected credential', () => {
     const twice = await get(['Authorization', 'Bearer x', 'authorization', 'Bearer x']);
     expect(twice.json.message).toContain('Authorization twice');
     expect(twice.headers['www-authenticate']).toContain('error="invalid_request"');
-    expect(lastReason()).toBe('several_credentials');
+    expect(lastReason()).toBe('multiple_credentials');
   });
 
   test('under another name is named', async () => {
@@ -185,7 +148,7 @@ describe('a rejected credential', () => {
     expectMistake(reply, 'credential_header_misnamed', undefined);
     expect(reply.json.message).toContain('X-Auth-Token');
     expect((await get({ 'X-Other': 'x' })).json).not.toHaveProperty('result');
-    expect(lastReason()).toBe('no_credential');
+    expect(lastReason()).toBe('unauthorized');
   });
 
   test('never repeats a value that may be a token', async () => {

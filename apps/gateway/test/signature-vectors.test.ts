@@ -58,8 +58,9 @@ describe('the test vectors', () => {
     expect([...covered].filter((reason) => !(reason in failureReasons))).toEqual([]);
     for (const reason of [
       ...Object.keys(signingReasons),
-      'several_credentials',
-      'replayed_request',
+      ...['multiple_credentials', 'missing_signature', 'ambiguous_request'],
+      ...['timestamp_out_of_range', 'invalid_signature', 'replayed_request'],
+      ...['client_unknown', 'client_disabled'],
     ]) {
       expect(covered).toContain(reason);
     }

@@ -3,8 +3,6 @@
 export interface Corpus {
   readonly clientId: string;
   readonly secureKey: string;
-  /** A secure key that the client had before. */
-  readonly removed: string;
 }
 
 /**
@@ -39,7 +37,6 @@ export interface Mistake {
 export interface Values {
   readonly time: string;
   readonly key: string;
-  readonly removed: string;
   readonly nonce: string;
   readonly id: string;
 }
@@ -106,8 +103,8 @@ export function mistake(
     version,
     name,
     causes,
-    scene({ clientId: id, secureKey: key, removed }, time) {
-      const values = { time, key, removed, nonce, id };
+    scene({ clientId: id, secureKey: key }, time) {
+      const values = { time, key, nonce, id };
       return scene(version, sent, values, {
         algorithm: options.algorithm ?? (version === 1 ? 'sha256' : 'hmac'),
         encoding: options.encoding ?? 'hex',

@@ -47,12 +47,9 @@ const installed = Object.entries(signers).filter(([, { probe }]) => shell(probe)
 beforeAll(async () => {
   cpSync(join(import.meta.dirname, 'signers'), directory, { recursive: true });
   booted = await bootGateway({ now: () => now });
-  const { clients } = booted.identity;
-  const removed = 'the removed secure key';
-  await booted.saveClient({ clientId: 'rotated' }, removed);
-  const { secureKey } = await clients.rotateKey('rotated', { replaceOldest: false });
-  await clients.removeKey('rotated', clients.secureKeyId(removed));
-  corpus = { clientId: 'rotated', secureKey, removed };
+  const secureKey = 'the secure key of a careless client';
+  await booted.saveClient({ clientId: 'careless' }, secureKey);
+  corpus = { clientId: 'careless', secureKey };
 });
 afterAll(async () => {
   rmSync(directory, { recursive: true });

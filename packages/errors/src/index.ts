@@ -12,17 +12,22 @@ export {
   successEnvelope,
   toApiError,
 } from './envelope.ts';
-export { type ErrorCode, errorCatalogue } from './error-catalogue.ts';
+export {
+  type ErrorCode,
+  errorCatalogue,
+  type FailureStage,
+  failureStages,
+} from './error-catalogue.ts';
 export {
   authorizationServerReasons,
-  type FailureReason,
+  signInReasons,
+} from './reasons/authorization-server-reasons.ts';
+export type { FailureReason } from './reasons/failure-reason.ts';
+export {
   type FailureReasonName,
-  type FailureStage,
   failureReasons,
-  failureStages,
   isFailureReason,
   type SignInReasonName,
   type SigningReasonName,
-  signInReasons,
-  signingReasons,
 } from './reasons/failure-reasons.ts';
+export { signingReasons } from './reasons/signing-reasons.ts';

@@ -23,7 +23,7 @@ function entryOf(changes: Partial<RequestEntry> = {}): RequestEntry {
     status: 401,
     aborted: false,
     code: 'unauthorized',
-    reason: 'no_credential',
+    reason: 'unauthorized',
     verifiedMs: undefined,
     upstreamMs: undefined,
     durationMs: 1.5,
@@ -82,7 +82,7 @@ describeOnBothEngines('the request log', ({ openIdentity, openStore, storeUrl })
     const [one, two] = [randomUUID(), randomUUID()];
     const now = Date.now();
     requestLog.record(ofClient(one, { at: now - 3000, code: 'not_found' }));
-    requestLog.record(ofClient(one, { at: now - 2000, reason: 'scope_missing' }));
+    requestLog.record(ofClient(one, { at: now - 2000, reason: 'access_denied' }));
     requestLog.record(ofClient(two, { at: now - 1000, code: 'not_found' }));
     // Only named, not verified: it is in another trail.
     requestLog.record(entryOf({ clientId: one, at: now - 500 }));
@@ -91,7 +91,7 @@ describeOnBothEngines('the request log', ({ openIdentity, openStore, storeUrl })
       (await requestLog.read({ limit: 10, ...filter })).map(({ at }) => now - at);
     expect(await times({ clientId: one })).toEqual([500, 2000, 3000]);
     expect(await times({ clientId: one, code: 'not_found' })).toEqual([3000]);
-    expect(await times({ clientId: one, reason: 'scope_missing' })).toEqual([2000]);
+    expect(await times({ clientId: one, reason: 'access_denied' })).toEqual([2000]);
     expect(await times({ clientId: one, since: now - 2500 })).toEqual([500, 2000]);
     expect(await times({ clientId: one, limit: 1 })).toEqual([500]);
   });

@@ -3,7 +3,6 @@ export type AmbiguityReason =
   | 'parameter_ambiguous'
   | 'query_with_signed_body'
   | 'body_with_signed_query'
-  | 'body_byte_order_mark'
   | 'body_not_utf8'
   | 'form_type_on_json'
   | 'reply_as_request';

@@ -10,11 +10,13 @@
  * Not here: finding the client, rejecting replays, and error replies.
  */
 export { type AmbiguityReason, AmbiguousTextError } from './ambiguous-text-error.ts';
-export type { DiagnosisDigests } from './diagnosis/attempt.ts';
-export { diagnoseSignature } from './diagnosis/diagnose-signature.ts';
-export type { DiagnosisKeys, FailedRequest } from './diagnosis/failed-request.ts';
-export { type MalformedSignature, malformedSignature } from './diagnosis/malformed-signature.ts';
-export type { SigningMistake } from './diagnosis/signing-mistake.ts';
+export {
+  type DiagnosisDigests,
+  type DiagnosisKeys,
+  diagnoseSignature,
+  type FailedRequest,
+} from './diagnosis/diagnose-signature.ts';
+export { malformedSignature } from './diagnosis/malformed-signature.ts';
 export { normalizeSignature } from './matching-key.ts';
 export {
   canonicalText,
@@ -25,8 +27,7 @@ export {
 } from './parameters.ts';
 export { assertNotReplyEnvelope } from './reading/assert-not-reply-envelope.ts';
 export { isClientId } from './reading/client-id.ts';
-export { explainedFailure } from './reading/explained-failure.ts';
-export { explanationOf } from './reading/explanation-of.ts';
+export { explainedFailure, explanationOf } from './reading/explained-failure.ts';
 export { nodeDigest, nodeHmac } from './reading/node-digest.ts';
 export {
   isPresent,
@@ -72,6 +73,4 @@ export {
   DEFAULT_TIMESTAMP_TOLERANCE_MILLISECONDS,
   isTimely,
   parseTimestamp,
-  type TimestampMistake,
-  timestampMistake,
 } from './timestamp.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { isTimely, parseTimestamp, timestampMistake } from './timestamp.ts';
+import { isTimely, parseTimestamp } from './timestamp.ts';
 
 describe('parseTimestamp', () => {
   test('reads 13 digits as epoch milliseconds', () => {
@@ -49,19 +49,5 @@ describe('isTimely', () => {
       true,
       false,
     ]);
-  });
-});
-
-describe('timestampMistake', () => {
-  test.each([
-    ['1574993804802', undefined],
-    ['1574993804', 'timestamp_in_seconds'],
-    ['1574993804.802', 'timestamp_in_seconds'],
-    ['1574993804802000', 'timestamp_too_precise'],
-    ['1574993804802000000', 'timestamp_too_precise'],
-    ['2019-11-29T02:16:44Z', 'timestamp_malformed'],
-    ['0574993804802', 'timestamp_malformed'],
-  ])('of %p is %p', (text, mistake) => {
-    expect(timestampMistake(text)).toBe(mistake);
   });
 });

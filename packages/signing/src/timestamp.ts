@@ -14,26 +14,6 @@ export function parseTimestamp(text: string): number | undefined {
   return TIMESTAMP.test(text) ? Number(text) : undefined;
 }
 
-/** Names in `packages/errors`. */
-export type TimestampMistake =
-  | 'timestamp_in_seconds'
-  | 'timestamp_too_precise'
-  | 'timestamp_malformed';
-
-/** The mistake in a malformed `X-Timestamp`, or undefined if it is well-formed. */
-export function timestampMistake(text: string): TimestampMistake | undefined {
-  if (TIMESTAMP.test(text)) {
-    return undefined;
-  }
-  if (/^[1-9][0-9]{9}(?:\.[0-9]+)?$/.test(text)) {
-    return 'timestamp_in_seconds';
-  }
-  // 16 digits are microseconds, and 19 are nanoseconds.
-  return /^[1-9][0-9]{12}(?:[0-9]{3}|[0-9]{6}|\.[0-9]+)$/.test(text)
-    ? 'timestamp_too_precise'
-    : 'timestamp_malformed';
-}
-
 /** Whether a timestamp differs from the verifier's clock by at most the tolerance. */
 export function isTimely(
   timestamp: number,

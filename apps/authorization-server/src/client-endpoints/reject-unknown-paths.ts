@@ -20,14 +20,14 @@ export function rejectUnknownPaths(platformPath: string): RequestHandler {
         ? {
             status: 405,
             error: 'invalid_request',
-            reason: 'oauth_method_wrong',
+            reason: 'method_not_allowed',
             description: 'This endpoint answers GET only.',
             headers: { Allow: 'GET, HEAD' },
           }
         : {
             status: 404,
             error: 'invalid_request',
-            reason: 'oauth_path_unknown',
+            reason: 'not_found',
             description: `There is no such endpoint. Its path is ${endpoint}.`,
           },
     );

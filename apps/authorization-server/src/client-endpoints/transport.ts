@@ -5,11 +5,10 @@
  * Client authentication and the protocol are the provider's.
  */
 import { parse } from 'node:querystring';
-import type { FailureReasonName } from '@gatehouse/errors';
+import { type FailureReasonName, failureReasons } from '@gatehouse/errors';
 import { observedRequest } from '@gatehouse/server';
 import type { Request, RequestHandler, Response } from 'express';
 import { basicClientId } from '../http/basic-client-id.ts';
-import { describeReason } from '../http/describe-reason.ts';
 import { failureBody } from '../http/failure-body.ts';
 import { isPlatformRequest } from '../http/platform-requests.ts';
 import { countBodyBytes, MAXIMUM_BODY_BYTES, readLimitedBody } from '../http/request-body.ts';
@@ -33,7 +32,7 @@ export interface TransportError {
 export const bodyTooLarge: TransportError = {
   status: 413,
   error: 'invalid_request',
-  reason: 'oauth_body_too_large',
+  reason: 'payload_too_large',
   description: 'The body is too large.',
 };
 
@@ -113,7 +112,7 @@ function checkMethod(request: Request): TransportError | undefined {
     : {
         status: 405,
         error: 'invalid_request',
-        reason: 'oauth_method_wrong',
+        reason: 'method_not_allowed',
         description: 'This endpoint answers POST only.',
         headers: { Allow: 'POST' },
       };
@@ -125,15 +124,18 @@ function checkCredentials(request: Request): TransportError | undefined {
     return {
       status: 400,
       error: 'invalid_request',
-      reason: 'authorization_header_repeated',
+      reason: 'client_authentication_malformed',
       description: 'Send one Authorization header.',
     };
   }
   const { authorization } = request.headers;
-  const reason = authorization === undefined ? undefined : basicProblem(authorization);
-  return (
-    reason && { status: 401, error: 'invalid_client', reason, description: describeReason(reason) }
-  );
+  const problem = authorization === undefined ? undefined : basicProblem(authorization);
+  if (problem === undefined) {
+    return undefined;
+  }
+  const reason = 'client_authentication_malformed';
+  const description = `${problem} ${failureReasons[reason].fix}`;
+  return { status: 401, error: 'invalid_client', reason, description };
 }
 
 function checkUrl(request: Request): TransportError | undefined {
@@ -147,7 +149,7 @@ function checkUrl(request: Request): TransportError | undefined {
     : {
         status: 400,
         error: 'invalid_request',
-        reason: 'secret_in_query',
+        reason: 'parameter_misplaced',
         description: `${found} belongs in the body, never in the address.`,
       };
 }
@@ -156,11 +158,11 @@ function checkBody(request: Request, mediaTypes: readonly string[]): TransportEr
   const { 'content-encoding': encoding = 'identity', 'content-length': length = '0' } =
     request.headers;
   if (encoding.toLowerCase() !== 'identity') {
-    return invalidBody(415, 'oauth_body_compressed', 'Send the body uncompressed.');
+    return invalidBody(415, 'unsupported_media_type', 'Send the body uncompressed.');
   }
   if (Number(length) > MAXIMUM_BODY_BYTES) {
     const description = `The body is larger than ${MAXIMUM_BODY_BYTES} bytes.`;
-    return invalidBody(413, 'oauth_body_too_large', description);
+    return invalidBody(413, 'payload_too_large', description);
   }
   const defaultType = mediaTypes.length === 1 ? mediaTypes[0] : '';
   const [type = '', ...parameters] = (request.headers['content-type'] ?? defaultType ?? '')
@@ -171,23 +173,16 @@ function checkBody(request: Request, mediaTypes: readonly string[]): TransportEr
   if (mediaTypes.includes(type) && /^"?(utf-8|us-ascii)"?$/.test(charset)) {
     return undefined;
   }
-  const reason = typeProblem(type, mediaTypes);
-  const description = `${foundTypes[reason]}Send ${mediaTypes.join(' or ')} in UTF-8.`;
-  return invalidBody(415, reason, description);
+  const description = `${foundType(type, mediaTypes)}Send ${mediaTypes.join(' or ')} in UTF-8.`;
+  return invalidBody(415, 'body_type_wrong', description);
 }
 
-const foundTypes = {
-  content_type_missing: 'The request has no Content-Type. ',
-  body_is_json: 'The body is JSON. ',
-  oauth_body_type_wrong: '',
-} as const satisfies Partial<Record<FailureReasonName, string>>;
-
-function typeProblem(type: string, mediaTypes: readonly string[]): keyof typeof foundTypes {
+function foundType(type: string, mediaTypes: readonly string[]): string {
   if (type === '') {
-    return 'content_type_missing';
+    return 'The request has no Content-Type. ';
   }
   const isJson = type === 'application/json' || type.endsWith('+json');
-  return isJson && !mediaTypes.includes(type) ? 'body_is_json' : 'oauth_body_type_wrong';
+  return isJson && !mediaTypes.includes(type) ? 'The body is JSON. ' : '';
 }
 
 function invalidBody(

@@ -11,7 +11,7 @@ export const userinfoEndpoint: RequestHandler = (request, response, next) => {
   }
   Object.assign(observedRequest(request).notes, {
     code: 'invalid_request',
-    reason: 'oauth_method_wrong',
+    reason: 'method_not_allowed',
   } satisfies RequestNotes);
   response.status(405).set({ Allow: 'GET, POST', 'Cache-Control': 'no-store' }).end();
 };

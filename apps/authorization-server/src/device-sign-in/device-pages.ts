@@ -16,7 +16,7 @@ import { pageLanguage } from '../pages/language.ts';
 import { renderPage } from '../pages/layout.ts';
 import type { Texts } from '../pages/texts.ts';
 import { detachDeviceGrant } from '../provider/policy/device-grant.ts';
-import { reasonOfError } from '../provider/reasons/reason-of-error.ts';
+import { noteReason } from '../provider/reasons/reason-of-error.ts';
 import { confirmView } from './confirm-view.ts';
 import { connectedView, deviceProblemView, stoppedView } from './outcome-views.ts';
 import { userCodeView } from './user-code-view.ts';
@@ -71,7 +71,7 @@ function showInput(
   }
   const { notes } = observedRequest(context.req);
   notes.code = 'error' in error ? String(out?.error) : error.name;
-  notes.reason = reasonOfError(context, error);
+  noteReason(context, error);
   if (rejectedForms.has(out?.error_description ?? '')) {
     context.status = 403;
   }

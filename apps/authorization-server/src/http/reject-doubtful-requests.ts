@@ -15,7 +15,7 @@ export function rejectDoubtfulRequests(application: RequestListener): RequestLis
       return;
     }
     const code = 'invalid_request';
-    const reason = problem?.reason ?? 'oauth_target_invalid';
+    const reason = problem?.reason ?? 'target_invalid';
     Object.assign(observedRequest(request).notes, { code, reason });
     response.writeHead(400, {
       'Content-Type': 'application/json;charset=UTF-8',

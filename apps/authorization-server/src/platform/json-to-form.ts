@@ -14,13 +14,10 @@ const parameters = [
 
 interface Problem {
   readonly problem: string;
-  readonly reason: 'oauth_json_invalid' | 'json_parameter_not_text';
 }
 
 interface Form {
   readonly text: string;
-  /** The names of all members, those that are ignored included. */
-  readonly names: readonly string[];
 }
 
 /**
@@ -34,7 +31,7 @@ export function toForm(body: Buffer): Form | Problem {
   }
   const { value } = read;
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return { problem: 'The body must be a JSON object.', reason: 'oauth_json_invalid' };
+    return { problem: 'The body must be a JSON object.' };
   }
   const members = value as Readonly<Record<string, unknown>>;
   const form = new URLSearchParams();
@@ -43,10 +40,10 @@ export function toForm(body: Buffer): Form | Problem {
     if (typeof member === 'string') {
       form.set(name, member);
     } else if (member !== undefined && member !== null) {
-      return { problem: `${name} must be a string.`, reason: 'json_parameter_not_text' };
+      return { problem: `${name} must be a string.` };
     }
   }
-  return { text: form.toString(), names: Object.keys(members) };
+  return { text: form.toString() };
 }
 
 function readJson(body: Buffer): { readonly value: unknown } | Problem {
@@ -55,6 +52,6 @@ function readJson(body: Buffer): { readonly value: unknown } | Problem {
     return { value: parseStrictJson(text) };
   } catch (error) {
     const what = error instanceof StrictJsonError ? error.message : 'is not UTF-8';
-    return { problem: `The body ${what}.`, reason: 'oauth_json_invalid' };
+    return { problem: `The body ${what}.` };
   }
 }

@@ -19,7 +19,6 @@ import {
   type TransportError,
   writeTransportError,
 } from '../client-endpoints/transport.ts';
-import { rememberBodyNames } from '../http/body-names.ts';
 import { markPlatformRequest } from '../http/platform-requests.ts';
 import { providerRoutes } from '../http/provider-routes.ts';
 import { countBodyBytes, readLimitedBody } from '../http/request-body.ts';
@@ -59,13 +58,12 @@ export const platformEndpoint: RequestHandler = async (request, response, next) 
           : {
               status: 400,
               error: 'invalid_request',
-              reason: form.reason,
+              reason: 'invalid_request',
               description: form.problem,
             },
       );
       return;
     }
-    rememberBodyNames(request, form.names);
     replaceBody(request, Buffer.from(form.text), FORM);
   }
   const tooLarge = await moveIdOfEmptySecret(request);

@@ -46,7 +46,7 @@ export async function findInteraction(
       : error;
   });
   if (interaction.uid !== uid) {
-    observedRequest(request).notes.reason = 'sign_in_of_another_browser';
+    observedRequest(request).notes.reason = 'sign_in_expired';
     throw new errors.SessionNotFound('another interaction');
   }
   const clientId = interaction.params.client_id;

@@ -11,7 +11,7 @@ export interface ByteBudget {
 /** Thrown before anything is stored. */
 export class BudgetExhaustedError extends TooManyAttemptsError {
   constructor(resetsAt: number, now: number) {
-    super('stored_bytes_limit', resetsAt, now);
+    super('stored_state_limit', resetsAt, now);
     this.name = 'BudgetExhaustedError';
     this.message = 'Too much is stored for this address, this client, or all public clients.';
   }

@@ -124,7 +124,7 @@ export function createSignIn(dependencies: SignInDependencies): SignIn {
 
   return async (presented) => {
     if (Buffer.byteLength(presented.password) > MAXIMUM_PASSWORD_BYTES) {
-      observer?.failed(presented, 'password_too_long');
+      observer?.failed(presented, 'password_wrong');
       return undefined;
     }
     const attempt = await withKnownDevice(presented, users);

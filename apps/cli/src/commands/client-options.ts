@@ -95,7 +95,6 @@ export function toDefinition(client: Client): Readonly<Record<string, unknown>> 
     secureKeyCreatedAt: _createdAt,
     removedKeyIds: _removed,
     keptKeyIds: _kept,
-    removedKeys: _removedKeys,
     ...definition
   } = client;
   return definition;

@@ -40,7 +40,6 @@ export function describeRequest(entry: RequestEntry, audited: readonly NamedEntr
             ...(finding === undefined ? [] : [`  This request:  ${printable(finding)}`]),
             `  What happened: ${explanation.cause}`,
             `  How to fix it: ${explanation.fix}`,
-            `  Typical case:  ${explanation.example}`,
           ]),
     '',
     ...describeAudit(audited),

@@ -41,12 +41,11 @@ function select(code: string | undefined) {
   return found;
 }
 
-function describe(name: string, { codes, stage, cause, fix, example }: FailureReason): string {
+function describe(name: string, { codes, stage, cause, fix }: FailureReason): string {
   return [
     name,
     `  Stage: ${stage}${codes.length === 0 ? '' : `. Error code: ${codes.join(', ')}`}`,
     `  ${cause}`,
     `  Fix: ${fix}`,
-    `  Example: ${example}`,
   ].join('\n');
 }

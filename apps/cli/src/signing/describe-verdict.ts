@@ -9,7 +9,6 @@ interface Explanation {
   readonly name: string;
   readonly cause: string;
   readonly fix: string;
-  readonly example: string;
   readonly documentation: string;
 }
 
@@ -20,10 +19,10 @@ export function explain(name: Verdict['causes'][number]): Explanation {
     const { section, ...texts } = replyMistakes[name as keyof typeof replyMistakes];
     return { name, ...texts, documentation: `${signingPage}#${section}` };
   }
-  const { cause, fix, example } = failureReasons[name as keyof typeof failureReasons];
+  const { cause, fix } = failureReasons[name as keyof typeof failureReasons];
   const documentation =
     name in signingReasons ? `${signingPage}#mistakes` : 'docs/errors.md#credentials';
-  return { name, cause, fix, example, documentation };
+  return { name, cause, fix, documentation };
 }
 
 /** The verdict for people. */
@@ -36,12 +35,11 @@ export function describeVerdict(verdict: Verdict, about: readonly string[]): str
       ? `Verified: the version ${version} signature is correct.`
       : `Not verified.${reported}`,
     ...(message === undefined ? [] : [visibleLine(message)]),
-    ...explained.flatMap(({ name, cause, fix, example, documentation }) => [
+    ...explained.flatMap(({ name, cause, fix, documentation }) => [
       '',
       `Cause: ${name}`,
       `  ${cause}`,
       `Fix: ${fix}`,
-      `Example: ${example}`,
       `Documentation: ${documentation}`,
     ]),
     ...(verdict.signed === undefined ? [] : ['', ...describeInput(verdict.signed, verdict)]),

@@ -19,6 +19,7 @@ import {
   type PresentedCredentials,
   type PresentedSignature,
   parseRequestTarget,
+  parseTimestamp,
   presentedCredentials,
   type RequestTarget,
   readBearerToken,
@@ -26,7 +27,6 @@ import {
   readXAccessToken,
   type SignatureAlgorithm,
   similarHeader,
-  timestampMistake,
   unknownTokenMistake,
 } from '@gatehouse/signing';
 import { type CapturedMessage, headerOf } from './captured-message.ts';
@@ -69,9 +69,8 @@ interface SignedCapture {
 function verifySignature(request: SignedCapture, key: CheckingKey): Verdict {
   const { version, timestamp, sign } = request.signature;
   const base = { version, timestamp, notes: request.captured.notes, isVerified: false } as const;
-  const mistake = timestampMistake(timestamp);
-  if (mistake !== undefined) {
-    return { ...base, code: 'timestamp_out_of_range', causes: [mistake] };
+  if (parseTimestamp(timestamp) === undefined) {
+    return { ...base, code: 'timestamp_out_of_range', causes: ['timestamp_malformed'] };
   }
   let signed: SignedReading;
   try {
@@ -93,13 +92,13 @@ function verifySignature(request: SignedCapture, key: CheckingKey): Verdict {
   const wrong = { ...base, code: 'invalid_signature', signed: signed.input };
   const malformed = malformedSignature(version, sign);
   if (malformed !== undefined) {
-    return { ...wrong, causes: [malformed.reason], message: malformed.message };
+    return { ...wrong, causes: ['signature_malformed'], message: malformed };
   }
   // The gateway spends the same work on more keys, so it may name no mistake where this does.
-  const keys = { active: [key.secureKey], removed: [], algorithm: key.algorithm };
+  const keys = { active: [key.secureKey], algorithm: key.algorithm };
   const digests = { digest: nodeDigest, hmac: nodeHmac };
   const mistakes = diagnoseSignature(failedRequest(request), keys, digests) ?? [];
-  const causes = mistakes.length > 0 ? mistakes : (['signature_unexplained'] as const);
+  const causes = mistakes.length > 0 ? mistakes : (['invalid_signature'] as const);
   return { ...wrong, causes, message: detailOf(causes, sign, key) };
 }
 
@@ -109,7 +108,7 @@ function detailOf(
   sign: string,
   { algorithm }: CheckingKey,
 ): string | undefined {
-  if (causes.includes('signature_unexplained')) {
+  if (causes.includes('invalid_signature')) {
     return 'This secure key did not make the signature.';
   }
   if (causes.includes('wrong_digest')) {
@@ -147,7 +146,7 @@ function unsigned(
     (queryToken === undefined ? undefined : readQueryToken(queryToken));
   if (read === undefined) {
     const similar = similarHeader(rawHeaders);
-    const cause = similar === undefined ? 'no_credential' : 'credential_header_misnamed';
+    const cause = similar === undefined ? 'unauthorized' : 'credential_header_misnamed';
     return { ...base, code: 'unauthorized', causes: [cause] };
   }
   const mistake = 'mistake' in read ? read.mistake : unknownTokenMistake(read.token);

@@ -56,17 +56,11 @@ function readBatch(body: unknown, parameter: string | null) {
     payloads.length > MAXIMUM_BATCH_DEVICES
   ) {
     const message = `must be an array of 1 to ${MAXIMUM_BATCH_DEVICES} devices`;
-    throw illegalArgument(
-      [{ property: isObject(body) ? 'devices' : 'body', message }],
-      'batch_invalid',
-    );
+    throw illegalArgument([{ property: isObject(body) ? 'devices' : 'body', message }]);
   }
   const written = parameter ?? object.allOrNothing ?? false;
   if (!['true', 'false', true, false].includes(written as string | boolean)) {
-    throw illegalArgument(
-      [{ property: 'allOrNothing', message: 'must be true or false' }],
-      'batch_invalid',
-    );
+    throw illegalArgument([{ property: 'allOrNothing', message: 'must be true or false' }]);
   }
   return { payloads: payloads as readonly unknown[], allOrNothing: String(written) === 'true' };
 }
@@ -113,7 +107,6 @@ function batchError(results: readonly BatchItemResult[]): ApiError {
     {
       message: `Nothing was created, because ${wrong.length} of ${results.length} devices are invalid.`,
       result: problems.slice(0, MAXIMUM_REPORTED_PROBLEMS),
-      reason: 'batch_invalid',
     },
   );
 }

@@ -9,10 +9,10 @@ export async function deleteDevice(
 ): Promise<void> {
   const outcome = deviceIdPattern.test(id) ? await devices.remove(id) : 'missing';
   if (outcome === 'missing') {
-    throw new ApiError('not_found', { reason: 'device_unknown' });
+    throw new ApiError('not_found');
   }
   if (outcome === 'active') {
     const message = 'must be notActive: undeploy the device before you delete it';
-    throw illegalArgument([{ property: 'state', message }], 'device_active');
+    throw illegalArgument([{ property: 'state', message }]);
   }
 }

@@ -69,10 +69,9 @@ async function addWithProduct(
     throw new ApiError('duplicate_key');
   }
   if (outcome === 'unknown_product') {
-    throw illegalArgument(
-      [{ property: 'productName', message: 'is required for a product that does not exist yet' }],
-      'payload_invalid',
-    );
+    throw illegalArgument([
+      { property: 'productName', message: 'is required for a product that does not exist yet' },
+    ]);
   }
   const added = await findDevice(transaction, device.id);
   if (added === undefined) {
@@ -145,7 +144,7 @@ function merge(current: string, changes: Readonly<Record<string, string | null>>
   const entries = Object.entries(merged).filter(([, value]) => value !== null);
   if (entries.length > MAXIMUM_CONFIGURATION_ENTRIES) {
     const message = `must have at most ${MAXIMUM_CONFIGURATION_ENTRIES} entries`;
-    throw illegalArgument([{ property: 'configuration', message }], 'payload_invalid');
+    throw illegalArgument([{ property: 'configuration', message }]);
   }
   return JSON.stringify(Object.fromEntries(entries));
 }

@@ -19,10 +19,7 @@ export async function updateDevice(
   const { productId, ...changes } = parsePayload(deviceChangesRequest, body);
   const device = await findByDeviceId(id, (known) => devices.find(known));
   if (productId !== undefined && productId !== device.productId) {
-    throw illegalArgument(
-      [{ property: 'productId', message: 'cannot be changed' }],
-      'payload_invalid',
-    );
+    throw illegalArgument([{ property: 'productId', message: 'cannot be changed' }]);
   }
   return findByDeviceId(id, (known) =>
     devices.update(known, withoutUndefined<DeviceChanges>(changes)),

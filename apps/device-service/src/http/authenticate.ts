@@ -24,7 +24,6 @@ export function assertScope(caller: Caller, scope: string): void {
   if (!caller.scopes.has(scope)) {
     throw new ApiError('access_denied', {
       headers: { 'WWW-Authenticate': `Bearer error="insufficient_scope", scope="${scope}"` },
-      reason: 'scope_missing',
     });
   }
 }
@@ -35,7 +34,7 @@ function readBearerToken(request: IncomingMessage): string {
   if (token === undefined || hasSecondAuthorization(request)) {
     throw new ApiError('unauthorized', {
       headers: { 'WWW-Authenticate': 'Bearer' },
-      reason: 'internal_token_missing',
+      reason: 'internal_token_rejected',
     });
   }
   return token;

@@ -129,6 +129,6 @@ function invalidToken(cause: unknown): ApiError {
   return new ApiError('unauthorized', {
     headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"' },
     cause,
-    reason: 'internal_token_invalid',
+    reason: 'internal_token_rejected',
   });
 }

@@ -28,14 +28,12 @@ function assertPlainJson(request: IncomingMessage): void {
   if (!JSON_MEDIA_TYPE.test(request.headers['content-type'] ?? '')) {
     throw new ApiError('unsupported_media_type', {
       message: 'The body must have Content-Type: application/json.',
-      reason: 'body_not_json',
     });
   }
   const encoding = request.headers['content-encoding'] ?? 'identity';
   if (encoding.toLowerCase() !== 'identity') {
     throw new ApiError('unsupported_media_type', {
       message: 'The body must not be compressed.',
-      reason: 'body_compressed',
     });
   }
 }
@@ -49,5 +47,5 @@ function decodeUtf8(bytes: Uint8Array): string {
 }
 
 function illegalBody(message: string): ApiError {
-  return illegalArgument([{ property: 'body', message }], 'body_malformed');
+  return illegalArgument([{ property: 'body', message }]);
 }

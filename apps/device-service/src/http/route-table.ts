@@ -25,7 +25,7 @@ export function findRoute(request: IncomingMessage): Route {
   const target = { path, segments: splitPath(path) };
   const match = router.find(request.method ?? '', target);
   if (match === undefined) {
-    throw new ApiError('not_found', { reason: 'operation_unknown' });
+    throw new ApiError('not_found');
   }
   if (match.entry === undefined) {
     const allow = allowedMethods(match.others).join(', ');

@@ -40,7 +40,7 @@ export function handleRemoveTag({ inventoryOf }: TagHandlerDependencies): Handle
     const prefix = tagId({ deviceId, key: '' });
     const key = named.startsWith(prefix) ? named.slice(prefix.length) : named;
     if (key.includes('\0') || !(await tags.remove(deviceId, key))) {
-      throw new ApiError('not_found', { reason: 'tag_unknown' });
+      throw new ApiError('not_found');
     }
     return { result: undefined };
   };

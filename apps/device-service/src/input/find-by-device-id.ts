@@ -12,7 +12,7 @@ export async function findByDeviceId<Found>(
 ): Promise<Found> {
   const found = deviceIdPattern.test(id) ? await find(id) : undefined;
   if (found === undefined) {
-    throw new ApiError('not_found', { reason: 'device_unknown' });
+    throw new ApiError('not_found');
   }
   return found;
 }

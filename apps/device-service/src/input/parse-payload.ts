@@ -8,7 +8,7 @@ export function parsePayload<Schema extends z.ZodType>(
 ): z.infer<Schema> {
   const parsed = schema.safeParse(body);
   if (!parsed.success) {
-    throw illegalArgument(parsed.error.issues.map(toIllegalArgument), 'payload_invalid');
+    throw illegalArgument(parsed.error.issues.map(toIllegalArgument));
   }
   return parsed.data;
 }

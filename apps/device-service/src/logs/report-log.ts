@@ -58,6 +58,6 @@ function assertPlausible(records: readonly NewLogRecord[], now: number, isArray:
         ],
   );
   if (problems.length > 0) {
-    throw illegalArgument(problems.slice(0, 10), 'payload_invalid');
+    throw illegalArgument(problems.slice(0, 10));
   }
 }

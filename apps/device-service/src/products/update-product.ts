@@ -33,7 +33,7 @@ function isPossibleId(id: string): boolean {
 
 function found(product: Product | undefined): Product {
   if (product === undefined) {
-    throw new ApiError('not_found', { reason: 'product_unknown' });
+    throw new ApiError('not_found');
   }
   return product;
 }

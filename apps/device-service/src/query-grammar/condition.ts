@@ -56,16 +56,10 @@ export function assertBounded(condition: Condition, property: string): void {
   const comparisons = comparisonsOf(condition);
   const values = comparisons.reduce((sum, comparison) => sum + comparison.values.length, 0);
   if (comparisons.length > MAXIMUM_COMPARISONS) {
-    throw illegalArgument(
-      [{ property, message: `has more than ${MAXIMUM_COMPARISONS} terms` }],
-      'query_invalid',
-    );
+    throw illegalArgument([{ property, message: `has more than ${MAXIMUM_COMPARISONS} terms` }]);
   }
   if (values > MAXIMUM_VALUES) {
-    throw illegalArgument(
-      [{ property, message: `has more than ${MAXIMUM_VALUES} values` }],
-      'query_invalid',
-    );
+    throw illegalArgument([{ property, message: `has more than ${MAXIMUM_VALUES} values` }]);
   }
 }
 

@@ -14,10 +14,7 @@ const DEFAULT_PAGE_SIZE = 25;
  */
 export function parseQueryBody(body: unknown, subject: QuerySubject): Query {
   if (typeof body !== 'object' || body === null || Array.isArray(body)) {
-    throw illegalArgument(
-      [{ property: 'body', message: 'must be a JSON object' }],
-      'query_invalid',
-    );
+    throw illegalArgument([{ property: 'body', message: 'must be a JSON object' }]);
   }
   const written = body as Readonly<Record<string, unknown>>;
   return {
@@ -51,7 +48,7 @@ function readPaging(written: Readonly<Record<string, unknown>>) {
     problems.push({ property: 'paging', message: 'must be true or false' });
   }
   if (problems.length > 0) {
-    throw illegalArgument(problems, 'query_invalid');
+    throw illegalArgument(problems);
   }
   const offset = (pageIndex - firstPageIndex) * pageSize;
   return { pageIndex, pageSize, offset, paging: paging !== false, knownTotal };
@@ -90,15 +87,12 @@ function readFields(
     const value = written[property] ?? [];
     const names = typeof value === 'string' ? value.split(',').map((name) => name.trim()) : value;
     if (!Array.isArray(names)) {
-      throw illegalArgument(
-        [{ property, message: 'must be an array of field names' }],
-        'query_invalid',
-      );
+      throw illegalArgument([{ property, message: 'must be an array of field names' }]);
     }
     const unknownAt = names.findIndex((name) => !subject.fields.includes(name));
     if (unknownAt >= 0) {
       const message = `must be one of ${[...subject.fields].sort().join(', ')}`;
-      throw illegalArgument([{ property: `${property}[${unknownAt}]`, message }], 'query_invalid');
+      throw illegalArgument([{ property: `${property}[${unknownAt}]`, message }]);
     }
     return names;
   }

@@ -57,7 +57,7 @@ export function parseQueryParameters(parameters: URLSearchParams, subject: Query
 function theOnly(parameters: URLSearchParams, property: string): string {
   const [value = '', ...further] = parameters.getAll(property);
   if (further.length > 0) {
-    throw illegalArgument([{ property, message: 'must be given once' }], 'query_invalid');
+    throw illegalArgument([{ property, message: 'must be given once' }]);
   }
   return value;
 }
@@ -72,7 +72,7 @@ function place(
   if (member === undefined || MEMBERS[root]?.has(member) !== true) {
     const message =
       'must be terms[n].column, .termType, .value or .type, or sorts[n].name or .order';
-    throw illegalArgument([{ property, message }], 'query_invalid');
+    throw illegalArgument([{ property, message }]);
   }
   let items = into as Record<string, unknown>;
   for (const [, name = '', index = ''] of property.matchAll(/(\w+)\[(\d+)\]/g)) {

@@ -55,7 +55,7 @@ async function rejectDeepPage<Row>(offset: number, source: PageSource<Row>): Pro
   const count = await source.count();
   if (!count.isExact || count.total > offset) {
     const message = `pages cover the first ${MAXIMUM_OFFSET} records: restrict the query, or query the records after the last one`;
-    throw illegalArgument([{ property: 'pageIndex', message }], 'query_invalid');
+    throw illegalArgument([{ property: 'pageIndex', message }]);
   }
   return { ...count, rows: [] };
 }
@@ -65,7 +65,7 @@ async function readEverything<Row>(source: PageSource<Row>): Promise<Page<Row>> 
   const rows = await source.rows(MAXIMUM_PAGE_SIZE + 1, 0);
   if (rows.length > MAXIMUM_PAGE_SIZE) {
     const message = `there are more than ${MAXIMUM_PAGE_SIZE} records: use pages`;
-    throw illegalArgument([{ property: 'paging', message }], 'query_invalid');
+    throw illegalArgument([{ property: 'paging', message }]);
   }
   return { rows, total: rows.length, isExact: true };
 }

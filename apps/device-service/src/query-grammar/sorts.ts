@@ -80,5 +80,5 @@ function isDescending(order: unknown, property: string, at: string): boolean {
 }
 
 function argumentError(property: string, message: string) {
-  return illegalArgument([{ property, message }], 'query_invalid');
+  return illegalArgument([{ property, message }]);
 }

@@ -76,5 +76,5 @@ function placeAt(path: string): Place {
 }
 
 function argumentError(property: string, message: string) {
-  return illegalArgument([{ property, message }], 'query_invalid');
+  return illegalArgument([{ property, message }]);
 }

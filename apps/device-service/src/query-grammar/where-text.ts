@@ -36,7 +36,7 @@ export function parseWhere(where: unknown, subject: QuerySubject): Condition | u
   }
   if (typeof where !== 'string' || where.length > MAXIMUM_LENGTH) {
     const message = `must be a string of at most ${MAXIMUM_LENGTH} characters`;
-    throw illegalArgument([{ property: 'where', message }], 'query_invalid');
+    throw illegalArgument([{ property: 'where', message }]);
   }
   const reader = createWhereReader(where);
   if (reader.peek().kind === 'end') {

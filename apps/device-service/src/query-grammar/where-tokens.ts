@@ -70,10 +70,7 @@ export function createWhereReader(text: string) {
 export type WhereReader = ReturnType<typeof createWhereReader>;
 
 export function whereErrorAt({ position }: WhereToken, message: string) {
-  return illegalArgument(
-    [{ property: 'where', message: `at character ${position}: ${message}` }],
-    'query_invalid',
-  );
+  return illegalArgument([{ property: 'where', message: `at character ${position}: ${message}` }]);
 }
 
 /** `''` is an escaped quote. Other backslashes stay, because patterns use them. */

@@ -21,10 +21,7 @@ export async function setTags(
     written.some((w, j) => j < i && w.key === key),
   );
   if (repeated >= 0) {
-    throw illegalArgument(
-      [{ property: `[${repeated}].key`, message: 'must be unique' }],
-      'payload_invalid',
-    );
+    throw illegalArgument([{ property: `[${repeated}].key`, message: 'must be unique' }]);
   }
   const wanted = written.map(({ key, name, value, type, description }) => ({
     key,

@@ -21,7 +21,7 @@ export function createSqlTags(database: OrganizationDatabase, engine: DatabaseEn
         const all = await readTags(transaction, deviceId);
         if (all.length > MAXIMUM_TAGS) {
           const message = `the device would have more than ${MAXIMUM_TAGS} tags`;
-          throw illegalArgument([{ property: 'body', message }], 'payload_invalid');
+          throw illegalArgument([{ property: 'body', message }]);
         }
         return all;
       }),

@@ -91,7 +91,7 @@ function noCredential(rawHeaders: readonly string[]): ApiError {
   const headers = bearerChallenge();
   const similar = similarHeader(rawHeaders);
   if (similar === undefined) {
-    return new ApiError('unauthorized', { headers, reason: 'no_credential' });
+    return new ApiError('unauthorized', { headers });
   }
   const reason = 'credential_header_misnamed';
   const hint = `Send the credential as "${similar.meant}".`;

@@ -51,9 +51,7 @@ export async function rejectedToken(
   if (kind === presentedAs) {
     throw tokenError('token_revoked');
   }
-  throw tokenError(
-    kind === 'access-token' ? 'access_token_in_x_access_token' : 'x_access_token_in_authorization',
-  );
+  throw tokenError('token_in_wrong_header');
 }
 
 /** 401 for a token in the URL, which the strict profile does not accept. */

@@ -1,7 +1,7 @@
 import type { Client } from '@gatehouse/identity';
 import type { PresentedSignature, SignatureAlgorithm, SignedBody } from '@gatehouse/signing';
 import type { AuthenticationRequest, Signer } from './authenticator.ts';
-import type { SignedInput } from './explanation/signed-input.ts';
+import type { SignedInput } from './explain-signature.ts';
 import type { HeldBody } from './held-bodies.ts';
 
 /** A version of the signature. signed-request.ts contains the steps that all versions share. */

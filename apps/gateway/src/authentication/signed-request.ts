@@ -17,7 +17,6 @@ import {
   malformedSignature,
   type PresentedSignature,
   parseTimestamp,
-  timestampMistake,
 } from '@gatehouse/signing';
 import { received } from '../http/header-names.ts';
 import type { SignatureBudget } from '../rate-limits/request-limits.ts';
@@ -28,7 +27,7 @@ import {
   createSignatureExplainer,
   explainMalformed,
   type RejectedSignature,
-} from './explanation/explain-signature.ts';
+} from './explain-signature.ts';
 import type { HeldBody } from './held-bodies.ts';
 import type { SignedRequest } from './signature-scheme.ts';
 import { createSignatureVersion1 } from './signature-version-1.ts';
@@ -177,7 +176,7 @@ function readTimestamp(text: string, now: number, toleranceMilliseconds: number)
   const timestamp = parseTimestamp(text);
   if (timestamp === undefined || !isTimely(timestamp, now, toleranceMilliseconds)) {
     throw explainedFailure('timestamp_out_of_range', {
-      causes: [timestampMistake(text) ?? 'clock_difference'],
+      causes: [timestamp === undefined ? 'timestamp_malformed' : 'timestamp_out_of_range'],
       result: { serverTime: now },
       finding: timestamp === undefined ? undefined : clockDifference(timestamp - now),
     });

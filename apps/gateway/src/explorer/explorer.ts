@@ -57,7 +57,7 @@ export function createExplorer(
     }
     const file = (await files()).get(path);
     if (file === undefined) {
-      throw new ApiError('not_found', { reason: 'operation_unknown' });
+      throw new ApiError('not_found');
     }
     return file;
   }

@@ -56,7 +56,7 @@ export function createForwardAuth(dependencies: {
       }
       if (hasBody(message)) {
         const problem = { property: 'body', message: 'must not be sent to /_verify' };
-        throw illegalArgument([problem], 'verification_with_body');
+        throw illegalArgument([problem], 'verification_invalid');
       }
       const original = readOriginalRequest(message.rawHeaders);
       return { original, required: requiredRoute(ownQuery(message.url ?? '')) };

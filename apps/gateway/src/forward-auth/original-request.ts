@@ -37,10 +37,10 @@ export function readOriginalRequest(rawHeaders: readonly string[]): OriginalRequ
   );
   if (pair === undefined) {
     const [{ method, uri }] = pairs;
-    throw refusal('original_request_missing', method, `is missing, and so is ${uri}`);
+    throw refusal('verification_invalid', method, `is missing, and so is ${uri}`);
   }
   if (other !== undefined) {
-    throw refusal('original_request_ambiguous', other.uri, `was sent together with ${pair.uri}`);
+    throw refusal('verification_invalid', other.uri, `was sent together with ${pair.uri}`);
   }
   const method = requireValue(found, pair.method);
   const target = parseRequestTarget(requireValue(found, pair.uri));
@@ -62,7 +62,7 @@ function findHeaders(rawHeaders: readonly string[]): ReadonlyMap<string, string>
     const name = given.toLowerCase();
     if (names.has(name)) {
       if (found.has(name)) {
-        throw refusal('original_request_ambiguous', given, 'was sent twice');
+        throw refusal('verification_invalid', given, 'was sent twice');
       }
       found.set(name, rawHeaders[index + 1] ?? '');
     }
@@ -73,7 +73,7 @@ function findHeaders(rawHeaders: readonly string[]): ReadonlyMap<string, string>
 function requireValue(found: ReadonlyMap<string, string>, name: string): string {
   const value = found.get(name.toLowerCase()) ?? '';
   if (value === '') {
-    throw refusal('original_request_missing', name, 'is missing or empty');
+    throw refusal('verification_invalid', name, 'is missing or empty');
   }
   return value;
 }

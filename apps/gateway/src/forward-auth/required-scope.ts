@@ -51,7 +51,7 @@ function readRoute(query: string): Route {
     problems.push({ property: 'audience', message: 'must be lower-case letters, digits, . or -' });
   }
   if (problems.length > 0) {
-    throw illegalArgument(problems, 'verification_query_invalid');
+    throw illegalArgument(problems, 'verification_invalid');
   }
   return {
     operation: forwardAuthOperation,

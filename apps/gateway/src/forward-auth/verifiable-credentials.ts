@@ -21,7 +21,7 @@ export function assertVerifiable(
     throw new ApiError('unauthorized', {
       message: 'The token is in the URL. Send it as "Authorization: Bearer".',
       headers: bearerChallenge('invalid_request'),
-      reason: 'token_in_original_uri',
+      reason: 'token_in_query',
     });
   }
 }

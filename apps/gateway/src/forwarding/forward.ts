@@ -127,7 +127,7 @@ function assertForwardableBody(message: IncomingMessage, route: Route): void {
   if (!METHODS_WITH_BODY.has(message.method ?? '') && hasBody(message)) {
     throw new ApiError('illegal_argument', {
       message: 'This method takes no body.',
-      reason: 'body_not_accepted',
+      reason: 'input_not_accepted',
     });
   }
   assertAnnouncedSize(message, route.bodyLimitBytes);

@@ -10,15 +10,18 @@ function notesFor(status: number, ...headers: string[]): RequestNotes {
 
 describe('the reason of an error reply of an upstream', () => {
   test('is that of X-Failure', () => {
-    const headers = ['content-type', 'application/json', 'x-failure', 'not_found device_unknown'];
-    expect(notesFor(404, ...headers)).toEqual({ code: 'not_found', reason: 'device_unknown' });
+    const headers = ['x-failure', 'service_unavailable database_unavailable'];
+    expect(notesFor(503, ...headers)).toEqual({
+      code: 'service_unavailable',
+      reason: 'database_unavailable',
+    });
   });
 
   test.each([
     ['no header', []],
     ['text that an upstream made up', ['x-failure', 'not_found "},{"level":"fatal']],
-    ['a code that is not in the catalogue', ['x-failure', 'made_up device_unknown']],
-    ['a code with another status', ['x-failure', 'duplicate_key batch_invalid']],
+    ['a code that is not in the catalogue', ['x-failure', 'made_up not_found']],
+    ['a code with another status', ['x-failure', 'duplicate_key illegal_argument']],
     ['a property of every object', ['x-failure', 'not_found constructor']],
     ['nothing', ['x-failure', '']],
   ])('is general if the upstream sends %s', (_name, headers) => {

@@ -25,7 +25,6 @@ export function assertServable(
   if (headers['content-encoding'] !== undefined) {
     throw new ApiError('unsupported_media_type', {
       message: 'Send the body without an encoding.',
-      reason: 'body_compressed',
     });
   }
   assertUnambiguous(request);
@@ -36,7 +35,6 @@ export function assertServedMethod(method: string): void {
   if (!served.has(method)) {
     throw new ApiError('method_not_allowed', {
       headers: { [sent.allow]: METHODS.join(', ') },
-      reason: 'method_unknown',
     });
   }
 }

@@ -29,7 +29,7 @@ describe('a verified caller', () => {
     expect(() => authorize(verified('bearer', 'device:read'), route)).toThrow(
       expect.objectContaining({
         code: 'access_denied',
-        reason: 'scope_missing',
+        reason: 'access_denied',
         headers: {
           'WWW-Authenticate': expect.stringContaining(
             'error="insufficient_scope", scope="device:write"',

@@ -21,7 +21,6 @@ export function authorize(verified: VerifiedRequest, route: Route): void {
     throw new ApiError('access_denied', {
       message: `This operation needs the scope ${route.scope}.`,
       headers: bearerChallenge('insufficient_scope', route.scope),
-      reason: 'scope_missing',
       finding: `The operation needs the scope ${route.scope}.`,
     });
   }

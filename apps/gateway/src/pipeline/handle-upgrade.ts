@@ -74,7 +74,6 @@ async function open(
     if (route?.upstream === undefined || !route.webSocket) {
       throw new ApiError('not_found', {
         message: 'There is no such operation.',
-        reason: 'operation_unknown',
       });
     }
     authorize(verified, route);

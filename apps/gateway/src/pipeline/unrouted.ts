@@ -8,7 +8,6 @@ export function unrouted(match: RouteMatch): ApiError {
   if (match === undefined || match.entry !== undefined) {
     return new ApiError('not_found', {
       message: 'There is no such operation.',
-      reason: 'operation_unknown',
     });
   }
   const allow = allowHeader(match.others);

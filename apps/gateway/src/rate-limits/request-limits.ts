@@ -176,7 +176,7 @@ export function createSignatureBudget(dependencies: {
   function assertFits({ clientId }: BudgetParty, rejection: Verdict | undefined): void {
     if (rejection !== undefined) {
       onRefused?.('signature');
-      throw tooManyRequests(rejection, 'stored_signatures_limit', now(), {
+      throw tooManyRequests(rejection, 'stored_state_limit', now(), {
         clientId,
         message:
           'Too many signed requests: the used signatures of this client or its organization would ' +

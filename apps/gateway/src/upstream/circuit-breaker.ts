@@ -76,7 +76,7 @@ export class CircuitBreaker {
     // A caller that stalls its upload must not keep the trial from the others.
     const isTrialFree = this.#checksUntilTrial === 0 || this.#trial?.isUploading === true;
     if (this.#dependencies.health !== undefined || !isTrialFree) {
-      throw serviceUnavailable(new CircuitOpenError(), 'upstream_circuit_open');
+      throw serviceUnavailable(new CircuitOpenError(), 'upstream_stopped');
     }
   }
 

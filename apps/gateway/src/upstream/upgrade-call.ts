@@ -59,14 +59,14 @@ export class UpgradeCall implements Dispatcher.DispatchHandler, WatchedCall {
     if (this.#controller !== undefined && !this.#over) {
       this.#events.unanswered(this);
     }
-    this.#reject(new ApiError('timeout', { reason: 'upstream_timeout' }));
-    this.#controller?.abort(new ApiError('timeout', { reason: 'upstream_timeout' }));
+    this.#reject(new ApiError('timeout'));
+    this.#controller?.abort(new ApiError('timeout'));
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
     this.#controller = controller;
     if (this.#expired) {
-      controller.abort(new ApiError('timeout', { reason: 'upstream_timeout' }));
+      controller.abort(new ApiError('timeout'));
     }
   }
 

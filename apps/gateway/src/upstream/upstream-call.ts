@@ -97,7 +97,7 @@ export class UpstreamCall
   expire(): void {
     const isSent = this.#controller !== undefined && !this.isUploading;
     this.#isUnanswered = isSent && !this.isAnswered;
-    this.cancel(() => new ApiError('timeout', { reason: 'upstream_timeout' }));
+    this.cancel(() => new ApiError('timeout'));
   }
 
   onRequestStart(controller: ReplyController): void {

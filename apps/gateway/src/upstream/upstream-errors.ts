@@ -18,9 +18,9 @@ export function toUpstreamError(error: unknown): ApiError {
   const code = error instanceof Error && 'code' in error ? String(error.code) : '';
   const syscall = error instanceof Error && 'syscall' in error ? error.syscall : undefined;
   if (code === 'ETIMEDOUT') {
-    return new ApiError('timeout', { cause: error, reason: 'upstream_timeout' });
+    return new ApiError('timeout', { cause: error });
   }
   const isUnreachable = unreachable.has(code) || syscall === 'connect';
-  const reason = isUnreachable ? 'upstream_unreachable' : 'upstream_broke_off';
+  const reason = isUnreachable ? 'upstream_unreachable' : 'bad_gateway';
   return new ApiError('bad_gateway', { cause: error, reason });
 }

@@ -20,7 +20,6 @@ export function createXAccessTokenOperation(dependencies: {
     if (!isJson(message.headers[received.contentType])) {
       throw new ApiError('unsupported_media_type', {
         message: 'Send application/json.',
-        reason: 'body_not_json',
       });
     }
     const text = Buffer.from(verified.body?.bytes ?? []).toString('utf8');

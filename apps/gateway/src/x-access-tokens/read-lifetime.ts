@@ -31,14 +31,12 @@ export function readLifetime(text: string, limits: LifetimeLimits): number {
         property: path.join('.') || 'body',
         message,
       })),
-      'lifetime_invalid',
     );
   }
   if (!PLAIN.test(text)) {
-    throw illegalArgument(
-      [{ property: 'expires', message: 'must occur once and without escapes' }],
-      'lifetime_invalid',
-    );
+    throw illegalArgument([
+      { property: 'expires', message: 'must occur once and without escapes' },
+    ]);
   }
   const asked = parsed.data.expires ?? limits.defaultSeconds;
   // Clients send 0 and -1 for "never", which means the maximum.
@@ -52,7 +50,6 @@ function parseJson(text: string): unknown {
     throw new ApiError('illegal_argument', {
       message: 'The body is not JSON.',
       cause,
-      reason: 'body_malformed',
     });
   }
 }

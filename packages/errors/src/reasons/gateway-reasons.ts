@@ -1,247 +1,156 @@
-import type { FailureReason } from './failure-reason.ts';
+import { reasons } from './failure-reason.ts';
 
-/** Reasons of the gateway, except wrong signatures (signing-reasons.ts). */
+/** Reasons of the gateway, in addition to error codes and wrong signatures. */
 export const gatewayReasons = {
-  method_unknown: {
-    codes: ['method_not_allowed'],
-    stage: 'read',
-    cause: 'Gatehouse serves no path with this method.',
-    fix: 'Use a method that the header Allow lists.',
-    example: 'PROPFIND /api/device',
-  },
-  upgrade_not_accepted: {
-    codes: ['illegal_argument'],
-    stage: 'read',
-    cause: 'The request asks for another protocol, and the route does not allow it.',
-    fix: 'Omit the header Upgrade. To allow WebSockets, set `webSocket` for the route in ROUTES_FILE.',
-    example: 'Upgrade: websocket on GET /api/device',
-  },
-  framing_ambiguous: {
-    codes: ['illegal_argument', 'invalid_request'],
-    stage: 'read',
-    cause:
-      'The end of the body is unclear. Two servers could split the bytes into different requests.',
-    fix: 'Send Content-Length, or Transfer-Encoding: chunked with HTTP/1.1, and not both.',
-    example: 'Transfer-Encoding: chunked, identity',
-  },
-  body_compressed: {
-    codes: ['unsupported_media_type'],
-    stage: 'read',
-    cause: 'The body is compressed.',
-    fix: 'Send the body without Content-Encoding.',
-    example: 'Content-Encoding: gzip',
-  },
-  host_invalid: {
-    codes: ['illegal_argument', 'invalid_request'],
-    stage: 'read',
-    cause: 'The header Host is missing or malformed, or was sent twice.',
-    fix: 'Send one Host: a name or an address, with or without a port.',
-    example: 'Host: a.example, b.example',
-  },
-  http_version_unsupported: {
-    codes: ['illegal_argument', 'invalid_request'],
-    stage: 'read',
-    cause: 'The request uses a version of HTTP other than 1.1 and 1.0.',
-    fix: 'Use HTTP/1.1. To serve HTTP/2, put a TLS proxy in front of Gatehouse.',
-    example: 'GET / HTTP/1.2',
-  },
-  target_invalid: {
-    codes: ['illegal_argument'],
-    stage: 'read',
-    cause: 'The path of the request is malformed.',
-    fix: 'Send a path with valid percent-encoding, without control characters and dot segments.',
-    example: 'GET /api/%zz',
-  },
-  query_undecodable: {
-    codes: ['illegal_argument'],
-    stage: 'read',
-    cause: 'The query is not valid percent-encoded UTF-8.',
-    fix: 'Encode the names and values of the query as UTF-8, then with percent-encoding.',
-    example: 'GET /api/device?name=%ff',
-  },
-  address_rate_limit: {
-    codes: ['too_many_requests'],
-    stage: 'limit',
-    cause: 'The address group sent too many requests without a valid credential.',
-    fix: 'Correct the credential, and wait for the seconds in Retry-After. If all callers share one address, set TRUSTED_PROXIES.',
-    example: 'more wrong signatures from one address than ADDRESS_RATE_LIMIT allows',
-  },
-  client_rate_limit: {
-    codes: ['too_many_requests'],
-    stage: 'limit',
-    cause: 'The client exceeded its rate limit.',
-    fix: 'Send fewer requests, and wait for the seconds in Retry-After. Operators can raise CLIENT_RATE_LIMIT.',
-    example: 'a client that polls without a pause',
-  },
-  stored_signatures_limit: {
-    codes: ['too_many_requests'],
-    stage: 'limit',
-    cause:
-      'The used signatures of the client or its organization would take up too much of the store.',
-    fix: 'Wait for the seconds in Retry-After, or call with an access token, which stores nothing. Operators can raise maxmemory of Redis.',
-    example: 'a client that signs thousands of requests per second, with a small Redis',
-  },
-  operation_rate_limit: {
-    codes: ['too_many_requests'],
-    stage: 'limit',
-    cause: 'The client exceeded the rate limit of this operation.',
-    fix: 'Send fewer requests to this operation. Operators can raise the limit of the route in ROUTES_FILE.',
-    example: 'a route with "rateLimit": "10/60", called eleven times in a minute',
-  },
-  no_credential: {
-    codes: ['unauthorized'],
-    stage: 'authenticate',
-    cause: 'The request has no credential.',
-    fix: 'Send an access token, an X-Access-Token or a signature.',
-    example: 'GET /api/device without an Authorization header',
-  },
-  signed_bodies_waiting: {
-    codes: ['service_unavailable'],
-    stage: 'authenticate',
-    cause: 'Too many signed bodies wait for verification. The gateway rejected the slowest.',
-    fix: 'Send the body faster, and try again. Operators: look for callers that send large bodies slowly.',
-    example: 'a signed body of 1 MiB over a slow line during a flood',
-  },
-  address_not_allowed: {
-    codes: ['access_denied'],
-    stage: 'authenticate',
-    cause: 'The credential is valid, but the client may not be used from this address.',
-    fix: 'Allow the address: `gatehouse clients change ID --ip-allow ADDRESS` replaces the whole list. If the address is that of a proxy, set TRUSTED_PROXIES.',
-    example: 'a call from 203.0.113.9 by a client that allows only 198.51.100.0/24',
-  },
-  credential_kind_not_accepted: {
-    codes: ['unauthorized'],
-    stage: 'authorize',
-    cause: 'The credential is valid, but the operation does not accept this kind.',
-    fix: 'Use a kind of credential that the route accepts. docs/devices.md and docs/routes.md list them.',
-    example: 'POST /api/v1/token with an access token instead of a signature',
-  },
-  scope_missing: {
-    codes: ['access_denied'],
-    stage: 'authorize',
-    cause: 'The credential does not have the scope of the operation.',
-    fix: 'Request the scope that the reply names. Operators grant it with `gatehouse clients change ID --add-scope SCOPE`.',
-    example: 'DELETE /api/v1/device/d1 with the scope device:read',
-  },
-  operation_unknown: {
-    codes: ['not_found'],
-    stage: 'authorize',
-    cause: 'No route has this path.',
-    fix: 'Check the path. It is case-sensitive. docs/devices.md lists the operations.',
-    example: 'GET /api/devices',
-  },
-  lifetime_invalid: {
-    codes: ['illegal_argument'],
-    stage: 'validate',
-    cause: 'The body of the token request is not `{}` or `{"expires": seconds}`.',
-    fix: 'Send only `expires`, once, as an integer number of seconds.',
-    example: '{"expires": "3600"}',
-  },
-  body_not_accepted: {
-    codes: ['illegal_argument'],
-    stage: 'validate',
-    cause: 'The request has a body, but the operation takes none.',
-    fix: 'Omit the body.',
-    example: 'GET /api/device with a body',
-  },
-  body_incomplete: {
-    codes: ['illegal_argument'],
-    stage: 'read',
-    cause: 'The connection closed before the body was complete.',
-    fix: 'Check the network, and the timeouts of the client and of proxies.',
-    example: 'a Content-Length that is larger than the body',
-  },
-  upstream_unreachable: {
-    codes: ['bad_gateway'],
-    stage: 'forward',
-    cause: 'The gateway could not connect to the upstream service.',
-    fix: 'Start the service. Check its URL in DEVICE_SERVICE_URL or ROUTES_FILE, and the network to it. With DEVICE_SERVICE_SOCKET, check that the user of the gateway has access to the socket.',
-    example: 'ECONNREFUSED because the device service is stopped',
-  },
-  upstream_broke_off: {
-    codes: ['bad_gateway'],
-    stage: 'forward',
-    cause: 'The upstream service closed the connection, or its reply was not valid HTTP.',
-    fix: 'Look for the request id in the log of the service. Check whether the operation took effect before you repeat it.',
-    example: 'a service that crashes before it replies',
-  },
-  upstream_timeout: {
-    codes: ['timeout'],
-    stage: 'forward',
-    cause: 'The upstream service did not reply within the time limit of the route.',
-    fix: 'Look for the request id in the log of the service. Set a longer `timeout` of the route in ROUTES_FILE if the operation needs it.',
-    example: 'a reply after 16 s on a route with 15 s',
-  },
-  upstream_stopped: {
-    codes: ['timeout'],
-    stage: 'forward',
-    cause: 'The upstream service stopped answering while the request waited for it.',
-    fix: 'Restart the service. gatehouse_upstream_circuit_open shows its state.',
-    example: 'a frozen process that still accepts connections',
-  },
-  upstream_circuit_open: {
-    codes: ['service_unavailable'],
-    stage: 'forward',
-    cause:
-      'The upstream service has stopped answering. The gateway rejects requests for it until it answers again.',
-    fix: 'Restart the service. The log line `upstream circuit open` has the time at which it stopped.',
-    example: 'a request while the device service is frozen',
-  },
-  upstream_overloaded: {
-    codes: ['service_unavailable'],
-    stage: 'forward',
-    cause: 'Too many requests already wait for the upstream service.',
-    fix: 'Wait for the seconds in Retry-After. Operators: find out why the service is slow, or add instances.',
-    example: 'more than 1024 requests in flight to one service',
-  },
-  upstream_rejected_gateway: {
-    codes: ['bad_gateway'],
-    stage: 'forward',
-    cause: 'The upstream service rejected the internal token of the gateway.',
-    fix: 'Compare the clocks of both hosts, and the GATEWAY_URL of both. Look for the request id in the log of the service.',
-    example: 'a device service with a different GATEWAY_URL',
-  },
-  upstream_redirected: {
-    codes: ['bad_gateway'],
-    stage: 'forward',
-    cause: 'The upstream service redirected to another origin, which the gateway does not pass on.',
-    fix: 'Configure the service to redirect only to its own paths.',
-    example: 'Location: https://internal.example/',
-  },
-  upstream_refused: {
-    codes: [],
-    stage: 'forward',
-    cause: 'The upstream service replied with this error, and the gateway passed it on.',
-    fix: 'Read the body of the reply, and look for the request id in the log of the service.',
-    example: 'a 404 of a service of ROUTES_FILE',
-  },
-  reply_too_large_to_sign: {
-    codes: ['bad_gateway'],
-    stage: 'reply',
-    cause: 'The reply of the upstream service exceeds the 8 MiB that the gateway signs.',
-    fix: 'Request less, for example with pages. Replies to access tokens are not signed and have no limit.',
-    example: 'a signed query for all devices without paging',
-  },
-  caller_too_slow: {
-    codes: ['service_unavailable'],
-    stage: 'reply',
-    cause:
-      'The caller did not read its reply while other requests waited for a connection to the service.',
-    fix: 'Read replies without pauses.',
-    example: 'a client that stops reading a large reply',
-  },
-  caller_left: {
-    codes: [],
-    stage: 'reply',
-    cause: 'The connection closed before the end of the reply.',
-    fix: 'Compare the timeout of the caller and of proxies in front of Gatehouse with the duration of the request.',
-    example: 'a client with a timeout of 1 s and a request that takes 2 s',
-  },
-  unclassified: {
-    codes: [],
-    stage: 'reply',
-    cause: 'The request failed without a more precise reason.',
-    fix: 'Look up the error code of the reply in docs/errors.md, and search the log for the request id.',
-    example: 'an OAuth error that only the library knows',
-  },
-} as const satisfies Readonly<Record<string, FailureReason>>;
+  ...reasons('read', ['illegal_argument'], {
+    upgrade_not_accepted: {
+      cause: 'The request asks for another protocol, and the route does not allow it.',
+      fix: 'Omit the header Upgrade. To allow WebSockets, set `webSocket` for the route in ROUTES_FILE.',
+    },
+    input_not_accepted: {
+      cause: 'The operation takes no body or no parameters, but the request has some.',
+      fix: 'Omit the body and the query.',
+    },
+    verification_invalid: {
+      cause:
+        'The question of the proxy to /_verify is invalid: it has a body, an unknown parameter, or does not name the original request exactly once.',
+      fix: 'Configure the proxy as docs/forward-auth.md shows: no body, X-Original-Method and X-Original-URI (or X-Forwarded-Method and X-Forwarded-Uri), and remove the other pair.',
+    },
+  }),
+  ...reasons('read', ['access_denied'], {
+    verification_peer_untrusted: {
+      cause: 'A verification was asked for from an address that is not in TRUSTED_PROXIES.',
+      fix: 'Add the address of the proxy to TRUSTED_PROXIES. If the peer is not your proxy, close the port to it.',
+    },
+  }),
+  ...reasons('limit', ['too_many_requests'], {
+    address_rate_limit: {
+      cause: 'The address group sent too many requests without a valid credential.',
+      fix: 'Correct the credential, and wait for the seconds in Retry-After. If all callers share one address, set TRUSTED_PROXIES.',
+    },
+    client_rate_limit: {
+      cause: 'The client exceeded its rate limit.',
+      fix: 'Send fewer requests, and wait for the seconds in Retry-After. Operators can raise CLIENT_RATE_LIMIT.',
+    },
+    operation_rate_limit: {
+      cause: 'The client exceeded the rate limit of this operation.',
+      fix: 'Send fewer requests to this operation. Operators can raise the limit of the route in ROUTES_FILE.',
+    },
+    stored_state_limit: {
+      cause:
+        'Used signatures, tokens or pushed requests of this client, user, organization or address take up too much of the store.',
+      fix: 'Wait for the seconds in Retry-After. Use each token until it expires, and call with access tokens, which store nothing. Operators can raise maxmemory of Redis.',
+    },
+  }),
+  ...reasons('authenticate', ['unauthorized', 'invalid_token', 'invalid_request'], {
+    credential_header_misnamed: {
+      cause: 'The request has no credential, but a header whose name resembles one.',
+      fix: 'Send the credential in Authorization, X-Access-Token, or the headers of a signature.',
+    },
+    bearer_scheme_wrong: {
+      cause: 'Authorization uses another scheme than Bearer.',
+      fix: 'Exchange client id and secure key for an access token at the token endpoint. Then send "Authorization: Bearer".',
+    },
+    bearer_malformed: {
+      cause: 'Authorization is not Bearer, one space and a token.',
+      fix: 'Write Bearer, one space, and the access token. Many HTTP libraries add Bearer themselves.',
+    },
+    token_missing: {
+      cause: 'The header has no token, a placeholder, or the text of a variable without a value.',
+      fix: 'Check that the variable with the token has a value: the access_token of a token reply, or the result of POST /api/v1/token.',
+    },
+    token_malformed: {
+      cause: 'The token contains a character that no token has, or is too long.',
+      fix: 'Send the token exactly as the reply contains it, without quotation marks, line breaks or further text. X-Access-Token has no scheme.',
+    },
+    access_token_is_jwt: {
+      cause: 'The token is a JWT. Access tokens of Gatehouse are opaque.',
+      fix: 'Send the access_token of the token reply. An id_token is only for the application.',
+    },
+    token_in_wrong_header: {
+      cause: 'The token belongs in another header.',
+      fix: 'Send an OAuth access token as "Authorization: Bearer", and the result of POST /api/v1/token in X-Access-Token, without a scheme.',
+    },
+    token_in_query: {
+      cause:
+        'The token is in the URL, which reaches logs and services. The strict profile and proxies that ask /_verify accept tokens only in headers.',
+      fix: 'Send the token as "Authorization: Bearer".',
+    },
+    token_revoked: {
+      cause: 'The token is genuine, but was revoked before it expired.',
+      fix: 'Get a new token. If that fails, the client or the user is disabled: ask the operator.',
+    },
+    token_unknown: {
+      cause: 'The token has expired, was revoked, or was issued by another installation.',
+      fix: 'Get a new token. If a new token fails too, make sure that the token endpoint and the gateway belong to the same installation.',
+    },
+  }),
+  ...reasons('authenticate', ['service_unavailable'], {
+    signed_bodies_waiting: {
+      cause: 'Too many signed bodies wait for verification. The gateway rejected the slowest.',
+      fix: 'Send the body faster, and try again. Operators: look for callers that send large bodies slowly.',
+    },
+  }),
+  ...reasons('authenticate', ['access_denied'], {
+    address_not_allowed: {
+      cause: 'The credential is valid, but the client may not be used from this address.',
+      fix: 'Allow the address: `gatehouse clients change ID --ip-allow ADDRESS` replaces the whole list. If the address is that of a proxy, set TRUSTED_PROXIES.',
+    },
+  }),
+  ...reasons('authenticate', ['ambiguous_request'], {
+    signed_parameter_repeated: {
+      cause:
+        'A version 1 signature covers a repeated parameter, which a proxy that asks /_verify forwards as it arrived.',
+      fix: 'Sign with version 2, or send each parameter once.',
+    },
+  }),
+  ...reasons('authorize', ['unauthorized'], {
+    credential_kind_not_accepted: {
+      cause: 'The credential is valid, but the operation does not accept this kind.',
+      fix: 'Use a kind of credential that the route accepts. docs/devices.md and docs/routes.md list them.',
+    },
+  }),
+  ...reasons('forward', ['bad_gateway'], {
+    upstream_unreachable: {
+      cause: 'The gateway could not connect to the upstream service.',
+      fix: 'Start the service. Check its URL in DEVICE_SERVICE_URL or ROUTES_FILE, and the network to it. With DEVICE_SERVICE_SOCKET, check that the user of the gateway has access to the socket.',
+    },
+    upstream_rejected_gateway: {
+      cause: 'The upstream service rejected the internal token of the gateway.',
+      fix: 'Compare the clocks of both hosts, and the GATEWAY_URL of both. Look for the request id in the log of the service.',
+    },
+    upstream_redirected: {
+      cause:
+        'The upstream service redirected to another origin, which the gateway does not pass on.',
+      fix: 'Configure the service to redirect only to its own paths.',
+    },
+  }),
+  ...reasons('forward', ['timeout', 'service_unavailable'], {
+    upstream_stopped: {
+      cause:
+        'The upstream service has stopped answering. The gateway rejects requests for it until it answers again.',
+      fix: 'Restart the service. The log line `upstream circuit open` has the time at which it stopped, and gatehouse_upstream_circuit_open shows its state.',
+    },
+    upstream_overloaded: {
+      cause: 'Too many requests already wait for the upstream service.',
+      fix: 'Wait for the seconds in Retry-After. Operators: find out why the service is slow, or add instances.',
+    },
+  }),
+  ...reasons('forward', [], {
+    upstream_refused: {
+      cause: 'The upstream service replied with this error, and the gateway passed it on.',
+      fix: 'Read the body of the reply, and look for the request id in the log of the service.',
+    },
+  }),
+  ...reasons('reply', ['bad_gateway', 'service_unavailable'], {
+    reply_too_large_to_sign: {
+      cause: 'The reply of the upstream service exceeds the 8 MiB that the gateway signs.',
+      fix: 'Request less, for example with pages. Replies to access tokens are not signed and have no limit.',
+    },
+    caller_too_slow: {
+      cause:
+        'The caller did not read its reply while other requests waited for a connection to the service.',
+      fix: 'Read replies without pauses.',
+    },
+  }),
+};

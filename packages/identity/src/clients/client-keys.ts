@@ -6,7 +6,6 @@ import { findMatchingSecret } from '../secrets/secret-comparison.ts';
 import { generateSecureKey } from '../secrets/secure-key.ts';
 import type { Client } from './client.ts';
 import { createKeyOpener, type OpenedKeys, secureKeyContext } from './key-opener.ts';
-import { createRemovedKeys, type RemovedKeys } from './removed-keys.ts';
 
 export const MAXIMUM_ACTIVE_KEYS = 2;
 const KEY_ID_LENGTH = 12;
@@ -40,15 +39,13 @@ export interface RotationOptions extends RemovalOptions {
 /** The members of a client that describe its keys. */
 export type KeyMembers = Pick<
   Client,
-  'sealedSecureKeys' | 'secureKeyCreatedAt' | 'removedKeyIds' | 'keptKeyIds' | 'removedKeys'
+  'sealedSecureKeys' | 'secureKeyCreatedAt' | 'removedKeyIds' | 'keptKeyIds'
 >;
 
 /** The secure keys of clients: encrypted, newest first, at most two. */
 export interface ClientKeys {
   /** Decrypts the keys. */
   open(client: Client): readonly string[];
-  /** Decrypts the keys that the client lost in the last 30 days. They are never accepted. */
-  openRemoved(client: Client): readonly string[];
   describe(client: Client): readonly SecureKeyDescription[];
   idOf(secureKey: string): string;
   /** The id of the key that equals the presented secret. An unknown client takes the same time. */
@@ -73,7 +70,6 @@ export const noKeys: KeyMembers = {
   secureKeyCreatedAt: {},
   removedKeyIds: [],
   keptKeyIds: [],
-  removedKeys: [],
 };
 
 export function createClientKeys(dependencies: {
@@ -88,12 +84,10 @@ export function createClientKeys(dependencies: {
       .toString('hex')
       .slice(0, KEY_ID_LENGTH);
   const openKeys = createKeyOpener(sealer, idOf, dependencies.onDamagedRecord);
-  const removed = createRemovedKeys({ sealer, now });
-  const { withKey, rotate, remove } = createKeyChanges({ sealer, now, idOf, openKeys, removed });
+  const { withKey, rotate, remove } = createKeyChanges({ sealer, now, idOf, openKeys });
 
   return {
     open: (client) => openKeys(client).secureKeys,
-    openRemoved: removed.open,
     describe: (client) =>
       openKeys(client).ids.map((keyId) => ({
         keyId,
@@ -124,9 +118,8 @@ function createKeyChanges(dependencies: {
   readonly now: () => number;
   readonly idOf: ClientKeys['idOf'];
   readonly openKeys: (client: Client) => OpenedKeys;
-  readonly removed: RemovedKeys;
 }): Pick<ClientKeys, 'withKey' | 'rotate' | 'remove'> {
-  const { sealer, now, idOf, openKeys, removed } = dependencies;
+  const { sealer, now, idOf, openKeys } = dependencies;
 
   /** Puts this key first and drops keys over the maximum. */
   function add(client: Client, secureKey: string, { keepTokens }: RemovalOptions): KeyMembers {
@@ -141,7 +134,6 @@ function createKeyChanges(dependencies: {
       secureKeyCreatedAt: pick(createdAt, active),
       removedKeyIds: client.removedKeyIds,
       keptKeyIds: keepTokens === true ? [...kept, ...replaced] : kept,
-      ...removed.add(client, openKeys(client).secureKeys.slice(MAXIMUM_ACTIVE_KEYS - 1)),
     };
   }
 
@@ -171,7 +163,7 @@ function createKeyChanges(dependencies: {
       };
     },
     remove(client, keyId, { keepTokens }) {
-      const { sealed, secureKeys, ids } = openKeys(client);
+      const { sealed, ids } = openKeys(client);
       const others = client.keptKeyIds.filter((id) => id !== keyId);
       if (client.keptKeyIds.includes(keyId) && !ids.includes(keyId) && keepTokens !== true) {
         return { ...client, keptKeyIds: others };
@@ -185,10 +177,6 @@ function createKeyChanges(dependencies: {
         ),
         removedKeyIds: union(client.removedKeyIds, [keyId]),
         keptKeyIds: keepTokens === true ? [...others, keyId] : others,
-        ...removed.add(
-          client,
-          secureKeys.filter((_key, i) => ids[i] === keyId),
-        ),
       };
     },
   };

@@ -6,17 +6,6 @@ export const signatureAlgorithms = ['MD5', 'SHA-256', 'HMAC-SHA-256'] as const;
 
 export type SignatureAlgorithm = (typeof signatureAlgorithms)[number];
 
-/**
- * A secure key that is no longer accepted. Gatehouse keeps it to tell its holder that it was
- * removed (docs/decisions/17-secure-keys.md).
- */
-export interface RemovedKey {
-  /** In another context than active keys, so that a copy among them cannot be decrypted. */
-  readonly sealed: string;
-  /** Epoch seconds. */
-  readonly removedAt: number;
-}
-
 /** A registered OAuth client. A public client has no secure key. */
 export interface Client {
   readonly clientId: string;
@@ -45,11 +34,13 @@ export interface Client {
   readonly removedKeyIds: readonly string[];
   /** Keys that are no longer active, but whose tokens stay valid until they expire. */
   readonly keptKeyIds: readonly string[];
-  /** Never accepted. Newest first, at most two. */
-  readonly removedKeys: readonly RemovedKey[];
 }
 
-/** New members need a default. Otherwise, existing records are treated as damaged. */
+/**
+ * New members need a default. Otherwise, existing records are treated as damaged. The next change of
+ * a client deletes members of earlier versions, such as the secure keys that they kept after a
+ * removal.
+ */
 const storedClient: z.ZodType<Client> = z.object({
   clientId: z.string(),
   name: z.string(),
@@ -72,7 +63,6 @@ const storedClient: z.ZodType<Client> = z.object({
   secureKeyCreatedAt: z.record(z.string(), z.number()).default({}),
   removedKeyIds: z.array(z.string()).default([]),
   keptKeyIds: z.array(z.string()).default([]),
-  removedKeys: z.array(z.object({ sealed: z.string(), removedAt: z.number() })).default([]),
 });
 
 /** The key of a client's record in the store. */

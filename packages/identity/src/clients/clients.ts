@@ -37,11 +37,6 @@ export interface ClientRegistry {
   list(): Promise<readonly Client[]>;
   /** The decrypted active keys, newest first, to verify request signatures. */
   secureKeys(client: Client): readonly string[];
-  /**
-   * The decrypted keys that the client lost in the last 30 days, to explain wrong signatures. Never
-   * accept them.
-   */
-  removedSecureKeys(client: Client): readonly string[];
   /** Takes the same time for unknown clients and wrong secrets, so that timing reveals neither. */
   verifySecret(client: Client | undefined, presented: string): boolean;
   /** Like `verifySecret`, but returns the id of the key. Issued tokens contain this id. */
@@ -151,7 +146,6 @@ export function createClientRegistry(dependencies: {
       return found.filter((client) => client !== undefined);
     },
     secureKeys: keys.open,
-    removedSecureKeys: keys.openRemoved,
     verifySecret: (client, presented) => identifySecret(client, presented) !== undefined,
     identifySecret,
     secureKeyId: keys.idOf,
@@ -203,6 +197,6 @@ function pickKeys(client: Client | undefined): Partial<KeyMembers> {
   if (client === undefined) {
     return {};
   }
-  const { sealedSecureKeys, secureKeyCreatedAt, removedKeyIds, keptKeyIds, removedKeys } = client;
-  return { sealedSecureKeys, secureKeyCreatedAt, removedKeyIds, keptKeyIds, removedKeys };
+  const { sealedSecureKeys, secureKeyCreatedAt, removedKeyIds, keptKeyIds } = client;
+  return { sealedSecureKeys, secureKeyCreatedAt, removedKeyIds, keptKeyIds };
 }

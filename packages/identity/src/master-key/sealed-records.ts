@@ -3,7 +3,6 @@ import { z } from 'zod';
 import { clientKey } from '../clients/client.ts';
 import type { ClientRegistry } from '../clients/clients.ts';
 import { secureKeyContext } from '../clients/key-opener.ts';
-import { removedKeyContext } from '../clients/removed-keys.ts';
 import { parseRecord } from '../records/parse-record.ts';
 import type { CredentialHash } from '../secrets/credential-hash.ts';
 import { sessionUidKey, userSessionsKey } from '../secrets/credential-keys.ts';
@@ -23,7 +22,8 @@ export interface SealedRecord {
 /** Members of later versions are kept. */
 const sealedClient = z.looseObject({
   sealedSecureKeys: z.array(z.string()),
-  removedKeys: z.array(z.looseObject({ sealed: z.string() })).default([]),
+  /** Earlier versions kept removed secure keys. */
+  removedKeys: z.unknown().optional(),
 });
 
 const sealedSession = z.object({ uid: z.string() });
@@ -67,19 +67,16 @@ function whole(key: string, kind: SealedRecord['kind']): SealedRecord {
 
 function mapClient(clientId: string): SealedRecord['map'] {
   return (text, replace) => {
-    const client = parseRecord(sealedClient, text);
-    if (client === undefined) {
+    const parsed = parseRecord(sealedClient, text);
+    if (parsed === undefined) {
       return text;
     }
+    const { removedKeys: _removed, ...client } = parsed;
     return JSON.stringify({
       ...client,
       sealedSecureKeys: client.sealedSecureKeys.map((key) =>
         replace(key, secureKeyContext({ clientId })),
       ),
-      removedKeys: client.removedKeys.map((key) => ({
-        ...key,
-        sealed: replace(key.sealed, removedKeyContext({ clientId })),
-      })),
     });
   };
 }

@@ -48,11 +48,7 @@ export const storedUser: z.ZodType<User> = z.object({
 /** Why a password did not identify a user. The names are failure reasons. */
 export type PasswordRejection = Extract<
   SignInReasonName,
-  | 'user_unknown'
-  | 'password_wrong'
-  | 'password_too_long'
-  | 'account_disabled'
-  | 'user_changed_during_sign_in'
+  'user_unknown' | 'password_wrong' | 'account_disabled'
 >;
 
 export interface UserRegistry {

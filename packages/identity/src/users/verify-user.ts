@@ -54,7 +54,7 @@ export function createUserVerification(
 
   return async (username, password, onRejected) => {
     if (Buffer.byteLength(password) > MAXIMUM_PASSWORD_BYTES) {
-      onRejected?.('password_too_long');
+      onRejected?.('password_wrong');
       return undefined;
     }
     const user = await findByUsername(username);
@@ -78,5 +78,5 @@ function rejectionOf(user: User | undefined, matches: boolean): PasswordRejectio
   if (!matches) {
     return 'password_wrong';
   }
-  return user.enabled ? 'user_changed_during_sign_in' : 'account_disabled';
+  return 'account_disabled';
 }

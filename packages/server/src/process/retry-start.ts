@@ -96,7 +96,7 @@ export async function deferListener(
       const { notes } = observedRequest(request);
       notes.operation = 'unmatched';
       notes.code = ERROR_CODE;
-      notes.reason = 'server_starting';
+      notes.reason = 'store_unavailable';
       response.writeHead(503, {
         'Content-Type': 'application/json;charset=UTF-8',
         'Cache-Control': 'no-store',

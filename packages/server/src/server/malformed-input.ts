@@ -33,7 +33,7 @@ const replies = {
     message: 'The request took too long to arrive.',
   },
   notHttp: { ...illegal, reason: 'http_invalid', message: 'The request is not valid HTTP/1.1.' },
-  host: { ...illegal, reason: 'host_invalid', message: 'The Host header is not valid.' },
+  host: { ...illegal, reason: 'http_invalid', message: 'The Host header is not valid.' },
   target: {
     ...illegal,
     reason: 'target_invalid',

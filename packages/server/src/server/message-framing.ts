@@ -31,11 +31,11 @@ export function messageProblem(request: IncomingMessage): MessageProblem | undef
   // The servers do not use Host, but an upstream might trust it.
   if (headers.host !== undefined && !isHost(headers.host)) {
     const message = 'must be a name or an address, with or without a port';
-    return { reason: 'host_invalid', property: 'Host', message };
+    return { reason: 'http_invalid', property: 'Host', message };
   }
   if (httpVersion !== '1.1' && httpVersion !== '1.0') {
     const message = 'must be 1.1 or 1.0';
-    return { reason: 'http_version_unsupported', property: 'HTTP version', message };
+    return { reason: 'http_invalid', property: 'HTTP version', message };
   }
   return undefined;
 }

@@ -37,12 +37,12 @@ test('a terminal shows the code, the reason and the id of a rejected request', (
     ...request,
     status: 401,
     code: 'invalid_signature',
-    reason: 'signature_base64',
+    reason: 'signature_malformed',
     stage: 'authenticate',
   };
   expect(printed((logger) => createRequestLineWriter(logger)(rejected))).toEqual([
     expect.stringMatching(
-      / 401 · 3\.1 ms · demo · invalid_signature · signature_base64 · 0b7c1111$/,
+      / 401 · 3\.1 ms · demo · invalid_signature · signature_malformed · 0b7c1111$/,
     ),
   ]);
 });

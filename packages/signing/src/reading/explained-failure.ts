@@ -1,6 +1,7 @@
 import {
   ApiError,
   type ErrorCode,
+  type FailureReasonName,
   failureReasons,
   type SigningReasonName,
 } from '@gatehouse/errors';
@@ -34,4 +35,19 @@ export function explainedFailure(code: ErrorCode, explanation: Explanation): Api
     finding: explanation.finding ?? (others.length > 0 ? `Also: ${others.join(', ')}.` : undefined),
     clientId,
   });
+}
+
+/** The `result` of a rejected credential other than a signature. */
+export function explanationOf(reason: FailureReasonName) {
+  return {
+    cause: reason,
+    hint: failureReasons[reason].fix,
+    documentation: 'docs/errors.md#credentials',
+  };
+}
+
+/** @param found the credentials of the request, by the names of their headers */
+export function severalCredentials(found: string): ApiError {
+  const result = explanationOf('multiple_credentials');
+  return new ApiError('multiple_credentials', { message: `${found} ${result.hint}`, result });
 }

@@ -1,5 +1,5 @@
+import { severalCredentials } from './explained-failure.ts';
 import { splitQueryToken } from './query-token.ts';
-import { severalCredentials } from './several-credentials.ts';
 import { missingSignature, signatureHeaderTwice } from './signature-header-errors.ts';
 
 /** The headers of Method A. */

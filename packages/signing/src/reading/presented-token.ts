@@ -47,10 +47,10 @@ export function readXAccessToken(value: string): PresentedToken {
     return { token: value };
   }
   if (value === '') {
-    return { mistake: mistake('x_access_token_missing') };
+    return { mistake: mistake('token_missing') };
   }
   return BEARER_SCHEME.test(value)
-    ? { mistake: mistake('x_access_token_with_scheme') }
+    ? { mistake: mistake('token_malformed', 'X-Access-Token begins with a scheme.') }
     : { mistake: tokenMistake(value) };
 }
 
@@ -62,7 +62,7 @@ export function readQueryToken(value: string): PresentedToken {
 /** The mistake in a token that is in the right place and well-formed, but that no store knows. */
 export function unknownTokenMistake(token: string): CredentialMistake | undefined {
   if (PLACEHOLDER.test(token)) {
-    return mistake('token_placeholder');
+    return mistake('token_missing');
   }
   return JWT.test(token) ? mistake('access_token_is_jwt') : undefined;
 }
@@ -73,13 +73,10 @@ function isTokenText(text: string): boolean {
 
 function authorizationMistake(value: string): CredentialMistake {
   if (value === '' || /^bearer[:=]?$/i.test(value)) {
-    return mistake('bearer_token_missing');
+    return mistake('token_missing');
   }
-  if (/^bearer\s+bearer\b/i.test(value)) {
-    return mistake('bearer_twice');
-  }
-  if (/^bearer(?:[:=]|\s{2}|[^\S ])/i.test(value)) {
-    return mistake('bearer_separator');
+  if (/^bearer(?:[:=]|\s{2}|[^\S ]|\s+bearer\b)/i.test(value)) {
+    return mistake('bearer_malformed');
   }
   if (BEARER_SCHEME.test(value)) {
     return tokenMistake(value.slice('bearer '.length));
@@ -89,31 +86,24 @@ function authorizationMistake(value: string): CredentialMistake {
   if (scheme !== undefined) {
     return mistake('bearer_scheme_wrong', `Authorization uses the scheme ${scheme}.`);
   }
-  return mistake(first === value ? 'bearer_scheme_missing' : 'bearer_scheme_wrong');
+  return mistake(first === value ? 'bearer_malformed' : 'bearer_scheme_wrong');
 }
 
 function tokenMistake(text: string): CredentialMistake {
   if (PLACEHOLDER.test(text)) {
-    return mistake('token_placeholder');
-  }
-  if (QUOTED.test(text)) {
-    return mistake('token_quoted');
+    return mistake('token_missing');
   }
   if (JWT.test(text)) {
     return mistake('access_token_is_jwt');
   }
-  if (text.length > MAXIMUM_TOKEN_LENGTH) {
-    return mistake(
-      'token_malformed',
-      `The token has ${text.length} characters. The longest token has ${MAXIMUM_TOKEN_LENGTH}.`,
-    );
+  if (QUOTED.test(text)) {
+    return mistake('token_malformed', 'The token is in quotation marks.');
   }
-  return mistake(
-    'token_malformed',
-    /\s/.test(text)
-      ? 'The token contains a space.'
-      : 'The token contains a character that no token has.',
-  );
+  if (text.length > MAXIMUM_TOKEN_LENGTH) {
+    const found = `The token has ${text.length} characters. The longest token has ${MAXIMUM_TOKEN_LENGTH}.`;
+    return mistake('token_malformed', found);
+  }
+  return mistake('token_malformed', /\s/.test(text) ? 'The token contains a space.' : undefined);
 }
 
 function mistake(

@@ -1,4 +1,4 @@
-import { severalCredentials } from './several-credentials.ts';
+import { severalCredentials } from './explained-failure.ts';
 
 const PARAMETER = 'access_token';
 

@@ -64,7 +64,7 @@ export function assertReadableQuery(query: string): void {
   if (ENCODED_CONTROL.test(query) || decodeOnce(query) === undefined) {
     throw illegalArgument(
       [{ property: 'query', message: 'is not valid percent-encoded text' }],
-      'query_undecodable',
+      'target_invalid',
     );
   }
 }

@@ -27,7 +27,7 @@ export function missingSignature(
   const has = present.map((name) => names[name]).join(', ') || 'none of them';
   const advice = hasToken ? ' To use the token of the request, remove these headers.' : '';
   return explainedFailure('missing_signature', {
-    causes: ['signature_header_missing'],
+    causes: ['missing_signature'],
     message: `Missing or empty: ${missing.join(', ')}. The request has: ${has}.${advice}`,
   });
 }
@@ -35,7 +35,7 @@ export function missingSignature(
 /** 400 for a request whose signature two programs could read differently. */
 export function signatureHeaderTwice(): ApiError {
   return explainedFailure('ambiguous_request', {
-    causes: ['signature_header_twice'],
+    causes: ['ambiguous_request'],
     message: 'A signature header was sent twice.',
   });
 }

@@ -92,7 +92,7 @@ function assertPlainUtf8(bytes: Buffer): void {
     throw new AmbiguousTextError(rule, 'body_not_utf8');
   }
   if (bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)) {
-    throw new AmbiguousTextError(rule, 'body_byte_order_mark');
+    throw new AmbiguousTextError(rule, 'body_not_utf8');
   }
 }
 

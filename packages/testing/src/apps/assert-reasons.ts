@@ -1,4 +1,4 @@
-import { authorizationServerReasons, type FailureReason } from '@gatehouse/errors';
+import { errorCatalogue, type FailureReason, failureReasons } from '@gatehouse/errors';
 
 interface RequestLine {
   readonly status?: number;
@@ -7,19 +7,11 @@ interface RequestLine {
   readonly reason?: string;
 }
 
-const reasons: ReadonlyMap<string, FailureReason> = new Map(
-  Object.entries(authorizationServerReasons),
-);
+const reasons: ReadonlyMap<string, FailureReason> = new Map(Object.entries(failureReasons));
 /** Reasons of all apps. */
 const shared = new Set([
-  'store_unavailable',
-  'server_starting',
-  'unexpected_error',
-  'host_invalid',
-  'http_invalid',
-  'target_invalid',
-  'headers_too_large',
-  'request_timeout',
+  ...Object.keys(errorCatalogue),
+  ...['store_unavailable', 'unexpected_error', 'http_invalid', 'target_invalid'],
 ]);
 
 /**

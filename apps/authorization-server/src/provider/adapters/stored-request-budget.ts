@@ -180,7 +180,7 @@ interface Holder {
 function assertFits(rejection: Verdict | undefined): void {
   if (rejection !== undefined) {
     throw new TooManyAttemptsError(
-      'stored_tokens_limit',
+      'stored_state_limit',
       rejection.resetsAt,
       Date.now(),
       'The tokens of this client or user, or of its organization, take up too much of the store.',

@@ -7,8 +7,7 @@ import { nameClient } from '../../http/name-client.ts';
 import { BodyTooLargeError } from '../../http/request-body.ts';
 import { TemporarilyUnavailableError } from '../adapters/temporarily-unavailable-error.ts';
 import { provenKeyOf } from '../patches/secure-keys-of-tokens.ts';
-import { explainToClient } from '../reasons/explain-to-client.ts';
-import { reasonOfError } from '../reasons/reason-of-error.ts';
+import { noteReason } from '../reasons/reason-of-error.ts';
 import { presentedClientId } from './presented-client-id.ts';
 import type { ProviderMiddleware } from './provider-middleware.ts';
 import { toLimitError, writeLimitError } from './write-limit-error.ts';
@@ -20,8 +19,7 @@ export function logOutcomes(provider: Provider, clients: ClientRegistry): void {
   const logError = (context: KoaContextWithOIDC, error: errors.OIDCProviderError) => {
     const { notes } = observedRequest(context.req);
     notes.code = error.error;
-    notes.reason = reasonOfError(context, error, notes.reason);
-    explainToClient(context, notes.reason);
+    noteReason(context, error);
     if (error instanceof TemporarilyUnavailableError) {
       notes.err = error.cause;
     }

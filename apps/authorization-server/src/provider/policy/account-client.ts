@@ -31,7 +31,6 @@ export function withAccountClient(identity: Identity, issuer: string): Identity 
     secureKeyCreatedAt: {},
     removedKeyIds: [],
     keptKeyIds: [],
-    removedKeys: [],
   };
   return {
     ...identity,
