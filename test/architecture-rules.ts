@@ -28,13 +28,7 @@ export function importedWorkspace(file: SourceFile, specifier: string): string |
   return apps.has(name) ? `apps/${name}` : `packages/${name}`;
 }
 
-const apps = new Set([
-  'authorization-server',
-  'cli',
-  'gateway',
-  'device-service',
-  'demo-application',
-]);
+const apps = new Set(['authorization-server', 'cli', 'gateway', 'device-service']);
 
 const authorizationServer = 'apps/authorization-server/src';
 const deviceService = 'apps/device-service/src';
@@ -147,16 +141,15 @@ const crossings: readonly Rule[] = [
       ),
   },
   {
-    name: 'lets scripts import no app but the demo application',
-    why: 'Scripts start apps as processes. The demo application is part of `npm start`, and documents are generated from the variables',
+    name: 'lets scripts import no app',
+    why: 'Scripts start apps as processes. Documents are generated from the variables',
     check: (file) =>
       imports(
         file,
         (target) =>
           file.path.startsWith('scripts/') &&
           file.path !== 'scripts/generate-docs.ts' &&
-          target.startsWith('apps/') &&
-          target !== 'apps/demo-application',
+          target.startsWith('apps/'),
       ),
   },
   {

@@ -1,5 +1,5 @@
 // requires: python3 cc arm-none-eabi-gcc go javac php
-/** The reference signers of signers/: test vectors, a live gateway, and the size of the C signer. */
+/** The reference signers of examples/signers/: test vectors, a live gateway, and the size of the C signer. */
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
@@ -169,7 +169,7 @@ describe.each(signerLanguages)('the signer in %s', (language) => {
   });
 
   test('has files of less than 150 lines, except the digests in C', () => {
-    const folder = join(root, 'signers', language);
+    const folder = join(root, 'examples/signers', language);
     const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter(
       (file) => /\.[a-z]+$/.test(file) && !file.endsWith('gatehouse_digest.c'),
     );
@@ -206,7 +206,7 @@ test.each(['python', 'php'] as const)(
   'the signer in %s signs no future time after its clock was corrected',
   (language) => {
     const [program, ...args] = correctedClocks[language];
-    const cwd = join(root, 'signers', language);
+    const cwd = join(root, 'examples/signers', language);
     const printed = execFileSync(program, args, { cwd, encoding: 'utf8' });
     expect(Number(printed)).toBeLessThan(Date.now() + 60_000);
   },
@@ -253,7 +253,7 @@ describe('the signer in C', () => {
   test('survives random replies, bodies and parameters under sanitizers', () => {
     const out = mkdtempSync(join(tmpdir(), 'signer-fuzz-'));
     const build = `${sanitizedC} c/test/fuzz.c -o ${out}/fuzz`;
-    execFileSync('sh', ['-c', build], { cwd: join(root, 'signers') });
+    execFileSync('sh', ['-c', build], { cwd: join(root, 'examples/signers') });
     const output = execFileSync(join(out, 'fuzz'), { encoding: 'utf8' });
     rmSync(out, { recursive: true });
     expect(output).toMatch(/^20000 inputs/);
@@ -261,7 +261,7 @@ describe('the signer in C', () => {
 
   test('has at most 4 KiB of code for a Cortex-M3', () => {
     const out = mkdtempSync(join(tmpdir(), 'signer-size-'));
-    const folder = join(root, 'signers/c');
+    const folder = join(root, 'examples/signers/c');
     const sources = readdirSync(join(folder, 'src')).filter((file) => file.endsWith('.c'));
     const flags = ['-std=c99', '-mcpu=cortex-m3', '-mthumb', '-Os', '-Wall', '-Wextra', '-Werror'];
     for (const source of sources) {
@@ -277,7 +277,7 @@ describe('the signer in C', () => {
     rmSync(out, { recursive: true });
     expect(Number(text)).toBeLessThanOrEqual(4096);
     expect([data, bss]).toEqual(['0', '0']);
-    const page = readFileSync(join(root, 'signers/README.md'), 'utf8');
+    const page = readFileSync(join(root, 'examples/signers/README.md'), 'utf8');
     expect(page).toContain(`${text} bytes`);
   });
 });

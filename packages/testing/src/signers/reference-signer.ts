@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
-const folder = fileURLToPath(new URL('../../../../signers', import.meta.url));
+const folder = fileURLToPath(new URL('../../../../examples/signers', import.meta.url));
 
 interface Commands {
   /** Shell command that writes programs to the folder $OUT. */
@@ -68,7 +68,7 @@ export interface SignerJob {
   };
 }
 
-/** One of the signers in `signers/`. */
+/** One of the signers in `examples/signers/`. */
 export interface ReferenceSigner {
   /** Returns for each job a signature, `refused`, `valid` or `invalid`. */
   answer(jobs: readonly SignerJob[]): readonly string[];

@@ -47,9 +47,11 @@ export interface ReplyVector extends SignatureVector {
   readonly isValid: boolean;
 }
 
-/** The test vectors that all signers share: `signers/vectors.json`. */
+/** The test vectors that all signers share: `examples/signers/vectors.json`. */
 export const signatureVectors: {
   readonly requests: readonly RequestVector[];
   readonly refusedRequests: readonly RefusedRequestVector[];
   readonly replies: readonly ReplyVector[];
-} = JSON.parse(readFileSync(new URL('../../../../signers/vectors.json', import.meta.url), 'utf8'));
+} = JSON.parse(
+  readFileSync(new URL('../../../../examples/signers/vectors.json', import.meta.url), 'utf8'),
+);

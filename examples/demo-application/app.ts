@@ -4,14 +4,15 @@
  *
  * It is a demonstration on loopback. A real application also needs PKCE and a `state` per browser.
  */
+import { randomBytes } from 'node:crypto';
 import type { IncomingMessage, RequestListener } from 'node:http';
-import { createBrowserSessions } from './browser-sessions.ts';
-import { listDevices } from './list-devices.ts';
 import { type PageContent, renderPage } from './page.ts';
-import { type RedemptionSettings, redeemCode } from './redeem-code.ts';
-import { RejectedError } from './rejected-error.ts';
 
-export interface DemoApplicationSettings extends RedemptionSettings {
+export interface DemoApplicationSettings {
+  readonly clientId: string;
+  readonly secureKey: string;
+  readonly redirectUri: string;
+  readonly authorizationServerUrl: string;
   readonly gatewayUrl: string;
   /** The authorization server's address for browsers. */
   readonly issuer: string;
@@ -24,6 +25,13 @@ interface Reply {
 }
 
 const MAXIMUM_FORM_BYTES = 4096;
+const COOKIE = 'demo-application';
+const MAXIMUM_SESSIONS = 100;
+
+/** A credential of the user was rejected. Signing in again helps. */
+class RejectedError extends Error {
+  override readonly name = 'RejectedError';
+}
 
 export function createApp(settings: DemoApplicationSettings): RequestListener {
   const answer = createAnswer(settings);
@@ -130,4 +138,74 @@ async function readForm(request: AsyncIterable<Buffer>): Promise<URLSearchParams
     }
   }
   return new URLSearchParams(text);
+}
+
+/**
+ * Redeems the code for an access token (RFC 6749 §4.1.3).
+ *
+ * @throws RejectedError when the authorization server rejects the code
+ */
+async function redeemCode(code: string, settings: DemoApplicationSettings): Promise<string> {
+  const { clientId, secureKey, redirectUri, authorizationServerUrl } = settings;
+  const credentials = [clientId, secureKey].map(encodeURIComponent).join(':');
+  const reply = await fetch(`${authorizationServerUrl}/token`, {
+    method: 'POST',
+    headers: { Authorization: `Basic ${btoa(credentials)}` },
+    body: new URLSearchParams({
+      grant_type: 'authorization_code',
+      code,
+      redirect_uri: redirectUri,
+      client_id: clientId,
+    }),
+  });
+  const token = (await reply.json()) as Record<string, unknown>;
+  if (!reply.ok || typeof token.access_token !== 'string') {
+    throw new RejectedError(
+      `The authorization server rejected the code: ${token.error} (${token.error_description})`,
+    );
+  }
+  return token.access_token;
+}
+
+/**
+ * Lists the devices of the user through the gateway.
+ *
+ * @returns the gateway's reply as text for the user
+ * @throws RejectedError when the access token has expired or was revoked
+ */
+async function listDevices(accessToken: string, gatewayUrl: string): Promise<string> {
+  const reply = await fetch(`${gatewayUrl}/api/device`, {
+    headers: { Authorization: `Bearer ${accessToken}` },
+  });
+  if (reply.status === 401) {
+    throw new RejectedError('The gateway does not accept the access token anymore.');
+  }
+  return JSON.stringify(await reply.json(), null, 2);
+}
+
+/** The result of a sign-in. The browser gets only its id, in a cookie. */
+interface BrowserSession {
+  readonly code: string;
+  readonly accessToken: string;
+}
+
+/** Keeps the sessions in memory, so a restart of the application ends them. */
+function createBrowserSessions() {
+  const sessions = new Map<string, BrowserSession>();
+  return {
+    find(cookieHeader = ''): BrowserSession | undefined {
+      const pair = cookieHeader.split('; ').find((each) => each.startsWith(`${COOKIE}=`));
+      return sessions.get(pair?.slice(COOKIE.length + 1) ?? '');
+    },
+    /** @returns the value of `Set-Cookie` */
+    start(session: BrowserSession): string {
+      const id = randomBytes(32).toString('base64url');
+      sessions.set(id, session);
+      const [oldest = ''] = sessions.keys();
+      if (sessions.size > MAXIMUM_SESSIONS) {
+        sessions.delete(oldest);
+      }
+      return `${COOKIE}=${id}; HttpOnly; SameSite=Lax; Path=/`;
+    },
+  };
 }
