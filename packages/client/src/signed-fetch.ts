@@ -1,14 +1,26 @@
-import { type Call, type CallOptions, type GatehouseFetch, readCall } from './call.ts';
-import { type Deadline, startDeadline } from './deadline.ts';
+import {
+  assertOption,
+  type Call,
+  type CallOptions,
+  type GatehouseFetch,
+  readAddress,
+  readCall,
+} from './call.ts';
 import { platformDigests } from './digests.ts';
-import { isRecord, parseEnvelope } from './envelope.ts';
-import { GatehouseError } from './gatehouse-error.ts';
-import { assertOption, readAddress } from './options.ts';
-import { sendWithRetries } from './send-with-retries.ts';
-import type { ReceivedReply, SignatureVersion } from './signature-version.ts';
-import { createSignatureVersion1 } from './signature-version-1.ts';
-import { createSignatureVersion2 } from './signature-version-2.ts';
-import { toVerifiedResponse, unverifiedFailure } from './verified-response.ts';
+import {
+  failureOf,
+  GatehouseError,
+  isRecord,
+  parseEnvelope,
+  requestIdOf,
+} from './gatehouse-error.ts';
+import { type Deadline, sendWithRetries, startDeadline } from './send-with-retries.ts';
+import {
+  createSignatureVersion1,
+  createSignatureVersion2,
+  type ReceivedReply,
+  type SignatureVersion,
+} from './signatures.ts';
 
 export interface SignedFetchOptions extends CallOptions {
   readonly clientId: string;
@@ -28,6 +40,25 @@ interface Exchange extends ReceivedReply {
 const PROOF_PATH = '/api/v1/token';
 /** If the clock is further off, a person must set it. */
 const MAXIMUM_CORRECTION_SECONDS = 30 * 24 * 60 * 60;
+
+const STATUSES_WITHOUT_BODY = new Set([204, 205, 304]);
+/** What the gateway replies, unsigned, when it rejects a request or cannot verify it. */
+const REJECTIONS = new Set([
+  'ambiguous_request',
+  'headers_too_large',
+  'internal_server_error',
+  'invalid_signature',
+  'missing_signature',
+  'multiple_credentials',
+  'payload_too_large',
+  'replayed_request',
+  'request_timeout',
+  'service_unavailable',
+  'timestamp_out_of_range',
+  'too_many_requests',
+  'unauthorized',
+  'unsupported_media_type',
+]);
 
 /**
  * A `fetch` that signs each request and resolves only to replies that the gateway signed. Every
@@ -118,19 +149,17 @@ async function readSignedCall(...args: Parameters<typeof readCall>): Promise<Sig
   return { ...call, signedBody, contentType };
 }
 
+interface Signing {
+  readonly scheme: SignatureVersion;
+  readonly time: () => number;
+  readonly send: typeof fetch;
+}
+
 /** Each attempt has its own nonce. */
 async function sendSigned(
   call: SignedCall,
   deadline: Deadline,
-  {
-    scheme,
-    time,
-    send,
-  }: {
-    readonly scheme: SignatureVersion;
-    readonly time: () => number;
-    readonly send: typeof fetch;
-  },
+  { scheme, time, send }: Signing,
 ): Promise<Exchange> {
   const { url, path, method, headers, isSafe, signedBody, contentType } = call;
   const parts = { path, query: url.search.slice(1), method, contentType, body: signedBody };
@@ -170,4 +199,31 @@ function statedTime({ response, bytes, isVerified }: Exchange): number | undefin
     });
   }
   return time;
+}
+
+function toVerifiedResponse({ response, bytes }: ReceivedReply): Response {
+  const { status, statusText, headers, url } = response;
+  const body = STATUSES_WITHOUT_BODY.has(status) ? null : (bytes as Uint8Array<ArrayBuffer>);
+  const verified = new Response(body, { status, statusText, headers });
+  return Object.defineProperty(verified, 'url', { value: url });
+}
+
+/**
+ * An unsigned reply can come from anybody, so the caller learns its code only if the code claims
+ * nothing about the resource. A forged `not_found` would look like an answer.
+ */
+function unverifiedFailure({ response, bytes }: ReceivedReply): GatehouseError {
+  const envelope = parseEnvelope(response.status, new TextDecoder().decode(bytes));
+  if (envelope !== undefined && REJECTIONS.has(envelope.code)) {
+    return failureOf(response, envelope);
+  }
+  return new GatehouseError(
+    'unverified_reply',
+    'The reply has no valid signature of the gateway. It may be forged.',
+    {
+      status: response.status,
+      requestId: requestIdOf(response),
+      hint: 'Check the address of the gateway, and whether a proxy changes or writes replies.',
+    },
+  );
 }

@@ -1,8 +1,7 @@
 import { type ReplyVector, signatureVectors } from '@gatehouse/testing';
 import { describe, expect, test } from '@jest/globals';
 import { platformDigests } from '../src/digests.ts';
-import { createSignatureVersion1 } from '../src/signature-version-1.ts';
-import { createSignatureVersion2 } from '../src/signature-version-2.ts';
+import { createSignatureVersion1, createSignatureVersion2 } from '../src/signatures.ts';
 
 function signatureVersionOf({ version, secureKey, digest: algorithm = 'SHA-256' }: ReplyVector) {
   const client = { clientId: 'machine-1', secureKey };

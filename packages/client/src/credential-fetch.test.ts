@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { createTokenCache, type IssuedToken } from './token-cache.ts';
+import { createTokenCache, type IssuedToken } from './credential-fetch.ts';
 
 /** Issues t1, t2 and so on. */
 function issuer(expiresInSeconds: number) {

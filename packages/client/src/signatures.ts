@@ -2,31 +2,92 @@ import {
   AmbiguousTextError,
   canonicalText,
   digestedParts,
+  findLinesKey,
   findSigningKey,
   isTimely,
   parseParameters,
   parseTimestamp,
+  replyLines,
+  requestLines,
   type SignatureAlgorithm,
   signedPart,
 } from '@gatehouse/signing/core';
 import type { Digests } from './digests.ts';
-import { parseEnvelope } from './envelope.ts';
-import { GatehouseError } from './gatehouse-error.ts';
-import type { ReceivedReply, RequestToSign, SignatureVersion } from './signature-version.ts';
+import { GatehouseError, parseEnvelope } from './gatehouse-error.ts';
 
 const MAXIMUM_LEAD_MILLISECONDS = 1000;
 
+/** A request as it is signed and sent. */
+export type RequestToSign = Omit<Parameters<typeof requestLines>[0], 'clientId' | 'timestamp'> & {
+  readonly timestamp: number;
+};
+
+export interface ReceivedReply {
+  readonly response: Response;
+  /** The body as received. */
+  readonly bytes: Uint8Array;
+}
+
+export interface SignedRequest {
+  readonly headers: Readonly<Record<string, string>>;
+  /** Whether the gateway signed this reply, as the reply to this request. */
+  isVerified(reply: ReceivedReply): Promise<boolean>;
+}
+
+/** One of the two versions of docs/signing.md. */
+export interface SignatureVersion {
+  /** Whether a nonce ties each reply to one request, so that nobody can present another reply. */
+  readonly hasNonce: boolean;
+  sign(request: RequestToSign): Promise<SignedRequest>;
+}
+
+interface SigningClient {
+  readonly clientId: string;
+  readonly secureKey: string;
+}
+
+/** An HMAC over all parts of a request. The reply contains the nonce of its request. */
+export function createSignatureVersion2(
+  { clientId, secureKey }: SigningClient,
+  digests: Digests,
+): SignatureVersion {
+  const hmac = digests.hmacWith(secureKey);
+  return {
+    hasNonce: true,
+    async sign(request) {
+      const { body, timestamp, nonce } = request;
+      const hash = await digests.digest('SHA-256', [body]);
+      const lines = requestLines(
+        { ...request, clientId, timestamp: String(timestamp) },
+        () => hash,
+      );
+      return {
+        headers: {
+          'X-Client-Id': clientId,
+          'X-Timestamp': String(timestamp),
+          'X-Nonce': nonce,
+          'X-Sign-V2': await hmac(lines),
+        },
+        async isVerified({ response: { status, headers }, bytes }) {
+          const signature = headers.get('x-sign-v2');
+          const repliedAt = headers.get('x-timestamp');
+          if (signature === null || repliedAt === null) {
+            return false;
+          }
+          const replyHash = await digests.digest('SHA-256', [bytes]);
+          const reply = { status, nonce, body: bytes, timestamp: repliedAt };
+          const signed = replyLines(reply, () => replyHash);
+          const expected = await hmac(signed);
+          return findLinesKey(signed, signature, [secureKey], () => expected) !== undefined;
+        },
+      };
+    },
+  };
+}
+
 /** A digest of the query or the body, the time and the secure key. */
 export function createSignatureVersion1(
-  {
-    clientId,
-    secureKey,
-    algorithm,
-  }: {
-    readonly clientId: string;
-    readonly secureKey: string;
-    readonly algorithm: SignatureAlgorithm;
-  },
+  { clientId, secureKey, algorithm }: SigningClient & { readonly algorithm: SignatureAlgorithm },
   digests: Digests,
 ): SignatureVersion {
   let latest = 0;
