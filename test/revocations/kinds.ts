@@ -38,11 +38,11 @@ const grantKinds: readonly RevocationKind[] = [
     },
   },
   {
-    name: 'revoke token',
+    name: 'tokens revoke',
     rounds: SOME,
     async prepare(tier, party, index) {
       const { access, refresh } = await tier.userTokens(party, index);
-      const revoke = () => tier.operator(['revoke', 'token', '--yes'], `${refresh}\n`);
+      const revoke = () => tier.operator(['tokens', 'revoke', '--yes'], `${refresh}\n`);
       return { credentials: [bearer(access)], revoke };
     },
   },
@@ -58,7 +58,7 @@ const grantKinds: readonly RevocationKind[] = [
 ];
 
 const userKinds: readonly RevocationKind[] = [
-  userKind('revoke user'),
+  userKind('tokens revoke --user'),
   {
     name: 'sign out everywhere on the account page',
     rounds: FEW,
@@ -72,7 +72,7 @@ const userKinds: readonly RevocationKind[] = [
       return { credentials: [bearer(access)], revoke };
     },
   },
-  userKind('users disable'),
+  userKind('users change --disable'),
 ];
 
 function userKind(command: string): RevocationKind {
@@ -102,27 +102,27 @@ const clientKinds: readonly RevocationKind[] = [
     },
   },
   {
-    name: 'revoke client',
+    name: 'tokens revoke --client',
     rounds: SOME,
     prepare: async (tier, party) => ({
       credentials: await tokensOfClient(tier, party),
-      revoke: () => tier.operator(['revoke', 'client', party.clientId, '--yes']),
+      revoke: () => tier.operator(['tokens', 'revoke', '--client', party.clientId, '--yes']),
     }),
   },
   {
-    name: 'revoke all',
+    name: 'tokens revoke --all',
     rounds: FEW,
     prepare: async (tier, party) => ({
       credentials: await tokensOfClient(tier, party),
-      revoke: () => tier.operator(['revoke', 'all', '--yes']),
+      revoke: () => tier.operator(['tokens', 'revoke', '--all', '--yes']),
     }),
   },
   {
-    name: 'clients disable',
+    name: 'clients change --disable',
     rounds: SOME,
     prepare: async (tier, party) => ({
       credentials: [...(await tokensOfClient(tier, party)), signature(party)],
-      revoke: () => tier.operator(['clients', 'disable', party.clientId, '--yes']),
+      revoke: () => tier.operator(['clients', 'change', '--disable', party.clientId, '--yes']),
     }),
   },
 ];

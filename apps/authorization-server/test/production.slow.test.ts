@@ -207,8 +207,8 @@ describe('a public address', () => {
     const { userId } = await users.ensure({ ...demo, name: 'Alice', orgId: 'demo' });
     const left = await run(environment);
     expect(left.code).toBe(1);
-    expect(left.words).toContain('gatehouse clients disable demo');
-    expect(left.words).toContain('gatehouse users disable alice');
+    expect(left.words).toContain('gatehouse clients change demo --disable');
+    expect(left.words).toContain('gatehouse users change alice --disable');
 
     await clients.update('demo', (client) => ({ ...client, enabled: false }));
     await users.update(userId, (user) => ({ ...user, enabled: false }));

@@ -18,7 +18,7 @@ const lifetimesOfUnlisted: Readonly<Record<string, number>> = {
   PushedAuthorizationRequest: lifetimes.PushedAuthorizationRequest,
 };
 
-test('encrypted records that a rotation does not find expire before master-key retire', () => {
+test('encrypted records that a rotation does not find expire before master-key rotate --finish', () => {
   expect(Object.keys(lifetimesOfUnlisted).sort()).toEqual([...sealedModels].sort());
   expect(Math.max(...Object.values(lifetimesOfUnlisted))).toBe(LONGEST_UNLISTED_SECONDS);
 });

@@ -7,50 +7,44 @@
  * run; running servers apply a change within a second. The rules for clients and users are in
  * packages/identity, which the bootstrap file also uses.
  *
- * `doctor` examines the whole installation (doctor/). `reasons`, `sign` and `verify` do not open
- * the store.
+ * A new command is an entry in a file of commands/. A new group is a line in the list below.
  */
-import type { Readable, Writable } from 'node:stream';
-import { RejectedChangeError } from '@gatehouse/identity';
-import { ConfigurationError, type Environment } from '@gatehouse/server/configuration';
+import { ConfigurationError } from '@gatehouse/server/configuration';
 import { StoreUnavailableError } from '@gatehouse/store';
 import {
   type Command,
   type CommandInput,
   type CommandResult,
-  type OfflineContext,
   UsageError,
 } from './command-line/command.ts';
-import { describeCommand, describeCommands } from './command-line/help.ts';
-import { parseCommand } from './command-line/parse-command.ts';
-import { createByteReader } from './command-line/read-bytes.ts';
-import { release } from './command-line/release.ts';
-import { createTerminal } from './command-line/terminal.ts';
+import { completionScript } from './command-line/completion.ts';
+import { parseArguments } from './command-line/parse-arguments.ts';
+import { withCurrentName } from './command-line/renamed-commands.ts';
+import { type CliStreams, createTerminal } from './command-line/terminal.ts';
 import { auditCommands } from './commands/audit.ts';
 import { auditExportCommands } from './commands/audit-export.ts';
 import { backupCommands } from './commands/backup.ts';
 import { bootstrapCommands } from './commands/bootstrap.ts';
+import { clientKeyCommands } from './commands/client-keys.ts';
 import { clientCommands } from './commands/clients.ts';
-import { doctorCommand } from './commands/doctor.ts';
 import { masterKeyCommands } from './commands/master-key.ts';
 import { organizationCommands } from './commands/organizations.ts';
 import { reasonsCommand } from './commands/reasons.ts';
 import { requestCommands } from './commands/requests.ts';
-import { revokeCommands } from './commands/revoke.ts';
-import { secureKeyCommands } from './commands/secure-keys.ts';
 import { signCommand } from './commands/sign.ts';
+import { tokenCommands } from './commands/tokens.ts';
 import { userCommands } from './commands/users.ts';
 import { verifyCommand } from './commands/verify.ts';
-import { openIdentityStore } from './open-identity-store.ts';
-import { recordChange } from './record-change.ts';
+import { doctorCommand } from './doctor/doctor.ts';
+import { openIdentityStore, recordChange, release } from './open-identity-store.ts';
 
 export const commands: readonly Command[] = [
   ...bootstrapCommands,
   ...organizationCommands,
   ...clientCommands,
-  ...secureKeyCommands,
+  ...clientKeyCommands,
   ...userCommands,
-  ...revokeCommands,
+  ...tokenCommands,
   ...masterKeyCommands,
   ...backupCommands,
   ...auditCommands,
@@ -62,45 +56,52 @@ export const commands: readonly Command[] = [
   verifyCommand,
 ];
 
-export interface CliStreams {
-  readonly environment: Environment;
-  readonly input: Readable & { readonly isTTY?: boolean };
-  readonly output: Writable;
-  readonly errors: Writable;
-}
-
 /** @returns the exit code: 0 success, 1 the command failed, 2 invalid usage */
-export async function runCli(args: readonly string[], streams: CliStreams): Promise<0 | 1 | 2> {
+export async function runCli(entered: readonly string[], streams: CliStreams): Promise<0 | 1 | 2> {
   const { output, errors } = streams;
-  const asJson = args.includes('--json');
-  if (args.length === 1 && ['--version', 'version'].includes(args[0] ?? '')) {
-    output.write(`gatehouse ${release}\n`);
+  const asJson = entered.includes('--json');
+  const warn = (warning: string) =>
+    errors.write(asJson ? `${JSON.stringify({ warning })}\n` : `Warning: ${warning}\n`);
+  const own = ownOutput(entered);
+  if (own !== undefined) {
+    output.write(`${own}\n`);
     return 0;
   }
   try {
-    const [first, ...named] = args;
-    const call = parseCommand(first === 'help' ? [...named, '--help'] : args, commands);
-    if (call.help) {
-      const { command } = call;
-      const help = command === undefined ? describeCommands(call.among) : describeCommand(command);
-      output.write(`${help}\n`);
+    const { args, warning } = withCurrentName(entered);
+    if (warning !== undefined) {
+      warn(warning);
+    }
+    const parsed = parseArguments(args, commands);
+    if (parsed.help !== undefined) {
+      output.write(`${parsed.help}\n`);
       return 0;
     }
-    const result = await runCommand(call.command, call.input, streams, (warning) =>
-      errors.write(asJson ? `${JSON.stringify({ warning })}\n` : `Warning: ${warning}\n`),
-    );
+    const result = await runCommand(parsed.command, parsed.input, streams, warn);
     if (result !== undefined) {
       output.write(`${asJson ? JSON.stringify(result.json) : result.text}\n`);
     }
     return result?.isFailure === true ? 1 : 0;
   } catch (error) {
-    const { code, lines } = describeFailure(error);
-    const [message = '', ...problems] = lines;
+    const [message = '', ...problems] = describeFailure(error);
     errors.write(
-      asJson ? `${JSON.stringify({ error: { message, problems } })}\n` : `${lines.join('\n  ')}\n`,
+      asJson
+        ? `${JSON.stringify({ error: { message, problems } })}\n`
+        : `${[message, ...problems].join('\n  ')}\n`,
     );
-    return code;
+    return error instanceof UsageError ? 2 : 1;
   }
+}
+
+/** The program about itself. */
+function ownOutput([word, ...others]: readonly string[]): string | undefined {
+  if (others.length > 0) {
+    return undefined;
+  }
+  if (word === 'completion') {
+    return completionScript(commands);
+  }
+  return word === 'version' || word === '--version' ? `gatehouse ${release}` : undefined;
 }
 
 async function runCommand(
@@ -109,51 +110,39 @@ async function runCommand(
   streams: CliStreams,
   warn: (warning: string) => void,
 ): Promise<CommandResult | undefined> {
-  const context: OfflineContext = {
-    environment: streams.environment,
-    terminal: createTerminal(streams),
-    now: Date.now,
-    readBytes: createByteReader(streams),
-    warn,
-  };
+  const { environment } = streams;
+  const context = { environment, terminal: createTerminal(streams), now: Date.now, warn };
   if ('runOffline' in command) {
     return command.runOffline(input, context);
   }
-  const { identity, settings, warnings, close } = await openIdentityStore(streams.environment);
+  const { identity, settings, warnings, close } = await openIdentityStore(environment);
   warnings.forEach(warn);
   try {
     return await command.run(input, {
       ...context,
       identity,
       settings,
-      audit: (event) => recordChange(event, identity, streams.environment),
+      audit: (event) => recordChange(event, identity, environment),
     });
   } finally {
     await close();
   }
 }
 
-function describeFailure(error: unknown): { code: 1 | 2; lines: readonly string[] } {
+function describeFailure(error: unknown): readonly string[] {
   if (error instanceof UsageError) {
-    return { code: 2, lines: [error.message, ...error.problems] };
+    return [error.message, ...error.problems];
   }
   if (error instanceof ConfigurationError) {
     const problems = error.problems.map(({ name, message }) => `${name}: ${message}`);
-    return { code: 1, lines: ['Invalid configuration:', ...problems] };
-  }
-  if (error instanceof RejectedChangeError) {
-    return { code: 1, lines: [error.message] };
+    return ['Invalid configuration:', ...problems];
   }
   if (error instanceof StoreUnavailableError) {
     const reason = error.reason === undefined ? '' : `${error.reason} `;
-    const advice = `The store is unavailable. ${reason}Check that STORE_URL is correct and that the store runs.`;
-    return {
-      code: 1,
-      lines: [
-        advice,
-        'The command stopped at this point. Changes that it already reported are saved.',
-      ],
-    };
+    return [
+      `The store is unavailable. ${reason}Check that STORE_URL is correct and that the store runs.`,
+      'The command stopped at this point. Changes that it already reported are saved.',
+    ];
   }
-  return { code: 1, lines: [error instanceof Error ? error.message : 'The command failed.'] };
+  return [error instanceof Error ? error.message : 'The command failed.'];
 }

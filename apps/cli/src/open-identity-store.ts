@@ -1,9 +1,10 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import {
+  type AuditEvent,
   assertMasterKeyFits,
   type Identity,
-  type IdentitySettings,
   identitySecretFiles,
   identityVariables,
   openIdentity,
@@ -21,12 +22,12 @@ import { z } from 'zod';
 
 const variables = z.object({ DATA_DIR: commonVariables.DATA_DIR, ...identityVariables });
 
-export interface OpenIdentityStore {
-  readonly identity: Identity;
-  readonly settings: IdentitySettings;
-  readonly warnings: readonly string[];
-  close(): Promise<void>;
-}
+const MAXIMUM_OPERATOR_CHARACTERS = 64;
+
+/** The version of Gatehouse to which the commands belong. */
+export const release: string = JSON.parse(
+  readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
+).version;
 
 /**
  * Opens the store of the servers, with the same variables.
@@ -40,7 +41,7 @@ export async function openIdentityStore(
   environment: Environment,
   onWarning?: (message: string) => void,
   correctsModes = true,
-): Promise<OpenIdentityStore> {
+) {
   const read = parseEnvironment(variables, environment);
   const { DATA_DIR, STORE_URL } = read;
   if (STORE_URL === undefined && !existsSync(join(DATA_DIR, 'master.key'))) {
@@ -75,5 +76,35 @@ function openStore(url: string, onWarning: ((message: string) => void) | undefin
       throw new ConfigurationError([{ name: 'STORE_URL', message: error.message }]);
     }
     throw error;
+  }
+}
+
+/** A change without an audit entry is an error, because the operator has to know about it. */
+export async function recordChange(
+  event: AuditEvent,
+  { audit }: Identity,
+  environment: Environment,
+): Promise<void> {
+  try {
+    await audit.write(event, { actor: 'cli', operator: operatorName(environment) });
+  } catch (cause) {
+    throw new Error('The change was made, but the audit trail could not record it.', { cause });
+  }
+}
+
+/**
+ * The name of the operator for the audit trail: `GATEHOUSE_OPERATOR`, or the account of the
+ * operating system. In a container, every operator has the same account. Nothing verifies the name.
+ */
+function operatorName({ GATEHOUSE_OPERATOR: given = '' }: Environment): string | undefined {
+  const name = given.replace(/[^\x20-\x7e]/g, '').slice(0, MAXIMUM_OPERATOR_CHARACTERS);
+  if (name !== '') {
+    return name;
+  }
+  try {
+    return userInfo().username;
+  } catch {
+    // In a container that has no name for the account.
+    return undefined;
   }
 }

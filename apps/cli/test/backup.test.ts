@@ -73,7 +73,7 @@ async function inspect<Result>(
 
 describe('gatehouse backup', () => {
   test('writes files that no other user may read, without the keys', async () => {
-    const { code, json } = await run(data, ['backup', backup]);
+    const { code, json } = await run(data, ['backup', 'create', backup]);
     expect([code, json.folder]).toEqual([0, backup]);
     const modes = ['.', ...readdirSync(backup)].map((name) => [
       name,
@@ -101,7 +101,7 @@ describe('gatehouse backup', () => {
         await new Promise(setImmediate);
       }
     })();
-    expect((await run(data, ['backup', backup])).code).toBe(0);
+    expect((await run(data, ['backup', 'create', backup])).code).toBe(0);
     working = false;
     await writing;
     writer.close();
@@ -113,10 +113,10 @@ describe('gatehouse backup', () => {
 
   test('replaces nothing, and leaves nothing if it fails', async () => {
     mkdirSync(backup);
-    expect((await run(data, ['backup', backup])).errors).toMatch(/already exists/);
+    expect((await run(data, ['backup', 'create', backup])).errors).toMatch(/already exists/);
     rmSync(backup, { recursive: true });
     writeFileSync(join(data, 'devices.sqlite'), 'not a database');
-    const { code, errors } = await run(data, ['backup', backup]);
+    const { code, errors } = await run(data, ['backup', 'create', backup]);
     expect(code).toBe(1);
     expect(errors).toMatch(/The backup failed, and nothing was saved/);
     expect(readdirSync(directory)).toEqual(['data']);
@@ -125,15 +125,15 @@ describe('gatehouse backup', () => {
   test('warns if the devices are not part of the copy', async () => {
     const devices = /DATABASE_URL is set: devices are not part of this backup/;
     const environment = { DATA_DIR: data, DATABASE_URL: 'postgres://localhost/devices' };
-    expect((await runGatehouse(environment, ['backup', backup])).errors).toMatch(devices);
+    expect((await runGatehouse(environment, ['backup', 'create', backup])).errors).toMatch(devices);
     rmSync(backup, { recursive: true });
-    expect((await runGatehouse({ DATA_DIR: data }, ['backup', backup])).errors).toBe('');
+    expect((await runGatehouse({ DATA_DIR: data }, ['backup', 'create', backup])).errors).toBe('');
     rmSync(backup, { recursive: true });
     rmSync(join(data, 'devices.sqlite'));
-    const { code, errors } = await run(data, ['backup', backup]);
+    const { code, errors } = await run(data, ['backup', 'create', backup]);
     expect([code, errors]).toEqual([0, expect.stringMatching(/has no devices\.sqlite/)]);
     copyKey();
-    const restoring = await run(restored, ['restore', backup]);
+    const restoring = await run(restored, ['backup', 'restore', backup]);
     expect([restoring.code, restoring.errors]).toEqual([
       0,
       expect.stringMatching(/has no devices\.sqlite/),
@@ -143,22 +143,22 @@ describe('gatehouse backup', () => {
   test('refuses a store that is not embedded', async () => {
     const STORE_URL = `sqlite:${join(data, 'gatehouse.sqlite')}`;
     const environment = { DATA_DIR: data, STORE_URL, MASTER_KEY_FILE: join(data, 'master.key') };
-    const { errors } = await runGatehouse(environment, ['backup', backup]);
+    const { errors } = await runGatehouse(environment, ['backup', 'create', backup]);
     expect(errors).toMatch(/use the commands of your store/);
-    const restoring = await runGatehouse(environment, ['restore', backup]);
+    const restoring = await runGatehouse(environment, ['backup', 'restore', backup]);
     expect(restoring.errors).toMatch(/use the commands of your store/);
   });
 });
 
 describe('gatehouse restore', () => {
   beforeEach(async () => {
-    await run(data, ['backup', backup]);
+    await run(data, ['backup', 'create', backup]);
   });
 
   test('restores everything and revokes what was issued', async () => {
     copyKey();
     const before = Math.floor(Date.now() / 1000);
-    const { code } = await run(restored, ['restore', backup]);
+    const { code } = await run(restored, ['backup', 'restore', backup]);
     expect(code).toBe(0);
     await inspect(restored, async ({ clients, findLiveHolder }) => {
       expect(await clients.find('client-1')).toMatchObject({ enabled: true });
@@ -180,21 +180,25 @@ describe('gatehouse restore', () => {
 
   test('refuses a data directory with databases, running or not, and changes nothing', async () => {
     const before = readFileSync(join(data, 'gatehouse.sqlite'));
-    const { code, errors } = await run(data, ['restore', backup]);
+    const { code, errors } = await run(data, ['backup', 'restore', backup]);
     expect(code).toBe(1);
     expect(errors).toMatch(/already has databases .*Stop the servers/);
     expect(readFileSync(join(data, 'gatehouse.sqlite'))).toEqual(before);
     copyKey();
     writeFileSync(join(restored, 'gatehouse.sqlite-wal'), '');
-    expect((await run(restored, ['restore', backup])).errors).toMatch(/already has databases/);
+    expect((await run(restored, ['backup', 'restore', backup])).errors).toMatch(
+      /already has databases/,
+    );
   });
 
   test('names the missing key, and refuses another one', async () => {
-    expect((await run(restored, ['restore', backup])).errors).toMatch(/Copy the key file/);
+    expect((await run(restored, ['backup', 'restore', backup])).errors).toMatch(
+      /Copy the key file/,
+    );
     expect(existsSync(restored)).toBe(false);
     mkdirSync(restored);
     loadMasterKey(join(restored, 'master.key'), true);
-    const { code, errors } = await run(restored, ['restore', backup]);
+    const { code, errors } = await run(restored, ['backup', 'restore', backup]);
     expect([code, errors]).toEqual([1, expect.stringMatching(/needs the master key [0-9a-f]{8}/)]);
     expect(readdirSync(restored)).toEqual(['master.key']);
   });
@@ -224,7 +228,7 @@ describe('gatehouse restore', () => {
   ])('refuses a backup with %s, and leaves nothing', async (_name, damage, message) => {
     copyKey();
     damage();
-    const { code, errors } = await run(restored, ['restore', backup]);
+    const { code, errors } = await run(restored, ['backup', 'restore', backup]);
     expect([code, errors]).toEqual([1, expect.stringMatching(message)]);
     expect(readdirSync(restored)).toEqual(['master.key']);
   });
@@ -246,27 +250,29 @@ describe('gatehouse restore', () => {
     }
   }
 
-  test('a signal leaves nothing, and an interrupted restore is named', async () => {
+  test('an interrupted restore is named', async () => {
     copyKey();
     const pipe = pipeInsteadOf('devices.sqlite');
     const program = join(import.meta.dirname, '../src/main.ts');
     const environment = { ...process.env, DATA_DIR: restored };
-    const child = spawn(process.execPath, [program, 'restore', backup], { env: environment });
+    const child = spawn(process.execPath, [program, 'backup', 'restore', backup], {
+      env: environment,
+    });
     const ended = once(child, 'exit');
     await until(() => staged().length === 1);
-    const other = await run(restored, ['restore', backup]);
+    const other = await run(restored, ['backup', 'restore', backup]);
     expect(other.errors).toMatch(/restore-[0-9a-f]{8} belongs to another restore/);
     child.kill('SIGTERM');
-    await until(() => staged().length === 0);
+    expect(await ended).toEqual([null, 'SIGTERM']);
     pipe.close();
-    expect(await ended).toEqual([143, null]);
-    expect(readdirSync(restored)).toEqual(['master.key']);
+    const later = await run(restored, ['backup', 'restore', backup]);
+    expect(later.errors).toMatch(/If none is running, delete it/);
   });
 
   test('leaves no file if a server creates a store meanwhile', async () => {
     copyKey();
     const pipe = pipeInsteadOf('devices.sqlite');
-    const restoring = run(restored, ['restore', backup]);
+    const restoring = run(restored, ['backup', 'restore', backup]);
     await until(() => staged().length === 1);
     writeFileSync(join(restored, 'gatehouse.sqlite'), 'of a server');
     pipe.write();
@@ -277,7 +283,7 @@ describe('gatehouse restore', () => {
   });
 
   test('needs both keys if a rotation of the master key was interrupted', async () => {
-    await gatehouse('master-key add');
+    await gatehouse('master-key rotate --prepare');
     const path = join(data, 'master.key');
     const [first = '', next = '', ...lasting] = readFileSync(path, 'utf8').trim().split('\n');
     const current = next.replace('next ', '');
@@ -286,18 +292,18 @@ describe('gatehouse restore', () => {
     await inspect(data, ({ store }) => store.delete(['master-key-canary']));
     await gatehouse('clients list');
     rmSync(backup, { recursive: true });
-    expect((await run(data, ['backup', backup])).json.masterKeyIds).toHaveLength(2);
+    expect((await run(data, ['backup', 'create', backup])).json.masterKeyIds).toHaveLength(2);
 
     copyKey();
     writeFileSync(join(restored, 'master.key'), [current, ...lasting, ''].join('\n'));
-    const { code, errors } = await run(restored, ['restore', backup]);
+    const { code, errors } = await run(restored, ['backup', 'restore', backup]);
     expect([code, errors]).toEqual([
       1,
       expect.stringMatching(/1 records of the backup need the master key [0-9a-f]{8}/),
     ]);
     expect(readdirSync(restored)).toEqual(['master.key']);
     writeFileSync(join(restored, 'master.key'), readFileSync(path));
-    expect((await run(restored, ['restore', backup])).code).toBe(0);
+    expect((await run(restored, ['backup', 'restore', backup])).code).toBe(0);
   });
 
   test('with an audit export, does not give back what was taken away after the backup', async () => {
@@ -310,23 +316,23 @@ describe('gatehouse restore', () => {
     const [alice, bob] = [await user('alice'), await user('bob')];
     const { json: rotated } = await gatehouse('clients rotate-key client-2');
     rmSync(backup, { recursive: true });
-    await run(data, ['backup', backup]);
+    await run(data, ['backup', 'create', backup]);
 
-    await gatehouse('clients disable client-1 --yes');
+    await gatehouse('clients change client-1 --disable --yes');
     const keys = rotated.client.keys as { keyId: string }[];
     const oldKey = keys.find(({ keyId }) => keyId !== rotated.keyId)?.keyId ?? '';
     await gatehouse(`clients remove-key client-2 ${oldKey} --yes`);
     const { json: only } = await gatehouse('clients rotate-key client-3');
     const oldest = (only.client.keys as { keyId: string }[]).find((k) => k.keyId !== only.keyId);
     await gatehouse(`clients remove-key client-3 ${oldest?.keyId} --yes`);
-    await gatehouse('users disable alice --yes');
+    await gatehouse('users change alice --disable --yes');
     await gatehouse('users password bob --generate');
     await gatehouse('clients add client-4 --org org-1 --scope device:read');
     const file = join(directory, 'audit.ndjson');
     await run(data, ['audit', 'export', '--file', file]);
 
     copyKey();
-    const { code, json } = await run(restored, ['restore', backup, '--audit', file]);
+    const { code, json } = await run(restored, ['backup', 'restore', backup, '--audit', file]);
     expect(code).toBe(0);
     await inspect(restored, async ({ clients, users }) => {
       expect(await clients.find('client-1')).toMatchObject({ enabled: false });
@@ -359,19 +365,19 @@ describe('gatehouse restore', () => {
       ]),
     );
 
-    const again = await run(restored, ['revoke', 'replay', file, '--since', '7d', '--yes']);
+    const again = await run(restored, ['audit', 'replay', file, '--since', '7d', '--yes']);
     expect(again.code).toBe(0);
     expect(again.json.changed).toEqual([]);
   });
 
   test('an audit export with a removed line is rejected', async () => {
     copyKey();
-    await gatehouse('clients disable client-1 --yes');
+    await gatehouse('clients change client-1 --disable --yes');
     const file = join(directory, 'audit.ndjson');
     await run(data, ['audit', 'export', '--file', file]);
     const [, ...rest] = readFileSync(file, 'utf8').split('\n');
     writeFileSync(file, rest.join('\n'));
-    const { code, errors } = await run(restored, ['restore', backup, '--audit', file]);
+    const { code, errors } = await run(restored, ['backup', 'restore', backup, '--audit', file]);
     expect([code, errors]).toEqual([1, expect.stringMatching(/chain is broken at line 1/)]);
     expect(readdirSync(restored)).toEqual(['master.key']);
   });
@@ -394,7 +400,7 @@ describe('gatehouse restore', () => {
 
   async function backUpAgain(): Promise<void> {
     rmSync(backup, { recursive: true });
-    await run(data, ['backup', backup]);
+    await run(data, ['backup', 'create', backup]);
   }
 
   async function exportTrail(): Promise<string> {
@@ -410,7 +416,7 @@ describe('gatehouse restore', () => {
     await applyBootstrap('hJ6kL0sCaB8nD1fG', {}, 'Another-8 river');
     const file = await exportTrail();
     copyKey();
-    const { code, json } = await run(restored, ['restore', backup, '--audit', file]);
+    const { code, json } = await run(restored, ['backup', 'restore', backup, '--audit', file]);
     expect(code).toBe(0);
     await inspect(restored, async ({ clients, users }) => {
       const client = await clients.find('booted');
@@ -427,7 +433,7 @@ describe('gatehouse restore', () => {
     await backUpAgain();
     await applyBootstrap('Qx7Zw2Kp9TfR4mVs', { enabled: false });
     copyKey();
-    await run(restored, ['restore', backup, '--audit', await exportTrail()]);
+    await run(restored, ['backup', 'restore', backup, '--audit', await exportTrail()]);
     await inspect(restored, async ({ clients }) => {
       expect(await clients.find('booted')).toMatchObject({ enabled: false });
     });
@@ -437,24 +443,24 @@ describe('gatehouse restore', () => {
     ['empty', () => '', /contains no audit entry/],
     ['cut within its last line', (lines: string) => lines.slice(0, -3), /is incomplete/],
   ])('refuses an audit export that is %s, and leaves nothing', async (_name, cut, message) => {
-    await gatehouse('clients disable client-1 --yes');
+    await gatehouse('clients change client-1 --disable --yes');
     const file = await exportTrail();
     writeFileSync(file, cut(readFileSync(file, 'utf8')));
     copyKey();
-    const { code, errors } = await run(restored, ['restore', backup, '--audit', file]);
+    const { code, errors } = await run(restored, ['backup', 'restore', backup, '--audit', file]);
     expect([code, errors]).toEqual([1, expect.stringMatching(message)]);
     expect(readdirSync(restored)).toEqual(['master.key']);
   });
 
   test('refuses an audit export without the line whose hash the operator kept', async () => {
-    await gatehouse('clients disable client-1 --yes');
+    await gatehouse('clients change client-1 --disable --yes');
     const file = await exportTrail();
     const { json } = await gatehouse(`audit verify ${file}`);
     const lines = readFileSync(file, 'utf8').trimEnd().split('\n');
     const whole = lines.join('\n');
     writeFileSync(file, `${lines.slice(0, -1).join('\n')}\n`);
     copyKey();
-    const words = ['restore', backup, '--audit', file, '--hash', json.lastHash];
+    const words = ['backup', 'restore', backup, '--audit', file, '--hash', json.lastHash];
     expect((await run(restored, words)).errors).toMatch(/none of its \d+ lines has this hash/);
     writeFileSync(file, `${whole}\n`);
     expect((await run(restored, words)).code).toBe(0);
@@ -464,7 +470,7 @@ describe('gatehouse restore', () => {
     const file = await exportTrail();
     await backUpAgain();
     copyKey();
-    const words = ['restore', backup, '--audit', file];
+    const words = ['backup', 'restore', backup, '--audit', file];
     const { code, output, errors } = await runGatehouse({ DATA_DIR: restored }, words);
     expect(code).toBe(0);
     expect(output).toMatch(/The export ends at 20/);
@@ -480,6 +486,7 @@ describe('gatehouse restore', () => {
     writeFileSync(file, forged({ event: 'client_changed', clientId, change: 'disabled' }));
     copyKey();
     const { output } = await runGatehouse({ DATA_DIR: restored }, [
+      'backup',
       'restore',
       backup,
       '--audit',
@@ -497,7 +504,7 @@ describe('gatehouse restore', () => {
     const file = join(directory, 'audit.ndjson');
     writeFileSync(file, forged(entry));
     copyKey();
-    const { code, errors } = await run(restored, ['restore', backup, '--audit', file]);
+    const { code, errors } = await run(restored, ['backup', 'restore', backup, '--audit', file]);
     expect([code, errors]).toEqual([1, expect.stringMatching(/Line 1 is not an audit entry/)]);
     expect(readdirSync(restored)).toEqual(['master.key']);
   });

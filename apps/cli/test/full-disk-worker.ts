@@ -96,10 +96,16 @@ try {
     live: await call(live),
     revoke: (await post('/revoke', 0, { token: tokens.refresh_token })).status,
     afterRevoke: await untilRefused(tokens.access_token),
-    disable: await operate(['clients', 'disable', userClient(1).client.clientId, '--yes']),
+    disable: await operate([
+      'clients',
+      'change',
+      '--disable',
+      userClient(1).client.clientId,
+      '--yes',
+    ]),
     afterDisable: await untilRefused(disabled),
     stillLive: await call(live),
-    all: await operate(['revoke', 'all', '--yes']),
+    all: await operate(['tokens', 'revoke', '--all', '--yes']),
     afterAll: await untilRefused(live),
   };
 

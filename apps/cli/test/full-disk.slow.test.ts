@@ -43,7 +43,7 @@ test('valid tokens and every revocation work while the disk of a SQLite store is
 });
 
 test.each([
-  ['backup', '32k', /The backup failed, and nothing was saved: .*full/],
+  ['create', '32k', /The backup failed, and nothing was saved: .*full/],
   ['restore', '32k', /The restore failed, and nothing was changed: .*ENOSPC/],
 ])('a %s onto a full disk fails with the reason and leaves nothing', async (name, size, reason) => {
   const [data, backup] = [join(folder, 'data'), join(folder, 'backup')];
@@ -52,12 +52,12 @@ test.each([
   mkdirSync(small);
   loadMasterKey(join(data, 'master.key'), true);
   await runGatehouse({ DATA_DIR: data }, ['organizations', 'add', 'org-1']);
-  await runGatehouse({ DATA_DIR: data }, ['backup', backup]);
+  await runGatehouse({ DATA_DIR: data }, ['backup', 'create', backup]);
   const commands = `
     mount -t tmpfs -o size=${size} tmpfs "$1/small"
     cp "$1/data/master.key" "$1/small/"
-    [ ${name} = backup ] && from="$1/data" to="$1/small/backup" || from="$1/small" to="$1/backup"
-    DATA_DIR="$from" "$2" "$3" ${name} "$to" 2>&1 || true
+    [ ${name} = create ] && from="$1/data" to="$1/small/backup" || from="$1/small" to="$1/backup"
+    DATA_DIR="$from" "$2" "$3" backup ${name} "$to" 2>&1 || true
     ls "$1/small"`;
   const main = join(import.meta.dirname, '../src/main.ts');
   const parameters = ['--mount', 'sh', '-ec', commands, 'sh', folder, process.execPath, main];

@@ -133,8 +133,8 @@ describe('a store at its maxmemory', () => {
   });
 
   test.each([
-    ['revoke client', ['revoke', 'client', '--yes', 'client']],
-    ['clients disable', ['clients', 'disable', '--yes', 'client-off']],
+    ['revoke client', ['tokens', 'revoke', '--yes', '--client', 'client']],
+    ['clients disable', ['clients', 'change', '--disable', '--yes', 'client-off']],
   ])('accepts %s, with its audit entry', async (_command, args) => {
     const clientId = args.at(-1) ?? '';
     const token = await machineToken(clientId);
@@ -147,9 +147,9 @@ describe('a store at its maxmemory', () => {
   });
 
   test.each([
-    ['revoke user', ['revoke', 'user', '--yes', 'user']],
-    ['users disable', ['users', 'disable', '--yes', 'user-off']],
-    ['users sign-out', ['users', 'sign-out', '--yes', 'user-out']],
+    ['revoke user', ['tokens', 'revoke', '--yes', '--user', 'user']],
+    ['users disable', ['users', 'change', '--disable', '--yes', 'user-off']],
+    ['users sign-out', ['tokens', 'revoke', '--yes', '--user', 'user-out']],
   ])('accepts %s', async (_command, args) => {
     const { access, refresh } = await userTokens(args.at(-1) ?? '');
     expect(await call(access)).toBe(200);
@@ -164,7 +164,7 @@ describe('a store at its maxmemory', () => {
   test('accepts revoke token, which revokes the grant', async () => {
     const { access, refresh } = await userTokens('token');
     await fill();
-    expect(await run(['revoke', 'token', '--yes'], `${access}\n`)).toMatchObject({
+    expect(await run(['tokens', 'revoke', '--yes'], `${access}\n`)).toMatchObject({
       code: 0,
       errors: '',
     });
@@ -184,7 +184,10 @@ describe('a store at its maxmemory', () => {
   test('accepts revoke all', async () => {
     const token = await machineToken('all');
     await fill();
-    expect(await run(['revoke', 'all', '--yes'])).toMatchObject({ code: 0, errors: '' });
+    expect(await run(['tokens', 'revoke', '--all', '--yes'])).toMatchObject({
+      code: 0,
+      errors: '',
+    });
     await untilRejected(token);
   });
 });

@@ -2,18 +2,14 @@ import { createHash, createHmac } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { visibleLines } from '../src/signing/visible-text.ts';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { visibleLines } from '../src/command-line/format.ts';
 import { runGatehouse } from './run-gatehouse.ts';
 
 const secureKey = 'testSecure-0123456789';
 const timestamp = '1574993804802';
 const nonce = 'q83vEjRWeJCrze8S';
-let directory: string;
-
-beforeAll(() => {
-  directory = mkdtempSync(join(tmpdir(), 'gatehouse-sign-'));
-});
+const directory = mkdtempSync(join(tmpdir(), 'gatehouse-sign-'));
 afterAll(() => rmSync(directory, { recursive: true }));
 
 function file(name: string, content: string | Buffer): string {
@@ -82,7 +78,6 @@ describe('gatehouse sign', () => {
         createHmac('sha256', secureKey).update(lines).digest('hex'),
       );
     }
-    expect(fromInput.json.notes.join(' ')).toContain('standard input of curl');
   });
 
   test('reads the key from standard input and from a hidden prompt', async () => {
@@ -107,23 +102,23 @@ describe('gatehouse sign', () => {
     const path = file('body.json', '{}');
     const { output } = await signWithFile(['POST', '/x?a=1', '--body-file', path]);
     expect(output).toContain('Version 1 cannot sign this request:\n  The signature of this method');
-    expect(output).toContain('Version 2\n');
+    expect(output).toContain('Version 2 signs this text:\n');
     const latin1 = file('latin1', Buffer.from([0xe9]));
     const { json } = await signWithFile(['POST', '/x', '--body-file', latin1, '--json']);
     expect(json.version1).toEqual({ problem: expect.stringContaining('UTF-8') });
   });
 
   test.each([
-    [['GET', 'gateway.example/x'], 'must begin with'],
+    [['GET', 'gateway.example/x'], '<url>'],
     [['GET', '/x?a=张'], 'percent-encoded'],
-    [['GET', '/a/../b'], 'path:'],
-    [['GET', '/x?access_token=t'], 'second credential'],
-    [['G T', '/x'], 'method'],
+    [['GET', '/a/../b'], '<url>'],
+    [['G T', '/x'], '<method>'],
     [['GET', '/x', '--body-file', '/nowhere'], 'does not exist'],
     [['GET', '/x', '--content-type', 'a\nb'], 'ASCII'],
-    [['GET', '/x', '--nonce', 'short'], '--nonce'],
     [['GET', '/x', '--timestamp', '1574993804'], '--timestamp'],
-    [['GET'], 'needs <url>'],
+    [['GET', '/x', '--key-file', file('spaced', ' key ')], 'whitespace'],
+    [['GET', '/x', '--key-file', file('empty', '\n')], 'empty'],
+    [['GET'], "missing required argument 'url'"],
   ])('rejects %j', async (args, problem) => {
     const { code, errors } = await signWithFile(args);
     expect(code).toBe(2);
@@ -135,12 +130,6 @@ describe('gatehouse sign', () => {
     expect([code, errors]).toEqual([2, expect.stringContaining('--key-file')]);
   });
 
-  test('reports a key with whitespace, and an empty key file', async () => {
-    const spaced = await sign(['GET', '/x', '--key-file', file('spaced', ' key ')]);
-    expect(spaced.output).toContain('begins or ends with whitespace');
-    expect((await sign(['GET', '/x', '--key-file', file('empty', '\n')])).code).toBe(2);
-  });
-
   test('finds files relative to the folder of the caller', async () => {
     file('key', secureKey);
     const args = ['sign', 'GET', '/x', '--client', 'machine-1', '--key-file', 'key'];
@@ -149,9 +138,8 @@ describe('gatehouse sign', () => {
 });
 
 test('Every character that a reader cannot see is shown as an escape.', () => {
-  expect(visibleLines('a\tb \r\nc\\\u2060\u00a0\u202e\u001b[31m张 é\n')).toEqual([
-    'a\\tb\\u{20}\\r\\n',
-    'c\\\\\\u{2060}\\u{a0}\\u{202e}\\u{1b}[31m张 é\\n',
-  ]);
-  expect(visibleLines('end  ')).toEqual(['end\\u{20}\\u{20}']);
+  const text = 'a\tb \r\nc\\\u2060\u00a0\u202e\u001b[31m张 é\n';
+  expect(visibleLines(text)).toBe(
+    '  a\\tb\\u{20}\\r\\n\n  c\\\\\\u{2060}\\u{a0}\\u{202e}\\u{1b}[31m张 é\\n',
+  );
 });

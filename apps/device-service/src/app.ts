@@ -1,90 +1,139 @@
 /**
  * The device service: the operations of the device API, behind the gateway.
  *
- *   http/ ─▶ devices/ products/ tags/ logs/ (ports and SQL adapters) ─▶ database/ ─▶ tables/
- *     └▶ query-grammar/                          inventory/: the ports of one organization
+ *   http/ (caller, router) ─▶ devices/ logs/ products tags (handlers ─▶ rules ─▶ SQL) ─▶ database/
+ *                                 └▶ query/: lists                        └▶ of one organization
  *
  * The gateway owns external credentials, signatures and rate limits. This service trusts only the
  * gateway's internal token.
  */
-import type { RequestListener } from 'node:http';
 import { operations } from '@gatehouse/device-api';
-import { type Logger, observeRequests, type Tracer } from '@gatehouse/server';
+import { errorCatalogue } from '@gatehouse/errors';
 import {
-  handleCountDevices,
-  handleCreateDevice,
-  handleCreateDevices,
-  handleDeleteDevice,
-  handleDeleteEach,
-  handleDeployDevice,
-  handleDeployEach,
-  handleGetDeviceDetail,
-  handleListDevices,
-  handleQueryDevices,
-  handleUndeployDevice,
-  handleUpdateDevice,
-} from './http/device-handlers.ts';
-import { type Handlers, handleRequests } from './http/handle-requests.ts';
-import { handleListLog, handleQueryLog, handleReportLog } from './http/log-handlers.ts';
+  addProcessMetrics,
+  createMetricsRegistry,
+  createRequestMetrics,
+  type Logger,
+  type MetricsRegistry,
+  observeRequests,
+  openTracer,
+  type ServedApp,
+  type Tracer,
+} from '@gatehouse/server';
+import { LRUCache } from 'lru-cache';
+import type { DeviceServiceConfiguration } from './config.ts';
+import { openDatabase } from './database/open-database.ts';
 import {
-  handleGetProduct,
-  handleQueryProducts,
-  handleUpdateProduct,
-} from './http/product-handlers.ts';
-import { handleListTags, handleRemoveTag, handleSetTags } from './http/tag-handlers.ts';
-import type { IdentifyCaller } from './http/verified-token-cache.ts';
-import { withoutBody, withoutInput } from './http/without-input.ts';
-import type { InventoryOf } from './inventory/inventory.ts';
-import type { DeviceServiceMetrics } from './metrics/device-service-metrics.ts';
+  type OrganizationDatabase,
+  scopeToOrganization,
+} from './database/organization-database.ts';
+import type { OpenDatabase } from './database/tables.ts';
+import { deviceHandlers } from './devices/http.ts';
+import { createDevice } from './devices/rules.ts';
+import { type Callers, createCallers } from './http/caller.ts';
+import type { Handlers } from './http/handler.ts';
+import { handleRequests } from './http/requests.ts';
+import { startLogExpiry } from './logs/expiry.ts';
+import { logHandlers } from './logs/http.ts';
+import { productHandlers } from './products.ts';
+import { tagHandlers } from './tags.ts';
+
+/** @gatehouse/device-api lists the methods, paths and scopes of the operations. */
+const handlers: Handlers = {
+  ...deviceHandlers,
+  ...tagHandlers,
+  ...logHandlers,
+  ...productHandlers,
+};
+
+const CACHED_ORGANIZATIONS = 1000;
+/** The bootstrap of the authorization server creates the demo clients in this organization. */
+const DEMO_ORGANIZATION = 'demo';
+/** The commands that `npm start` prints return this device. */
+const DEMO_DEVICE = {
+  id: 'demo-device-1',
+  name: 'Demo device',
+  productId: 'demo-product',
+  productName: 'Demo product',
+};
+
+export async function openDeviceService(
+  configuration: DeviceServiceConfiguration,
+  logger: Logger,
+): Promise<ServedApp> {
+  const { gatewayUrl, gatewayJwksUrl, workers, demo } = configuration;
+  const { engine } = configuration.database;
+  // The gateway decides which requests have spans.
+  const tracer = await openTracer({ app: 'device-service', logger, onlyFollowsCaller: true });
+  const registry = createMetricsRegistry();
+  addProcessMetrics(registry, { app: 'device-service' });
+  const database = await openDatabase(
+    configuration.database,
+    async (tables) => {
+      if (demo) {
+        const ofDemo = scopeToOrganization({ engine, tables }, DEMO_ORGANIZATION);
+        await createDevice(ofDemo, DEMO_DEVICE, Date.now());
+      }
+    },
+    { registry, tracer, workers },
+  );
+  const callers = createCallers({
+    issuer: gatewayUrl,
+    jwksUrl: gatewayJwksUrl,
+    registry,
+    now: Date.now,
+  });
+  const expiry = startLogExpiry({
+    database,
+    retentionDays: configuration.logRetentionDays,
+    now: Date.now,
+    onFailure: (err) => logger.warn({ err }, 'expired log records were not deleted'),
+  });
+  return {
+    listener: createApp({ database, callers, now: Date.now, logger, registry, tracer }),
+    metrics: registry,
+    checks: { database: database.ping },
+    // Every instance shares a database that refuses writes, and reads still work. The gateway may
+    // start later.
+    peers: { 'database-writes': database.assertWritable, 'gateway-keys': callers.haveKeys },
+    documents: { '/database': database.about },
+    async release() {
+      await expiry.close();
+      await database.close();
+      await tracer?.close();
+    },
+  };
+}
 
 export interface AppDependencies {
-  readonly inventoryOf: InventoryOf;
-  readonly identifyCaller: IdentifyCaller;
-  readonly generateId: () => string;
+  readonly database: OpenDatabase;
+  readonly callers: Pick<Callers, 'authenticate'>;
   /** Epoch milliseconds. */
   readonly now: () => number;
   readonly logger: Logger;
-  readonly metrics: DeviceServiceMetrics;
+  readonly registry: MetricsRegistry;
   /** Undefined while tracing is off. */
   readonly tracer?: Tracer | undefined;
 }
 
-export function createApp(dependencies: AppDependencies): RequestListener {
-  const { identifyCaller, now, logger, metrics, tracer } = dependencies;
-  const app = handleRequests({ handlers: createHandlers(dependencies), identifyCaller, now });
-  const names = operations.map(({ name }) => name);
+export function createApp({ database, callers, now, logger, registry, tracer }: AppDependencies) {
+  const databases = new LRUCache<string, OrganizationDatabase>({
+    max: CACHED_ORGANIZATIONS,
+    memoMethod: (organizationId) => scopeToOrganization(database, organizationId),
+  });
+  const app = handleRequests({
+    handlers,
+    callers,
+    databaseOf: (organizationId) => databases.memo(organizationId),
+    now,
+  });
   return observeRequests(app, logger, {
-    observer: metrics.observeRequests(names),
+    observer: createRequestMetrics(registry, {
+      operations: operations.map(({ name }) => name),
+      credentials: [],
+      codes: Object.keys(errorCatalogue),
+    }),
     leavesHeaderToListener: true,
     tracer,
   });
-}
-
-/** Every operation with its handler. @gatehouse/device-api lists the methods, paths and scopes. */
-function createHandlers(
-  dependencies: Pick<AppDependencies, 'inventoryOf' | 'generateId' | 'now'>,
-): Handlers {
-  return {
-    'device.list': handleListDevices(dependencies),
-    'device.query': handleQueryDevices(dependencies),
-    'device.count': handleCountDevices(dependencies),
-    'device.deploy-batch': handleDeployEach(dependencies),
-    'device.delete-batch': handleDeleteEach(dependencies),
-    'device.detail': handleGetDeviceDetail(dependencies),
-    'device.create': handleCreateDevice(dependencies),
-    'device.create-batch': handleCreateDevices(dependencies),
-    'device.update': handleUpdateDevice(dependencies),
-    'device.delete': withoutInput(handleDeleteDevice(dependencies)),
-    'device.deploy': withoutBody(handleDeployDevice(dependencies)),
-    'device.undeploy': withoutBody(handleUndeployDevice(dependencies)),
-    'tag.list': handleListTags(dependencies),
-    'tag.set': handleSetTags(dependencies),
-    'tag.remove': withoutInput(handleRemoveTag(dependencies)),
-    'log.list': handleListLog(dependencies),
-    'log.query': handleQueryLog(dependencies),
-    'log.report': handleReportLog(dependencies),
-    'product.query': handleQueryProducts(dependencies),
-    'product.detail': handleGetProduct(dependencies),
-    'product.update': handleUpdateProduct(dependencies),
-  };
 }

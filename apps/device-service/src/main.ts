@@ -1,7 +1,7 @@
 import { runApp } from '@gatehouse/server';
 import { describeStartFailure } from '@gatehouse/server/configuration';
+import { openDeviceService } from './app.ts';
 import { readConfiguration } from './config.ts';
-import { openDeviceService } from './device-service.ts';
 
 await runApp({
   name: 'device-service',

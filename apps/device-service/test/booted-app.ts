@@ -1,15 +1,12 @@
-import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createLogger, createMetricsRegistry, serve } from '@gatehouse/server';
 import { createApp } from '../src/app.ts';
 import type { DatabaseLocation } from '../src/database/database-url.ts';
-import { type OpenDatabase, openDatabase } from '../src/database/open-database.ts';
-import { createInternalTokenVerifier } from '../src/http/internal-token.ts';
-import { rememberVerifiedTokens } from '../src/http/verified-token-cache.ts';
-import { createSqlInventoryOf } from '../src/inventory/sql-inventory.ts';
-import { createDeviceServiceMetrics } from '../src/metrics/device-service-metrics.ts';
+import { openDatabase } from '../src/database/open-database.ts';
+import type { OpenDatabase } from '../src/database/tables.ts';
+import { createCallers } from '../src/http/caller.ts';
 import { type GatewayDouble, startGatewayDouble } from './gateway-double.ts';
 
 /** The app on a free port, with a database in a temporary folder. */
@@ -31,16 +28,18 @@ export async function bootApp(
   const directory = mkdtempSync(join(tmpdir(), 'device-service-'));
   const databasePath = join(directory, 'devices.sqlite');
   const database = await openDatabase(location ?? { engine: 'sqlite', path: databasePath });
+  const registry = createMetricsRegistry();
   const app = createApp({
-    inventoryOf: createSqlInventoryOf(database),
-    identifyCaller: rememberVerifiedTokens(
-      createInternalTokenVerifier({ issuer: gateway.issuer, jwksUrl: gateway.jwksUrl }).verify,
-      { capacity: 100, now: Date.now },
-    ),
-    generateId: randomUUID,
+    database,
+    callers: createCallers({
+      issuer: gateway.issuer,
+      jwksUrl: gateway.jwksUrl,
+      registry,
+      now: Date.now,
+    }),
     now,
     logger: createLogger({ app: 'device-service', level: 'silent', pretty: false }),
-    metrics: createDeviceServiceMetrics(createMetricsRegistry(), database),
+    registry,
   });
   const server = await serve(app, { host: '127.0.0.1', port: 0 });
   return {

@@ -9,7 +9,6 @@ import { listDevicesContract } from './contract/list-devices-contract.ts';
 import { logContract } from './contract/log-contract.ts';
 import { productContract } from './contract/product-contract.ts';
 import { queryContract } from './contract/query-contract.ts';
-import { queryRefusalsContract } from './contract/query-refusals-contract.ts';
 import { tagContract } from './contract/tag-contract.ts';
 import {
   type DatabaseEngineForTest,
@@ -39,6 +38,5 @@ describe.each(databaseEngines)('on %s', (name) => {
   tagContract(() => app);
   logContract(() => app);
   queryContract(() => app);
-  queryRefusalsContract(() => app);
   batchContract(() => app);
 });

@@ -3,7 +3,6 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { parseMetrics, startPostgresServer } from '@gatehouse/testing';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { createDeviceClient, type DeviceClient } from './device-client.ts';
@@ -89,18 +88,10 @@ async function expectFullAndRecovered(
   expect([...during.ids].sort()).toEqual([...acknowledged].sort());
   const full = { answers: 'ok', writes: 'unavailable', writable: 0 };
   expect(await readiness(service)).toEqual(full);
-  // Longer than the interval of the write probe.
-  await sleep(2500);
-  expect(await readiness(service)).toEqual(full);
 
   makeRoom();
-  const deadline = performance.now() + 15_000;
-  while ((await readiness(service)).writes !== 'ok') {
-    expect(performance.now()).toBeLessThan(deadline);
-    await sleep(50);
-  }
-  expect(await readiness(service)).toEqual({ answers: 'ok', writes: 'ok', writable: 1 });
   expect((await client.create(largeDevice('after'), ORGANIZATION)).status).toBe(200);
+  expect(await readiness(service)).toEqual({ answers: 'ok', writes: 'ok', writable: 1 });
   const after = await readAll(client, ORGANIZATION);
   expect([...after.ids].sort()).toEqual([...acknowledged, 'after'].sort());
   expect(after.total).toBe(acknowledged.length + 1);

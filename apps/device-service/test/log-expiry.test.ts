@@ -1,7 +1,7 @@
 // requires: postgresql
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import { expireLogStep, startLogExpiry } from '../src/logs/expire-logs.ts';
+import { expireLogStep, startLogExpiry } from '../src/logs/expiry.ts';
 import { type BootedApp, bootApp } from './booted-app.ts';
 import {
   type DatabaseEngineForTest,
@@ -41,7 +41,7 @@ describe.each(databaseEngines)('log records on %s', (name) => {
   const left = async (org: string) =>
     Number((await client.log('d', '', org)).headers['x-total-count']);
   const expire = (storedBefore: number, limit: number) =>
-    expireLogStep(app.database.tables, app.database.engine, storedBefore, limit);
+    expireLogStep(app.database, storedBefore, limit);
 
   test('expire by the time of storage, in steps, not by the time that the device reported', async () => {
     const start = clock;
@@ -80,8 +80,7 @@ describe.each(databaseEngines)('log records on %s', (name) => {
     await report('org-2', 700);
     const failures: unknown[] = [];
     const expiry = startLogExpiry({
-      database: app.database.tables,
-      engine: app.database.engine,
+      database: app.database,
       retentionDays: 3,
       now: () => clock + 3 * DAY + 1,
       onFailure: (error) => failures.push(error),

@@ -1,16 +1,19 @@
 // requires: postgresql
 import { DatabaseSync } from 'node:sqlite';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { Kysely, PostgresDialect, sql } from 'kysely';
+import { Kysely, sql } from 'kysely';
 import type { DatabaseLocation } from '../src/database/database-url.ts';
-import { migrateDatabase } from '../src/database/migrate-database.ts';
-import { createNodeSqliteDialect } from '../src/database/node-sqlite-dialect.ts';
+import { migrateDatabase } from '../src/database/migrate.ts';
 import { openDatabase } from '../src/database/open-database.ts';
-import { createPostgresPool } from '../src/database/postgres-pool.ts';
-import { deviceSubject } from '../src/devices/device-subject.ts';
-import { createSqlInventoryOf } from '../src/inventory/sql-inventory.ts';
-import { parseQueryBody } from '../src/query-grammar/query-body.ts';
-import type { Tables } from '../src/tables/tables.ts';
+import { scopeToOrganization } from '../src/database/organization-database.ts';
+import { createPostgresDialect } from '../src/database/postgres.ts';
+import { PostgresDriver } from '../src/database/postgres-driver.ts';
+import { createSqliteDialect } from '../src/database/sqlite.ts';
+import { SqliteGroupDriver } from '../src/database/sqlite-group-driver.ts';
+import type { Tables } from '../src/database/tables.ts';
+import { countDevices, deviceSubject, readDevices } from '../src/devices/pages.ts';
+import { findDevice, removeDevice, undeploy } from '../src/devices/rows.ts';
+import { parseQuery } from '../src/query/query.ts';
 import {
   type DatabaseEngineForTest,
   databaseEngines,
@@ -24,14 +27,14 @@ function connect(location: DatabaseLocation): Kysely<Tables> {
   return new Kysely<Tables>({
     dialect:
       location.engine === 'sqlite'
-        ? createNodeSqliteDialect(new DatabaseSync(location.path))
-        : new PostgresDialect({
-            pool: createPostgresPool({
+        ? createSqliteDialect(new SqliteGroupDriver(new DatabaseSync(location.path)))
+        : createPostgresDialect(
+            new PostgresDriver({
               url: location.url,
               connections: 2,
               statementTimeoutSeconds: undefined,
             }),
-          }),
+          ),
   });
 }
 
@@ -47,7 +50,10 @@ describe.each(databaseEngines)('migrations on %s', (name) => {
   test('an open database reports its engine, version and clock', async () => {
     const database = await openDatabase(engine.location);
     try {
-      const about = await database.about();
+      const about = (await database.about()) as {
+        readonly time: number;
+        readonly postgres?: { readonly connections: { readonly open: number } };
+      };
       expect(about).toMatchObject({ engine: name, version: expect.stringMatching(/^\d+\.\d+/) });
       expect(Math.abs(about.time - Date.now())).toBeLessThan(60_000);
       if (name === 'postgres') {
@@ -115,31 +121,27 @@ describe.each(databaseEngines)('migrations on %s', (name) => {
     await old.destroy();
 
     const database = await openDatabase(location);
-    const { devices } = createSqlInventoryOf(database)('org-1');
-    expect(await devices.find('a')).toMatchObject({
-      orgId: 'org-1',
-      productName: 'P',
+    const ours = scopeToOrganization(database, 'org-1');
+    expect(await findDevice(ours, 'a')).toMatchObject({
+      product_name: 'P',
       protocol: 'mqtt',
       transport: 'TCP',
-      deviceType: 'device',
+      device_type: 'device',
       state: 'online',
-      onlineTime: 5,
-      createTime: 7,
+      online_time: 5,
+      create_time: 7,
       metadata: '{}',
-      configuration: { k: 'v' },
-      tags: [],
+      configuration: '{"k":"v"}',
+      tags: '[]',
     });
-    const page = await devices.page(parseQueryBody({ orderBy: 'id', pageSize: 2 }, deviceSubject));
+    const page = await readDevices(ours, parseQuery({ orderBy: 'id', pageSize: 2 }, deviceSubject));
     expect(page.total).toBe(3);
     expect(page.rows.map(({ id }) => id)).toEqual(['B', 'a']);
-    expect(
-      await devices.count(parseQueryBody({ where: 'state=notActive' }, deviceSubject).condition),
-    ).toBe(2);
-    await devices.remove('b');
-    await devices.undeploy('a');
-    expect(
-      await devices.count(parseQueryBody({ where: 'state=notActive' }, deviceSubject).condition),
-    ).toBe(2);
+    const { condition } = parseQuery({ where: 'state=notActive' }, deviceSubject);
+    expect(await countDevices(ours, condition)).toBe(2);
+    await removeDevice(ours, 'b');
+    await undeploy(ours, 'a');
+    expect(await countDevices(ours, condition)).toBe(2);
     await database.close();
   });
 

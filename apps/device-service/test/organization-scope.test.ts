@@ -1,17 +1,13 @@
-// requires: postgresql
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import { inTransaction } from '../src/database/in-transaction.ts';
-import { type OpenDatabase, openDatabase } from '../src/database/open-database.ts';
+import { openDatabase } from '../src/database/open-database.ts';
 import {
   type OrganizationDatabase,
   scopeToOrganization,
-} from '../src/database/organization-scope.ts';
-import {
-  type DatabaseEngineForTest,
-  databaseEngines,
-  startDatabaseEngine,
-} from './database-engines.ts';
+} from '../src/database/organization-database.ts';
+import { inTransaction } from '../src/database/queries.ts';
+import type { OpenDatabase } from '../src/database/tables.ts';
+import { type DatabaseEngineForTest, startDatabaseEngine } from './database-engines.ts';
 
 const product = (id: string, name = id) => ({
   id,
@@ -41,17 +37,17 @@ const device = (id: string, productId: string) => ({
   metadata: null,
 });
 
-describe.each(databaseEngines)('a database of one organization on %s', (name) => {
+describe('a database of one organization', () => {
   let engine: DatabaseEngineForTest;
   let database: OpenDatabase;
-  let ours: OrganizationDatabase;
-  let theirs: OrganizationDatabase;
+  let ours: OrganizationDatabase['tables'];
+  let theirs: OrganizationDatabase['tables'];
 
   beforeAll(async () => {
-    engine = await startDatabaseEngine(name);
+    engine = await startDatabaseEngine('sqlite');
     database = await openDatabase(engine.location);
-    ours = scopeToOrganization(database.tables, 'ours');
-    theirs = scopeToOrganization(database.tables, 'theirs');
+    ours = scopeToOrganization(database, 'ours').tables;
+    theirs = scopeToOrganization(database, 'theirs').tables;
     await ours
       .insertInto('products')
       .values([product('shared', 'Ours'), product('a')])
@@ -125,9 +121,9 @@ describe.each(databaseEngines)('a database of one organization on %s', (name) =>
   });
 
   test('changes and deletes only its rows, also in transactions', async () => {
-    await inTransaction(ours, async (transaction) => {
-      await transaction.updateTable('products').set({ name: 'Changed' }).execute();
-      await transaction.deleteFrom('products').where('id', '=', 'b').execute();
+    await inTransaction(scopeToOrganization(database, 'ours'), async ({ tables }) => {
+      await tables.updateTable('products').set({ name: 'Changed' }).execute();
+      await tables.deleteFrom('products').where('id', '=', 'b').execute();
     });
 
     const names = await theirs.selectFrom('products').select('name').orderBy('id').execute();

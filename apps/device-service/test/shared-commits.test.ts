@@ -3,13 +3,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { createMetricsRegistry, type MetricsRegistry } from '@gatehouse/server';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
-import { DatabaseUnavailableError } from '../src/database/database-unavailable-error.ts';
-import type { StatementKind } from '../src/database/observe-queries.ts';
-import { type OpenDatabase, openDatabase } from '../src/database/open-database.ts';
-import type { Devices } from '../src/devices/devices.ts';
-import { createSqlInventoryOf } from '../src/inventory/sql-inventory.ts';
+import { DatabaseUnavailableError } from '../src/database/database-errors.ts';
+import { openDatabase } from '../src/database/open-database.ts';
+import {
+  type OrganizationDatabase,
+  scopeToOrganization,
+} from '../src/database/organization-database.ts';
+import type { OpenDatabase } from '../src/database/tables.ts';
+import { findDevice } from '../src/devices/rows.ts';
+import { createDevice } from '../src/devices/rules.ts';
 
 const newDevice = (id: string, configuration = {}) => ({
   id,
@@ -20,7 +25,6 @@ const newDevice = (id: string, configuration = {}) => ({
   protocol: null,
   transport: null,
   metadata: null,
-  createTime: 1,
 });
 const ids = (count: number) => Array.from({ length: count }, (_, i) => `d-${i}`);
 
@@ -28,24 +32,17 @@ describe('transactions of SQLite that share a commit', () => {
   let directory: string;
   let path: string;
   let database: OpenDatabase;
-  let devices: Devices;
-  let rawStatements = 0;
+  let ours: OrganizationDatabase;
+  let registry: MetricsRegistry;
   let other: DatabaseSync;
 
   beforeEach(async () => {
     directory = mkdtempSync(join(tmpdir(), 'device-database-'));
     path = join(directory, 'devices.sqlite');
-    database = await openDatabase({ engine: 'sqlite', path }, undefined, {
-      observer: {
-        queried: (statement: StatementKind) => {
-          rawStatements += statement === 'raw' ? 1 : 0;
-        },
-        answered: () => undefined,
-        writable: () => undefined,
-      },
-    });
-    devices = createSqlInventoryOf(database)('ours').devices;
-    await devices.add(newDevice('first'));
+    registry = createMetricsRegistry();
+    database = await openDatabase({ engine: 'sqlite', path }, undefined, { registry });
+    ours = scopeToOrganization(database, 'ours');
+    await add(newDevice('first'));
     other = new DatabaseSync(path);
   });
 
@@ -55,31 +52,35 @@ describe('transactions of SQLite that share a commit', () => {
     rmSync(directory, { recursive: true });
   });
 
+  const add = (device: object) => createDevice(ours, device, 1);
+  const rawStatements = () =>
+    registry
+      .families()
+      .find(({ name }) => name === 'gatehouse_database_duration_seconds')
+      ?.samples.find(({ name, labels }) => name?.endsWith('_count') && labels?.statement === 'raw')
+      ?.value ?? 0;
+
   /** As another process sees it. */
   const committed = () =>
     Number(other.prepare('select count(*) as count from devices').get()?.count) - 1;
 
   test('succeed only after the commit, all of them', async () => {
     const seen: number[] = [];
-    await Promise.all(
-      ids(20).map((id) => devices.add(newDevice(id)).then(() => seen.push(committed()))),
-    );
+    await Promise.all(ids(20).map((id) => add(newDevice(id)).then(() => seen.push(committed()))));
 
     expect(seen).toEqual(ids(20).map(() => 20));
   });
 
   test('need one begin and one commit', async () => {
-    rawStatements = 0;
-    await Promise.all(ids(20).map((id) => devices.add(newDevice(id))));
+    const before = rawStatements();
+    await Promise.all(ids(20).map((id) => add(newDevice(id))));
 
     const savepoints = 2 * 20;
-    expect(rawStatements).toBe(savepoints + 2);
+    expect(rawStatements() - before).toBe(savepoints + 2);
   });
 
   test('fail alone if their own work fails', async () => {
-    const outcomes = await Promise.allSettled(
-      ['a', 'b', 'a', 'c'].map((id) => devices.add(newDevice(id))),
-    );
+    const outcomes = await Promise.allSettled(['a', 'b', 'a', 'c'].map((id) => add(newDevice(id))));
 
     expect(outcomes.map(({ status }) => status)).toEqual([
       'fulfilled',
@@ -91,18 +92,18 @@ describe('transactions of SQLite that share a commit', () => {
   });
 
   test('leave nothing if the only one fails', async () => {
-    await expect(devices.add(newDevice('first'))).rejects.toThrow();
+    await expect(add(newDevice('first'))).rejects.toThrow();
     expect(committed()).toBe(0);
 
     other.exec('begin immediate; rollback');
-    await devices.add(newDevice('a'));
+    await add(newDevice('a'));
     expect(committed()).toBe(1);
   });
 
   test('are committed before a read that follows them runs', async () => {
     let wasCommitted = 0;
-    const added = devices.add(newDevice('a'));
-    const read = devices.find('a').then((found) => {
+    const added = add(newDevice('a'));
+    const read = findDevice(ours, 'a').then((found) => {
       wasCommitted = committed();
       return found;
     });
@@ -116,8 +117,8 @@ describe('transactions of SQLite that share a commit', () => {
     const large = Object.fromEntries(ids(100).map((key) => [key, 'x'.repeat(4000)]));
     await sql`pragma max_page_count = 60`.execute(database.tables);
     const outcomes = await Promise.allSettled([
-      devices.add(newDevice('small')),
-      devices.add(newDevice('large', large)),
+      add(newDevice('small')),
+      add(newDevice('large', large)),
     ]);
     const stored = committed();
 
@@ -125,13 +126,13 @@ describe('transactions of SQLite that share a commit', () => {
     expect(outcomes[1]?.status).toBe('rejected');
     expect(stored).toBe(outcomes[0]?.status === 'fulfilled' ? 1 : 0);
     await sql`pragma max_page_count = 100000`.execute(database.tables);
-    await devices.add(newDevice('later', large));
+    await add(newDevice('later', large));
     expect(committed()).toBe(stored + 1);
   });
 
   test('all fail if the transaction around them is lost, and later ones succeed', async () => {
     const outcomes = await Promise.allSettled([
-      devices.add(newDevice('a')),
+      add(newDevice('a')),
       database.tables.transaction().execute(async (transaction) => {
         // As SQLite does after an I/O error.
         await sql`rollback`.execute(transaction);
@@ -143,7 +144,7 @@ describe('transactions of SQLite that share a commit', () => {
     expect(errors[0]).toBeInstanceOf(DatabaseUnavailableError);
     expect(errors[1]).toEqual(new Error('lost'));
     expect(committed()).toBe(0);
-    await devices.add(newDevice('later'));
+    await add(newDevice('later'));
     expect(committed()).toBe(1);
   });
 
@@ -154,28 +155,28 @@ describe('transactions of SQLite that share a commit', () => {
       database.tables,
     );
     const outcomes = await Promise.allSettled([
-      devices.add(newDevice('a')),
+      add(newDevice('a')),
       // SQLite checks the reference when it commits.
       database.tables
         .transaction()
         .execute((transaction) => sql`insert into children values (1)`.execute(transaction)),
-      devices.add(newDevice('b')),
+      add(newDevice('b')),
     ]);
 
     expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'rejected']);
     expect(committed()).toBe(0);
-    await devices.add(newDevice('later'));
+    await add(newDevice('later'));
     expect(committed()).toBe(1);
   });
 
   test('wait for one that takes several event-loop turns', async () => {
-    const added = devices.add(newDevice('a'));
+    const added = add(newDevice('a'));
     const slow = database.tables.transaction().execute(async (transaction) => {
       await sleep(20);
       await sql`select 1`.execute(transaction);
       return committed();
     });
-    const next = devices.add(newDevice('b'));
+    const next = add(newDevice('b'));
 
     expect(await slow).toBe(0);
     await Promise.all([added, next]);

@@ -1,19 +1,13 @@
 /**
- * The device API: each operation with its name, methods, paths, scope, request and reply. The
- * gateway builds its route table from it. The device service implements it.
+ * The device API: each operation in one entry, with its name, methods, paths, scope, schemas, texts
+ * and example. The gateway builds its route table from it. The device service implements it.
  *
- *   members ─▶ …-schemas ─▶ …-operations ─▶ routes
- *                   operation, paths ─┘
+ *   members ─▶ device-schemas, queries ─▶ device-operations, tags, logs, products ─▶ routes
+ *   openapi/ describes the routes as an OpenAPI document
  */
 export {
   type BatchItemResult,
   type BatchResult,
-  type IdResult,
-  type IdsResult,
-  idsRequest,
-  MAXIMUM_BATCH_DEVICES,
-} from './batch-schemas.ts';
-export {
   type DeviceRecord,
   type DeviceState,
   type DeviceSummaryRecord,
@@ -22,10 +16,12 @@ export {
   deviceIdPattern,
   deviceStates,
   deviceTypes,
+  type IdResult,
+  type IdsResult,
+  idsRequest,
+  MAXIMUM_BATCH_DEVICES,
   newDeviceRequest,
 } from './device-schemas.ts';
-export { type DeviceScope, deviceScopes } from './device-scopes.ts';
-export { queryRequest, termTypes } from './list-schemas.ts';
 export {
   type LogRecordReply,
   type LogType,
@@ -33,14 +29,17 @@ export {
   logRecordsRequest,
   logTypes,
   MAXIMUM_RECORDS,
-} from './log-schemas.ts';
+} from './logs.ts';
 export { type Labeled, MAXIMUM_CONFIGURATION_ENTRIES } from './members.ts';
 export {
   BATCH_BODY_LIMIT_BYTES,
   DEFAULT_BODY_LIMIT_BYTES,
+  type DeviceScope,
+  deviceScopes,
   type Operation,
   type OperationMethod,
 } from './operation.ts';
-export { type ProductRecord, productChangesRequest } from './product-schemas.ts';
+export { type ProductRecord, productChangesRequest } from './products.ts';
+export { queryRequest, termTypes } from './queries.ts';
 export { type OperationName, type OperationRoute, operations, routes } from './routes.ts';
-export { MAXIMUM_TAGS, type TagRecord, tagRequest, tagsRequest } from './tag-schemas.ts';
+export { MAXIMUM_TAGS, type TagRecord, tagRequest, tagsRequest } from './tags.ts';

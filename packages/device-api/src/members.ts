@@ -1,5 +1,8 @@
 import { z } from 'zod';
 
+/** In the examples of the operations. */
+export const EXAMPLE_TIME = 1_795_168_479_665;
+
 export const MAXIMUM_CONFIGURATION_ENTRIES = 100;
 export const MAXIMUM_NAME_LENGTH = 200;
 const MAXIMUM_CONFIGURATION_KEY_LENGTH = 64;

@@ -1,14 +1,22 @@
 import { deviceOperations } from './device-operations.ts';
-import { logOperations } from './log-operations.ts';
-import type { Operation, OperationMethod } from './operation.ts';
-import { productOperations } from './product-operations.ts';
-import { tagOperations } from './tag-operations.ts';
+import { logOperations } from './logs.ts';
+import type { Operation, OperationEntries, OperationMethod } from './operation.ts';
+import { productOperations } from './products.ts';
+import { tagOperations } from './tags.ts';
 
-const all = [...deviceOperations, ...tagOperations, ...logOperations, ...productOperations];
+const entries = { ...deviceOperations, ...tagOperations, ...logOperations, ...productOperations };
 
-export type OperationName = (typeof all)[number]['name'];
+export type OperationName = keyof typeof entries;
 
-export const operations: readonly Operation<OperationName>[] = all;
+const group = (tag: Operation['tag'], named: OperationEntries) =>
+  Object.entries(named).map(([name, entry]) => ({ ...entry, name: name as OperationName, tag }));
+
+export const operations: readonly Operation<OperationName>[] = [
+  ...group('Devices', deviceOperations),
+  ...group('Tags', tagOperations),
+  ...group('Logs', logOperations),
+  ...group('Products', productOperations),
+];
 
 export interface OperationRoute {
   readonly method: OperationMethod;

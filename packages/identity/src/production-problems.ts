@@ -76,7 +76,7 @@ export async function demoProblems({
     message: `names a store with the demo ${kind}. Use another store, or run: gatehouse ${command}`,
   });
   return [
-    ...(isLeft(client) ? [advise('client', 'clients disable demo')] : []),
-    ...(isLeft(user) ? [advise('user', 'users disable alice')] : []),
+    ...(isLeft(client) ? [advise('client', 'clients change demo --disable')] : []),
+    ...(isLeft(user) ? [advise('user', 'users change alice --disable')] : []),
   ];
 }

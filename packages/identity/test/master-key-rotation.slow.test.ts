@@ -150,7 +150,7 @@ describe.each(storeEngines)('the rotation of the master key on %s', (engineName)
     const { retirableAt } = await start().check();
     time += HOUR;
     await expect(start().rotate()).rejects.toThrow(
-      'No new key: the last rotation is not finished. Run gatehouse master-key retire first.',
+      'No new key: the last rotation is not finished. Run gatehouse master-key rotate --finish first.',
     );
     expect(await start().check()).toMatchObject({ retirableAt });
     await start().retire();

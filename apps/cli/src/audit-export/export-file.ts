@@ -1,25 +1,16 @@
+import { existsSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { RejectedChangeError } from '@gatehouse/identity';
-import type { AuditExport } from './read-export.ts';
-
-/** The file of an export, to which lines are appended. */
-export interface ExportFile {
-  /** Resolves when the lines are on the disk. */
-  append(lines: readonly string[]): Promise<void>;
-  close(): Promise<void>;
-}
+import { readExport } from './hash-chain.ts';
 
 /**
- * Opens the file for one process, and creates it if it does not exist.
- *
- * @param existing its content. The incomplete line is removed
+ * Opens the file of an export for one process, and creates it if it does not exist. An existing
+ * file must be an export. Its incomplete line is removed.
  */
-export async function openExportFile(
-  file: string,
-  existing: Pick<AuditExport, 'completeBytes' | 'incompleteBytes'>,
-): Promise<ExportFile> {
-  const { completeBytes, incompleteBytes } = existing;
-  const handle = await open(file, 'a', 0o600);
+export async function openExportFile(path: string) {
+  const existing = existsSync(path) ? await readExport(path) : undefined;
+  const { completeBytes, incompleteBytes } = existing ?? { completeBytes: 0, incompleteBytes: 0 };
+  const handle = await open(path, 'a', 0o600);
   try {
     await assertSize(handle, completeBytes + incompleteBytes);
     await handle.truncate(completeBytes);
@@ -29,7 +20,10 @@ export async function openExportFile(
   }
   let size = completeBytes;
   return {
-    async append(lines) {
+    /** The export that the file already contained. */
+    existing,
+    /** Resolves when the lines are on the disk. */
+    async append(lines: readonly string[]): Promise<void> {
       await assertSize(handle, size);
       const bytes = Buffer.from(lines.map((line) => `${line}\n`).join(''));
       await handle.writeFile(bytes);

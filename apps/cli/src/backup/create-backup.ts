@@ -1,20 +1,17 @@
-import { createHash, randomBytes } from 'node:crypto';
-import {
-  closeSync,
-  createReadStream,
-  existsSync,
-  fsyncSync,
-  mkdirSync,
-  openSync,
-  renameSync,
-  writeFileSync,
-} from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import { existsSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { pipeline } from 'node:stream/promises';
 import { RejectedChangeError } from '@gatehouse/identity';
 import { copySqliteFile } from '@gatehouse/store';
-import { type BackupFile, backupFiles, MANIFEST, type Manifest } from './manifest.ts';
-import { withTemporaryFolder } from './with-temporary-folder.ts';
+import {
+  type BackupFile,
+  backupFiles,
+  hashOf,
+  MANIFEST,
+  type Manifest,
+  syncFolder,
+  withTemporaryFolder,
+} from './backup-folder.ts';
 
 /**
  * Copies the SQLite files of an embedded installation into a new folder, while servers use them.
@@ -36,13 +33,12 @@ export async function createBackup(
   }
   const partial = `${folder}.${randomBytes(4).toString('hex')}.partial`;
   return withTemporaryFolder(partial, async () => {
-    mkdirSync(partial, { mode: 0o700 });
     const copied = backupFiles.filter((name) => existsSync(join(source.dataDirectory, name)));
     for (const name of copied) {
       copySqliteFile(join(source.dataDirectory, name), join(partial, name));
     }
     const hashes = await Promise.all(
-      copied.map(async (name) => [name, await hashFile(join(partial, name))] as const),
+      copied.map(async (name) => [name, await hashOf(join(partial, name))] as const),
     );
     const manifest: Manifest = {
       format: 1,
@@ -58,16 +54,4 @@ export async function createBackup(
   }).catch((error: unknown) => {
     throw new RejectedChangeError(`The backup failed, and nothing was saved: ${String(error)}`);
   });
-}
-
-async function hashFile(path: string): Promise<string> {
-  const hash = createHash('sha256');
-  await pipeline(createReadStream(path), hash);
-  return hash.digest('hex');
-}
-
-export function syncFolder(path: string): void {
-  const descriptor = openSync(path, 'r');
-  fsyncSync(descriptor);
-  closeSync(descriptor);
 }

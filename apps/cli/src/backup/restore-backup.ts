@@ -1,8 +1,9 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import {
   constants,
   createReadStream,
   createWriteStream,
+  existsSync,
   linkSync,
   mkdirSync,
   openSync,
@@ -10,7 +11,6 @@ import {
   rmSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
@@ -23,9 +23,13 @@ import {
   RejectedChangeError,
 } from '@gatehouse/identity';
 import { createStore, StoreUnavailableError } from '@gatehouse/store';
-import { syncFolder } from './create-backup.ts';
-import { backupFiles, type Manifest } from './manifest.ts';
-import { withTemporaryFolder } from './with-temporary-folder.ts';
+import {
+  backupFiles,
+  hashOf,
+  type Manifest,
+  syncFolder,
+  withTemporaryFolder,
+} from './backup-folder.ts';
 
 /** The data directory, and the key file with the keys that it contains. */
 export interface RestoreTarget {
@@ -52,7 +56,6 @@ export async function restoreBackup<Result>(
   mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
   const staging = join(dataDirectory, `restore-${randomBytes(4).toString('hex')}`);
   return withTemporaryFolder(staging, async () => {
-    mkdirSync(staging, { mode: 0o700 });
     const names = backupFiles.filter((name) => manifest.sha256[name] !== undefined);
     for (const name of names) {
       await copyVerified(join(folder, name), join(staging, name), manifest.sha256[name] ?? '');
@@ -97,7 +100,7 @@ function linkAll(names: readonly string[], from: string, to: string): void {
 }
 
 function assertEmpty(dataDirectory: string): void {
-  const names = namesIn(dataDirectory);
+  const names = existsSync(dataDirectory) ? readdirSync(dataDirectory) : [];
   const interrupted = names.find((name) => /^restore-[0-9a-f]{8}$/.test(name));
   if (interrupted !== undefined) {
     throw new RejectedChangeError(
@@ -132,15 +135,9 @@ async function assertRecordsDecrypt(
   if (missing.length === 0) {
     return;
   }
-  const rotation = createMasterKeyRotation({
-    identity,
-    masterKey,
-    path,
-    wait: sleep,
-    now: Date.now,
-  });
-  const counts = Object.values((await rotation.check()).damaged);
-  const records = counts.reduce((sum, count) => sum + count, 0);
+  const dependencies = { identity, masterKey, path, wait: sleep, now: Date.now };
+  const { damaged } = await createMasterKeyRotation(dependencies).check();
+  const records = Object.values(damaged).reduce((sum, count) => sum + count, 0);
   if (records > 0) {
     throw new RejectedChangeError(
       `${records} records of the backup need the master key ${missing.join(' or ')}, because a rotation was not complete. Use the key file of that time.`,
@@ -150,19 +147,12 @@ async function assertRecordsDecrypt(
 
 /** Verifies what it has written, so that the source cannot change in between. */
 async function copyVerified(from: string, to: string, expected: string): Promise<void> {
-  const hash = createHash('sha256');
   const source = openSync(from, constants.O_RDONLY | constants.O_NOFOLLOW);
   await pipeline(
     createReadStream(from, { fd: source }),
-    new Transform({
-      transform(chunk, _encoding, done) {
-        hash.update(chunk);
-        done(null, chunk);
-      },
-    }),
     createWriteStream(to, { mode: 0o600, flags: 'wx', flush: true }),
   );
-  if (hash.digest('hex') !== expected) {
+  if ((await hashOf(to)) !== expected) {
     throw new RejectedChangeError(`${from} is damaged: its SHA-256 hash is not in the manifest.`);
   }
 }
@@ -170,12 +160,4 @@ async function copyVerified(from: string, to: string, expected: string): Promise
 /** Such as a missing file, a full disk, or a link instead of a file. */
 function fileErrorOf(error: unknown): string | undefined {
   return (error as NodeJS.ErrnoException).syscall === undefined ? undefined : String(error);
-}
-
-function namesIn(directory: string): readonly string[] {
-  try {
-    return readdirSync(directory);
-  } catch {
-    return [];
-  }
 }

@@ -4,17 +4,22 @@ import type { Terminal } from './terminal.ts';
 
 /** The option `--name`. */
 export interface Option {
-  readonly type: 'string' | 'boolean';
+  /** The name of its value, such as `id`. Without one, the option is a switch. */
+  readonly value?: string;
   /** The option can be repeated. */
   readonly multiple?: boolean;
+  /** The switch also has the form `--no-name`. */
+  readonly negatable?: boolean;
   readonly description: string;
 }
+
+export type Options = Readonly<Record<string, Option>>;
 
 export type OptionValue = string | boolean | readonly string[] | undefined;
 
 export interface CommandInput {
-  /** By the names in `Command.positionals`. */
-  readonly positionals: Readonly<Record<string, string>>;
+  /** By the names in `Command.usage`. An optional one that was omitted is undefined. */
+  readonly positionals: Readonly<Record<string, string | undefined>>;
   readonly options: Readonly<Record<string, OptionValue>>;
 }
 
@@ -24,12 +29,6 @@ export interface OfflineContext {
   readonly terminal: Terminal;
   /** Epoch milliseconds. */
   readonly now: () => number;
-  /**
-   * Reads a file, or standard input for `-`. Paths are relative to the folder of the caller.
-   *
-   * @throws UsageError if it cannot be read, or is larger than 16 MiB
-   */
-  readBytes(path: string): Promise<Buffer>;
   /** Prints a warning while the command runs. */
   warn(message: string): void;
 }
@@ -56,16 +55,14 @@ export interface CommandResult {
 }
 
 interface CommandDescription {
-  /** Group and verb. Commands without a store have one word. */
-  readonly name: string;
+  /** Group, verb and arguments: `clients show <clientId>`. Without a store, one word is enough. */
+  readonly usage: string;
   readonly summary: string;
-  /** Required arguments, in order. */
-  readonly positionals?: readonly string[];
-  /** An argument after them that can be omitted. */
-  readonly optionalPositional?: string;
-  readonly options?: Readonly<Record<string, Option>>;
+  readonly options?: Options;
   /** Additional lines of the help text. */
   readonly notes?: readonly string[];
+  /** Arguments and options of the example in the help text. */
+  readonly example: string;
 }
 
 /** A command for operators. */
@@ -81,6 +78,9 @@ export interface OfflineCommand extends CommandDescription {
 }
 
 export type Command = StoreCommand | OfflineCommand;
+
+/** The name of a command, without its arguments. */
+export const nameOf = ({ usage }: Pick<Command, 'usage'>): string => usage.replace(/ [<[].*/, '');
 
 /**
  * Invalid usage: exit code 2. The message never quotes a value, because a secret could be in the

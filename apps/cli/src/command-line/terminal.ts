@@ -1,33 +1,28 @@
+import { readFile } from 'node:fs/promises';
+import { resolve } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { type Readable, Writable } from 'node:stream';
-import { UsageError } from './command.ts';
+import { RejectedChangeError } from '@gatehouse/identity';
+import type { Environment } from '@gatehouse/server/configuration';
+import { type CommandInput, flag, type Options, UsageError } from './command.ts';
+
+const MAXIMUM_SECRET_CHARACTERS = 16_384;
+const MAXIMUM_BYTES = 16 * 1024 * 1024;
+
+export interface CliStreams {
+  readonly environment: Environment;
+  readonly input: Readable & { readonly isTTY?: boolean };
+  readonly output: Writable;
+  readonly errors: Writable;
+}
+
+export type Terminal = ReturnType<typeof createTerminal>;
 
 /**
  * Reads secrets from a pipe or a prompt without echo. Shells would store arguments in their
  * history.
  */
-export interface Terminal {
-  readonly isInteractive: boolean;
-  /**
-   * Reads standard input, or a line at the prompt.
-   *
-   * @throws UsageError if it is empty
-   */
-  readSecret(prompt: string): Promise<string>;
-  /** Resolves to false if standard input is not interactive. */
-  confirm(prompt: string): Promise<boolean>;
-  /** Prints a line before the command ends. */
-  write(line: string): void;
-}
-
-const MAXIMUM_SECRET_CHARACTERS = 16_384;
-
-export function createTerminal(streams: {
-  readonly input: Readable & { readonly isTTY?: boolean };
-  readonly output: Writable;
-  readonly errors: Writable;
-}): Terminal {
-  const { input, output, errors } = streams;
+export function createTerminal({ environment, input, output, errors }: CliStreams) {
   const isInteractive = input.isTTY === true;
 
   async function ask(prompt: string, isShown: boolean): Promise<string> {
@@ -44,29 +39,98 @@ export function createTerminal(streams: {
 
   return {
     isInteractive,
-    async readSecret(prompt) {
-      const secret = isInteractive ? await ask(`${prompt}: `, false) : await readLine(input);
+    /**
+     * Reads standard input, or a line at the prompt.
+     *
+     * @throws UsageError if it is empty
+     */
+    async readSecret(prompt: string): Promise<string> {
+      // Without the last line break. A password can contain every other character.
+      const secret = isInteractive
+        ? await ask(`${prompt}: `, false)
+        : (await readAll(input, MAXIMUM_SECRET_CHARACTERS)).toString().replace(/\r?\n$/, '');
       if (secret === '') {
         throw new UsageError(`Standard input contains no ${prompt.toLowerCase()}.`);
       }
       return secret;
     },
-    confirm: async (prompt) =>
+    /** Resolves to false if standard input is not interactive. */
+    confirm: async (prompt: string): Promise<boolean> =>
       isInteractive && /^y(es)?$/i.test(await ask(`${prompt} [y/N] `, true)),
-    write: (line) => output.write(`${line}\n`),
+    /** Prints a line before the command ends. */
+    write: (line: string) => output.write(`${line}\n`),
+    /**
+     * Reads a file, or standard input for `-`. Paths are relative to the folder of the caller.
+     *
+     * @throws UsageError if it cannot be read, or is larger than 16 MiB
+     */
+    async readBytes(path: string): Promise<Buffer> {
+      if (path === '-') {
+        return readAll(input, MAXIMUM_BYTES);
+      }
+      const bytes = await withFileErrors(path, readFile(callerPath(path, environment)));
+      if (bytes.length > MAXIMUM_BYTES) {
+        throw tooLarge(MAXIMUM_BYTES);
+      }
+      return bytes;
+    },
   };
 }
 
-/** Reads to the end, without the last line break. A password can contain every other character. */
-async function readLine(input: Readable): Promise<string> {
-  let text = '';
+async function readAll(input: Readable, maximum: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
   for await (const chunk of input) {
-    text += String(chunk);
-    if (text.length > MAXIMUM_SECRET_CHARACTERS) {
-      throw new UsageError(
-        `Standard input must contain only the secret, at most ${MAXIMUM_SECRET_CHARACTERS} characters.`,
-      );
+    chunks.push(Buffer.from(chunk));
+    size += chunk.length;
+    if (size > maximum) {
+      throw tooLarge(maximum);
     }
   }
-  return text.replace(/\r?\n$/, '');
+  return Buffer.concat(chunks);
+}
+
+function tooLarge(maximum: number): UsageError {
+  return new UsageError(`The input is larger than ${maximum} bytes.`);
+}
+
+/**
+ * A path relative to the folder of the caller. npm runs a script in the folder of the project, and
+ * names the folder of the caller in `INIT_CWD`.
+ */
+export function callerPath(path: string, environment: Environment): string {
+  return resolve(environment.INIT_CWD ?? '.', path);
+}
+
+/** @throws UsageError for an error of the file system. Others stay as they are */
+export async function withFileErrors<Result>(path: string, work: Promise<Result>): Promise<Result> {
+  try {
+    return await work;
+  } catch (error) {
+    const { code, syscall } = error as NodeJS.ErrnoException;
+    if (code === undefined || syscall === undefined) {
+      throw error;
+    }
+    const reason = code === 'ENOENT' ? 'does not exist' : `cannot be used (${code})`;
+    throw new UsageError(`The file ${path} ${reason}.`);
+  }
+}
+
+export const yesOption: Options = { yes: { description: 'Do not ask for confirmation.' } };
+
+/**
+ * Asks before a change that revokes access. Without a terminal nobody can answer, so scripts add
+ * `--yes`. Otherwise the command changes nothing and exits with 1.
+ *
+ * @throws RejectedChangeError without `--yes` and without confirmation at the prompt
+ */
+export async function assertConfirmed(
+  { options }: CommandInput,
+  { terminal }: { readonly terminal: Terminal },
+  question: string,
+): Promise<void> {
+  if (flag(options.yes) !== true && !(await terminal.confirm(question))) {
+    const advice = ` Add --yes to continue without a prompt: ${question}`;
+    throw new RejectedChangeError(`Nothing was changed.${terminal.isInteractive ? '' : advice}`);
+  }
 }

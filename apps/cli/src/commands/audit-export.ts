@@ -1,69 +1,83 @@
-import { MAXIMUM_AUDIT_ENTRIES } from '@gatehouse/identity';
-import { exportToFile, exportToTerminal } from '../audit-export/export-target.ts';
+import { type AuditEntry, MAXIMUM_AUDIT_ENTRIES } from '@gatehouse/identity';
+import { openExportFile } from '../audit-export/export-file.ts';
 import { followTrail, startOfOverlap, versionOf } from '../audit-export/follow-trail.ts';
-import { readCompleteExport } from '../audit-export/read-complete-export.ts';
-import { callerPath } from '../command-line/caller-path.ts';
-import { type Command, flag, text } from '../command-line/command.ts';
-import { fileError } from '../command-line/file-error.ts';
-import { printable } from '../command-line/printable.ts';
-import { readTime } from './read-time.ts';
+import { createChain, readCompleteExport } from '../audit-export/hash-chain.ts';
+import { describeReplay, readRevocations, replayRevocations } from '../backup/revocations.ts';
+import { type Command, flag, type Option, text, UsageError } from '../command-line/command.ts';
+import { printable } from '../command-line/format.ts';
+import { readTime, timeOptions } from '../command-line/lists.ts';
+import {
+  assertConfirmed,
+  callerPath,
+  withFileErrors,
+  yesOption,
+} from '../command-line/terminal.ts';
+
+export const hashOption: Option = {
+  value: 'hash',
+  description: 'A hash of a line, kept elsewhere. Shows that the end was not removed.',
+};
 
 const exportEntries: Command = {
-  name: 'audit export',
+  usage: 'audit export',
   summary: 'Write audit entries as NDJSON. Each line contains the hash of the line before.',
   options: {
-    since: {
-      type: 'string',
-      description: 'Entries since a time (2026-11-20T10:00Z) or a duration ago (30m, 12h, 7d).',
-    },
-    file: {
-      type: 'string',
-      description: 'Create this file, or continue it after its last entry.',
-    },
-    follow: { type: 'boolean', description: 'Wait for new entries. Stop with Ctrl-C.' },
+    since: timeOptions.since,
+    file: { value: 'path', description: 'Create this file, or continue it after its last entry.' },
+    follow: { description: 'Wait for new entries. Stop with Ctrl-C.' },
   },
   notes: [
     'Prints to standard output without --file. An existing file is verified first.',
     'An entry that counts more events later is written again. Use the last line of each id.',
   ],
-  async run({ options }, { identity, terminal, environment, now, warn }) {
-    const since = readTime('since', text(options.since), now());
-    const file = text(options.file);
-    const path = file === undefined ? undefined : callerPath(file, environment);
-    const target =
+  example: '--file audit.ndjson --follow',
+  async run(input, { identity, terminal, environment, now, warn }) {
+    const since = readTime('since', input, now());
+    const path = text(input.options.file);
+    const file =
       path === undefined
-        ? exportToTerminal(terminal)
-        : await withFileErrors(path, exportToFile(path));
+        ? undefined
+        : await withFileErrors(path, openExportFile(callerPath(path, environment)));
+    const chain = createChain(file?.existing?.lastHash ?? null);
+    let written = 0;
+    const write = async (entries: readonly AuditEntry[]) => {
+      const lines = entries.map((entry) => chain.add(entry));
+      for (const line of file === undefined ? lines : []) {
+        terminal.write(line);
+      }
+      await file?.append(lines);
+      written += lines.length;
+    };
     try {
-      const { newest, versions } = target;
+      const { newest, versions } = file?.existing ?? {};
       const filter = { since: newest === undefined ? since : startOfOverlap(newest) };
       const found = await identity.audit.read({ ...filter, limit: MAXIMUM_AUDIT_ENTRIES });
-      const added = found.toReversed().filter((entry) => !versions.has(versionOf(entry)));
-      await target.write(added);
-      if (flag(options.follow) === true) {
+      await write(found.toReversed().filter((entry) => versions?.has(versionOf(entry)) !== true));
+      if (flag(input.options.follow) === true) {
         for await (const entries of followTrail(identity, filter, found, warn)) {
-          await target.write(entries);
+          await write(entries);
         }
       }
-      return target.result();
     } finally {
-      await target.close();
+      await file?.close();
     }
+    const lastHash = chain.last();
+    return file === undefined
+      ? undefined
+      : {
+          json: { written, lastHash },
+          text: `Entries written: ${written}\nHash of the last line: ${lastHash ?? 'none'}`,
+        };
   },
 };
 
 const verifyExport: Command = {
-  name: 'audit verify',
+  usage: 'audit verify <file>',
   summary: 'Check that no line of an audit export was removed, added or changed.',
-  positionals: ['file'],
-  options: {
-    hash: {
-      type: 'string',
-      description: 'A hash of a line, kept elsewhere. Shows that the end was not removed.',
-    },
-  },
-  async runOffline({ positionals, options }, { environment }) {
-    const path = callerPath(positionals.file ?? '', environment);
+  options: { hash: hashOption },
+  example: 'audit.ndjson',
+  async runOffline({ positionals: { file = '' }, options }, { environment }) {
+    const path = callerPath(file, environment);
     const { lines, first, newest, lastHash } = await readCompleteExport(path, text(options.hash));
     return {
       json: { lines, first, newest, lastHash },
@@ -77,13 +91,37 @@ const verifyExport: Command = {
   },
 };
 
-/** @throws UsageError if the file cannot be opened or read */
-async function withFileErrors<Result>(path: string, work: Promise<Result>): Promise<Result> {
-  try {
-    return await work;
-  } catch (error) {
-    throw fileError(path, error);
-  }
-}
+const replay: Command = {
+  usage: 'audit replay <file>',
+  summary: 'Repeat the revocations of an audit export in a restored store.',
+  options: {
+    since: { value: 'time', description: 'The time of the backup. Earlier entries are ignored.' },
+    hash: hashOption,
+    ...yesOption,
+  },
+  notes: [
+    'Disables clients and users, and removes keys. Reads /dev/stdin, too.',
+    'For a store that was restored with its own tools. gatehouse backup restore --audit does it itself.',
+  ],
+  example: 'audit.ndjson --since 2026-11-20T10:00Z',
+  async run(input, context) {
+    const since = readTime('since', input, context.now());
+    if (since === undefined) {
+      throw new UsageError('--since is required.');
+    }
+    const path = callerPath(input.positionals.file ?? '', context.environment);
+    const found = await readRevocations(path, text(input.options.hash), since, context.warn);
+    await assertConfirmed(
+      input,
+      context,
+      `This repeats all revocations since ${since}, and disables every user whose password was changed since then. Continue?`,
+    );
+    const replayed = await replayRevocations(found.entries, since, context);
+    return {
+      json: { ...replayed, exportEndsAt: found.newest },
+      text: describeReplay(replayed, found).join('\n'),
+    };
+  },
+};
 
-export const auditExportCommands: readonly Command[] = [exportEntries, verifyExport];
+export const auditExportCommands: readonly Command[] = [exportEntries, verifyExport, replay];

@@ -1,8 +1,10 @@
 import {
+  type AuditEntry,
   type AuditFilter,
-  type AuditSeverity,
   auditEvents,
   auditSeverities,
+  type Identity,
+  lastTimeOf,
 } from '@gatehouse/identity';
 import { followTrail } from '../audit-export/follow-trail.ts';
 import {
@@ -10,119 +12,156 @@ import {
   type CommandContext,
   type CommandInput,
   flag,
-  type Option,
   text,
   texts,
   UsageError,
 } from '../command-line/command.ts';
-import { formatTable } from '../command-line/table.ts';
-import { type NamedEntry, withNames } from './audit-names.ts';
-import { auditCells, auditHeading } from './audit-table.ts';
-import { readTime } from './read-time.ts';
+import { formatTable, printableName } from '../command-line/format.ts';
+import { limitOption, readLimit, readTime, timeOptions } from '../command-line/lists.ts';
 
-const TAIL_ENTRIES = 20;
+/** An entry with the current names of its client and its user. */
+export type NamedEntry = AuditEntry & {
+  readonly clientName?: string | undefined;
+  readonly username?: string | undefined;
+};
+
+const FOLLOWED_ENTRIES = 20;
 /** Entries that are not printed again. */
 const KNOWN_ENTRIES = 1000;
 
-const filterOptions: Readonly<Record<string, Option>> = {
-  client: { type: 'string', description: 'Entries of this client.' },
-  user: { type: 'string', description: 'Entries of this user, by username or id.' },
-  event: {
-    type: 'string',
-    description: `Entries with this event: ${Object.keys(auditEvents).join(', ')}.`,
-  },
-  severity: {
-    type: 'string',
-    multiple: true,
-    description: `Entries with this severity: ${auditSeverities.join(', ')}.`,
-  },
-  since: {
-    type: 'string',
-    description: 'Entries since a time (2026-11-20T10:00Z) or a duration ago (30m, 12h, 7d).',
-  },
-  until: { type: 'string', description: 'Entries until a time or a duration ago.' },
-};
-
 const list: Command = {
-  name: 'audit list',
-  summary: 'List audit entries, newest first.',
+  usage: 'audit list',
+  summary: 'List audit entries, newest first, or print them as they appear.',
   options: {
-    ...filterOptions,
-    limit: { type: 'string', description: 'Maximum number of entries. Default: 100.' },
+    client: { value: 'id', description: 'Entries of this client.' },
+    user: { value: 'name', description: 'Entries of this user, by username or id.' },
+    event: {
+      value: 'event',
+      description: `Entries with this event: ${Object.keys(auditEvents).join(', ')}.`,
+    },
+    severity: {
+      value: 'severity',
+      multiple: true,
+      description: `Entries with this severity: ${auditSeverities.join(', ')}.`,
+    },
+    ...timeOptions,
+    ...limitOption,
+    follow: { description: 'Print the latest entries, then new ones. Stop with Ctrl-C.' },
   },
+  notes: ['Without --limit, it prints 100 entries. With --follow and --json, one entry a line.'],
+  example: '--client backend --severity warning --since 1h',
   async run(input, context) {
-    const limit = text(input.options.limit) ?? '100';
-    if (!/^[1-9]\d{0,5}$/.test(limit)) {
-      throw new UsageError('--limit must be a number from 1 to 999999.');
+    const { identity } = context;
+    const filter = await readFilter(input, context);
+    if (flag(input.options.follow) === true) {
+      return follow(filter, input, context);
     }
-    const filter = { ...(await readFilter(input, context)), limit: Number(limit) };
-    const entries = await withNames(await context.identity.audit.read(filter), context.identity);
-    return { json: { entries }, text: formatTable([auditHeading, ...entries.map(auditCells)]) };
+    const limit = readLimit(input, 100);
+    const entries = await withNames(await identity.audit.read({ ...filter, limit }), identity);
+    return { json: { entries }, text: auditTable(entries) };
   },
 };
 
-const tail: Command = {
-  name: 'audit tail',
-  summary: 'Show the latest audit entries, then new ones as they appear. Stop with Ctrl-C.',
-  options: {
-    ...filterOptions,
-    follow: {
-      type: 'boolean',
-      description: 'Wait for new entries. Default; --no-follow turns it off.',
-    },
-  },
-  notes: ['With --json, prints one entry per line.'],
-  async run(input, context) {
-    const { identity, terminal } = context;
-    const filter = await readFilter(input, context);
-    const isJson = flag(input.options.json) === true;
-    const format = (entry: NamedEntry) =>
-      isJson ? JSON.stringify(entry) : auditCells(entry).join('  ').trimEnd();
-    const found = await identity.audit.read({ ...filter, limit: KNOWN_ENTRIES });
-    const latest = await withNames(found.slice(0, TAIL_ENTRIES).toReversed(), identity);
-    if (flag(input.options.follow) === false) {
-      return { json: { entries: latest }, text: latest.map(format).join('\n') };
+async function follow(
+  filter: Omit<AuditFilter, 'limit'>,
+  input: CommandInput,
+  { identity, terminal, warn }: CommandContext,
+): Promise<undefined> {
+  const print = async (entries: readonly AuditEntry[]) => {
+    for (const entry of await withNames(entries, identity)) {
+      const isJson = flag(input.options.json) === true;
+      terminal.write(isJson ? JSON.stringify(entry) : auditCells(entry).join('  ').trimEnd());
     }
-    for (const entry of latest) {
-      terminal.write(format(entry));
-    }
-    for await (const added of followTrail(identity, filter, found, context.warn)) {
-      for (const entry of await withNames(added, identity)) {
-        terminal.write(format(entry));
-      }
-    }
-    return undefined;
-  },
-};
+  };
+  const found = await identity.audit.read({ ...filter, limit: KNOWN_ENTRIES });
+  await print(found.slice(0, readLimit(input, FOLLOWED_ENTRIES)).toReversed());
+  for await (const added of followTrail(identity, filter, found, warn)) {
+    await print(added);
+  }
+}
 
 async function readFilter(
-  { options }: CommandInput,
+  input: CommandInput,
   { identity, now }: CommandContext,
 ): Promise<Omit<AuditFilter, 'limit'>> {
+  const { options } = input;
   const event = text(options.event);
   if (event !== undefined && !Object.hasOwn(auditEvents, event)) {
     throw new UsageError('Unknown event. The events are:', Object.keys(auditEvents));
   }
+  const severities = texts(options.severity)?.map((name) => {
+    const severity = auditSeverities.find((each) => each === name);
+    if (severity === undefined) {
+      throw new UsageError('Unknown severity. The severities are:', auditSeverities);
+    }
+    return severity;
+  });
   const name = text(options.user);
   const user = name === undefined ? undefined : await identity.users.findByUsername(name);
   return {
     event,
     clientId: text(options.client),
     userId: user?.userId ?? name,
-    severities: readSeverities(texts(options.severity)),
-    since: readTime('since', text(options.since), now()),
-    until: readTime('until', text(options.until), now()),
+    severities,
+    since: readTime('since', input, now()),
+    until: readTime('until', input, now()),
   };
 }
 
-function readSeverities(
-  names: readonly string[] | undefined,
-): readonly AuditSeverity[] | undefined {
-  const severities = names?.map((name) => auditSeverities.find((severity) => severity === name));
-  if (severities?.includes(undefined) === true) {
-    throw new UsageError('Unknown severity. The severities are:', auditSeverities);
-  }
-  return severities?.filter((severity) => severity !== undefined);
+/** Names can change, so the audit trail stores ids only. An id without a record has no name. */
+export async function withNames(
+  entries: readonly AuditEntry[],
+  { clients, users }: Identity,
+): Promise<readonly NamedEntry[]> {
+  return Promise.all(
+    entries.map(async (entry) => {
+      const { clientId, userId } = entry;
+      const client = clientId === undefined ? undefined : await clients.find(clientId);
+      const user = userId === undefined ? undefined : await users.find(userId);
+      return {
+        ...entry,
+        ...(client === undefined ? {} : { clientName: client.name }),
+        ...(user === undefined ? {} : { username: user.username }),
+      };
+    }),
+  );
 }
 
-export const auditCommands: readonly Command[] = [list, tail];
+export function auditTable(entries: readonly NamedEntry[]): string {
+  const heading = 'LAST TIME,SEVERITY,EVENT,COUNT,CLIENT,USER,FROM,DETAILS'.split(',');
+  return formatTable([heading, ...entries.map(auditCells)]);
+}
+
+function auditCells(entry: NamedEntry): readonly string[] {
+  const { id: _id, outcome: _outcome, at, event, severity, actor, address, ...others } = entry;
+  const { clientId, clientName, userId, username, requestId, ...rest } = others;
+  const { count = 1, lastAt, isSummary, ...known } = rest;
+  const details = {
+    ...(lastAt === undefined ? {} : { first: at }),
+    ...(address === undefined ? {} : { actor }),
+    ...known,
+    ...(isSummary === true ? { summary: 'several clients, users or reasons' } : {}),
+    ...(requestId === undefined ? {} : { request: requestId }),
+  };
+  return [
+    lastTimeOf(entry),
+    severity,
+    event,
+    `×${count}`,
+    clientId === undefined ? '-' : namedClient(clientId, clientName),
+    username === undefined ? (userId ?? '-') : printableName(username),
+    address ?? actor,
+    Object.entries(details)
+      .map(([name, value]) => `${name}=${String(value)}`)
+      .join(' '),
+  ];
+}
+
+/** A client by id, with its name if that differs. */
+function namedClient(clientId: string, name: string | undefined): string {
+  return name === undefined || name === clientId
+    ? clientId
+    : `${clientId} (${printableName(name)})`;
+}
+
+export const auditCommands: readonly Command[] = [list];

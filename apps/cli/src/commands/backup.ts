@@ -14,30 +14,28 @@ import {
 } from '@gatehouse/server/configuration';
 import { parseStoreUrl } from '@gatehouse/store';
 import { z } from 'zod';
+import { readManifest } from '../backup/backup-folder.ts';
 import { createBackup } from '../backup/create-backup.ts';
-import { readManifest } from '../backup/manifest.ts';
-import { type Revocations, readRevocations } from '../backup/read-revocations.ts';
-import { type Replayed, replayRevocations } from '../backup/replay-revocations.ts';
 import { type RestoreTarget, restoreBackup } from '../backup/restore-backup.ts';
-import { callerPath } from '../command-line/caller-path.ts';
-import { type Command, text, UsageError } from '../command-line/command.ts';
-import { recordChange } from '../record-change.ts';
-import { assertConfirmed, yesOption } from './assert-confirmed.ts';
-import { readTime } from './read-time.ts';
+import { describeReplay, readRevocations, replayRevocations } from '../backup/revocations.ts';
+import { type Command, text } from '../command-line/command.ts';
+import { callerPath } from '../command-line/terminal.ts';
+import { recordChange } from '../open-identity-store.ts';
+import { hashOption } from './audit-export.ts';
 
 const guide = 'See docs/operations/back-up-and-restore.md.';
 const noDevices =
   'Devices are not part of this backup. If they are in PostgreSQL, save and restore them with its tools.';
 const variables = z.object({ DATA_DIR: commonVariables.DATA_DIR, ...identityVariables });
 
-const backup: Command = {
-  name: 'backup',
+const create: Command = {
+  usage: 'backup create <folder>',
   summary: 'Copy the embedded databases into a new folder, while the servers run.',
-  positionals: ['folder'],
   notes: [
     'The master key is not part of the backup. Keep a copy of the key file elsewhere.',
     guide,
   ],
+  example: '/backups/2026-11-24',
   async run({ positionals }, { settings, environment, now, warn }) {
     if (!settings.embedded) {
       throw new RejectedChangeError(`With STORE_URL, use the commands of your store. ${guide}`);
@@ -71,23 +69,18 @@ const backup: Command = {
   },
 };
 
-const auditOption = {
-  type: 'string',
-  description: 'An audit export that goes beyond the backup. Its revocations are repeated.',
-} as const;
-
-const hashOption = {
-  type: 'string',
-  description:
-    'A hash of a line of the export, kept elsewhere. Shows that its end was not removed.',
-} as const;
-
 const restore: Command = {
-  name: 'restore',
+  usage: 'backup restore <folder>',
   summary: 'Restore a backup into a data directory without databases, and revoke everything.',
-  positionals: ['folder'],
-  options: { audit: auditOption, hash: hashOption },
+  options: {
+    audit: {
+      value: 'file',
+      description: 'An audit export that goes beyond the backup. Its revocations are repeated.',
+    },
+    hash: hashOption,
+  },
   notes: ['Stop the servers first. Copy the key file to the data directory.', guide],
+  example: '/backups/2026-11-24 --audit audit.ndjson',
   async runOffline({ positionals, options }, { environment, now, warn }) {
     const target = readTarget(environment);
     const folder = callerPath(positionals.folder ?? '', environment);
@@ -96,23 +89,25 @@ const restore: Command = {
       warn(`${folder} has no devices.sqlite. ${noDevices}`);
     }
     const file = text(options.audit);
+    const since = manifest.createdAt;
     const found =
-      file === undefined ? undefined : await read(file, text(options.hash), environment);
-    warnIfOld(found, manifest.createdAt, warn);
+      file === undefined
+        ? undefined
+        : await readRevocations(callerPath(file, environment), text(options.hash), since, warn);
     const replayed = await restoreBackup({ folder, manifest }, target, async (identity) => {
       const audit = (event: AuditEvent) => recordChange(event, identity, environment);
       await audit({ event: 'everything_revoked' });
-      return found && replayRevocations(found.entries, manifest.createdAt, { identity, audit });
+      return found && replayRevocations(found.entries, since, { identity, audit });
     });
     return {
       json: {
-        restored: manifest.createdAt,
+        restored: since,
         restoredAt: new Date(now()).toISOString(),
         exportEndsAt: found?.newest,
         replayed,
       },
       text: [
-        `Restored the backup of ${manifest.createdAt}, and revoked everything issued so far.`,
+        `Restored the backup of ${since}, and revoked everything issued so far.`,
         ...(replayed === undefined || found === undefined
           ? [
               'Clients and users are as in the backup. Before you start the servers, repeat what',
@@ -120,38 +115,6 @@ const restore: Command = {
             ]
           : describeReplay(replayed, found)),
       ].join('\n'),
-    };
-  },
-};
-
-const replay: Command = {
-  name: 'revoke replay',
-  summary: 'Repeat the revocations of an audit export in a restored store.',
-  positionals: ['file'],
-  options: {
-    since: { type: 'string', description: 'The time of the backup. Earlier entries are ignored.' },
-    hash: hashOption,
-    ...yesOption,
-  },
-  notes: ['Disables clients and users, and removes keys. Reads /dev/stdin, too.', guide],
-  async run(input, context) {
-    const { environment, now } = context;
-    const since = readTime('since', text(input.options.since), now());
-    if (since === undefined) {
-      throw new UsageError('--since is required.');
-    }
-    const file = input.positionals.file ?? '';
-    const found = await read(file, text(input.options.hash), environment);
-    warnIfOld(found, since, context.warn);
-    await assertConfirmed(
-      input,
-      context,
-      `This repeats all revocations since ${since}, and disables every user whose password was changed since then. Continue?`,
-    );
-    const replayed = await replayRevocations(found.entries, since, context);
-    return {
-      json: { ...replayed, exportEndsAt: found.newest },
-      text: describeReplay(replayed, found).join('\n'),
     };
   },
 };
@@ -178,32 +141,4 @@ function readTarget(environment: Environment): RestoreTarget {
   }
 }
 
-async function read(
-  file: string,
-  hash: string | undefined,
-  environment: Environment,
-): Promise<Revocations> {
-  return readRevocations(callerPath(file, environment), hash);
-}
-
-function warnIfOld(
-  found: Revocations | undefined,
-  since: string,
-  warn: (message: string) => void,
-): void {
-  if (found !== undefined && found.newest < since) {
-    warn(
-      `The audit export ends at ${found.newest}, before the backup of ${since}. Later revocations are missing.`,
-    );
-  }
-}
-
-function describeReplay({ changed, repeat }: Replayed, { newest }: Revocations): readonly string[] {
-  return [
-    ...(changed.length === 0 ? ['The export contains no other revocations.'] : changed),
-    `The export ends at ${newest}. Repeat later changes yourself.`,
-    ...(repeat.length === 0 ? [] : ['To do:', ...repeat.map((each) => `  ${each}`)]),
-  ];
-}
-
-export const backupCommands: readonly Command[] = [backup, restore, replay];
+export const backupCommands: readonly Command[] = [create, restore];

@@ -1,13 +1,13 @@
 import { applyBootstrap, loadBootstrap } from '@gatehouse/identity';
-import { callerPath } from '../command-line/caller-path.ts';
 import type { Command } from '../command-line/command.ts';
+import { callerPath } from '../command-line/terminal.ts';
 
 export const bootstrapCommands: readonly Command[] = [
   {
-    name: 'bootstrap apply',
+    usage: 'bootstrap apply <file>',
     summary: 'Add and change the organizations, clients and users of a bootstrap file.',
-    positionals: ['file'],
     notes: ['Changes nothing if the file is invalid. A second run has no further effect.'],
+    example: 'bootstrap.json',
     async run({ positionals: { file = '' } }, { identity, audit, environment }) {
       const definition = loadBootstrap(callerPath(file, environment));
       await applyBootstrap(definition, identity, audit);

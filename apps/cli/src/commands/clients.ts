@@ -6,21 +6,50 @@ import {
   nextNotBefore,
   RejectedChangeError,
 } from '@gatehouse/identity';
-import { type Command, type CommandInput, flag, UsageError } from '../command-line/command.ts';
-import { formatTable, formatTime } from '../command-line/table.ts';
-import { assertOrganizationExists, validate } from '../command-line/validate.ts';
-import { assertConfirmed, yesOption } from './assert-confirmed.ts';
 import {
-  changedLists,
-  clientOptions,
-  listChangeOptions,
-  membersFromOptions,
-  namesSettings,
-  toDefinition,
-} from './client-options.ts';
+  type Command,
+  type CommandContext,
+  type CommandInput,
+  flag,
+  UsageError,
+} from '../command-line/command.ts';
+import { formatTable, formatTime } from '../command-line/format.ts';
+import { filtered, filterOptions } from '../command-line/lists.ts';
+import {
+  assertOrganizationExists,
+  createMemberOptions,
+  readEnabled,
+  validate,
+} from '../command-line/member-options.ts';
+import { assertConfirmed, yesOption } from '../command-line/terminal.ts';
 
-const bootstrapNote =
-  'If BOOTSTRAP_FILE defines the client, the next start of a server restores that definition.';
+const { clientId: _id, secureKey: _key, enabled: _enabled, ...shape } = clientSchema.shape;
+
+const members = createMemberOptions(shape, {
+  name: ['name', 'Name on the consent page.'],
+  orgId: ['id', 'Organization that owns the client.'],
+  grantTypes: ['type', 'Grant type: authorization_code, client_credentials, refresh_token, …'],
+  redirectUris: ['uri', 'Redirect URI: https, or http on loopback.'],
+  postLogoutRedirectUris: ['uri', 'URI that a sign-out can redirect to.'],
+  scopes: ['scope', 'Scope that the client can request.'],
+  signatureAlgorithm: [
+    'name',
+    'Signature algorithm: SHA-256, MD5, or HMAC-SHA-256 (version 2 only).',
+  ],
+  applicationType: ['type', 'Application type: web or native.'],
+  corsOrigins: ['origin', 'Web origin whose scripts can send requests.'],
+  ipAllowList: ['range', 'Address or range that the client can use. Default: all addresses.'],
+  public: 'Public client, which cannot keep a secret.',
+  firstParty: 'Skip the consent page.',
+  resourceServer: 'Allow the client to introspect every token.',
+  ownOrganizationOnly: 'Allow only users of the organization of the client to sign in.',
+});
+
+/** The members of a record that a bootstrap file does not define. */
+function toDefinition(client: Client): Readonly<Record<string, unknown>> {
+  const defined: ReadonlySet<string> = new Set(Object.keys(clientSchema.shape));
+  return Object.fromEntries(Object.entries(client).filter(([member]) => defined.has(member)));
+}
 
 /** The JSON form of a client. It contains key ids, never keys. */
 export function describeClient(client: Client, { clients }: Identity) {
@@ -43,25 +72,22 @@ export async function findClient(clientId: string, { clients }: Identity): Promi
 }
 
 const add: Command = {
-  name: 'clients add',
+  usage: 'clients add <clientId>',
   summary: 'Register a client. Prints the new secure key once.',
-  positionals: ['clientId'],
   options: {
-    ...clientOptions,
-    'secure-key-stdin': {
-      type: 'boolean',
-      description: 'Read the secure key from standard input.',
-    },
+    ...members.options,
+    'secure-key-stdin': { description: 'Read the secure key from standard input.' },
   },
+  example: 'backend --org acme --scope device:read --signature-algorithm HMAC-SHA-256',
   async run(input, { identity, terminal, audit }) {
     const { clientId = '' } = input.positionals;
-    const members = membersFromOptions(input);
+    const given = members.read(input);
     const isSupplied = flag(input.options['secure-key-stdin']) === true;
     const supplied = isSupplied ? await terminal.readSecret('Secure key') : undefined;
-    const secureKey = members.public === true ? supplied : (supplied ?? generateSecureKey());
+    const secureKey = given.public === true ? supplied : (supplied ?? generateSecureKey());
     const { secureKey: _checked, ...definition } = validate(clientSchema, {
       name: clientId,
-      ...members,
+      ...given,
       clientId,
       ...(secureKey === undefined ? {} : { secureKey }),
     });
@@ -86,15 +112,17 @@ const add: Command = {
 };
 
 const list: Command = {
-  name: 'clients list',
+  usage: 'clients list',
   summary: 'List all clients.',
-  async run(_input, { identity }) {
-    const clients = await identity.clients.list();
+  options: filterOptions,
+  example: '--org acme --disabled',
+  async run(input, { identity }) {
+    const clients = filtered(await identity.clients.list(), input, ['clientId', 'name']);
     const rows = clients.map((client) => [
       client.clientId,
       client.orgId,
       client.enabled ? 'enabled' : 'disabled',
-      client.public ? 'public' : `${client.sealedSecureKeys.length} key(s)`,
+      client.public ? 'public' : `${identity.clients.describeKeys(client).length} key(s)`,
       client.name,
     ]);
     return {
@@ -105,13 +133,13 @@ const list: Command = {
 };
 
 const show: Command = {
-  name: 'clients show',
+  usage: 'clients show <clientId>',
   summary: 'Show the settings of a client and the ids of its keys.',
-  positionals: ['clientId'],
+  example: 'backend',
   async run({ positionals: { clientId = '' } }, { identity }) {
     const client = await findClient(clientId, identity);
-    const { keys, keptKeyIds, notBefore, ...members } = describeClient(client, identity);
-    const rows = Object.entries(members).map(([name, value]) => [
+    const { keys, keptKeyIds, notBefore, ...settings } = describeClient(client, identity);
+    const rows = Object.entries(settings).map(([name, value]) => [
       name,
       Array.isArray(value) ? value.join(' ') : String(value),
     ]);
@@ -130,16 +158,97 @@ const show: Command = {
   },
 };
 
+const change: Command = {
+  usage: 'clients change <clientId>',
+  summary: 'Change settings of a client, disable it, or enable it. Other settings stay the same.',
+  options: {
+    ...members.options,
+    ...members.listChangeOptions,
+    disable: { description: 'Reject the client immediately, and revoke everything issued to it.' },
+    enable: { description: 'Enable a disabled client. Revoked tokens stay revoked.' },
+    ...yesOption,
+  },
+  notes: [
+    'A list option such as --scope replaces the whole list. An empty value clears it.',
+    'If BOOTSTRAP_FILE defines the client, the next start of a server restores that definition.',
+  ],
+  example: 'backend --add-scope device:write --no-first-party',
+  async run(input, context) {
+    const { identity } = context;
+    const { clientId = '' } = input.positionals;
+    const enabled = readEnabled(input);
+    const isChanged = namesSettings(input);
+    if (!isChanged && enabled === undefined) {
+      throw new UsageError('Set at least one option.', ['gatehouse clients change --help']);
+    }
+    const existing = await findClient(clientId, identity);
+    if (enabled === false) {
+      const question = `This revokes everything issued to ${clientId}. Continue?`;
+      await assertConfirmed(input, context, question);
+    }
+    let client = isChanged ? await changeSettings(existing, input, context) : existing;
+    if (enabled !== undefined) {
+      client = await setEnabled(clientId, enabled, context);
+    }
+    const done = enabled === undefined ? 'Changed' : enabled ? 'Enabled' : 'Disabled';
+    const hint =
+      !client.public && identity.clients.describeKeys(client).length === 0
+        ? [`It has no secure key. To create one, run gatehouse clients rotate-key ${clientId}`]
+        : [];
+    return {
+      json: { client: describeClient(client, identity) },
+      text: [`${done} the client ${clientId}.`, ...hint].join('\n'),
+    };
+  },
+};
+
+function namesSettings(input: CommandInput): boolean {
+  const isListChange = (name: string) => input.options[name] !== undefined;
+  return (
+    Object.keys(members.read(input)).length > 0 ||
+    Object.keys(members.listChangeOptions).some(isListChange)
+  );
+}
+
+async function changeSettings(
+  existing: Client,
+  input: CommandInput,
+  context: CommandContext,
+): Promise<Client> {
+  const { identity, audit } = context;
+  const { clientId } = existing;
+  const hasKey = (client: Client) => identity.clients.describeKeys(client).length > 0;
+  const wanted = changedDefinition(existing, input);
+  await assertOrganizationExists(wanted.orgId, identity);
+  const losesKeys = wanted.public && hasKey(existing);
+  if (losesKeys) {
+    const question = `A public client has no secure key. This deletes the secure keys of ${clientId}. Continue?`;
+    await assertConfirmed(input, context, question);
+  }
+  // Another operator may have changed the client while this command waited.
+  const client = await identity.clients.change(clientId, (current) => {
+    const definition = changedDefinition(current, input);
+    if (definition.public && hasKey(current) && !losesKeys) {
+      throw new RejectedChangeError(
+        'Nothing was changed. Another command changed the client. Try again.',
+      );
+    }
+    return definition;
+  });
+  await audit({ event: 'client_changed', clientId, change: 'changed' });
+  return client;
+}
+
 /**
  * The settings of the client after the command.
  *
- * @throws RejectedChangeError if they are invalid
+ * @throws UsageError if they are invalid
  */
 function changedDefinition(client: Client, input: CommandInput) {
-  const replaced = { ...toDefinition(client), ...membersFromOptions(input) };
-  const wanted = { ...replaced, ...changedLists(replaced, input) };
+  const replaced = { ...toDefinition(client), ...members.read(input) };
+  const wanted = { ...replaced, ...members.changedLists(replaced, input) };
   // The keys do not change here. The schema requires one, so any value will do.
-  const placeholder = wanted.public === true ? {} : { secureKey: generateSecureKey() };
+  const placeholder = 'public' in wanted && wanted.public ? {} : { secureKey: generateSecureKey() };
   const { secureKey: _unused, ...definition } = validate(clientSchema, {
     ...wanted,
     ...placeholder,
@@ -147,94 +256,22 @@ function changedDefinition(client: Client, input: CommandInput) {
   return definition;
 }
 
-const change: Command = {
-  name: 'clients change',
-  summary: 'Change settings of a client. Other settings stay the same.',
-  positionals: ['clientId'],
-  options: { ...clientOptions, ...listChangeOptions, ...yesOption },
-  notes: [
-    'A list option such as --scope replaces the whole list. An empty value clears it.',
-    bootstrapNote,
-  ],
-  async run(input, context) {
-    const { identity, audit } = context;
-    const { clientId = '' } = input.positionals;
-    if (!namesSettings(input)) {
-      throw new UsageError('Set at least one option.', ['gatehouse clients change --help']);
-    }
-    const existing = await findClient(clientId, identity);
-    const wanted = changedDefinition(existing, input);
-    await assertOrganizationExists(wanted.orgId, identity);
-    const losesKeys = wanted.public && existing.sealedSecureKeys.length > 0;
-    if (losesKeys) {
-      await assertConfirmed(
-        input,
-        context,
-        `A public client has no secure key. This deletes the secure keys of ${clientId}. Continue?`,
-      );
-    }
-    // Another operator may have changed the client while this command waited.
-    const client = await identity.clients.change(clientId, (current) => {
-      const definition = changedDefinition(current, input);
-      if (definition.public && current.sealedSecureKeys.length > 0 && !losesKeys) {
-        throw new RejectedChangeError(
-          'Nothing was changed. Another command changed the client. Try again.',
-        );
-      }
-      return definition;
-    });
-    await audit({ event: 'client_changed', clientId, change: 'changed' });
-    const hint =
-      !client.public && client.sealedSecureKeys.length === 0
-        ? [`It has no secure key. To create one, run gatehouse clients rotate-key ${clientId}`]
-        : [];
-    return {
-      json: { client: describeClient(client, identity) },
-      text: [`Changed the client ${clientId}.`, ...hint].join('\n'),
-    };
-  },
-};
-
-function toggle(verb: 'enable' | 'disable', summary: string): Command {
-  const enabled = verb === 'enable';
-  return {
-    name: `clients ${verb}`,
-    summary,
-    positionals: ['clientId'],
-    ...(enabled ? {} : { options: yesOption }),
-    async run(input, context) {
-      const { identity, audit, now } = context;
-      const { clientId } = await findClient(input.positionals.clientId ?? '', identity);
-      if (!enabled) {
-        await assertConfirmed(
-          input,
-          context,
-          `This revokes everything issued to ${clientId}. Continue?`,
-        );
-      }
-      const client = await identity.clients.update(clientId, (existing) => ({
-        ...existing,
-        enabled,
-        // Enabling the client again must not restore its old tokens.
-        notBefore: enabled ? existing.notBefore : nextNotBefore(now()),
-      }));
-      await audit({ event: 'client_changed', clientId, change: `${verb}d` });
-      if (!enabled) {
-        await identity.revocations.deleteTokens(clientId);
-      }
-      return {
-        json: { client: describeClient(client, identity) },
-        text: `The client ${clientId} is ${verb}d.`,
-      };
-    },
-  };
+async function setEnabled(
+  clientId: string,
+  enabled: boolean,
+  { identity, audit, now }: CommandContext,
+): Promise<Client> {
+  const client = await identity.clients.update(clientId, (existing) => ({
+    ...existing,
+    enabled,
+    // Enabling the client again must not restore its old tokens.
+    notBefore: enabled ? existing.notBefore : nextNotBefore(now()),
+  }));
+  await audit({ event: 'client_changed', clientId, change: enabled ? 'enabled' : 'disabled' });
+  if (!enabled) {
+    await identity.revocations.deleteTokens(clientId);
+  }
+  return client;
 }
 
-export const clientCommands: readonly Command[] = [
-  add,
-  list,
-  show,
-  change,
-  toggle('disable', 'Reject a client immediately and revoke everything issued to it.'),
-  toggle('enable', 'Enable a disabled client. Revoked tokens stay revoked.'),
-];
+export const clientCommands: readonly Command[] = [add, list, show, change];

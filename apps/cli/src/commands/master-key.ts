@@ -1,103 +1,96 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createMasterKeyRotation, type MasterKeyUse } from '@gatehouse/identity';
-import type { Command, CommandContext } from '../command-line/command.ts';
-import { assertConfirmed, yesOption } from './assert-confirmed.ts';
-
-const guide = 'See docs/operations/secrets.md#rotate-the-master-key.';
-
-function rotationOf({ identity, settings, now }: CommandContext) {
-  const { masterKey, masterKeyFile: path } = settings;
-  return createMasterKeyRotation({ identity, masterKey, path, wait: sleep, now });
-}
-
-const add: Command = {
-  name: 'master-key add',
-  summary: 'Add the next master key to the key file, to copy it to other hosts first.',
-  notes: ['Nothing is encrypted with it until gatehouse master-key rotate.', guide],
-  async run(_input, context) {
-    const keyId = await rotationOf(context).add();
-    await context.audit({ event: 'master_key_changed', change: 'added', keyId });
-    return {
-      json: { keyId },
-      text: `Added the key ${keyId}. Copy the key file to every host, then run gatehouse master-key rotate.`,
-    };
-  },
-};
+import { createMasterKeyRotation, type MasterKeyRotation } from '@gatehouse/identity';
+import {
+  type Command,
+  type CommandContext,
+  type CommandInput,
+  type CommandResult,
+  flag,
+  UsageError,
+} from '../command-line/command.ts';
+import { assertConfirmed, yesOption } from '../command-line/terminal.ts';
 
 const rotate: Command = {
-  name: 'master-key rotate',
+  usage: 'master-key rotate',
   summary: 'Replace the master key and encrypt every record again, while the servers run.',
-  options: yesOption,
-  notes: ['If it was interrupted, run it again. It continues with the same key.', guide],
-  async run(input, context) {
-    await assertConfirmed(
-      input,
-      context,
-      'This replaces the master key. Have you backed up the key file?',
-    );
-    const { keyId, isNewKey, changedRecords } = await rotationOf(context).rotate();
-    const change = isNewKey ? 'rotated' : 'continued';
-    await context.audit({ event: 'master_key_changed', change, keyId });
-    const outcome = isNewKey
-      ? `The master key is now ${keyId}.`
-      : `Continued the last rotation, to the key ${keyId}. No new key was made.`;
-    return {
-      json: { keyId, isNewKey, changedRecords },
-      text: `${outcome} Encrypted ${changedRecords} records again. In an hour, run gatehouse master-key retire.`,
-    };
+  options: {
+    prepare: { description: 'Only add the next key to the file, to copy it to other hosts.' },
+    check: { description: 'Only count the records that need the previous key. Exits with 1.' },
+    finish: { description: 'Remove the previous key from the key file, if nothing needs it.' },
+    ...yesOption,
+  },
+  notes: [
+    'With several hosts: --prepare, copy the key file to every host, rotate, and an hour later --finish.',
+    'If it was interrupted, run it again. It continues with the same key.',
+    'See docs/operations/secrets.md#rotate-the-master-key.',
+  ],
+  example: '--finish',
+  run(input, context) {
+    const { identity, settings, now } = context;
+    const { masterKey, masterKeyFile: path } = settings;
+    const rotation = createMasterKeyRotation({ identity, masterKey, path, wait: sleep, now });
+    const steps = { prepare, check, finish };
+    const named = Object.entries(steps).filter(([name]) => flag(input.options[name]) === true);
+    if (named.length > 1) {
+      throw new UsageError('Use only one of --prepare, --check and --finish.');
+    }
+    const [, step = replace] = named[0] ?? [];
+    return step({ rotation, input, context });
   },
 };
 
-const check: Command = {
-  name: 'master-key check',
-  summary: 'Count the records that need the previous master key. Exits with 1 if there are any.',
-  notes: [guide],
-  async run(_input, context) {
-    const use = await rotationOf(context).check();
-    return {
-      json: use,
-      text: describeUse(use),
-      isFailure: Object.keys({ ...use.needPrevious, ...use.damaged }).length > 0,
-    };
-  },
-};
+interface Call {
+  readonly rotation: MasterKeyRotation;
+  readonly input: CommandInput;
+  readonly context: CommandContext;
+}
 
-const retire: Command = {
-  name: 'master-key retire',
-  summary: 'Remove the previous master key from the key file, if nothing needs it.',
-  options: yesOption,
-  notes: [guide],
-  async run(input, context) {
-    await assertConfirmed(
-      input,
-      context,
-      'The previous key will no longer decrypt anything. Continue?',
-    );
-    const { keyId } = await rotationOf(context).retire();
-    await context.audit({ event: 'master_key_changed', change: 'retired', keyId });
-    return {
-      json: { keyId },
-      text: `Removed the previous key. Only the key ${keyId} is left.`,
-    };
-  },
-};
+async function prepare({ rotation, context }: Call): Promise<CommandResult> {
+  const keyId = await rotation.add();
+  await context.audit({ event: 'master_key_changed', change: 'added', keyId });
+  const text = `Added the key ${keyId}. Copy the key file to every host, then run gatehouse master-key rotate.`;
+  return { json: { keyId }, text };
+}
 
-function describeUse(use: MasterKeyUse): string {
-  const { keyId, nextKeyId, previousKeyId, retirableAt } = use;
+async function replace({ rotation, input, context }: Call): Promise<CommandResult> {
+  const question = 'This replaces the master key. Have you backed up the key file?';
+  await assertConfirmed(input, context, question);
+  const rotated = await rotation.rotate();
+  const { keyId, isNewKey, changedRecords } = rotated;
+  const change = isNewKey ? 'rotated' : 'continued';
+  await context.audit({ event: 'master_key_changed', change, keyId });
+  const outcome = isNewKey
+    ? `The master key is now ${keyId}.`
+    : `Continued the last rotation, to the key ${keyId}. No new key was made.`;
+  const text = `${outcome} Encrypted ${changedRecords} records again. In an hour, run gatehouse master-key rotate --finish.`;
+  return { json: rotated, text };
+}
+
+async function check({ rotation }: Call): Promise<CommandResult> {
+  const use = await rotation.check();
+  const { keyId, nextKeyId = 'none', previousKeyId = 'none', retirableAt = Number.NaN } = use;
   const counted = (counts: Readonly<Record<string, number>>) =>
     Object.entries(counts)
       .map(([kind, count]) => `${kind}: ${count}`)
       .join(', ') || 'none';
-  return [
-    `Key: ${keyId}`,
-    ...(nextKeyId === undefined ? [] : [`Next key: ${nextKeyId}`]),
-    ...(previousKeyId === undefined ? [] : [`Previous key: ${previousKeyId}`]),
+  const lines = [
+    `Key: ${keyId}. Next key: ${nextKeyId}. Previous key: ${previousKeyId}.`,
     `Records that need the previous key: ${counted(use.needPrevious)}`,
     `Records that no key decrypts: ${counted(use.damaged)}`,
-    ...(retirableAt === undefined || Number.isNaN(retirableAt)
+    ...(Number.isNaN(retirableAt)
       ? []
       : [`The previous key can be removed at: ${new Date(retirableAt).toISOString()}`]),
-  ].join('\n');
+  ];
+  const isFailure = Object.keys({ ...use.needPrevious, ...use.damaged }).length > 0;
+  return { json: use, text: lines.join('\n'), isFailure };
 }
 
-export const masterKeyCommands: readonly Command[] = [add, rotate, check, retire];
+async function finish({ rotation, input, context }: Call): Promise<CommandResult> {
+  const question = 'The previous key will no longer decrypt anything. Continue?';
+  await assertConfirmed(input, context, question);
+  const { keyId } = await rotation.retire();
+  await context.audit({ event: 'master_key_changed', change: 'retired', keyId });
+  return { json: { keyId }, text: `Removed the previous key. Only the key ${keyId} is left.` };
+}
+
+export const masterKeyCommands: readonly Command[] = [rotate];

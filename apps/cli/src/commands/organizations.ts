@@ -1,14 +1,15 @@
 import { organizationSchema, RejectedChangeError } from '@gatehouse/identity';
 import { type Command, text } from '../command-line/command.ts';
-import { formatTable } from '../command-line/table.ts';
-import { validate } from '../command-line/validate.ts';
+import { formatTable } from '../command-line/format.ts';
+import { limitOption, readLimit } from '../command-line/lists.ts';
+import { validate } from '../command-line/member-options.ts';
 
 export const organizationCommands: readonly Command[] = [
   {
-    name: 'organizations add',
+    usage: 'organizations add <id>',
     summary: 'Add an organization, which owns clients, users and devices.',
-    positionals: ['id'],
-    options: { name: { type: 'string', description: 'Display name. Default: the id.' } },
+    options: { name: { value: 'name', description: 'Display name. Default: the id.' } },
+    example: 'acme --name "Acme Inc."',
     async run({ positionals: { id = '' }, options }, { identity, audit }) {
       const organization = validate(organizationSchema, { id, name: text(options.name) ?? id });
       if ((await identity.organizations.find(id)) !== undefined) {
@@ -20,10 +21,13 @@ export const organizationCommands: readonly Command[] = [
     },
   },
   {
-    name: 'organizations list',
+    usage: 'organizations list',
     summary: 'List all organizations.',
-    async run(_input, { identity }) {
-      const organizations = await identity.organizations.list();
+    options: limitOption,
+    example: '--limit 10',
+    async run(input, { identity }) {
+      const limit = readLimit(input, Number.POSITIVE_INFINITY);
+      const organizations = (await identity.organizations.list()).slice(0, limit);
       const rows = organizations.map(({ id, name }) => [id, name]);
       return { json: { organizations }, text: formatTable([['ID', 'NAME'], ...rows]) };
     },

@@ -1,50 +1,46 @@
-import { failureReasons, isFailureReason } from '@gatehouse/errors';
+import { type FailureReason, failureReasons, isFailureReason } from '@gatehouse/errors';
 import type { RequestEntry } from '@gatehouse/identity';
-import { closestName } from '../command-line/closest-name.ts';
 import { type Command, text, UsageError } from '../command-line/command.ts';
-import { printable } from '../command-line/printable.ts';
-import { formatTable } from '../command-line/table.ts';
-import { withNames } from './audit-names.ts';
-import { describeRequest, explainedRequest, shownClient } from './explain-request.ts';
-import { readTime } from './read-time.ts';
-import { relatedAuditEntries } from './related-audit-entries.ts';
+import { formatTable, printable } from '../command-line/format.ts';
+import { limitOption, readLimit, readTime, timeOptions } from '../command-line/lists.ts';
+import { auditTable, type NamedEntry, withNames } from './audit.ts';
+import { unknownReason } from './reasons.ts';
 
 /** As in packages/server, which replaces any other id. */
 const REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/;
 /** A caller can send any number of requests with one id. */
 const MAXIMUM_EXPLAINED = 10;
+const MAXIMUM_AUDIT_ENTRIES = 20;
 
 const list: Command = {
-  name: 'requests list',
+  usage: 'requests list',
   summary: 'List requests of the request log, newest first: failures, and a sample of the others.',
   options: {
-    client: { type: 'string', description: 'Requests of this client, or that name it.' },
-    code: { type: 'string', description: 'Requests with this error code: invalid_signature.' },
-    reason: { type: 'string', description: 'Requests with this internal reason.' },
-    from: {
-      type: 'string',
-      description: 'Requests from this address group, as the column FROM shows it.',
-    },
-    since: {
-      type: 'string',
-      description: 'Requests since a time (2026-11-20T10:00Z) or a duration ago (30m, 12h, 7d).',
-    },
-    limit: { type: 'string', description: 'Maximum number of requests. Default: 50.' },
+    client: { value: 'id', description: 'Requests of this client, or that name it.' },
+    code: { value: 'code', description: 'Requests with this error code: invalid_signature.' },
+    reason: { value: 'reason', description: 'Requests with this internal reason.' },
+    from: { value: 'address', description: 'Requests from an address group of the column FROM.' },
+    since: timeOptions.since,
+    ...limitOption,
   },
-  async run({ options }, { identity, now }) {
-    const limit = text(options.limit) ?? '50';
-    if (!/^[1-9]\d{0,4}$/.test(limit)) {
-      throw new UsageError('--limit must be a number from 1 to 99999.');
+  notes: ['Without --limit, it prints 50 requests.'],
+  example: '--client backend --code invalid_signature --since 1h',
+  async run(input, { identity, now }) {
+    const { options } = input;
+    const reason = text(options.reason);
+    if (reason !== undefined && !isFailureReason(reason)) {
+      throw unknownReason(reason);
     }
-    const since = readTime('since', text(options.since), now());
+    const since = readTime('since', input, now());
     const requests = await identity.requestLog.read({
       clientId: text(options.client),
       code: text(options.code),
-      reason: readReason(text(options.reason)),
+      reason,
       addressGroup: text(options.from),
       since: since === undefined ? undefined : Date.parse(since),
-      limit: Number(limit),
+      limit: readLimit(input, 50),
     });
+    const heading = 'TIME,APP,OPERATION,STATUS,CODE,REASON,CLIENT,FROM,MS,REQUEST ID'.split(',');
     return {
       json: { requests: requests.map(explainedRequest) },
       text: formatTable([heading, ...requests.map((entry) => cells(entry).map(printable))]),
@@ -52,16 +48,22 @@ const list: Command = {
   },
 };
 
+function cells(entry: RequestEntry): readonly string[] {
+  const { app, operation, status, code, reason, addressGroup, durationMs, requestId } = entry;
+  const outcome = [String(status ?? '-'), code ?? '-', reason ?? '-'];
+  const origin = [shownClient(entry), addressGroup, String(durationMs), requestId];
+  return [new Date(entry.at).toISOString(), app, operation, ...outcome, ...origin];
+}
+
 const explain: Command = {
-  name: 'requests explain',
-  summary: 'Explain why a request failed: stages, cause, fix and audit entries.',
-  positionals: ['requestId'],
+  usage: 'requests explain <requestId>',
+  summary: 'Explain why a request failed: stage, cause, fix and audit entries.',
   notes: [
     'Every reply has its request id in the header X-Request-Id. Error pages show it, too.',
     'Callers can choose the id. If several requests have it, all are explained, oldest first.',
   ],
-  async run({ positionals }, { identity }) {
-    const { requestId = '' } = positionals;
+  example: '0c9c1f6e-5a1e-4c56-8f6a-7f2d7a1c9b10',
+  async run({ positionals: { requestId = '' } }, { identity }) {
     if (!REQUEST_ID.test(requestId)) {
       throw new UsageError('A request id has 8 to 64 characters: letters, digits, ".", "_", "-".');
     }
@@ -69,21 +71,17 @@ const explain: Command = {
     if (found.length === 0) {
       throw new Error(notFound);
     }
-    const audited = await withNames(
-      await relatedAuditEntries(mostCredible(found), identity.audit),
+    const shown = mostCredible(found);
+    const audit = await withNames(
+      await identity.audit.read({ requestId, limit: MAXIMUM_AUDIT_ENTRIES }),
       identity,
     );
-    const shown = mostCredible(found);
-    const several =
-      `${found.length} requests have this id, because callers can choose it.` +
-      (shown.length < found.length
-        ? ` These are ${shown.length} of them: verified clients, then the latest. --json prints all.`
-        : '');
+    const several = `${found.length} requests have this id, because callers can choose it. Verified clients come first, --json prints all.`;
     return {
-      json: { requests: found.map(explainedRequest), audit: audited },
+      json: { requests: found.map(explainedRequest), audit },
       text: [
         ...(found.length > 1 ? [several] : []),
-        ...shown.map((entry) => describeRequest(entry, audited)),
+        ...shown.map((entry) => describeRequest(entry, audit)),
       ].join('\n\n'),
     };
   },
@@ -109,42 +107,76 @@ const notFound = [
   '- The id is that of a reply of nginx or of the device service. Search their logs for it.',
 ].join('\n');
 
-function readReason(reason: string | undefined): string | undefined {
-  if (reason !== undefined && !isFailureReason(reason)) {
-    const meant = closestName(reason, Object.keys(failureReasons));
-    throw new UsageError(
-      `Unknown reason.${meant === undefined ? '' : ` Did you mean ${meant}?`} gatehouse reasons lists all of them.`,
-    );
-  }
-  return reason;
+/** A request with the catalogue's explanation, for scripts. */
+function explainedRequest(entry: RequestEntry) {
+  const { at, ...members } = entry;
+  return { time: new Date(at).toISOString(), ...members, explanation: explanationOf(entry) };
 }
 
-const heading = [
-  'TIME',
-  'APP',
-  'OPERATION',
-  'STATUS',
-  'CODE',
-  'REASON',
-  'CLIENT',
-  'FROM',
-  'MS',
-  'REQUEST ID',
-];
+function explanationOf({ reason }: RequestEntry): FailureReason | undefined {
+  return reason !== undefined && isFailureReason(reason) ? failureReasons[reason] : undefined;
+}
 
-function cells(entry: RequestEntry): readonly string[] {
-  const { app, operation, status, code, reason, addressGroup, durationMs, requestId } = entry;
+/** For people. */
+function describeRequest(entry: RequestEntry, audited: readonly NamedEntry[]): string {
+  const { reason, finding } = entry;
+  const explanation = explanationOf(entry);
+  const failure =
+    explanation === undefined
+      ? [`Reason: ${printable(reason ?? '')}. This release does not know it.`]
+      : [
+          `Reason: ${reason}, at the stage ${explanation.stage}`,
+          ...(finding === undefined ? [] : [`  This request:  ${printable(finding)}`]),
+          `  What happened: ${explanation.cause}`,
+          `  How to fix it: ${explanation.fix}`,
+        ];
   return [
-    new Date(entry.at).toISOString(),
-    app,
-    operation,
-    String(status ?? '-'),
-    code ?? '-',
-    reason ?? '-',
-    shownClient(entry),
-    addressGroup,
-    String(durationMs),
-    requestId,
+    `Request ${entry.requestId}`,
+    '',
+    formatTable(facts(entry).map(([name, value = '']) => [`  ${name}`, printable(value)])),
+    '',
+    ...(reason === undefined ? ['The request succeeded.'] : failure),
+    '',
+    ...(audited.length > 0
+      ? ['Audit entries of this request:', auditTable(audited)]
+      : ['Audit entries of this request: none. Equal events of an hour share an entry.']),
+    '',
+    'What to look at next:',
+    ...nextSteps(entry).map((step) => `  ${printable(step)}`),
+  ].join('\n');
+}
+
+function facts(entry: RequestEntry): readonly (readonly string[])[] {
+  const { status = 'none', aborted, code = '', credential, keyId, userAgent, method = '' } = entry;
+  const left = aborted ? ', and the connection closed before the end of the reply' : '';
+  const times = { verified: entry.verifiedMs, upstream: entry.upstreamMs, total: entry.durationMs };
+  const known = Object.entries(times).filter(([, milliseconds]) => milliseconds !== undefined);
+  return [
+    ['Time', new Date(entry.at).toISOString()],
+    ['App', `${entry.app}, operation ${entry.operation} ${method}`],
+    ['Reply', `${status} ${code}${left}`],
+    ['Duration', known.map(([name, milliseconds]) => `${name} ${milliseconds} ms`).join(', ')],
+    ['Client', shownClient(entry)],
+    ['Credential', credential === undefined ? 'not verified' : `${credential} ${keyId ?? ''}`],
+    ['From', `${entry.addressGroup}, ${userAgent ? `user agent ${userAgent}` : 'no user agent'}`],
+  ];
+}
+
+/** A client that a request names without proof could be the victim of an attacker. */
+function shownClient({ clientId, verified }: RequestEntry): string {
+  return clientId === undefined || verified
+    ? (clientId ?? 'unknown')
+    : `${clientId} (claimed, not verified)`;
+}
+
+function nextSteps({ clientId, reason, at, requestId }: RequestEntry): readonly string[] {
+  const since = `--since ${new Date(at - 60 * 60 * 1000).toISOString().slice(0, 16)}Z`;
+  const ofClient = clientId === undefined ? '' : ` --client ${clientId}`;
+  const ofReason = reason === undefined ? '' : ` --reason ${reason}`;
+  return [
+    `Similar requests: gatehouse requests list${ofClient}${ofReason} ${since}`,
+    `Audit trail: gatehouse audit list${ofClient} ${since}`,
+    `Log: search the output of the servers for ${requestId}`,
   ];
 }
 

@@ -1,24 +1,106 @@
 import {
   changedEmail,
+  generateSecureKey,
+  hashPassword,
+  type Identity,
   nextNotBefore,
+  passwordProblem,
+  passwordRules,
   RejectedChangeError,
+  type SignInLock,
+  type User,
   userProfileSchema,
+  userSchema,
 } from '@gatehouse/identity';
-import { type Command, texts, UsageError } from '../command-line/command.ts';
-import { formatTable } from '../command-line/table.ts';
-import { validate } from '../command-line/validate.ts';
-import { assertConfirmed, yesOption } from './assert-confirmed.ts';
-import { changedList } from './changed-list.ts';
-import { describeUser, findUser } from './find-user.ts';
-import { userAccessCommands } from './user-access.ts';
-import { profileFromOptions, userOptions } from './user-options.ts';
-import { userPasswordCommands } from './user-passwords.ts';
+import {
+  type Command,
+  type CommandInput,
+  flag,
+  type Options,
+  text,
+  UsageError,
+} from '../command-line/command.ts';
+import { formatTable, formatTime } from '../command-line/format.ts';
+import { filtered, filterOptions } from '../command-line/lists.ts';
+import {
+  assertOrganizationExists,
+  createMemberOptions,
+  readEnabled,
+  validate,
+} from '../command-line/member-options.ts';
+import { assertConfirmed, type Terminal, yesOption } from '../command-line/terminal.ts';
+
+const profile = createMemberOptions(userProfileSchema.shape, {
+  name: ['name', 'Display name. Default: the username.'],
+  givenName: ['name', 'Given name, for applications.'],
+  familyName: ['name', 'Family name, for applications.'],
+  email: ['address', 'Email address. An empty value removes it.'],
+  emailVerified: 'You confirmed that the address belongs to the user.',
+  roles: ['role', 'Role in applications, as free text. Replaces all roles.'],
+});
+
+const passwordOptions: Options = {
+  generate: { description: 'Generate a password and print it once.' },
+};
+const passwordNote = 'Enter the password at the prompt or on standard input.';
+
+/** @param name a username or user id */
+export async function findUser(name: string, { users }: Identity): Promise<User> {
+  const user = (await users.findByUsername(name)) ?? (await users.find(name));
+  if (user === undefined) {
+    throw new RejectedChangeError('The user does not exist. Run gatehouse users list.');
+  }
+  return user;
+}
+
+/** The JSON form of a user, without password hashes. */
+export function describeUser(user: User) {
+  const { userId, username, name, givenName, familyName, orgId, email, emailVerified } = user;
+  const { roles, enabled, notBefore } = user;
+  const shown = { userId, username, name, givenName, familyName, orgId, email, emailVerified };
+  return { ...shown, roles, enabled, notBefore };
+}
+
+const add: Command = {
+  usage: 'users add <username>',
+  summary: 'Add a user.',
+  options: {
+    org: { value: 'id', description: 'Organization of the user.' },
+    ...profile.options,
+    ...passwordOptions,
+  },
+  notes: [passwordNote],
+  example: 'alice --org acme --email alice@example.com --generate',
+  async run(input, { identity, terminal, audit }) {
+    const { username = '' } = input.positionals;
+    if ((await identity.users.findByUsername(username)) !== undefined) {
+      throw new RejectedChangeError('A user with this username already exists.');
+    }
+    const secret = await readPassword(input, terminal);
+    const definition = validate(userSchema, {
+      username,
+      password: secret.password,
+      name: username,
+      orgId: text(input.options.org),
+      ...profile.read(input),
+    });
+    await assertOrganizationExists(definition.orgId, identity);
+    const user = await identity.users.ensure(definition);
+    await audit({ event: 'user_changed', userId: user.userId, change: 'added' });
+    return {
+      json: { user: describeUser(user), ...secret.json },
+      text: [`Added the user ${username} with the id ${user.userId}.`, ...secret.lines].join('\n'),
+    };
+  },
+};
 
 const list: Command = {
-  name: 'users list',
+  usage: 'users list',
   summary: 'List all users.',
-  async run(_input, { identity }) {
-    const users = await identity.users.list();
+  options: filterOptions,
+  example: '--org acme --search alice',
+  async run(input, { identity }) {
+    const users = filtered(await identity.users.list(), input, ['username', 'userId', 'name']);
     const rows = users.map(({ userId, username, orgId, enabled, name }) => [
       username,
       orgId,
@@ -33,101 +115,186 @@ const list: Command = {
   },
 };
 
-const change: Command = {
-  name: 'users change',
-  summary: 'Change the name, the email address or the roles of a user.',
-  positionals: ['username'],
-  options: userOptions,
-  notes: [
-    'A new address is unverified unless you add --email-verified.',
-    'If BOOTSTRAP_FILE defines the user, the next start of a server restores the members in the file.',
-  ],
-  async run(input, { identity, audit }) {
-    const { email, ...wanted } = profileFromOptions(input);
-    const isRemoved = email === '';
-    const profile = validate(userProfileSchema, {
-      ...wanted,
-      ...(email === undefined || isRemoved ? {} : { email }),
-    });
-    const [added, removed] = [
-      texts(input.options['add-role']),
-      texts(input.options['remove-role']),
-    ];
-    if ([email, added, removed, ...Object.values(wanted)].every((each) => each === undefined)) {
-      throw new UsageError('Set at least one option.', ['gatehouse users change --help']);
-    }
-    const { userId } = await findUser(input.positionals.username ?? '', identity);
-    const user = await identity.users.update(userId, (current) => {
-      const roles = changedList(profile.roles ?? current.roles, added, removed);
-      validate(userProfileSchema, { roles });
-      if (profile.emailVerified === true && (isRemoved || !(profile.email ?? current.email))) {
-        throw new RejectedChangeError('Nothing was changed. The user has no email address.');
-      }
-      return {
-        ...current,
-        name: profile.name ?? current.name,
-        givenName: profile.givenName ?? current.givenName,
-        familyName: profile.familyName ?? current.familyName,
-        ...(isRemoved
-          ? { email: undefined, emailVerified: false }
-          : changedEmail(current, profile)),
-        roles,
-      };
-    });
-    await audit({ event: 'user_changed', userId, change: 'changed' });
-    return { json: { user: describeUser(user) }, text: `Changed the user ${user.username}.` };
-  },
-};
-
-const signOut: Command = {
-  name: 'users sign-out',
-  summary: 'Sign a user out everywhere. Revokes every session and token.',
-  positionals: ['username'],
-  options: yesOption,
-  async run(input, context) {
-    const { identity, audit } = context;
-    const { userId, username } = await findUser(input.positionals.username ?? '', identity);
-    await assertConfirmed(input, context, `This signs ${username} out everywhere. Continue?`);
-    const user = await identity.revocations.user(userId);
-    await audit({ event: 'user_changed', userId, change: 'revoked' });
+const show: Command = {
+  usage: 'users show <username>',
+  summary: 'Show a user: settings, locks, and the browsers and applications with access.',
+  notes: ['To end all sessions, run gatehouse tokens revoke --user.'],
+  example: 'alice',
+  async run({ positionals: { username = '' } }, { identity }) {
+    const found = await findUser(username, identity);
+    const locks = await identity.signInLocks.list(found);
+    const sessions = await identity.userSessions.sessions(found.userId);
+    const applications = await identity.userSessions.grants(found.userId);
+    const { notBefore, roles, ...members } = describeUser(found);
     return {
-      json: { user: describeUser(user) },
-      text: `${user.username} is signed out everywhere.`,
+      json: { user: describeUser(found), locks, sessions, applications },
+      text: [
+        formatTable([
+          ...Object.entries(members).map(([name, value]) => [name, String(value ?? '-')]),
+          ['roles', roles.length === 0 ? '-' : roles.join(', ')],
+          ['revoked before', notBefore === 0 ? 'never' : formatTime(notBefore)],
+          ...(locks.length === 0
+            ? [['locked', 'no']]
+            : locks.map((lock) => ['locked', describeLock(lock)])),
+          ['sessions', String(sessions.length)],
+        ]),
+        formatTable([
+          ['BROWSER SIGNED IN', 'EXPIRES', 'APPLICATIONS'],
+          ...sessions.map(({ signedInAt, expiresAt, clientIds }) => [
+            formatTime(signedInAt),
+            formatTime(expiresAt),
+            clientIds.join(' '),
+          ]),
+        ]),
+        formatTable([
+          ['APPLICATION', 'ACCESS SINCE', 'EXPIRES', 'SCOPE'],
+          ...applications.map(({ clientId, since, expiresAt, scope }) => [
+            clientId,
+            formatTime(since),
+            formatTime(expiresAt),
+            scope,
+          ]),
+        ]),
+      ].join('\n\n'),
     };
   },
 };
 
-function toggle(verb: 'enable' | 'disable', summary: string): Command {
-  const enabled = verb === 'enable';
-  return {
-    name: `users ${verb}`,
-    summary,
-    positionals: ['username'],
-    ...(enabled ? {} : { options: yesOption }),
-    async run(input, context) {
-      const { identity, audit, now } = context;
-      const { userId, username } = await findUser(input.positionals.username ?? '', identity);
-      if (!enabled) {
-        await assertConfirmed(input, context, `This signs ${username} out everywhere. Continue?`);
-      }
-      const user = await identity.users.update(userId, (current) => ({
+function describeLock({ kind, until }: SignInLock): string {
+  const browsers = {
+    account: 'browsers in which the user never signed in',
+    browser: 'one browser in which the user signed in before',
+  };
+  return `until ${formatTime(until / 1000)}: ${browsers[kind]}`;
+}
+
+const change: Command = {
+  usage: 'users change <username>',
+  summary: 'Change the profile of a user, disable, enable or unlock the user.',
+  options: {
+    ...profile.options,
+    ...profile.listChangeOptions,
+    disable: { description: 'Reject the user immediately, and sign the user out everywhere.' },
+    enable: { description: 'Enable a disabled user.' },
+    unlock: { description: 'Let the user sign in again after too many wrong passwords.' },
+    ...yesOption,
+  },
+  notes: [
+    'A new address is unverified unless you add --email-verified.',
+    'If BOOTSTRAP_FILE defines the user, the next start of a server restores the members in the file.',
+  ],
+  example: 'alice --add-role admin --email-verified',
+  async run(input, context) {
+    const { identity, audit, now } = context;
+    const enabled = readEnabled(input);
+    const isUnlocked = flag(input.options.unlock) === true;
+    const changed = readProfile(input);
+    if (changed === undefined && enabled === undefined && !isUnlocked) {
+      throw new UsageError('Set at least one option.', ['gatehouse users change --help']);
+    }
+    let user = await findUser(input.positionals.username ?? '', identity);
+    const { userId, username } = user;
+    if (enabled === false) {
+      await assertConfirmed(input, context, `This signs ${username} out everywhere. Continue?`);
+    }
+    if (changed !== undefined) {
+      user = await identity.users.update(userId, changed);
+      await audit({ event: 'user_changed', userId, change: 'changed' });
+    }
+    if (isUnlocked) {
+      await identity.signInLocks.unlock(user);
+      await audit({ event: 'user_changed', userId, change: 'unlocked' });
+    }
+    if (enabled !== undefined) {
+      // Enabling the user again must not restore old sessions and tokens.
+      user = await identity.users.update(userId, (current) => ({
         ...current,
         enabled,
-        // Enabling the user again must not restore old sessions and tokens.
         notBefore: enabled ? current.notBefore : nextNotBefore(now()),
       }));
-      await audit({ event: 'user_changed', userId, change: `${verb}d` });
-      return { json: { user: describeUser(user) }, text: `${user.username} is ${verb}d.` };
-    },
+      await audit({ event: 'user_changed', userId, change: enabled ? 'enabled' : 'disabled' });
+    }
+    const lines = [
+      ...(changed === undefined ? [] : [`Changed the user ${username}.`]),
+      ...(isUnlocked ? [`${username} can sign in again.`] : []),
+      ...(enabled === undefined ? [] : [`${username} is ${enabled ? 'enabled' : 'disabled'}.`]),
+    ];
+    return { json: { user: describeUser(user) }, text: lines.join('\n') };
+  },
+};
+
+/** The change of the profile. Undefined if no option names one. */
+function readProfile(input: CommandInput): ((current: User) => User) | undefined {
+  const { email, ...given } = profile.read(input);
+  const isRemoved = email === '';
+  const wanted = validate(userProfileSchema, {
+    ...given,
+    ...(email === undefined || isRemoved ? {} : { email }),
+  });
+  const changesRoles = (name: string) => input.options[name] !== undefined;
+  const isNamed = email !== undefined || Object.keys(given).length > 0;
+  if (!isNamed && !Object.keys(profile.listChangeOptions).some(changesRoles)) {
+    return undefined;
+  }
+  return (current) => {
+    const replaced = { roles: wanted.roles ?? current.roles };
+    const { roles } = { ...replaced, ...profile.changedLists(replaced, input) };
+    validate(userProfileSchema, { roles });
+    if (wanted.emailVerified === true && (isRemoved || !(wanted.email ?? current.email))) {
+      throw new RejectedChangeError('Nothing was changed. The user has no email address.');
+    }
+    return {
+      ...current,
+      name: wanted.name ?? current.name,
+      givenName: wanted.givenName ?? current.givenName,
+      familyName: wanted.familyName ?? current.familyName,
+      ...(isRemoved ? { email: undefined, emailVerified: false } : changedEmail(current, wanted)),
+      roles,
+    };
   };
 }
 
-export const userCommands: readonly Command[] = [
-  ...userPasswordCommands,
-  list,
-  ...userAccessCommands,
-  change,
-  toggle('disable', 'Reject a user immediately and sign the user out everywhere.'),
-  toggle('enable', 'Enable a disabled user.'),
-  signOut,
-];
+const password: Command = {
+  usage: 'users password <username>',
+  summary: 'Set the password of a user. Unlocks the user and signs the user out everywhere.',
+  options: passwordOptions,
+  notes: [passwordNote],
+  example: 'alice --generate',
+  async run(input, { identity, terminal, audit, now }) {
+    const { userId, username } = await findUser(input.positionals.username ?? '', identity);
+    const secret = await readPassword(input, terminal);
+    const problem = passwordProblem(secret.password, { username });
+    if (problem !== undefined) {
+      throw new UsageError('Invalid input:', [`password: ${passwordRules[problem]}`]);
+    }
+    const passwordHash = await hashPassword(secret.password);
+    const notBefore = nextNotBefore(now());
+    const user = await identity.users.update(userId, (current) => ({
+      ...current,
+      passwordHash,
+      notBefore,
+    }));
+    await identity.signInLocks.unlock(user);
+    await audit({ event: 'user_changed', userId, change: 'password_changed' });
+    return {
+      json: { user: describeUser(user), ...secret.json },
+      text: [`Changed the password of ${username}.`, ...secret.lines].join('\n'),
+    };
+  },
+};
+
+/** The password, and what the command prints about it: only a generated one. */
+async function readPassword({ options }: CommandInput, terminal: Terminal) {
+  if (flag(options.generate) === true) {
+    const generated = generateSecureKey(20);
+    const lines = [`Password (shown once): ${generated}`];
+    return { password: generated, json: { password: generated }, lines };
+  }
+  const entered = await terminal.readSecret('Password');
+  if (terminal.isInteractive && (await terminal.readSecret('Password again')) !== entered) {
+    throw new UsageError('The two passwords differ.');
+  }
+  return { password: entered, json: {}, lines: [] };
+}
+
+export const userCommands: readonly Command[] = [add, list, show, change, password];

@@ -1,151 +1,199 @@
 /**
  * Examines an installation as its servers, its clients and an attacker see it.
  *
- *   environment ─▶ installation ─▶ checks/ (probe: HTTP requests) ─▶ findings, worst first
+ *   environment ─▶ files, store (clients, keys), apps of this machine, public servers ─▶ findings
  *
  * A check reads, and changes nothing. Only `--fix` corrects the modes of files that Gatehouse
  * created. A check runs although others fail, so that one run shows everything.
  */
 import { existsSync } from 'node:fs';
-import { type Identity, resolveIdentitySettings } from '@gatehouse/identity';
+import { identitySecretFiles, identityVariables } from '@gatehouse/identity';
 import {
+  baseUrl,
   ConfigurationError,
+  commonVariables,
   type Environment,
+  findMisspelledVariables,
+  inspectFileAccess,
   isLoopbackUrl,
+  operationsPortOf,
+  parseVariables,
+  port,
+  secretFilesOf,
 } from '@gatehouse/server/configuration';
-import { parseStoreUrl, StoreUnavailableError } from '@gatehouse/store';
+import { StoreFullError, StoreUnavailableError } from '@gatehouse/store';
+import { z } from 'zod';
+import { type CommandInput, type OfflineCommand, UsageError } from '../command-line/command.ts';
 import { openIdentityStore } from '../open-identity-store.ts';
-import { checkApps } from './checks/check-apps.ts';
-import { checkClients } from './checks/check-clients.ts';
-import { checkConfiguration, checkDemo } from './checks/check-configuration.ts';
-import { checkFiles } from './checks/check-files.ts';
-import { checkForwarding } from './checks/check-forwarding.ts';
-import { checkPublicServer } from './checks/check-public-server.ts';
-import { checkSigningKeys } from './checks/check-signing-keys.ts';
-import { checkStore, describeOutage } from './checks/check-store.ts';
-import { checkUnusedClients } from './checks/check-unused-clients.ts';
-import { databaseFiles } from './database-files.ts';
-import { type Finding, finding } from './finding.ts';
-import { type Installation, readInstallation } from './installation.ts';
-import { severities } from './severity.ts';
+import { checkApp, checkPublicServer, type PublicServer } from './check-servers.ts';
+import { checkStore } from './check-store.ts';
+import {
+  describeFindings,
+  errorsFirst,
+  type Finding,
+  type FindingId,
+  finding,
+} from './findings.ts';
 
-/**
- * @param options.onlyAddresses examines the public addresses only, on a machine without the store
- * @param options.fix removes other users' access to files that Gatehouse created
- * @returns the findings, errors first
- */
-export async function examine(
+const schema = z.object({
+  ...identityVariables,
+  DATA_DIR: commonVariables.DATA_DIR,
+  OPERATIONS_PORT: commonVariables.OPERATIONS_PORT,
+  AUTHORIZATION_SERVER_PORT: port.default(9000),
+  AUTHORIZATION_SERVER_URL: baseUrl.optional(),
+  GATEWAY_PORT: port.default(8844),
+  GATEWAY_URL: baseUrl.optional(),
+  DEVICE_SERVICE_PORT: port.default(8850),
+  DATABASE_URL: z.string().optional(),
+});
+
+type Variables = z.infer<typeof schema>;
+
+export const doctorCommand: OfflineCommand = {
+  usage: 'doctor',
+  summary: 'Examine configuration, files, store, clients, clocks, and servers as clients see them.',
+  options: {
+    addresses: { description: 'Examine only the public addresses. Needs no store.' },
+    fix: { description: "Remove other users' access to files that Gatehouse created." },
+    fail: {
+      value: 'severity',
+      description: 'Lowest severity with exit code 1: error (default) or warning.',
+    },
+  },
+  notes: ['Run it with the environment of the servers. It sends requests to their addresses.'],
+  example: '--fail warning',
+  async runOffline({ options }, { environment }) {
+    const lowest = options.fail ?? 'error';
+    if (lowest !== 'error' && lowest !== 'warning') {
+      throw new UsageError('--fail must be error or warning.');
+    }
+    const findings = errorsFirst(await examine(environment, options));
+    return {
+      json: { findings },
+      text: describeFindings(findings),
+      isFailure: findings.some(({ severity }) => severity === 'error' || severity === lowest),
+    };
+  },
+};
+
+async function examine(
   environment: Environment,
-  now: () => number,
-  options: { readonly onlyAddresses: boolean; readonly fix: boolean },
+  { addresses, fix }: CommandInput['options'],
 ): Promise<readonly Finding[]> {
-  let installation: Installation;
+  let variables: Variables;
   try {
-    installation = readInstallation(environment);
+    variables = parseVariables(schema, environment);
   } catch (error) {
-    return invalidVariables(error);
+    return configurationFindings('variable_invalid', error);
   }
-  const { servers } = installation;
-  const findings = [
-    ...(options.onlyAddresses ? [] : await examineMachine(installation, now, options.fix)),
-    ...(await Promise.all(servers.map((server) => checkPublicServer(server)))).flat(),
+  const { AUTHORIZATION_SERVER_URL, GATEWAY_URL } = variables;
+  const servers: readonly PublicServer[] = [
+    {
+      name: 'authorization server',
+      variable: 'AUTHORIZATION_SERVER_URL',
+      url: AUTHORIZATION_SERVER_URL ?? `http://localhost:${variables.AUTHORIZATION_SERVER_PORT}`,
+    },
+    {
+      name: 'gateway',
+      variable: 'GATEWAY_URL',
+      url: GATEWAY_URL ?? `http://localhost:${variables.GATEWAY_PORT}`,
+    },
   ];
-  return findings.toSorted(
-    (a, b) => severities.indexOf(a.severity) - severities.indexOf(b.severity),
-  );
+  const checks = servers.map(checkPublicServer);
+  if (addresses !== true) {
+    checks.push(
+      checkVariables(environment, servers),
+      checkFiles(environment, variables, fix === true),
+      examineStore(environment, variables, servers),
+      ...operationsPorts(variables).map(([name, at]) => checkApp(name, at)),
+    );
+  }
+  return (await Promise.all(checks)).flat();
 }
 
-async function examineMachine(
-  installation: Installation,
-  now: () => number,
+/** The operations ports of the apps on this machine. */
+function operationsPorts(variables: Variables): readonly (readonly [name: string, port: number])[] {
+  return variables.OPERATIONS_PORT === undefined
+    ? [
+        ['authorization server', operationsPortOf(variables.AUTHORIZATION_SERVER_PORT)],
+        ['gateway', operationsPortOf(variables.GATEWAY_PORT)],
+        ['device service', operationsPortOf(variables.DEVICE_SERVICE_PORT)],
+      ]
+    : [['app at OPERATIONS_PORT', variables.OPERATIONS_PORT]];
+}
+
+/** Variables that the servers ignore, or that make them refuse to start. */
+async function checkVariables(
+  environment: Environment,
+  servers: readonly PublicServer[],
+): Promise<readonly Finding[]> {
+  const { problems, warnings } = findMisspelledVariables(environment);
+  const unencrypted = servers.filter(({ url }) => url.startsWith('http:') && !isLoopbackUrl(url));
+  return [
+    ...problems.map(({ name, message }) => finding('variable_invalid', `${name}: ${message}`)),
+    ...warnings.map((what) => finding('variable_misspelled', what)),
+    ...unencrypted.map(({ variable, url }) => finding('url_not_https', `${variable} is ${url}.`)),
+  ];
+}
+
+async function checkFiles(
+  environment: Environment,
+  { DATA_DIR, STORE_URL, DATABASE_URL }: Variables,
   fix: boolean,
 ): Promise<readonly Finding[]> {
-  return [
-    ...checkConfiguration(installation),
-    ...(await checkFiles(installation, fix)),
-    ...(await examineStore(installation, now)),
-    ...(await checkApps(installation)),
-  ];
+  const isEmbedded = STORE_URL === undefined || DATABASE_URL === undefined;
+  const databases = Object.entries({ STORE_URL, DATABASE_URL })
+    .map(([name, url]) => ({ name, path: pathOf(url) ?? '' }))
+    .filter(({ path }) => path !== '');
+  const { warnings } = inspectFileAccess({
+    files: [
+      ...identitySecretFiles(environment),
+      ...secretFilesOf(environment, ['COOKIE_KEYS_FILE', 'DATABASE_URL_FILE']),
+      ...databases,
+    ],
+    dataDirectory: isEmbedded && existsSync(DATA_DIR) ? DATA_DIR : undefined,
+    publicUrl: undefined,
+    corrects: fix,
+  });
+  return warnings.map((what) => finding('file_exposed', what));
+}
+
+function pathOf(url: string | undefined): string | undefined {
+  return /^sqlite:(.+)$/.exec(url ?? '')?.[1];
 }
 
 async function examineStore(
-  installation: Installation,
-  now: () => number,
+  environment: Environment,
+  { STORE_URL }: Variables,
+  servers: readonly PublicServer[],
 ): Promise<readonly Finding[]> {
-  const store = databaseFiles(installation.variables).find(
-    ({ variable }) => variable === 'STORE_URL',
-  );
-  if (store !== undefined && !existsSync(store.path)) {
+  const path = pathOf(STORE_URL);
+  if (path !== undefined && !existsSync(path)) {
     // Opening the store would create it.
-    return [finding('store_missing', 'STORE_URL names a file that does not exist.')];
+    return [finding('store_not_opened', 'STORE_URL names a file that does not exist.')];
   }
   const warned: Finding[] = [];
-  let opened: Awaited<ReturnType<typeof openIdentityStore>>;
+  const warn = (what: string) => warned.push(finding('store_may_lose_writes', what));
   try {
-    opened = await openIdentityStore(
-      installation.environment,
-      (what) => warned.push(finding('store_may_lose_writes', what)),
-      false,
-    );
-  } catch (error) {
-    return [describeUnopened(error)];
-  }
-  try {
-    const { identity } = opened;
-    const { storeUrl, signingKeyPolicy } = resolveIdentitySettings(installation.variables);
-    const found = await checkStore(identity.store, parseStoreUrl(storeUrl).engine);
-    const isAvailable = found.every(({ id }) => id !== 'store_unavailable');
-    return [
-      ...found,
-      ...(isAvailable ? await examineRecords(installation, identity, signingKeyPolicy, now()) : []),
-      ...warned,
-    ];
-  } catch (error) {
-    return [describeOutage(error), ...warned];
-  } finally {
-    await opened.close();
-  }
-}
-
-async function examineRecords(
-  installation: Installation,
-  identity: Identity,
-  policy: Parameters<typeof checkSigningKeys>[1],
-  now: number,
-): Promise<readonly Finding[]> {
-  const publicServers = installation.servers.filter(({ url }) => !isLoopbackUrl(url));
-  const groups = await Promise.all([
-    checkDemo(installation, identity),
-    checkSigningKeys(identity, policy, now),
-    checkClients(identity, now),
-    checkUnusedClients(identity, now),
-    ...publicServers.map((server) => checkForwarding(server, identity.requestLog)),
-  ]);
-  return groups.flat();
-}
-
-function describeUnopened(error: unknown): Finding {
-  if (error instanceof ConfigurationError) {
-    const [{ name, message } = { name: '', message: '' }] = error.problems;
-    const what = `${name}: ${message}.`;
-    if (message.startsWith('contains no store')) {
-      return finding('store_missing', what);
+    const { identity, close } = await openIdentityStore(environment, warn, false);
+    try {
+      return [...(await checkStore(identity, servers)), ...warned];
+    } finally {
+      await close();
     }
-    const isMasterKey = message.includes('differs from the master key');
-    return finding(isMasterKey ? 'store_master_key_wrong' : 'variable_invalid', what);
+  } catch (error) {
+    if (error instanceof StoreUnavailableError) {
+      const id = error instanceof StoreFullError ? 'store_nearly_full' : 'store_unavailable';
+      return [finding(id, error.reason ?? 'The store does not answer.')];
+    }
+    return configurationFindings('store_not_opened', error);
   }
-  if (error instanceof StoreUnavailableError) {
-    return describeOutage(error);
-  }
-  throw error;
 }
 
 /** @throws the error if it is not about the configuration */
-function invalidVariables(error: unknown): readonly Finding[] {
+function configurationFindings(id: FindingId, error: unknown): readonly Finding[] {
   if (error instanceof ConfigurationError) {
-    return error.problems.map(({ name, message }) =>
-      finding('variable_invalid', `${name}: ${message}.`),
-    );
+    return error.problems.map(({ name, message }) => finding(id, `${name}: ${message}.`));
   }
   throw error;
 }

@@ -1,6 +1,9 @@
 import { describe, expect, test } from '@jest/globals';
-import { DatabaseUnavailableError } from './database-unavailable-error.ts';
-import { isRolledBackForOthers, translatePostgresError } from './postgres-errors.ts';
+import {
+  DatabaseUnavailableError,
+  isRolledBackForOthers,
+  translatePostgresError,
+} from './database-errors.ts';
 
 const failure = (code?: string) => Object.assign(new Error('a message of PostgreSQL'), { code });
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { readPostgresServers } from './postgres-servers.ts';
+import { readPostgresServers } from './database-url.ts';
 
 describe('the servers of a connection URI', () => {
   test('are all of its hosts, each with the user, database and parameters', () => {

@@ -1,10 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { CompiledQuery, type DatabaseConnection, type Driver, type QueryResult } from 'kysely';
-import { DatabaseUnavailableError } from './database-unavailable-error.ts';
-import { prepareStatement } from './sqlite-statement.ts';
-import { cacheStatements } from './sqlite-statement-cache.ts';
+import { DatabaseUnavailableError } from './database-errors.ts';
+import { cacheStatements } from './sqlite-statements.ts';
 
-const CACHED_STATEMENTS = 64;
 /** A longer commit would delay the replies of its first members. */
 const MAXIMUM_MEMBERS = 64;
 
@@ -64,10 +62,7 @@ export class SqliteGroupDriver implements Driver {
 
   constructor(database: DatabaseSync) {
     this.#database = database;
-    this.#statementOf = cacheStatements(
-      (text) => prepareStatement(database, text),
-      CACHED_STATEMENTS,
-    );
+    this.#statementOf = cacheStatements(database);
   }
 
   async init(): Promise<void> {}

@@ -14,7 +14,7 @@ export const signInReasons = {
     },
     account_disabled: {
       cause: 'The account of the user is disabled, or was changed while the password was verified.',
-      fix: 'Sign in again. Operators: enable the user with gatehouse users enable.',
+      fix: 'Sign in again. Operators: enable the user with gatehouse users change --enable.',
     },
     user_of_another_organization: {
       cause:
@@ -38,7 +38,7 @@ export const signInReasons = {
   ...reasons('limit', [...passwordCodes, 'too_many_requests', 'tooManyAttempts'], {
     account_locked: {
       cause: 'The account is locked for this device after too many wrong passwords.',
-      fix: 'Wait 15 minutes, or unlock the user with gatehouse users unlock.',
+      fix: 'Wait 15 minutes, or unlock the user with gatehouse users change --unlock.',
     },
     sign_in_address_limit: {
       cause: 'There were too many sign-ins from this address.',
@@ -114,7 +114,7 @@ export const authorizationServerReasons = {
     },
     client_disabled: {
       cause: 'The client is registered but disabled.',
-      fix: 'Enable the client: gatehouse clients enable ID.',
+      fix: 'Enable the client: gatehouse clients change ID --enable.',
     },
   }),
   ...reasons(

@@ -112,7 +112,7 @@ export function createMasterKeyRotation(dependencies: {
       );
       if (!isChanged && isEncryptedAgain(await check())) {
         throw new RejectedChangeError(
-          'No new key: the last rotation is not finished. Run gatehouse master-key retire first.',
+          'No new key: the last rotation is not finished. Run gatehouse master-key rotate --finish first.',
         );
       }
       await store.set(SWITCHED_KEY, String(now()));

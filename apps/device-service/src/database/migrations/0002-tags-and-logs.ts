@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import type { Migration } from 'kysely/migration';
-import type { DatabaseEngine } from '../../tables/tables.ts';
+import type { DatabaseEngine } from '../tables.ts';
 
 /**
  * Adds tags, logs, and the members that a device inherits from its product. From here on,

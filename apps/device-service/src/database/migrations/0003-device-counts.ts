@@ -1,6 +1,6 @@
 import { type Kysely, sql } from 'kysely';
 import type { Migration } from 'kysely/migration';
-import type { DatabaseEngine } from '../../tables/tables.ts';
+import type { DatabaseEngine } from '../tables.ts';
 
 /**
  * Counting a million devices takes as long as reading them. Therefore triggers maintain the number

@@ -1,0 +1,217 @@
+/**
+ * The revocations of an audit export, applied to a restored store: what operators and users took
+ * away after the backup does not come back. Only removes access, so it is safe to repeat.
+ */
+import {
+  type AuditEvent,
+  clientChangeNames,
+  type Identity,
+  RejectedChangeError,
+  userChangeNames,
+} from '@gatehouse/identity';
+import { z } from 'zod';
+import { readCompleteExport } from '../audit-export/hash-chain.ts';
+import { printable } from '../command-line/format.ts';
+
+/** The clocks of servers may differ by this time. */
+const CLOCK_MILLISECONDS = 60_000;
+
+/** The times of entries are compared as text. */
+const time = z.iso.datetime({ precision: 3 });
+const entryTimes = z.object({ event: z.string(), at: time, lastAt: time.optional() });
+
+const revocation = z.discriminatedUnion('event', [
+  z.object({
+    event: z.literal('client_changed'),
+    at: time,
+    clientId: z.string(),
+    change: z.enum(clientChangeNames),
+    keyId: z.string().optional(),
+  }),
+  z.object({
+    event: z.literal('user_changed'),
+    at: time,
+    userId: z.string(),
+    change: z.enum(userChangeNames),
+  }),
+  z.object({ event: z.literal('bootstrap_applied'), at: time }),
+]);
+
+/** An entry of an audit export that a restore may have to repeat. */
+type Revocation = z.infer<typeof revocation>;
+
+const repeatedEvents: ReadonlySet<string> = new Set(
+  revocation.options.map(({ shape }) => shape.event.value),
+);
+
+export type Revocations = Awaited<ReturnType<typeof readRevocations>>;
+export type Replayed = Awaited<ReturnType<typeof replayRevocations>>;
+
+/**
+ * @param hash of a line that the export must contain
+ * @param since the time of the backup
+ * @returns the entries in the order of the export, and the time of its last event
+ * @throws RejectedChangeError if the export is broken, empty, incomplete or of a later release
+ */
+export async function readRevocations(
+  path: string,
+  hash: string | undefined,
+  since: string,
+  warn: (message: string) => void,
+) {
+  const entries: Revocation[] = [];
+  let line = 0;
+  const { newest = '' } = await readCompleteExport(path, hash, (entry) => {
+    line += 1;
+    if (repeatedEvents.has(parse(entryTimes, entry, line).event)) {
+      entries.push(parse(revocation, entry, line));
+    }
+  });
+  if (newest < since) {
+    warn(
+      `The audit export ends at ${newest}, before the backup of ${since}. Later revocations are missing.`,
+    );
+  }
+  return { entries: entries as readonly Revocation[], newest };
+}
+
+function parse<Value>(schema: z.ZodType<Value>, entry: unknown, line: number): Value {
+  const { success, data } = schema.safeParse(entry);
+  if (!success) {
+    throw new RejectedChangeError(`Line ${line} is not an audit entry that this release knows.`);
+  }
+  return data;
+}
+
+type ClientEntry = Extract<Revocation, { event: 'client_changed' }>;
+type UserEntry = Extract<Revocation, { event: 'user_changed' }>;
+
+interface Recorder {
+  readonly identity: Identity;
+  /** Records each change. */
+  readonly audit: (event: AuditEvent) => Promise<void>;
+}
+
+interface Replay extends Recorder {
+  /** Sentences about what the replay changed. */
+  readonly changed: string[];
+  /** Sentences about what the operator has to repeat. */
+  readonly repeat: string[];
+}
+
+/**
+ * @param entries in the order of the export
+ * @param since the time of the backup, in ISO 8601
+ */
+export async function replayRevocations(
+  entries: readonly Revocation[],
+  since: string,
+  { identity, audit }: Recorder,
+) {
+  const start = new Date(Date.parse(since) - CLOCK_MILLISECONDS).toISOString();
+  const later = entries.filter(({ at }) => at >= start);
+  const replay: Replay = { identity, audit, changed: [], repeat: [] };
+  const ofClients = later.filter((entry) => entry.event === 'client_changed');
+  for (const [clientId, changes] of Map.groupBy(ofClients, ({ clientId }) => clientId)) {
+    await replayClient(clientId, changes, replay);
+  }
+  const ofUsers = later.filter((entry) => entry.event === 'user_changed');
+  for (const [userId, changes] of Map.groupBy(ofUsers, ({ userId }) => userId)) {
+    await replayUser(userId, changes, replay);
+  }
+  const { changed, repeat } = replay;
+  if (later.some(({ event }) => event === 'bootstrap_applied')) {
+    repeat.push('Apply the bootstrap file again: it was applied after the backup.');
+  }
+  await audit({ event: 'revocations_replayed', changes: changed.length });
+  return { changed, repeat };
+}
+
+async function replayClient(
+  clientId: string,
+  changes: readonly ClientEntry[],
+  { identity, audit, changed, repeat }: Replay,
+): Promise<void> {
+  const { clients } = identity;
+  const client = await clients.find(clientId);
+  if (client === undefined) {
+    repeat.push(`Add the client ${printable(clientId)} again.`);
+    return;
+  }
+  const disable = async (reason: string) => {
+    if (!client.enabled) {
+      return;
+    }
+    await clients.update(clientId, (each) => ({ ...each, enabled: false }));
+    await audit({ event: 'client_changed', clientId, change: 'disabled' });
+    changed.push(`Disabled the client ${clientId}: ${reason}.`);
+  };
+  for (const { keyId } of changes.filter(({ change }) => change === 'key_removed')) {
+    const ids = clients.describeKeys((await clients.find(clientId)) ?? client);
+    if (keyId === undefined || !ids.some((each) => each.keyId === keyId)) {
+      continue;
+    }
+    if (ids.length === 1) {
+      await disable(`its only key in the backup, ${keyId}, was removed later`);
+      repeat.push(
+        `Enable the client ${clientId} after you have rotated its key and removed ${keyId}.`,
+      );
+    } else {
+      await clients.removeKey(clientId, keyId);
+      await audit({ event: 'client_changed', clientId, change: 'key_removed', keyId });
+      changed.push(`Removed the key ${keyId} of the client ${clientId}.`);
+    }
+  }
+  if (lastState(changes) === 'disabled') {
+    await disable('it was disabled after the backup');
+  }
+  const held = clients.describeKeys(client).map(({ keyId }) => keyId);
+  if (changes.some(({ change, keyId = '' }) => change === 'key_added' && !held.includes(keyId))) {
+    repeat.push(`Rotate the key of the client ${clientId}: a key that was added later is lost.`);
+  }
+  if (changes.some(({ change }) => change === 'changed')) {
+    repeat.push(`Change the settings of the client ${clientId} again.`);
+  }
+}
+
+async function replayUser(
+  userId: string,
+  changes: readonly UserEntry[],
+  { identity, audit, changed, repeat }: Replay,
+): Promise<void> {
+  const { users } = identity;
+  const user = await users.find(userId);
+  if (user === undefined) {
+    repeat.push(`Add the user ${printable(userId)} again.`);
+    return;
+  }
+  const hasOldPassword = changes.some(({ change }) => change === 'password_changed');
+  const isDisabled = lastState(changes) === 'disabled';
+  if (user.enabled && (hasOldPassword || isDisabled)) {
+    await users.update(userId, (each) => ({ ...each, enabled: false }));
+    await audit({ event: 'user_changed', userId, change: 'disabled' });
+    const reason = isDisabled ? 'disabled' : 'given another password';
+    changed.push(`Disabled the user ${user.username}, who was ${reason} after the backup.`);
+  }
+  if (hasOldPassword && !isDisabled) {
+    repeat.push(`Set a new password for the user ${user.username}, then enable the user.`);
+  }
+  if (changes.some(({ change }) => change === 'changed')) {
+    repeat.push(`Change the user ${user.username} again.`);
+  }
+}
+
+function lastState(changes: readonly { readonly change: string }[]): string | undefined {
+  return changes.findLast(({ change }) => change === 'enabled' || change === 'disabled')?.change;
+}
+
+export function describeReplay(
+  { changed, repeat }: Replayed,
+  { newest }: Revocations,
+): readonly string[] {
+  return [
+    ...(changed.length === 0 ? ['The export contains no other revocations.'] : changed),
+    `The export ends at ${newest}. Repeat later changes yourself.`,
+    ...(repeat.length === 0 ? [] : ['To do:', ...repeat.map((each) => `  ${each}`)]),
+  ];
+}

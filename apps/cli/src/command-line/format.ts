@@ -1,0 +1,45 @@
+/** Aligns the columns, with two spaces between them. */
+export function formatTable(rows: readonly (readonly string[])[]): string {
+  const widths: number[] = [];
+  for (const row of rows) {
+    row.forEach((cell, i) => {
+      widths[i] = Math.max(widths[i] ?? 0, cell.length);
+    });
+  }
+  return rows
+    .map((row) =>
+      row
+        .map((cell, i) => (i === row.length - 1 ? cell : cell.padEnd(widths[i] ?? 0)))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+/** @param seconds since the epoch */
+export function formatTime(seconds: number | undefined): string {
+  return seconds === undefined ? 'unknown' : new Date(seconds * 1000).toISOString();
+}
+
+/** Text from a server or a stored entry must not control the terminal or start a new line. */
+export function printable(text: string): string {
+  return text.replace(/[^\x20-\x7e]/g, '?');
+}
+
+/** Removes characters that are invisible or change the direction of text. */
+export function printableName(name: string): string {
+  return name.replace(/\p{Cf}/gu, '');
+}
+
+/** Everything that a reader cannot see, or that could control the terminal. */
+const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}\\]|(?! )\p{Zs}| +$/gmu;
+
+/** The lines of a text, indented, with escapes for characters that a reader cannot see. */
+export function visibleLines(text: string): string {
+  const names: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
+  const shown = (character: string) =>
+    names[character] ?? `\\u{${character.codePointAt(0)?.toString(16).padStart(2, '0')}}`;
+  const escaped = (found: string) => (found === '\\' ? '\\\\' : [...found].map(shown).join(''));
+  const lines = text.split(/(?<=\n)/).map((line) => `  ${line.replace(INVISIBLE, escaped)}`);
+  return lines.join('\n');
+}

@@ -1,0 +1,172 @@
+/** The commands as a program of commander, which parses arguments, and prints help and suggestions. */
+import { type CommanderError, Option as ParserOption, Command as Program } from 'commander';
+import {
+  type Command,
+  type CommandInput,
+  nameOf,
+  type Option,
+  type OptionValue,
+  UsageError,
+} from './command.ts';
+
+export type ParsedArguments =
+  | { readonly help: string }
+  | { readonly help: undefined; readonly command: Command; readonly input: CommandInput };
+
+const HELP_WIDTH = 100;
+
+const closing = `
+Commands that disable, revoke or delete ask for confirmation. Scripts add --yes. Without it, and
+without a terminal, these commands change nothing and exit with 1.
+gatehouse help <command> shows its options and an example. gatehouse version prints the version.
+gatehouse completion prints a script for bash and zsh: source <(gatehouse completion)
+Run it as npx gatehouse, npm run -s gatehouse --, or docker compose run --rm gatehouse.
+
+reasons, sign, verify and audit verify need neither the store nor a server. The other commands find
+the store as the servers do: with DATA_DIR, or with STORE_URL and MASTER_KEY_FILE.
+Enter passwords, tokens and keys at the prompt or on standard input, never as arguments.
+Exit codes: 0 success, 1 the command failed or found a mistake, 2 invalid usage.`;
+
+/** @throws UsageError, which never quotes a value */
+export function parseArguments(
+  args: readonly string[],
+  commands: readonly Command[],
+): ParsedArguments {
+  let help = '';
+  let found: ParsedArguments | undefined;
+  const program = describeProgram((text) => {
+    help += text;
+  });
+  for (const command of commands) {
+    addCommand(program, command, (input) => {
+      found = { help: undefined, command, input };
+    });
+  }
+  const [first, ...others] = args;
+  try {
+    program.parse(first === undefined || first === 'help' ? [...others, '--help'] : args, {
+      from: 'user',
+    });
+  } catch (error) {
+    if (help === '') {
+      throw error;
+    }
+  }
+  return found ?? { help: help.trimEnd() };
+}
+
+function describeProgram(writeHelp: (text: string) => void): Program {
+  const program = new Program('gatehouse')
+    .usage('<command> [arguments] [options]')
+    .option('--json', 'Print JSON, for scripts.')
+    .helpOption('--help', 'Show this help.')
+    .helpCommand(false)
+    .addHelpText('after', closing)
+    .configureOutput({
+      writeOut: writeHelp,
+      outputError: () => undefined,
+      writeErr: () => undefined,
+      getOutHelpWidth: () => HELP_WIDTH,
+      getOutHasColors: () => false,
+    })
+    .configureHelp({
+      showGlobalOptions: true,
+      // The whole list, in place of the groups.
+      visibleCommands: (command) =>
+        command.commands.flatMap((each) => (each.commands.length === 0 ? each : each.commands)),
+      subcommandTerm: (command) =>
+        [...pathOf(command), ...command.registeredArguments.map(termOf)].join(' '),
+    });
+  return reportErrors(program);
+}
+
+function addCommand(
+  program: Program,
+  command: Command,
+  onCall: (input: CommandInput) => void,
+): void {
+  const [group = '', verb] = nameOf(command).split(' ');
+  const parent = verb === undefined ? program : groupOf(program, group);
+  const terms = command.usage.split(' ');
+  const added = reportErrors(parent.command(terms.slice(parent === program ? 0 : 1).join(' ')))
+    .summary(command.summary)
+    .description([command.summary, ...(command.notes ?? [])].join('\n'))
+    .addHelpText('after', `\nExample:\n  gatehouse ${nameOf(command)} ${command.example}`)
+    .helpCommand(false);
+  const options = Object.entries(command.options ?? {});
+  for (const [name, option] of options) {
+    added.addOption(parserOption(name, option));
+    if (option.negatable === true) {
+      added.addOption(new ParserOption(`--no-${name}`).hideHelp());
+    }
+  }
+  added.action(() => {
+    const values: Readonly<Record<string, OptionValue>> = added.optsWithGlobals();
+    const names = added.registeredArguments.map((each) => each.name());
+    onCall({
+      positionals: Object.fromEntries(names.map((name, index) => [name, added.args[index]])),
+      options: Object.fromEntries(
+        ['json', ...options.map(([name]) => name)].map((name) => [
+          name,
+          values[new ParserOption(`--${name}`).attributeName()],
+        ]),
+      ),
+    });
+  });
+}
+
+function groupOf(program: Program, name: string): Program {
+  return (
+    program.commands.find((each) => each.name() === name) ??
+    reportErrors(program.command(name)).usage('<command> [arguments] [options]').helpCommand(false)
+  );
+}
+
+function parserOption(name: string, { value, multiple, negatable, description }: Option) {
+  const notes = [
+    description,
+    ...(multiple === true ? ['Can be repeated.'] : []),
+    ...(negatable === true ? [`Opposite: --no-${name}.`] : []),
+  ].join(' ');
+  const option = new ParserOption(`--${name}${value === undefined ? '' : ` <${value}>`}`, notes);
+  return multiple === true
+    ? option.argParser((entry, entries: readonly string[] = []) => [...entries, entry])
+    : option;
+}
+
+function pathOf(command: Program): readonly string[] {
+  return command.parent === null ? [] : [...pathOf(command.parent), command.name()];
+}
+
+function termOf(argument: { name(): string; readonly required: boolean }): string {
+  return argument.required ? `<${argument.name()}>` : `[${argument.name()}]`;
+}
+
+function reportErrors(program: Program): Program {
+  return program.exitOverride((error) => {
+    throw usageError(error, program);
+  });
+}
+
+/** The message of the parser, without the values that it quotes. */
+function usageError({ code, message }: CommanderError, program: Program): UsageError {
+  const path = ['gatehouse', ...pathOf(program)].join(' ');
+  const hint = `Run "${path} --help" for help.`;
+  const isValue = ['commander.unknownCommand', 'commander.excessArguments'].includes(code);
+  const text = message
+    .replace(/^error: /, '')
+    .replace(/'(--?[\w-]*)=.*?'/s, "'$1=…'")
+    .replace(isValue ? / '.*?'/s : '', '')
+    .replace(/: [^\n]*$/, '');
+  if (code === 'commander.help') {
+    return new UsageError(`${path} needs a command.`, [hint]);
+  }
+  if (code !== 'commander.unknownCommand' || program.parent !== null) {
+    return new UsageError(`${path}: ${text.replace('\n', '. ')}`, [hint]);
+  }
+  // The parser suggests verbs without their group.
+  const [, entered = ''] = /'(.{3})/.exec(message) ?? [];
+  const meant = program.commands.find((each) => each.name().startsWith(entered))?.name();
+  const advice = meant === undefined ? '' : ` Did you mean gatehouse ${meant}?`;
+  return new UsageError(`Unknown command.${advice}`, [hint]);
+}

@@ -1,0 +1,59 @@
+/** The names of commands in the release before 1.0.0. They work for one release, with a warning. */
+const renamed: readonly (readonly [old: string, current: string])[] = [
+  ['revoke token', 'tokens revoke'],
+  ['revoke client', 'tokens revoke --client'],
+  ['revoke user', 'tokens revoke --user'],
+  ['revoke all', 'tokens revoke --all'],
+  ['revoke replay', 'audit replay'],
+  ['clients disable', 'clients change --disable'],
+  ['clients enable', 'clients change --enable'],
+  ['users disable', 'users change --disable'],
+  ['users enable', 'users change --enable'],
+  ['users unlock', 'users change --unlock'],
+  ['users sign-out', 'tokens revoke --user'],
+  ['users sessions', 'users show'],
+  ['audit tail', 'audit list --follow'],
+  ['master-key add', 'master-key rotate --prepare'],
+  ['master-key check', 'master-key rotate --check'],
+  ['master-key retire', 'master-key rotate --finish'],
+  ['restore', 'backup restore'],
+];
+
+const backupVerbs: ReadonlySet<string | undefined> = new Set(['create', 'restore', undefined]);
+
+/** The arguments with the current name of the command, and a warning if they had an old one. */
+export function withCurrentName(args: readonly string[]): {
+  readonly args: readonly string[];
+  readonly warning?: string;
+} {
+  const words = args.filter((arg) => arg !== '--json');
+  const [old, current] = renamed.find(([name]) => startsWith(words, name)) ?? oldBackup(words);
+  if (old === undefined || current === undefined) {
+    return { args };
+  }
+  const rest = words.slice(old.split(' ').length);
+  const json = args.includes('--json') ? ['--json'] : [];
+  const warning = `gatehouse ${old} is deprecated. Use gatehouse ${current}. The next release removes the old name.`;
+  // The follower ended with --no-follow. A list does without it.
+  const isListed = old === 'audit tail' && rest.includes('--no-follow');
+  return isListed
+    ? { args: ['audit', 'list', ...rest.filter((arg) => arg !== '--no-follow'), ...json], warning }
+    : { args: [...current.split(' '), ...argumentFirst(rest, current), ...json], warning };
+}
+
+/** `revoke client --yes ID` as `tokens revoke --client ID --yes`: the argument is now a value. */
+function argumentFirst(rest: readonly string[], current: string): readonly string[] {
+  const at = /--(client|user)$/.test(current) ? rest.findIndex((arg) => !arg.startsWith('-')) : -1;
+  return at === -1 ? rest : [...rest.slice(at, at + 1), ...rest.toSpliced(at, 1)];
+}
+
+/** `gatehouse backup FOLDER` */
+function oldBackup([group, verb]: readonly string[]): readonly string[] {
+  return group === 'backup' && !backupVerbs.has(verb) && verb?.startsWith('-') === false
+    ? ['backup', 'backup create']
+    : [];
+}
+
+function startsWith(words: readonly string[], name: string): boolean {
+  return name.split(' ').every((word, index) => words[index] === word);
+}

@@ -1,0 +1,91 @@
+import { type Command, flag, type Option, UsageError } from '../command-line/command.ts';
+import { assertConfirmed, yesOption } from '../command-line/terminal.ts';
+import { describeClient } from './clients.ts';
+
+const keepTokens: Option = {
+  description: 'Keep tokens of the removed key valid until they expire. For planned changes.',
+};
+
+function describeTokens(keyId: string, kept: boolean): string {
+  return kept
+    ? `Tokens issued with ${keyId} stay valid until they expire.`
+    : `Tokens issued with ${keyId} are revoked: access tokens, X-Access-Tokens and refresh tokens.`;
+}
+
+const rotateKey: Command = {
+  usage: 'clients rotate-key <clientId>',
+  summary: 'Create a new secure key for a client and print it once. The existing key stays valid.',
+  options: {
+    'replace-oldest': { description: 'Remove the older of two keys, and revoke its tokens.' },
+    'keep-tokens': keepTokens,
+  },
+  example: 'backend --replace-oldest',
+  async run({ positionals: { clientId = '' }, options }, { identity, audit }) {
+    const replaceOldest = flag(options['replace-oldest']) === true;
+    const kept = flag(options['keep-tokens']) === true;
+    if (kept && !replaceOldest) {
+      throw new UsageError(
+        '--keep-tokens requires --replace-oldest. Otherwise, no key is removed.',
+      );
+    }
+    const rotated = await identity.clients.rotateKey(clientId, { replaceOldest, keepTokens: kept });
+    const { client, secureKey, keyId, replacedKeyId } = rotated;
+    await audit({ event: 'client_changed', clientId, change: 'key_added', keyId });
+    if (replacedKeyId !== undefined) {
+      const removed = { clientId, keyId: replacedKeyId };
+      await audit({ event: 'client_changed', change: 'key_removed', ...removed });
+    }
+    return {
+      json: { client: describeClient(client, identity), secureKey, keyId, replacedKeyId },
+      text: [
+        `The client ${clientId} has a new key, ${keyId}.`,
+        `Secure key (shown once): ${secureKey}`,
+        ...(replacedKeyId === undefined
+          ? []
+          : [`The key ${replacedKeyId} is no longer valid.`, describeTokens(replacedKeyId, kept)]),
+      ].join('\n'),
+    };
+  },
+};
+
+const removeKey: Command = {
+  usage: 'clients remove-key <clientId> <keyId>',
+  summary: 'Delete one of two secure keys of a client, and revoke the tokens issued with it.',
+  options: {
+    ...yesOption,
+    'keep-tokens': keepTokens,
+    revoke: { description: 'Also revoke every other token of the client.' },
+  },
+  notes: [
+    'To list the keys, run gatehouse clients show.',
+    'If the key was removed with --keep-tokens before, this revokes its tokens.',
+  ],
+  example: 'backend 3f9c21ab',
+  async run(input, context) {
+    const { clientId = '', keyId = '' } = input.positionals;
+    const { options } = input;
+    const { identity, audit } = context;
+    const kept = flag(options['keep-tokens']) === true;
+    const revoked = flag(options.revoke) === true;
+    if (kept && revoked) {
+      throw new UsageError('Use either --keep-tokens or --revoke.');
+    }
+    const question = `This deletes the secure key ${keyId} of ${clientId}. Continue?`;
+    await assertConfirmed(input, context, question);
+    let client = await identity.clients.removeKey(clientId, keyId, { keepTokens: kept });
+    await audit({ event: 'client_changed', clientId, change: 'key_removed', keyId });
+    if (revoked) {
+      client = await identity.revocations.client(clientId);
+      await audit({ event: 'client_changed', clientId, change: 'revoked' });
+    }
+    return {
+      json: { client: describeClient(client, identity), tokensKept: kept },
+      text: [
+        `The client ${clientId} no longer has the key ${keyId}.`,
+        revoked ? `Revoked everything issued to the client so far.` : describeTokens(keyId, kept),
+      ].join('\n'),
+    };
+  },
+};
+
+export const clientKeyCommands: readonly Command[] = [rotateKey, removeKey];

@@ -1,0 +1,151 @@
+/** Which errors of an engine mean that the database is unavailable, and which are mistakes of this service. */
+/** The database is locked, full, unreadable or unreachable. The request fails with 503. */
+export class DatabaseUnavailableError extends Error {
+  /** The database still reads, but its disk is full or it is read-only. */
+  readonly refusesWrites: boolean;
+
+  constructor(
+    cause: unknown,
+    { refusesWrites = false }: { readonly refusesWrites?: boolean } = {},
+  ) {
+    super('The database is unavailable.', { cause });
+    this.name = 'DatabaseUnavailableError';
+    this.refusesWrites = refusesWrites;
+  }
+}
+
+const BUSY = 5;
+const READ_ONLY = 8;
+const FULL = 13;
+
+/** Primary result codes that the database causes, not the query. */
+const UNAVAILABLE_RESULTS: ReadonlySet<number> = new Set([
+  BUSY,
+  6, // LOCKED
+  7, // NOMEM
+  READ_ONLY,
+  10, // IOERR
+  11, // CORRUPT
+  FULL,
+  14, // CANTOPEN
+  15, // PROTOCOL
+  26, // NOTADB
+]);
+
+/** @throws DatabaseUnavailableError instead of an error that the database caused */
+export function translateSqliteErrors<Result>(operation: () => Result): Result {
+  try {
+    return operation();
+  } catch (error) {
+    const code = primaryResultCode(error);
+    throw code !== undefined && UNAVAILABLE_RESULTS.has(code)
+      ? new DatabaseUnavailableError(error, { refusesWrites: code === FULL || code === READ_ONLY })
+      : error;
+  }
+}
+
+/** Another connection holds the lock, so a later attempt may succeed. */
+export function isLocked(error: unknown): boolean {
+  return error instanceof DatabaseUnavailableError && primaryResultCode(error.cause) === BUSY;
+}
+
+function primaryResultCode(error: unknown): number | undefined {
+  return typeof error === 'object' &&
+    error !== null &&
+    'errcode' in error &&
+    typeof error.errcode === 'number'
+    ? error.errcode & 0xff
+    : undefined;
+}
+
+/** No class of PostgreSQL starts with E, unlike names of system errors such as EPIPE. */
+const SQLSTATE = /^(?!E)[0-9A-Z]{5}$/;
+const READ_ONLY_STATE = '25006';
+const DISK_FULL = '53100';
+
+/** Classes (first two characters) and codes that the database causes, not the query. */
+const UNAVAILABLE_CLASSES: ReadonlySet<string> = new Set([
+  '08', // connection exception
+  '40', // transaction rollback: deadlock, serialization failure
+  '53', // insufficient resources: disk full, out of memory, too many connections
+  '57', // operator intervention: shutdown, crash, statement timeout
+  '58', // system error: I/O error
+  'XX', // internal error: data corrupted
+]);
+const UNAVAILABLE_CODES: ReadonlySet<string> = new Set([
+  READ_ONLY_STATE, // a standby, or a primary that lost its role
+  '25P03', // idle in transaction for too long
+  '28000', // authorization refused
+  '28P01', // wrong password
+  '3D000', // no such database
+  '55P03', // lock not available in time
+]);
+const ROLLED_BACK_CODES: ReadonlySet<string> = new Set(['40001', '40P01']);
+const REFUSED_NAME_CODES: ReadonlySet<string> = new Set([
+  '0A000', // the columns of the result have changed
+  '26000', // no statement with this name
+  '42P05', // another client has prepared the name on this connection
+]);
+
+/**
+ * Turns an error of PostgreSQL or its driver into `DatabaseUnavailableError` if the database caused
+ * it. An error without SQLSTATE comes from the connection, except for a TypeError or RangeError:
+ * this service called the driver incorrectly.
+ */
+export function translatePostgresError(error: unknown): unknown {
+  if (
+    error instanceof DatabaseUnavailableError ||
+    error instanceof TypeError ||
+    error instanceof RangeError
+  ) {
+    return error;
+  }
+  const code = codeOf(error);
+  const isAboutDatabase =
+    code === undefined ||
+    !SQLSTATE.test(code) ||
+    UNAVAILABLE_CLASSES.has(code.slice(0, 2)) ||
+    UNAVAILABLE_CODES.has(code);
+  return isAboutDatabase
+    ? new DatabaseUnavailableError(error, {
+        refusesWrites: code === DISK_FULL || code === READ_ONLY_STATE,
+      })
+    : error;
+}
+
+/** The connection failed, without an error from PostgreSQL. */
+export function isConnectionLost(error: unknown): boolean {
+  return error instanceof DatabaseUnavailableError && !SQLSTATE.test(codeOf(error.cause) ?? '');
+}
+
+/** The error of a server that reports itself read-only. */
+export function readOnlyError(): DatabaseUnavailableError {
+  const cause = Object.assign(new Error('The database is read-only.'), { code: READ_ONLY_STATE });
+  return new DatabaseUnavailableError(cause, { refusesWrites: true });
+}
+
+export function isReadOnlyError(error: unknown): boolean {
+  return error instanceof DatabaseUnavailableError && codeOf(error.cause) === READ_ONLY_STATE;
+}
+
+/** PostgreSQL rolled back the transaction to let others continue, so it can run again. */
+export function isRolledBackForOthers(error: unknown): boolean {
+  return (
+    error instanceof DatabaseUnavailableError &&
+    ROLLED_BACK_CODES.has(codeOf(error.cause) ?? 'none')
+  );
+}
+
+/** A named statement cannot run, but it can without its name. */
+export function isNameRefused(error: unknown): boolean {
+  return REFUSED_NAME_CODES.has(codeOf(error) ?? 'none');
+}
+
+function codeOf(error: unknown): string | undefined {
+  return typeof error === 'object' &&
+    error !== null &&
+    'code' in error &&
+    typeof error.code === 'string'
+    ? error.code
+    : undefined;
+}

@@ -1,0 +1,169 @@
+import { deviceStates, deviceTypes } from '@gatehouse/device-api';
+import { sql } from 'kysely';
+import type { OrganizationDatabase } from '../database/organization-database.ts';
+import { prepared } from '../database/queries.ts';
+import { enumColumn, integerColumn, textColumn } from '../query/columns.ts';
+import { compileCondition, orderOf } from '../query/compile.ts';
+import { type Condition, comparisonsOf } from '../query/condition.ts';
+import { countQuery, type Page, readPage, toCount, type Window } from '../query/pages.ts';
+import { type Query, querySubject } from '../query/query.ts';
+import { productColumns, type SummaryRow, summaryColumns } from './rows.ts';
+
+/** What a query of devices can name. */
+export const deviceSubject = querySubject(
+  {
+    id: textColumn('devices.id'),
+    name: textColumn('devices.name'),
+    orgId: textColumn('devices.org_id'),
+    productId: textColumn('devices.product_id'),
+    productName: textColumn('products.name'),
+    protocol: textColumn(sql`coalesce(devices.protocol, products.protocol)`),
+    transport: textColumn(sql`coalesce(devices.transport, products.transport)`),
+    deviceType: enumColumn('products.device_type', deviceTypes),
+    state: enumColumn('devices.state', deviceStates),
+    address: textColumn('devices.address'),
+    onlineTime: integerColumn('devices.online_time'),
+    offlineTime: integerColumn('devices.offline_time'),
+    createTime: integerColumn('devices.create_time'),
+    registerTime: integerColumn('devices.register_time'),
+    registryTime: integerColumn('devices.register_time'),
+  },
+  // Indexes cover id, name, createTime, state, productId, and state with productId.
+  { newestBy: 'createTime', tieBreak: 'opposite' },
+);
+
+/** A query on one of these columns has to join the products before it selects the page. */
+const ofProducts: ReadonlySet<string> = new Set([
+  'productName',
+  'protocol',
+  'transport',
+  'deviceType',
+]);
+
+/** Newest first, then by id, unless the query has sorts. A page past the end is empty. */
+export function readDevices(
+  database: OrganizationDatabase,
+  query: Query,
+): Promise<Page<SummaryRow>> {
+  const { condition, sorts } = query;
+  const isPlain = condition === undefined && sorts.length === 0;
+  return readPage(query, {
+    rows: (window) =>
+      isPlain ? plainRows(database, window) : selectPage(database, query, window).execute(),
+    count: async () => {
+      const maintained = await readCounters(database, condition);
+      return maintained === undefined
+        ? toCount(await countQuery(database, selectDevices(database, condition, [])).execute())
+        : { total: maintained, isExact: true };
+    },
+  });
+}
+
+/** Exact. With another condition than on product and state, it reads every device that it counts. */
+export async function countDevices(
+  database: OrganizationDatabase,
+  condition: Condition | undefined,
+): Promise<number> {
+  const maintained = await readCounters(database, condition);
+  if (maintained !== undefined) {
+    return maintained;
+  }
+  const all = countQuery(database, selectDevices(database, condition, []), Number.MAX_SAFE_INTEGER);
+  return (await all.executeTakeFirstOrThrow()).total;
+}
+
+const plainRows = prepared((database, window: Window) =>
+  selectPage(database, { condition: undefined, sorts: [] }, window),
+);
+
+/** Selects the page before it joins the products, so that skipped rows cost no join. */
+function selectPage(
+  database: OrganizationDatabase,
+  { condition, sorts }: Pick<Query, 'condition' | 'sorts'>,
+  { limit, offset }: Window,
+) {
+  const order = orderOf(sorts, deviceSubject);
+  const sortColumns = sorts.map(({ column }) => column);
+  const page = selectDevices(database, condition, sortColumns)
+    // The outer query sorts by org_id too, so the page needs it.
+    .select([...summaryColumns, 'devices.org_id', 'devices.protocol', 'devices.transport'])
+    .orderBy(order)
+    .limit(limit)
+    .offset(offset);
+  return database.tables
+    .selectFrom(page.as('devices'))
+    .innerJoin('products', 'products.id', 'devices.product_id')
+    .select(summaryColumns)
+    .select(productColumns)
+    .orderBy(order);
+}
+
+function selectDevices(
+  { tables, engine }: OrganizationDatabase,
+  condition: Condition | undefined,
+  sortColumns: readonly string[],
+) {
+  const named = condition === undefined ? [] : comparisonsOf(condition).map(({ column }) => column);
+  const needsProducts = [...named, ...sortColumns].some((column) => ofProducts.has(column));
+  const devices = tables.selectFrom('devices');
+  const source = needsProducts
+    ? (devices.innerJoin(
+        'products',
+        'products.id',
+        'devices.product_id',
+      ) as unknown as typeof devices)
+    : devices;
+  return condition === undefined
+    ? source
+    : source.where(compileCondition(condition, deviceSubject.columns, engine));
+}
+
+const ALL_PRODUCTS = '';
+
+const allCounters = prepared(({ tables }, _values: object) =>
+  tables.selectFrom('device_counts').select('device_count').where('product_id', '=', ALL_PRODUCTS),
+);
+
+/**
+ * The count that triggers maintain, at a cost that does not depend on the number of devices.
+ * Undefined if the condition has other columns, so that the devices have to be counted.
+ */
+async function readCounters(
+  database: OrganizationDatabase,
+  condition: Condition | undefined,
+): Promise<number | undefined> {
+  let rows: readonly { readonly device_count: number }[];
+  if (condition === undefined) {
+    rows = await allCounters(database, {});
+  } else {
+    const values = valuesByColumn(condition);
+    if (values === undefined) {
+      return undefined;
+    }
+    const { productId = [ALL_PRODUCTS], state } = values;
+    rows = await database.tables
+      .selectFrom('device_counts')
+      .select('device_count')
+      .where('product_id', 'in', productId)
+      .$if(state !== undefined, (query) => query.where('state', 'in', state ?? []))
+      .execute();
+  }
+  return rows.reduce((sum, row) => sum + row.device_count, 0);
+}
+
+/** Undefined unless the condition is `productId` or `state`, or both, as one value or a list. */
+function valuesByColumn(condition: Condition) {
+  const comparisons = comparisonsOf(condition);
+  const isConjunction =
+    condition.kind === 'comparison' ||
+    (condition.kind === 'all' && condition.of.every(({ kind }) => kind === 'comparison'));
+  const values: { productId?: readonly string[]; state?: readonly string[] } = {};
+  for (const { column, operator, values: wanted } of comparisons) {
+    const isMaintained = column === 'productId' || column === 'state';
+    if (!isConjunction || !isMaintained || values[column] || !/^(eq|in)$/.test(operator)) {
+      return undefined;
+    }
+    values[column] = [...new Set(wanted.map(String))];
+  }
+  return values;
+}

@@ -1,0 +1,145 @@
+import { MAXIMUM_CONFIGURATION_ENTRIES } from '@gatehouse/device-api';
+import { illegalArgument } from '@gatehouse/errors';
+import { type RawBuilder, type Selectable, sql } from 'kysely';
+import type { OrganizationDatabase } from '../database/organization-database.ts';
+import { inTransaction, jsonArray, prepared } from '../database/queries.ts';
+import type { DeviceTable } from '../database/tables.ts';
+import { selectTags } from '../tags.ts';
+
+export const summaryColumns = [
+  'devices.id',
+  'devices.product_id',
+  'devices.name',
+  'devices.state',
+  'devices.address',
+  'devices.online_time',
+  'devices.offline_time',
+  'devices.create_time',
+  'devices.register_time',
+] as const;
+
+/** A device without a value has that of its product. */
+export const productColumns = [
+  'products.name as product_name',
+  'products.device_type',
+  sql<string>`coalesce(devices.protocol, products.protocol)`.as('protocol'),
+  sql<string>`coalesce(devices.transport, products.transport)`.as('transport'),
+] as const;
+
+const deviceRows = prepared((database, { id }: { readonly id: string }) =>
+  database.tables
+    .selectFrom('devices')
+    .innerJoin('products', 'products.id', 'devices.product_id')
+    .select(summaryColumns)
+    .select(productColumns)
+    .select('devices.configuration')
+    .select(sql<string>`coalesce(devices.metadata, products.metadata)`.as('metadata'))
+    .select(jsonArray(database, selectTags(database, id)).as('tags'))
+    .where('devices.id', '=', id),
+);
+
+/** A device with its tags. `configuration` and `tags` are JSON texts. */
+export type DeviceRow = Awaited<ReturnType<typeof deviceRows>>[number];
+
+/** The members in a list. */
+export type SummaryRow = Omit<DeviceRow, 'configuration' | 'metadata' | 'tags'>;
+
+export async function findDevice(
+  database: OrganizationDatabase,
+  id: string,
+): Promise<DeviceRow | undefined> {
+  const [row] = await deviceRows(database, { id });
+  return row;
+}
+
+/** Absent members do not change. */
+export interface DeviceChanges
+  extends Partial<Pick<Selectable<DeviceTable>, 'name' | 'protocol' | 'transport' | 'metadata'>> {
+  /** Merged into the existing configuration. Null removes a key. */
+  readonly configuration?: Readonly<Record<string, string | null>>;
+}
+
+/** Resolves to the changed device, or undefined if it does not exist. */
+export function changeDevice(
+  database: OrganizationDatabase,
+  id: string,
+  { configuration, ...columns }: DeviceChanges,
+): Promise<DeviceRow | undefined> {
+  return inTransaction(database, async (transaction) => {
+    const current = await transaction.tables
+      .selectFrom('devices')
+      .select('configuration')
+      .where('id', '=', id)
+      // In SQLite, the transaction already holds the lock.
+      .$if(transaction.engine === 'postgres', (query) => query.forUpdate())
+      .executeTakeFirst();
+    if (current === undefined) {
+      return undefined;
+    }
+    const changes = {
+      ...columns,
+      ...(configuration && { configuration: merge(current.configuration, configuration) }),
+    };
+    if (Object.keys(changes).length > 0) {
+      await transaction.tables.updateTable('devices').set(changes).where('id', '=', id).execute();
+    }
+    return findDevice(transaction, id);
+  });
+}
+
+/** RFC 7396: null removes a key, every other value sets it. */
+function merge(current: string, changes: Readonly<Record<string, string | null>>): string {
+  const merged = { ...(JSON.parse(current) as Record<string, string>), ...changes };
+  const entries = Object.entries(merged).filter(([, value]) => value !== null);
+  if (entries.length > MAXIMUM_CONFIGURATION_ENTRIES) {
+    const message = `must have at most ${MAXIMUM_CONFIGURATION_ENTRIES} entries`;
+    throw illegalArgument([{ property: 'configuration', message }]);
+  }
+  return JSON.stringify(Object.fromEntries(entries));
+}
+
+/** Changes `notActive` to `online` if a connection exists, otherwise to `offline`. */
+export const deploy = setState(
+  sql<string>`case when connected = 1 then 'online' else 'offline' end`,
+  sql<boolean>`state = 'notActive'`,
+);
+
+/** Changes every state to `notActive`. */
+export const undeploy = setState(sql<string>`'notActive'`, sql<boolean>`state <> 'notActive'`);
+
+function setState(state: RawBuilder<string>, condition: RawBuilder<boolean>) {
+  return (database: OrganizationDatabase, id: string): Promise<DeviceRow | undefined> =>
+    inTransaction(database, async (transaction) => {
+      await transaction.tables
+        .updateTable('devices')
+        .set({ state })
+        .where('id', '=', id)
+        .where(condition)
+        .execute();
+      return findDevice(transaction, id);
+    });
+}
+
+/**
+ * Removes the device and its tags, and makes its log unreachable. `active`: the state forbids it.
+ */
+export async function removeDevice(
+  { tables }: OrganizationDatabase,
+  id: string,
+): Promise<'removed' | 'active' | 'missing'> {
+  const removed = await tables
+    .deleteFrom('devices')
+    .where('id', '=', id)
+    .where('state', '=', 'notActive')
+    .returning('id')
+    .executeTakeFirst();
+  if (removed !== undefined) {
+    return 'removed';
+  }
+  const found = await tables
+    .selectFrom('devices')
+    .select('id')
+    .where('id', '=', id)
+    .executeTakeFirst();
+  return found === undefined ? 'missing' : 'active';
+}

@@ -1,0 +1,237 @@
+import {
+  type BatchItemResult,
+  type BatchResult,
+  deviceChangesRequest,
+  deviceIdPattern,
+  type IdResult,
+  type IdsResult,
+  idsRequest,
+  MAXIMUM_BATCH_DEVICES,
+  newDeviceRequest,
+} from '@gatehouse/device-api';
+import { ApiError, type IllegalArgument, illegalArgument } from '@gatehouse/errors';
+import type { z } from 'zod';
+import { DatabaseUnavailableError } from '../database/database-errors.ts';
+import type { OrganizationDatabase } from '../database/organization-database.ts';
+import { findByDeviceId, parsePayload, toIllegalArgument, withoutUndefined } from '../input.ts';
+import { type AddOutcome, addDevice, addDevices, type NewDevice } from './add.ts';
+import {
+  changeDevice,
+  type DeviceChanges,
+  type DeviceRow,
+  findDevice,
+  removeDevice,
+} from './rows.ts';
+
+/** Limits the size of a reply that reports problems. */
+const MAXIMUM_REPORTED_PROBLEMS = 100;
+
+const nameMissing: IllegalArgument = {
+  property: 'productName',
+  message: 'is required for a product that does not exist yet',
+};
+
+/**
+ * Creates a device from a request body (specification: "Device creation payload").
+ *
+ * @throws ApiError `illegal_argument` naming every wrong member, `duplicate_key`
+ */
+export async function createDevice(
+  database: OrganizationDatabase,
+  body: unknown,
+  now: number,
+): Promise<DeviceRow> {
+  const added = await addDevice(database, toNewDevice(parsePayload(newDeviceRequest, body), now));
+  if (added === 'unknown_product') {
+    throw illegalArgument([nameMissing]);
+  }
+  if (added === 'duplicate_key') {
+    throw new ApiError('duplicate_key');
+  }
+  return added;
+}
+
+function toNewDevice(payload: z.infer<typeof newDeviceRequest>, now: number): NewDevice {
+  return {
+    id: payload.id ?? crypto.randomUUID(),
+    name: payload.name,
+    productId: payload.productId,
+    productName: payload.productName ?? undefined,
+    configuration: payload.configuration ?? {},
+    protocol: payload.protocol ?? null,
+    transport: payload.transport ?? null,
+    metadata: payload.metadata ?? null,
+    createTime: now,
+  };
+}
+
+type Item = { readonly device: NewDevice } | { readonly problems: readonly IllegalArgument[] };
+
+/**
+ * Creates up to 10,000 devices in one atomic step. Reports devices that cannot be created, and
+ * creates the others. With `allOrNothing`, one such device rejects the whole batch.
+ *
+ * @param body an array of devices, or `{"allOrNothing": true, "devices": […]}` for signed requests,
+ * which have no query
+ * @throws ApiError `illegal_argument`; `duplicate_key` if existing ids are the only problem
+ */
+export async function createDevices(
+  database: OrganizationDatabase,
+  body: unknown,
+  allOrNothingParameter: string | null,
+  now: number,
+): Promise<BatchResult> {
+  const { payloads, allOrNothing } = readBatch(body, allOrNothingParameter);
+  const items = payloads.map((payload): Item => {
+    const parsed = newDeviceRequest.safeParse(payload);
+    return parsed.success
+      ? { device: toNewDevice(parsed.data, now) }
+      : { problems: parsed.error.issues.map((issue) => toIllegalArgument(issue)) };
+  });
+  const devices = items.flatMap((item) => ('device' in item ? [item.device] : []));
+  const outcomes =
+    allOrNothing && devices.length < items.length
+      ? []
+      : await addDevices(database, devices, allOrNothing);
+  let position = 0;
+  const results = items.map((item, index) =>
+    describeItem(item, index, 'device' in item ? outcomes[position++] : undefined),
+  );
+  const failed = results.filter(({ status }) => status !== 200).length;
+  if (allOrNothing && failed > 0) {
+    throw batchError(results);
+  }
+  return { total: items.length, created: items.length - failed, failed, items: results };
+}
+
+function readBatch(body: unknown, parameter: string | null) {
+  const isObject = typeof body === 'object' && body !== null && !Array.isArray(body);
+  const object = isObject ? (body as Readonly<Record<string, unknown>>) : {};
+  const payloads: unknown = isObject ? object.devices : body;
+  if (
+    !Array.isArray(payloads) ||
+    payloads.length === 0 ||
+    payloads.length > MAXIMUM_BATCH_DEVICES
+  ) {
+    const message = `must be an array of 1 to ${MAXIMUM_BATCH_DEVICES} devices`;
+    throw illegalArgument([{ property: isObject ? 'devices' : 'body', message }]);
+  }
+  const written = parameter ?? object.allOrNothing ?? false;
+  if (!['true', 'false', true, false].includes(written as string | boolean)) {
+    throw illegalArgument([{ property: 'allOrNothing', message: 'must be true or false' }]);
+  }
+  return { payloads: payloads as readonly unknown[], allOrNothing: String(written) === 'true' };
+}
+
+function describeItem(item: Item, index: number, outcome: AddOutcome | undefined): BatchItemResult {
+  if ('problems' in item) {
+    return { index, status: 400, code: 'illegal_argument', problems: item.problems };
+  }
+  const { id } = item.device;
+  switch (outcome) {
+    case 'duplicate_key':
+      return { index, id, status: 400, code: 'duplicate_key' };
+    case 'unknown_product':
+      return { index, id, status: 400, code: 'illegal_argument', problems: [nameMissing] };
+    default:
+      return { index, id, status: 200, code: 'success' };
+  }
+}
+
+/** Names invalid members as `[3].name`. */
+function batchError(results: readonly BatchItemResult[]): ApiError {
+  const wrong = results.filter(({ status }) => status !== 200);
+  const problems = wrong.flatMap(({ index, code, problems: ofItem = [] }) =>
+    code === 'duplicate_key'
+      ? [{ property: `[${index}].id`, message: 'already exists' }]
+      : ofItem.map(({ property, message }) => ({ property: `[${index}].${property}`, message })),
+  );
+  return new ApiError(
+    wrong.every(({ code }) => code === 'duplicate_key') ? 'duplicate_key' : 'illegal_argument',
+    {
+      message: `Nothing was created, because ${wrong.length} of ${results.length} devices are invalid.`,
+      result: problems.slice(0, MAXIMUM_REPORTED_PROBLEMS),
+      reason: 'illegal_argument',
+    },
+  );
+}
+
+/**
+ * Changes only the members of the body. Merges the configuration (RFC 7396).
+ *
+ * @throws ApiError `not_found`, `illegal_argument`
+ */
+export async function updateDevice(
+  database: OrganizationDatabase,
+  id: string,
+  body: unknown,
+): Promise<DeviceRow> {
+  const { productId, ...changes } = parsePayload(deviceChangesRequest, body);
+  const device = await findByDeviceId(id, (known) => findDevice(database, known));
+  if (productId !== undefined && productId !== device.product_id) {
+    throw illegalArgument([{ property: 'productId', message: 'cannot be changed' }]);
+  }
+  return findByDeviceId(id, (known) =>
+    changeDevice(database, known, withoutUndefined<DeviceChanges>(changes)),
+  );
+}
+
+/** @throws ApiError `not_found`; `illegal_argument` unless the device is `notActive` */
+export async function deleteDevice(database: OrganizationDatabase, id: string): Promise<void> {
+  const outcome = deviceIdPattern.test(id) ? await removeDevice(database, id) : 'missing';
+  if (outcome === 'missing') {
+    throw new ApiError('not_found');
+  }
+  if (outcome === 'active') {
+    const message = 'must be notActive: undeploy the device before you delete it';
+    throw illegalArgument([{ property: 'state', message }]);
+  }
+}
+
+/**
+ * Changes each of the devices whose ids are in the body, and reports those that it cannot change.
+ * If the database fails after a change, the caller must still learn what changed, so the other
+ * devices are reported as unavailable.
+ *
+ * @throws ApiError `illegal_argument` if the body is not a list of ids
+ */
+export async function changeEachDevice(
+  body: unknown,
+  change: (id: string) => Promise<unknown>,
+): Promise<IdsResult> {
+  const items: IdResult[] = [];
+  let isAvailable = true;
+  for (const [index, id] of parsePayload(idsRequest, body).entries()) {
+    try {
+      items.push({ index, id, ...(isAvailable ? await outcomeOf(() => change(id)) : unavailable) });
+    } catch (error) {
+      if (!(error instanceof DatabaseUnavailableError && items.length > 0)) {
+        throw error;
+      }
+      isAvailable = false;
+      items.push({ index, id, ...unavailable });
+    }
+  }
+  const succeeded = items.filter(({ status }) => status === 200).length;
+  return { total: items.length, succeeded, failed: items.length - succeeded, items };
+}
+
+type Outcome = Pick<IdResult, 'status' | 'code' | 'problems'>;
+
+const unavailable: Outcome = { status: 503, code: 'service_unavailable' };
+
+async function outcomeOf(change: () => Promise<unknown>): Promise<Outcome> {
+  try {
+    await change();
+    return { status: 200, code: 'success' };
+  } catch (error) {
+    if (error instanceof ApiError && error.code === 'not_found') {
+      return { status: 404, code: 'not_found' };
+    }
+    if (error instanceof ApiError && error.code === 'illegal_argument') {
+      const problems = error.result as readonly IllegalArgument[];
+      return { status: 400, code: 'illegal_argument', problems };
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,202 @@
+import type { IncomingMessage } from 'node:http';
+import { ApiError, serviceUnavailable, toApiError } from '@gatehouse/errors';
+import { type MetricsRegistry, observedRequest } from '@gatehouse/server';
+import { createRemoteJWKSet, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
+import { LRUCache } from 'lru-cache';
+
+/** The claims of a verified internal token. */
+export interface Caller {
+  readonly clientId: string;
+  readonly organizationId: string;
+  readonly scopes: ReadonlySet<string>;
+}
+
+interface VerifiedToken {
+  readonly caller: Caller;
+  /** Epoch milliseconds. */
+  readonly expiresAt: number;
+}
+
+const SECOND = 1000;
+
+const AUDIENCE = 'device-service';
+const ALGORITHM = 'EdDSA';
+const TOKEN_TYPE = 'at+jwt';
+const MAXIMUM_LIFETIME_SECONDS = 60;
+/** For differences between the clocks of the gateway and this service. */
+const CLOCK_TOLERANCE_SECONDS = 5;
+
+const JWKS_TIMEOUT_MILLISECONDS = SECOND;
+/** The minimum time between two fetches because of tokens with unknown keys. */
+const JWKS_COOLDOWN_MILLISECONDS = 2 * SECOND;
+
+const CACHED_TOKENS = 2000;
+const BUCKETS_SECONDS = [0.0005, 0.001, 0.0025, 0.01, 0.05, 0.5] as const;
+
+export type Callers = ReturnType<typeof createCallers>;
+
+/**
+ * Authenticates requests. The internal token of the gateway (RFC 9068 `at+jwt`) is the only
+ * credential, so a caller that bypasses the gateway cannot authenticate. Algorithm, type, issuer and
+ * audience are fixed (RFC 8725). The first token fetches the keys, so the gateway can start later.
+ *
+ * Verified tokens are cached until they expire, because the gateway sends each token many times.
+ * Invalid tokens are not cached, so an attacker cannot evict entries or fill the memory.
+ */
+export function createCallers({
+  issuer,
+  jwksUrl,
+  registry,
+  now,
+}: {
+  readonly issuer: string;
+  readonly jwksUrl: string;
+  readonly registry: MetricsRegistry;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+}) {
+  const remote = createRemoteJWKSet(new URL(jwksUrl), {
+    timeoutDuration: JWKS_TIMEOUT_MILLISECONDS,
+    cooldownDuration: JWKS_COOLDOWN_MILLISECONDS,
+  });
+  // An unavailable gateway is 503, not an invalid token.
+  const keys: JWTVerifyGetKey = (header, token) =>
+    remote(header, token).catch((error: unknown) => {
+      const isAboutToken =
+        error instanceof errors.JWKSNoMatchingKey ||
+        error instanceof errors.JWKSMultipleMatchingKeys;
+      throw isAboutToken ? error : serviceUnavailable(error, 'gateway_keys_unavailable');
+    });
+  const verify = observed(registry, (token) => verifyToken(token, keys, issuer));
+  const verified = new LRUCache<string, VerifiedToken>({ max: CACHED_TOKENS });
+  return {
+    /**
+     * @throws ApiError `unauthorized`; `service_unavailable` if the keys of the gateway are
+     * unavailable
+     */
+    async authenticate(request: IncomingMessage): Promise<Caller> {
+      const token = readBearerToken(request);
+      let known = verified.get(token);
+      if (known === undefined || known.expiresAt <= now()) {
+        known = await verify(token);
+        verified.set(token, known);
+      }
+      observedRequest(request).notes.clientId = known.caller.clientId;
+      return known.caller;
+    },
+    /** A readiness check. Rejects until the keys of the gateway have been fetched. */
+    async haveKeys(): Promise<void> {
+      if (remote.jwks() === undefined) {
+        await remote.reload();
+      }
+    },
+  };
+}
+
+/** The gateway checks the scope too. This is a second check. @throws ApiError `access_denied` */
+export function assertScope(caller: Caller, scope: string): void {
+  if (!caller.scopes.has(scope)) {
+    throw new ApiError('access_denied', {
+      headers: { 'WWW-Authenticate': `Bearer error="insufficient_scope", scope="${scope}"` },
+      reason: 'access_denied',
+    });
+  }
+}
+
+/** Node silently ignores a second Authorization header, so this function rejects both. */
+function readBearerToken(request: IncomingMessage): string {
+  const token = /^Bearer +([A-Za-z0-9_.-]+)$/i.exec(request.headers.authorization ?? '')?.[1];
+  if (token === undefined || hasSecondAuthorization(request)) {
+    throw new ApiError('unauthorized', {
+      headers: { 'WWW-Authenticate': 'Bearer' },
+      reason: 'internal_token_rejected',
+    });
+  }
+  return token;
+}
+
+/** Without `headersDistinct`, which copies every header. */
+function hasSecondAuthorization({ rawHeaders }: IncomingMessage): boolean {
+  let found = 0;
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    found += rawHeaders[index]?.toLowerCase() === 'authorization' ? 1 : 0;
+  }
+  return found > 1;
+}
+
+function observed(
+  registry: MetricsRegistry,
+  verify: (token: string) => Promise<VerifiedToken>,
+): typeof verify {
+  const durations = registry.histogram({
+    name: 'gatehouse_verification_duration_seconds',
+    help: 'Duration of verifying an internal token that was not cached.',
+    // Unavailable: the keys of the gateway could not be fetched.
+    labels: { credential: ['internal-token'], result: ['accepted', 'refused', 'unavailable'] },
+    buckets: BUCKETS_SECONDS,
+  });
+  return async (token) => {
+    const started = performance.now();
+    let result = 'accepted';
+    try {
+      return await verify(token);
+    } catch (error) {
+      result = toApiError(error).status < 500 ? 'refused' : 'unavailable';
+      throw error;
+    } finally {
+      durations.of('internal-token', result).observe((performance.now() - started) / SECOND);
+    }
+  };
+}
+
+async function verifyToken(
+  token: string,
+  keys: JWTVerifyGetKey,
+  issuer: string,
+): Promise<VerifiedToken> {
+  try {
+    const { payload } = await jwtVerify(token, keys, {
+      algorithms: [ALGORITHM],
+      typ: TOKEN_TYPE,
+      issuer,
+      audience: AUDIENCE,
+      maxTokenAge: MAXIMUM_LIFETIME_SECONDS,
+      clockTolerance: CLOCK_TOLERANCE_SECONDS,
+      requiredClaims: ['exp', 'sub', 'jti', 'client_id', 'org', 'scope'],
+    });
+    return readClaims(payload);
+  } catch (error) {
+    throw error instanceof ApiError ? error : invalidToken(error);
+  }
+}
+
+function readClaims(payload: JWTPayload): VerifiedToken {
+  const { exp = Number.POSITIVE_INFINITY, iat = 0, sub, jti, client_id, org, scope } = payload;
+  if (
+    exp - iat > MAXIMUM_LIFETIME_SECONDS ||
+    !isFilledText(sub) ||
+    !isFilledText(jti) ||
+    !isFilledText(client_id) ||
+    !isFilledText(org) ||
+    typeof scope !== 'string'
+  ) {
+    throw invalidToken(new Error('A claim of the internal token is invalid.'));
+  }
+  const scopes = new Set(scope.split(' ').filter((token) => token !== ''));
+  return {
+    caller: { clientId: client_id, organizationId: org, scopes },
+    expiresAt: exp * SECOND,
+  };
+}
+
+function isFilledText(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
+}
+
+function invalidToken(cause: unknown): ApiError {
+  return new ApiError('unauthorized', {
+    headers: { 'WWW-Authenticate': 'Bearer error="invalid_token"' },
+    cause,
+    reason: 'internal_token_rejected',
+  });
+}

@@ -1,0 +1,106 @@
+import type { IncomingMessage } from 'node:http';
+import type { Labeled, OperationName } from '@gatehouse/device-api';
+import { type IllegalArgument, illegalArgument } from '@gatehouse/errors';
+import accepts from 'accepts';
+import { LRUCache } from 'lru-cache';
+import type { OrganizationDatabase } from '../database/organization-database.ts';
+import type { Caller } from './caller.ts';
+import { readJsonBody } from './json-body.ts';
+
+/** What a handler needs of a request. */
+export interface ApiRequest {
+  readonly message: IncomingMessage;
+  readonly caller: Caller;
+  /** The decoded path segments, by the name of their parameter. */
+  readonly path: Readonly<Record<string, string>>;
+  /** Of the organization of the caller. */
+  readonly database: OrganizationDatabase;
+  /** When the service received the request, in epoch milliseconds. */
+  readonly now: number;
+}
+
+/** The reply contains the result in an envelope. */
+export interface Reply {
+  readonly result: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+export type Handler = (request: ApiRequest) => Promise<Reply>;
+
+/** The compiler reports an operation without a handler. */
+export type Handlers = Readonly<Record<OperationName, Handler>>;
+
+/** The parameters of a GET, or the body of a POST. A POST without a body queries everything. */
+export async function readQuery({ message }: ApiRequest): Promise<unknown> {
+  if (message.method !== 'POST') {
+    return queryOf(message);
+  }
+  return hasBody(message) ? readJsonBody(message) : {};
+}
+
+/** The raw query with repeated parameters. */
+export function queryOf({ url = '' }: IncomingMessage): URLSearchParams {
+  const start = url.indexOf('?');
+  return new URLSearchParams(start === -1 ? '' : url.slice(start + 1));
+}
+
+/** Rejects a body. Ignoring it would accept a signature that was created for another request. */
+export function withoutBody(handle: Handler): Handler {
+  return async (request) => {
+    assertNone(bodyProblems(request));
+    return handle(request);
+  };
+}
+
+/** Rejects a body and parameters, for the same reason. */
+export function withoutInput(handle: Handler): Handler {
+  return async (request) => {
+    const parameters = [...new Set(queryOf(request.message).keys())].map((property) => ({
+      property,
+      message: 'is not a parameter of this operation',
+    }));
+    assertNone([...bodyProblems(request), ...parameters]);
+    return handle(request);
+  };
+}
+
+function assertNone(problems: readonly IllegalArgument[]): void {
+  if (problems.length > 0) {
+    throw illegalArgument(problems, 'input_not_accepted');
+  }
+}
+
+function bodyProblems({ message }: ApiRequest): readonly IllegalArgument[] {
+  return hasBody(message)
+    ? [{ property: 'body', message: 'is not accepted by this operation' }]
+    : [];
+}
+
+/** RFC 9112 §6.3. */
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+}
+
+type Language = 'en' | 'zh';
+
+export type Labels<Value extends string> = Readonly<
+  Record<Value, Readonly<Record<Language, string>>>
+>;
+
+/** How replies show an enumerated value, in the language that the caller prefers. */
+export type Labeler = <Value extends string>(labels: Labels<Value>, value: Value) => Labeled<Value>;
+
+export function labelerOf({ message }: ApiRequest): Labeler {
+  const language = preferences.memo(message.headers['accept-language'] ?? '*');
+  return (labels, value) => ({ text: labels[value][language], value });
+}
+
+const CACHED_PREFERENCES = 100;
+
+const preferences = new LRUCache<string, Language>({
+  max: CACHED_PREFERENCES,
+  memoMethod: (header) => {
+    const request = { headers: { 'accept-language': header } } as IncomingMessage;
+    return accepts(request).language('en', 'zh') === 'zh' ? 'zh' : 'en';
+  },
+});

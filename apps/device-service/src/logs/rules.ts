@@ -1,0 +1,99 @@
+import { type LogType, logRecordRequest, logRecordsRequest } from '@gatehouse/device-api';
+import { illegalArgument } from '@gatehouse/errors';
+import { parsePayload } from '../input.ts';
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const DAY = 24 * 60 * MINUTE;
+
+/**
+ * A device can store records while it is offline, and its clock can be slightly ahead. Other
+ * timestamps are rejected instead of corrected, because a corrected time would look measured. A
+ * device without a clock omits the timestamp.
+ */
+export const MAXIMUM_RECORD_AGE_MILLISECONDS = 30 * DAY;
+export const MAXIMUM_RECORD_LEAD_MILLISECONDS = 5 * MINUTE;
+
+export interface NewLogRecord {
+  readonly type: LogType;
+  /**
+   * Epoch milliseconds: when it happened. If the device sends no time, when the service received
+   * it.
+   */
+  readonly timestamp: number;
+  readonly content: string;
+  /** Empty: none. */
+  readonly message_id: string;
+  /** Address of the connection, only with `online`. */
+  readonly address: string | undefined;
+}
+
+/**
+ * Reads a record or an array of records.
+ *
+ * @throws ApiError `illegal_argument`
+ */
+export function readReport(body: unknown, now: number): readonly NewLogRecord[] {
+  const written = Array.isArray(body)
+    ? parsePayload(logRecordsRequest, body)
+    : [parsePayload(logRecordRequest, body)];
+  const records = written.map(
+    ({ type, timestamp, content, messageId, address }): NewLogRecord => ({
+      type,
+      timestamp: timestamp ?? now,
+      content: content ?? '',
+      message_id: messageId ?? '',
+      address: type === 'online' ? (address ?? undefined) : undefined,
+    }),
+  );
+  assertPlausible(records, now, Array.isArray(body));
+  return records;
+}
+
+function assertPlausible(records: readonly NewLogRecord[], now: number, isArray: boolean): void {
+  const earliest = now - MAXIMUM_RECORD_AGE_MILLISECONDS;
+  const latest = now + MAXIMUM_RECORD_LEAD_MILLISECONDS;
+  const problems = records.flatMap(({ timestamp }, index) =>
+    timestamp >= earliest && timestamp <= latest
+      ? []
+      : [
+          {
+            property: isArray ? `[${index}].timestamp` : 'timestamp',
+            message: `must be from ${earliest} to ${latest}`,
+          },
+        ],
+  );
+  if (problems.length > 0) {
+    throw illegalArgument(problems.slice(0, 10));
+  }
+}
+
+export interface Transition {
+  readonly to: 'online' | 'offline';
+  /** Epoch milliseconds. */
+  readonly time: number;
+  readonly address: string | undefined;
+}
+
+/**
+ * Returns the last `online` and the last `offline` of a report, in order. A timestamp in the future
+ * counts as now, because otherwise a fast clock would block later transitions.
+ */
+export function transitionsOf(
+  records: readonly NewLogRecord[],
+  now: number,
+): readonly Transition[] {
+  const latest = new Map<Transition['to'], Transition>();
+  const happened = records
+    .flatMap(({ type, timestamp, address }) =>
+      type === 'online' || type === 'offline'
+        ? [{ to: type, time: Math.min(timestamp, now), address }]
+        : [],
+    )
+    .sort((one, other) => one.time - other.time);
+  for (const transition of happened) {
+    latest.delete(transition.to);
+    latest.set(transition.to, transition);
+  }
+  return [...latest.values()];
+}

@@ -1,0 +1,150 @@
+/**
+ * Owns products, which many devices share. The first device of a product creates it. A device
+ * inherits the members that it does not set.
+ *
+ *   handlers ─▶ SQL
+ *
+ * devices/add.ts creates products, in the step that adds the device.
+ */
+import { type DeviceType, deviceTypes, productChangesRequest } from '@gatehouse/device-api';
+import { ApiError } from '@gatehouse/errors';
+import type { Selectable } from 'kysely';
+import type { OrganizationDatabase } from './database/organization-database.ts';
+import { inTransaction } from './database/queries.ts';
+import type { ProductTable } from './database/tables.ts';
+import {
+  type ApiRequest,
+  type Handler,
+  type Labels,
+  labelerOf,
+  readQuery,
+} from './http/handler.ts';
+import { readJsonBody } from './http/json-body.ts';
+import { parsePayload, withoutUndefined } from './input.ts';
+import { enumColumn, integerColumn, textColumn } from './query/columns.ts';
+import { compileCondition, orderOf } from './query/compile.ts';
+import { countQuery, describePage, type Page, readPage, toCount } from './query/pages.ts';
+import { parseQuery, type Query, querySubject } from './query/query.ts';
+
+export const productHandlers = {
+  'product.query': async (request: ApiRequest) => {
+    const query = parseQuery(await readQuery(request), productSubject);
+    const page = await readProducts(request.database, query);
+    return { result: describePage(page, query, (row) => describeProduct(row, request)) };
+  },
+  'product.detail': answer(({ database }, id) => findProduct(database, id)),
+  'product.update': answer(async ({ database, message }, id) => {
+    const changes = parsePayload(productChangesRequest, await readJsonBody(message));
+    return changeProduct(database, id, withoutUndefined<ProductChanges>(changes));
+  }),
+};
+
+/** Runs an operation on a product and returns the resulting product. */
+function answer(
+  operation: (request: ApiRequest, id: string) => Promise<ProductRow | undefined>,
+): Handler {
+  return async (request) => {
+    const row = await operation(request, String(request.path.productId));
+    if (row === undefined) {
+      throw new ApiError('not_found');
+    }
+    return { result: { ...describeProduct(row, request), metadata: row.metadata } };
+  };
+}
+
+export const deviceTypeLabels: Labels<DeviceType> = {
+  device: { en: 'Direct-connected device', zh: '直连设备' },
+  childrenDevice: { en: 'Gateway child device', zh: '网关子设备' },
+  gateway: { en: 'Gateway device', zh: '网关设备' },
+};
+
+function describeProduct(row: Omit<ProductRow, 'metadata'>, request: ApiRequest) {
+  return {
+    id: row.id,
+    name: row.name,
+    orgId: row.org_id,
+    deviceType: labelerOf(request)(deviceTypeLabels, row.device_type as DeviceType),
+    protocol: row.protocol,
+    transport: row.transport,
+    createTime: row.create_time,
+  };
+}
+
+type ProductRow = Selectable<ProductTable>;
+
+/** Absent members do not change. */
+type ProductChanges = Partial<
+  Pick<ProductTable, 'name' | 'protocol' | 'transport' | 'metadata'> & {
+    readonly deviceType: DeviceType;
+  }
+>;
+
+/** The initial values of a product. */
+export const NEW_PRODUCT = {
+  device_type: 'device',
+  protocol: '',
+  transport: '',
+  metadata: '{"events":[],"properties":[],"functions":[],"tags":[]}',
+} as const;
+
+/** What a query of products can name. */
+export const productSubject = querySubject(
+  {
+    id: textColumn('products.id'),
+    name: textColumn('products.name'),
+    orgId: textColumn('products.org_id'),
+    deviceType: enumColumn('products.device_type', deviceTypes),
+    protocol: textColumn('products.protocol'),
+    transport: textColumn('products.transport'),
+    createTime: integerColumn('products.create_time'),
+  },
+  { newestBy: 'createTime', tieBreak: 'opposite' },
+);
+
+async function findProduct(
+  { tables }: OrganizationDatabase,
+  id: string,
+): Promise<ProductRow | undefined> {
+  // PostgreSQL rejects NUL in text.
+  return id.includes('\0')
+    ? undefined
+    : tables.selectFrom('products').selectAll().where('id', '=', id).executeTakeFirst();
+}
+
+/** Also for the devices that inherit the members. Undefined: the product does not exist. */
+function changeProduct(
+  database: OrganizationDatabase,
+  id: string,
+  { deviceType, ...others }: ProductChanges,
+): Promise<ProductRow | undefined> {
+  const changes = { ...others, ...(deviceType === undefined ? {} : { device_type: deviceType }) };
+  return inTransaction(database, async (transaction) => {
+    if (Object.keys(changes).length > 0 && !id.includes('\0')) {
+      await transaction.tables.updateTable('products').set(changes).where('id', '=', id).execute();
+    }
+    return findProduct(transaction, id);
+  });
+}
+
+/** Newest first, then by id, unless the query has sorts. */
+async function readProducts(
+  database: OrganizationDatabase,
+  query: Query,
+): Promise<Page<Omit<ProductRow, 'metadata'>>> {
+  const { condition, sorts } = query;
+  const all = database.tables.selectFrom('products');
+  const products =
+    condition === undefined
+      ? all
+      : all.where(compileCondition(condition, productSubject.columns, database.engine));
+  return readPage(query, {
+    rows: ({ limit, offset }) =>
+      products
+        .select(['org_id', 'id', 'name', 'device_type', 'protocol', 'transport', 'create_time'])
+        .orderBy(orderOf(sorts, productSubject))
+        .limit(limit)
+        .offset(offset)
+        .execute(),
+    count: async () => toCount(await countQuery(database, products).execute()),
+  });
+}

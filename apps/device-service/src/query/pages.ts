@@ -1,0 +1,139 @@
+import { type SelectQueryBuilder, sql } from 'kysely';
+import type { OrganizationDatabase } from '../database/organization-database.ts';
+import type { Tables } from '../database/tables.ts';
+import { queryError } from './condition.ts';
+import { MAXIMUM_PAGE_SIZE, type Query } from './query.ts';
+
+interface Count {
+  readonly total: number;
+  /** False: there are at least `total`. */
+  readonly isExact: boolean;
+}
+
+export interface Page<Row> extends Count {
+  readonly rows: readonly Row[];
+}
+
+/** The rows that a page shows. */
+export interface Window {
+  readonly limit: number;
+  readonly offset: number;
+}
+
+interface PageSource<Row> {
+  rows(window: Window): Promise<readonly Row[]>;
+  count(): Promise<Count>;
+}
+
+/**
+ * The maximum number of records before a page. The database reads each of them. To read all
+ * records, a client queries those after the last one (`where: id > <last>`, `orderBy: id`), which
+ * costs the same for every page.
+ */
+export const MAXIMUM_OFFSET = 100_000;
+
+/** Counting stops here, because it reads every record. Maintained counts have no limit. */
+export const COUNT_LIMIT = 10_000;
+
+/** @throws ApiError `illegal_argument` for an existing page beyond the maximum offset */
+export async function readPage<Row>(query: Query, source: PageSource<Row>): Promise<Page<Row>> {
+  if (!query.paging) {
+    return readEverything(source);
+  }
+  if (query.offset > MAXIMUM_OFFSET) {
+    return rejectDeepPage(query.offset, source);
+  }
+  const rows = await source.rows({ limit: query.pageSize, offset: query.offset });
+  const isLast = rows.length < query.pageSize && (rows.length > 0 || query.offset === 0);
+  if (isLast) {
+    return { rows, total: query.offset + rows.length, isExact: true };
+  }
+  const count = knownCount(query) ?? (await source.count());
+  return { ...count, rows };
+}
+
+/** A known total that equals the limit may come from a count that stopped there. */
+function knownCount({ knownTotal }: Query): Count | undefined {
+  return knownTotal === undefined
+    ? undefined
+    : { total: knownTotal, isExact: knownTotal !== COUNT_LIMIT };
+}
+
+/** A page past the end is empty at any offset. */
+async function rejectDeepPage<Row>(offset: number, source: PageSource<Row>): Promise<Page<Row>> {
+  const count = await source.count();
+  if (!count.isExact || count.total > offset) {
+    const message = `pages cover the first ${MAXIMUM_OFFSET} records: restrict the query, or query the records after the last one`;
+    throw queryError('pageIndex', message);
+  }
+  return { ...count, rows: [] };
+}
+
+/** Rejects a result that is too large instead of truncating it. */
+async function readEverything<Row>(source: PageSource<Row>): Promise<Page<Row>> {
+  const rows = await source.rows({ limit: MAXIMUM_PAGE_SIZE + 1, offset: 0 });
+  if (rows.length > MAXIMUM_PAGE_SIZE) {
+    const message = `there are more than ${MAXIMUM_PAGE_SIZE} records: use pages`;
+    throw queryError('paging', message);
+  }
+  return { rows, total: rows.length, isExact: true };
+}
+
+/** Counts records, but not more than the limit. */
+export function countQuery(
+  { tables }: OrganizationDatabase,
+  records: SelectQueryBuilder<Tables, never, object>,
+  limit: number = COUNT_LIMIT + 1,
+) {
+  const found = records.select(sql.lit(1).as('found')).limit(limit).as('found');
+  return tables
+    .selectFrom(found)
+    .select((expression) => expression.fn.countAll<number>().as('total'));
+}
+
+export function toCount([row]: readonly { readonly total: number }[]): Count {
+  const total = row?.total ?? 0;
+  return { total: Math.min(total, COUNT_LIMIT), isExact: total <= COUNT_LIMIT };
+}
+
+/**
+ * A page in the form of operation 6. `totalIsExact: false` means that counting stopped early: there
+ * are at least `total` records.
+ */
+export function describePage<Row, Item extends object>(
+  page: Page<Row>,
+  query: Query,
+  describe: (row: Row) => Item,
+) {
+  return {
+    pageIndex: query.pageIndex,
+    pageSize: query.paging ? query.pageSize : page.rows.length,
+    total: page.total,
+    ...(page.isExact ? {} : { totalIsExact: false }),
+    data: describeItems(page, query, describe),
+  };
+}
+
+/** Only the items, for operations 1 and 2, which return an array. */
+export function describeItems<Row, Item extends object>(
+  page: Page<Row>,
+  { fields }: Query,
+  describe: (row: Row) => Item,
+): readonly Partial<Item>[] {
+  const items = page.rows.map(describe);
+  return fields === undefined ? items : items.map((item) => pick(item, fields));
+}
+
+/** The count, for operations that return an array. */
+export function countHeaders(page: Page<unknown>): Readonly<Record<string, string>> {
+  return {
+    'X-Total-Count': String(page.total),
+    ...(page.isExact ? {} : { 'X-Total-Count-Exact': 'false' }),
+  };
+}
+
+function pick<Item extends object>(item: Item, fields: ReadonlySet<string>): Partial<Item> {
+  return Object.fromEntries(
+    Object.entries(item).filter(([name]) => fields.has(name)),
+  ) as Partial<Item>;
+}

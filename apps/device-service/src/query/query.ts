@@ -1,0 +1,186 @@
+/**
+ * Owns list queries: conditions, sorts, pages and fields.
+ *
+ *   query-parameters (GET) ─▶ query (JSON) ─▶ Query ─┬▶ compile ─▶ SQL with parameters
+ *                terms, where ─▶ comparison ─▶ Condition ┘   pages: rows and total, within bounds
+ *
+ * Every form of a condition becomes the same syntax tree, with known columns and checked values. An
+ * error names its position. SQL never contains text from a request. Tables and organizations are
+ * not here.
+ */
+import { z } from 'zod';
+import type { Ordering, QueryColumns } from './columns.ts';
+import { assertBounded, type Condition, check, group, queryError } from './condition.ts';
+import { readQueryParameters } from './query-parameters.ts';
+import { parseTerms } from './terms.ts';
+import { parseWhere } from './where.ts';
+
+/** What a query of a resource can name, with the schema of its JSON form. */
+export type QuerySubject = ReturnType<typeof querySubject>;
+
+export interface Sort {
+  readonly column: string;
+  readonly descending: boolean;
+}
+
+export interface Query {
+  /** As requested: counted from 0, or from `firstPageIndex`. */
+  readonly pageIndex: number;
+  readonly pageSize: number;
+  /** The number of records before the page. */
+  readonly offset: number;
+  /** False: all records in one reply. */
+  readonly paging: boolean;
+  /** The total of an earlier page, so that the records need not be counted again. */
+  readonly knownTotal: number | undefined;
+  readonly condition: Condition | undefined;
+  readonly sorts: readonly Sort[];
+  /** Undefined: all fields. */
+  readonly fields: ReadonlySet<string> | undefined;
+}
+
+export const MAXIMUM_PAGE_SIZE = 1000;
+const DEFAULT_PAGE_SIZE = 25;
+const MAXIMUM_SORTS = 8;
+
+export function querySubject(columns: QueryColumns, ordering: Ordering) {
+  const names = Object.keys(columns);
+  const known = `must be one of ${names.toSorted().join(', ')}`;
+  const fields = z.preprocess(
+    (value) => (typeof value === 'string' ? splitNames(value) : value),
+    z.array(z.enum(names, known), 'must be an array of field names'),
+  );
+  const sort = z.object(
+    { name: z.enum(names, known), order: direction.nullish() },
+    'must be an object',
+  );
+  return {
+    columns,
+    ordering,
+    schema: z.object(
+      {
+        firstPageIndex: integer(0).nullish(),
+        pageIndex: integer(0).nullish(),
+        pageSize: integer(1).nullish(),
+        total: integer(0).nullish(),
+        paging: z.boolean('must be true or false').nullish(),
+        terms: z.unknown().optional(),
+        where: z.unknown().optional(),
+        // The numbering of the GET form can have gaps.
+        sorts: z.array(sort.optional(), 'must be an array').nullish(),
+        orderBy: z.string('must be a string').nullish(),
+        includes: fields.nullish(),
+        excludes: fields.nullish(),
+      },
+      'must be a JSON object',
+    ),
+  };
+}
+
+const direction = z.preprocess(
+  (value) => (typeof value === 'string' ? value.toLowerCase() : value),
+  z.enum(['asc', 'desc'], 'must be asc or desc'),
+);
+
+/** Only decimal digits, because readers disagree about `1e3`, `0x10` and ` 5`. */
+function integer(minimum: number) {
+  const rule = `must be an integer, ${minimum} or more`;
+  return z.preprocess(
+    (value) => (typeof value === 'string' && /^\d{1,16}$/.test(value) ? Number(value) : value),
+    z.int(rule).min(minimum, rule),
+  );
+}
+
+function splitNames(text: string): readonly string[] {
+  return text === '' ? [] : text.split(',').map((name) => name.trim());
+}
+
+/**
+ * Reads a query in its JSON form or its GET form. Ignores unknown members and rejects invalid ones.
+ *
+ * @throws ApiError `illegal_argument` that names the invalid member
+ */
+export function parseQuery(input: unknown, { columns, schema }: QuerySubject): Query {
+  const written = check(
+    schema,
+    input instanceof URLSearchParams ? readQueryParameters(input) : input,
+  );
+  const firstPageIndex = written.firstPageIndex ?? 0;
+  const pageIndex = written.pageIndex ?? firstPageIndex;
+  if (pageIndex < firstPageIndex) {
+    throw queryError('pageIndex', `must be an integer, ${firstPageIndex} or more`);
+  }
+  const pageSize = Math.min(written.pageSize ?? DEFAULT_PAGE_SIZE, MAXIMUM_PAGE_SIZE);
+  return {
+    pageIndex,
+    pageSize,
+    offset: (pageIndex - firstPageIndex) * pageSize,
+    paging: written.paging ?? true,
+    knownTotal: written.total ?? undefined,
+    condition: readCondition(written, columns),
+    sorts: readSorts(written, columns),
+    fields: selectFields(columns, written.includes ?? [], written.excludes ?? []),
+  };
+}
+
+type Written = z.infer<QuerySubject['schema']>;
+
+/** If both are present, `terms` and `where` must both match. */
+function readCondition({ terms, where }: Written, columns: QueryColumns) {
+  const isGiven = (member: unknown) => member !== undefined && member !== null;
+  const both = [
+    isGiven(terms) ? parseTerms(terms, columns) : undefined,
+    isGiven(where) ? parseWhere(where, columns) : undefined,
+  ];
+  const condition = group(
+    'all',
+    both.flatMap((each) => each ?? []),
+  );
+  if (condition !== undefined) {
+    assertBounded(condition, both[0] === undefined ? 'where' : 'terms');
+  }
+  return condition;
+}
+
+/** If both are present, `orderBy` comes second. */
+function readSorts({ sorts, orderBy }: Written, columns: QueryColumns): readonly Sort[] {
+  const all = [
+    ...(sorts ?? []).flatMap((sort) =>
+      sort === undefined ? [] : [{ column: sort.name, descending: sort.order === 'desc' }],
+    ),
+    ...(orderBy ? readOrderBy(orderBy, columns) : []),
+  ];
+  if (all.length > MAXIMUM_SORTS) {
+    throw queryError(orderBy ? 'orderBy' : 'sorts', `has more than ${MAXIMUM_SORTS} columns`);
+  }
+  return all;
+}
+
+/** `a asc,b desc` */
+function readOrderBy(orderBy: string, columns: QueryColumns): readonly Sort[] {
+  let position = 1;
+  return orderBy.split(',').map((part) => {
+    const at = position + part.length - part.trimStart().length;
+    position += part.length + 1;
+    const [column = '', order = 'asc', ...rest] = part.trim().split(/\s+/);
+    const parsed = direction.safeParse(order);
+    if (!Object.hasOwn(columns, column) || !parsed.success || rest.length > 0) {
+      const known = Object.keys(columns).toSorted().join(', ');
+      const rule = `expected a column and asc or desc. The column must be one of ${known}`;
+      throw queryError('orderBy', `at character ${at}: ${rule}`);
+    }
+    return { column, descending: parsed.data === 'desc' };
+  });
+}
+
+function selectFields(
+  columns: QueryColumns,
+  includes: readonly string[],
+  excludes: readonly string[],
+): ReadonlySet<string> | undefined {
+  if (includes.length === 0 && excludes.length === 0) {
+    return undefined;
+  }
+  const selected = includes.length === 0 ? Object.keys(columns) : includes;
+  return new Set(selected.filter((name) => !excludes.includes(name)));
+}

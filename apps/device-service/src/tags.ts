@@ -1,0 +1,167 @@
+/**
+ * Owns the tags of devices. A tag is a key with a value.
+ *
+ *   handlers ─▶ rules ─▶ SQL
+ *
+ * The service does not interpret tags. Deleting a device deletes its tags.
+ */
+import { MAXIMUM_TAGS, type TagRecord, tagRequest, tagsRequest } from '@gatehouse/device-api';
+import { ApiError, illegalArgument } from '@gatehouse/errors';
+import type { OrganizationDatabase } from './database/organization-database.ts';
+import { inTransaction, prepared } from './database/queries.ts';
+import { type ApiRequest, withoutInput } from './http/handler.ts';
+import { readJsonBody } from './http/json-body.ts';
+import { findByDeviceId, parsePayload } from './input.ts';
+
+export const tagHandlers = {
+  'tag.list': async ({ database, path }: ApiRequest) => {
+    const rows = await findByDeviceId(String(path.deviceId), (id) => listTags(database, id));
+    return { result: rows.map(describeTag) };
+  },
+  /** Returns all tags of the device. */
+  'tag.set': async ({ database, message, path, now }: ApiRequest) => {
+    const tags = readTags(await readJsonBody(message));
+    const rows = await findByDeviceId(String(path.deviceId), (id) =>
+      storeTags(database, id, tags, now),
+    );
+    return { result: rows.map(describeTag) };
+  },
+  /** Accepts the id of a tag, which consists of device and key, or the key. */
+  'tag.remove': withoutInput(async ({ database, path }) => {
+    const deviceId = String(path.deviceId);
+    const named = String(path.tagId);
+    const prefix = tagId(deviceId, '');
+    const key = named.startsWith(prefix) ? named.slice(prefix.length) : named;
+    if (key.includes('\0') || !(await removeTag(database, deviceId, key))) {
+      throw new ApiError('not_found');
+    }
+    return { result: undefined };
+  }),
+};
+
+function tagId(deviceId: string, key: string): string {
+  return `${deviceId}:${key}`;
+}
+
+export function describeTag(row: TagRow): TagRecord {
+  return {
+    id: tagId(row.device_id, row.tag_key),
+    deviceId: row.device_id,
+    key: row.tag_key,
+    name: row.name,
+    value: row.value,
+    type: row.type,
+    createTime: row.create_time,
+    ...(row.description === '' ? {} : { description: row.description }),
+  };
+}
+
+type NewTag = ReturnType<typeof readTags>[number];
+
+/** @throws ApiError `illegal_argument` */
+function readTags(body: unknown) {
+  const written = Array.isArray(body)
+    ? parsePayload(tagsRequest, body)
+    : [parsePayload(tagRequest, body)];
+  const repeated = written.findIndex(({ key }, i) =>
+    written.some((w, j) => j < i && w.key === key),
+  );
+  if (repeated >= 0) {
+    throw illegalArgument([{ property: `[${repeated}].key`, message: 'must be unique' }]);
+  }
+  return written.map(({ key, name, value, type, description }) => ({
+    tag_key: key,
+    name: name ?? key,
+    value,
+    type: type ?? 'string',
+    description: description ?? '',
+  }));
+}
+
+const tagRows = prepared((database, { deviceId }: { readonly deviceId: string }) =>
+  selectTags(database, deviceId),
+);
+
+export type TagRow = Awaited<ReturnType<typeof tagRows>>[number];
+
+export function selectTags({ tables }: OrganizationDatabase, deviceId: string) {
+  return tables
+    .selectFrom('device_tags')
+    .select(['device_id', 'tag_key', 'name', 'value', 'type', 'description', 'create_time'])
+    .where('device_id', '=', deviceId)
+    .orderBy('tag_key');
+}
+
+/** Undefined: the device does not exist. */
+async function listTags(
+  database: OrganizationDatabase,
+  deviceId: string,
+): Promise<readonly TagRow[] | undefined> {
+  return (await deviceExists(database, deviceId)) ? tagRows(database, { deviceId }) : undefined;
+}
+
+/**
+ * Sets each tag. An existing key gets the new value and keeps its `create_time`. Undefined: the
+ * device does not exist.
+ *
+ * @throws ApiError `illegal_argument` if the device would have more than 100 tags
+ */
+export function storeTags(
+  database: OrganizationDatabase,
+  deviceId: string,
+  tags: readonly NewTag[],
+  now: number,
+): Promise<readonly TagRow[] | undefined> {
+  return inTransaction(database, async (transaction) => {
+    // Locks the device, so that concurrent requests cannot exceed the maximum.
+    if (!(await deviceExists(transaction, deviceId, transaction.engine === 'postgres'))) {
+      return undefined;
+    }
+    await transaction.tables
+      .insertInto('device_tags')
+      .values(tags.map((tag) => ({ ...tag, device_id: deviceId, create_time: now })))
+      .onConflict((conflict) =>
+        conflict.columns(['org_id', 'device_id', 'tag_key']).doUpdateSet((expression) => ({
+          name: expression.ref('excluded.name'),
+          value: expression.ref('excluded.value'),
+          type: expression.ref('excluded.type'),
+          description: expression.ref('excluded.description'),
+        })),
+      )
+      .execute();
+    const all = await tagRows(transaction, { deviceId });
+    if (all.length > MAXIMUM_TAGS) {
+      const message = `the device would have more than ${MAXIMUM_TAGS} tags`;
+      throw illegalArgument([{ property: 'body', message }]);
+    }
+    return all;
+  });
+}
+
+async function deviceExists(
+  { tables }: OrganizationDatabase,
+  id: string,
+  lock = false,
+): Promise<boolean> {
+  const found = await tables
+    .selectFrom('devices')
+    .select('id')
+    .where('id', '=', id)
+    .$if(lock, (query) => query.forUpdate())
+    .executeTakeFirst();
+  return found !== undefined;
+}
+
+async function removeTag(
+  { tables }: OrganizationDatabase,
+  deviceId: string,
+  key: string,
+): Promise<boolean> {
+  const removed = await tables
+    .deleteFrom('device_tags')
+    .where('device_id', '=', deviceId)
+    .where('tag_key', '=', key)
+    .returning('tag_key')
+    .executeTakeFirst();
+  return removed !== undefined;
+}

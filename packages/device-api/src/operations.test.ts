@@ -1,0 +1,13 @@
+import { expect, test } from '@jest/globals';
+import { entries } from './openapi/routes.ts';
+
+test.each(entries)('The example of $name fits its schemas.', ({ request, reply, example }) => {
+  for (const [schema, value] of [
+    [request, example.request],
+    [reply, example.result],
+  ] as const) {
+    const problems = value === undefined ? undefined : schema?.safeParse(value).error?.issues;
+    expect(problems).toBeUndefined();
+  }
+  expect(example.result === undefined).toBe(reply === undefined);
+});
