@@ -202,29 +202,6 @@ const conduct: readonly Rule[] = [
             .map(({ specifier, line }) => ({ line, what: `imports ${specifier}` })),
   },
   {
-    name: 'has no folder for leftovers',
-    why: 'A folder is a domain noun or a pipeline stage',
-    check: (file) => {
-      const folder = posix
-        .dirname(file.path)
-        .split('/')
-        .find((name) => leftovers.has(name));
-      return folder === undefined ? [] : [{ line: 1, what: `is in a folder called ${folder}` }];
-    },
-  },
-  {
-    name: 'names files and folders in kebab-case',
-    why: 'One concept a file, named after its main export',
-    check: (file) =>
-      file.path
-        .split('/')
-        .every((name) =>
-          /^[a-z0-9]+(-[a-z0-9]+)*(\.slow|\.browser)?(\.test|\.d)?(\.ts|\.mjs)?$/.test(name),
-        )
-        ? []
-        : [{ line: 1, what: 'is not named in kebab-case' }],
-  },
-  {
     name: 'has no source file over 300 lines',
     why: 'A file that long holds more than one concept',
     check: (file) =>
@@ -232,25 +209,7 @@ const conduct: readonly Rule[] = [
         ? [{ line: file.lineCount, what: `has ${file.lineCount} lines` }]
         : [],
   },
-  {
-    name: 'has no function over 60 lines but the listed ones',
-    why: 'A function that long does more than one thing',
-    check: (file) =>
-      file.isTest || longFunctions.has(file.path)
-        ? []
-        : [...file.text.matchAll(/biome-ignore[^\n]*noExcessiveLinesPerFunction/g)].map(
-            (match) => ({
-              line: lineOf(file.text, match.index),
-              what: 'suppresses the limit of 60 lines for a function',
-            }),
-          ),
-  },
 ];
-
-/** Files with a longer function. The suppression contains the reason. */
-const longFunctions: ReadonlySet<string> = new Set([]);
-
-const leftovers = new Set(['utils', 'util', 'helpers', 'common', 'lib', 'types', 'misc', 'shared']);
 
 export const rules: readonly Rule[] = [...crossings, ...confinementRules, ...conduct];
 

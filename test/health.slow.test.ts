@@ -61,7 +61,7 @@ async function metric(name: string) {
 }
 
 describe.each(['authorization-server', 'gateway'] as const)('the %s', (name) => {
-  test('RD-01 RD-02 reports that Redis is missing, at the start and later, and recovers', async () => {
+  test('reports that Redis is missing, at the start and later, and recovers', async () => {
     const redis: RedisServer = await startRedisServer();
     await redis.kill();
     const bootstrap = join(directory, 'bootstrap.json');
@@ -128,7 +128,7 @@ describe.each(['authorization-server', 'gateway'] as const)('the %s', (name) => 
     await redis.stop();
   });
 
-  test('CF-01 SL-07 exits with 1 if the store returns and contains the demo', async () => {
+  test('exits with 1 if the store returns and contains the demo', async () => {
     const redis = await startRedisServer();
     await redis.kill();
     const bootstrap = join(directory, 'bootstrap.json');

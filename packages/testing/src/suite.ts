@@ -3,8 +3,8 @@ import {
   type Constellation,
   type ConstellationOptions,
   startConstellation,
-} from '../apps/constellation.ts';
-import { integrationEngines, type StoreEngineName } from '../stores/store-engine.ts';
+} from './servers/constellation.ts';
+import { integrationEngines, type StoreEngineName } from './servers/store-engine.ts';
 
 /** A system on one of the store engines, for `describe.each`. */
 export interface OnEngine<System> {

@@ -5,8 +5,8 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { endWithThisProcess } from '../apps/end-with-this-process.ts';
 import { freePort } from '../network/free-port.ts';
+import { endWithThisProcess } from './app-process.ts';
 
 export interface RedisServerOptions {
   /** Required password of clients, included in `url`. */

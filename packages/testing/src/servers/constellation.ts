@@ -3,15 +3,11 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { errorCatalogue, type FailureReason, failureReasons } from '@gatehouse/errors';
 import { freePort } from '../network/free-port.ts';
-import {
-  type StoreEngine,
-  type StoreEngineName,
-  startStoreEngine,
-} from '../stores/store-engine.ts';
 import { until } from '../until.ts';
 import { type AppName, type AppProcess, startApp } from './app-process.ts';
-import { assertReasons } from './assert-reasons.ts';
+import { type StoreEngine, type StoreEngineName, startStoreEngine } from './store-engine.ts';
 
 export interface ConstellationOptions {
   /** A new store of this kind, or the given one. */
@@ -180,4 +176,50 @@ async function file(directory: string, name: string, content: string): Promise<s
   const path = join(directory, name);
   await writeFile(path, content, { mode: 0o600 });
   return path;
+}
+
+interface RequestLine {
+  readonly status?: number;
+  readonly aborted?: boolean;
+  readonly code?: string;
+  readonly reason?: string;
+}
+
+const reasons: ReadonlyMap<string, FailureReason> = new Map(Object.entries(failureReasons));
+/** Reasons of all apps. */
+const shared = new Set([
+  ...Object.keys(errorCatalogue),
+  ...['store_unavailable', 'unexpected_error', 'http_invalid', 'target_invalid'],
+]);
+
+/**
+ * Every failed request to the authorization server has a reason that can have its code. Each suite
+ * checks this for the requests that it sent.
+ *
+ * @throws Error with the lines of the log that have none
+ */
+export function assertReasons(log: string): void {
+  const wrong = [...new Set(log.split('\n').filter(isWrong))];
+  if (wrong.length > 0) {
+    throw new Error(`Failed requests without a suitable reason:\n${wrong.join('\n')}`);
+  }
+}
+
+function isWrong(text: string): boolean {
+  if (!text.startsWith('{"level"') || !text.includes('"app":"authorization-server"')) {
+    return false;
+  }
+  const { status = 0, aborted = false, code, reason = '' } = parse(text);
+  const hasFailed = status >= 400 || code !== undefined;
+  const isKnown = shared.has(reason) || reasons.get(reason)?.codes.includes(code ?? '') === true;
+  return hasFailed && !aborted && !isKnown;
+}
+
+/** A killed process can leave half a line. */
+function parse(text: string): Partial<RequestLine> {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return {};
+  }
 }

@@ -1,8 +1,6 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
-import { endWithThisProcess } from './end-with-this-process.ts';
-import { processEnvironment } from './process-environment.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..', '..');
 
@@ -72,4 +70,33 @@ export async function startApp(
       await end('SIGKILL');
     },
   };
+}
+
+/** Variables that every test process inherits: the program path and the compile cache of Node. */
+export const processEnvironment: NodeJS.ProcessEnv = {
+  PATH: process.env.PATH,
+  ...(process.env.NODE_COMPILE_CACHE === undefined
+    ? {}
+    : { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE }),
+};
+
+const running = new Map<ChildProcess, () => void>();
+
+// One listener for all processes. Node warns of a memory leak if there are more than ten.
+process.once('exit', () => {
+  for (const end of running.values()) {
+    end();
+  }
+});
+
+/**
+ * Ends a program that still runs when this process exits, by default with SIGKILL. Jest does not
+ * tell its tests about the exit, so a test must stop what it starts.
+ */
+export function endWithThisProcess(
+  child: ChildProcess,
+  end: () => void = () => child.kill('SIGKILL'),
+): void {
+  running.set(child, end);
+  child.once('close', () => running.delete(child));
 }

@@ -1,5 +1,5 @@
-import type { Certificate } from '../network/certificate.ts';
 import type { FaultProxy } from '../network/fault-proxy.ts';
+import type { Certificate } from '../network/tls.ts';
 import type { RedisServer } from './redis-server.ts';
 
 /** Clients connect over TLS with these rights. Tests control servers without either. */
