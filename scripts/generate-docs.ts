@@ -23,22 +23,73 @@ const check = process.argv.includes('--check');
 const { TRUSTED_PROXIES } = gateway.shape;
 const shared = { ...identityVariables, TRUSTED_PROXIES };
 
+/** Of compose, which sets everything else itself. */
+const containers = {
+  PUBLISH_ADDRESS: z
+    .string()
+    .default('127.0.0.1')
+    .describe('Address of the host that publishes the two public ports.'),
+  GATEHOUSE_IMAGE: z
+    .string()
+    .default('gatehouse:local')
+    .describe('Image name. Compose builds a missing image.'),
+};
+
+type Variables = Readonly<Record<string, z.ZodType>>;
+
+/** What a declaration tells about its variable. */
+interface VariableMeta {
+  readonly description?: string | undefined;
+  /** The text of the table, if the schema has no default. */
+  readonly default?: string;
+  /** The value in `.env.example`, if the default is not one. */
+  readonly example?: string | number;
+  /** It protects data, so a misspelling prevents a start. */
+  readonly protects?: boolean;
+  /** It can contain a password, so a file can have its value. */
+  readonly secret?: boolean;
+}
+
+/** By heading of `.env.example`. */
+const declarations: Readonly<Record<string, Variables>> = {
+  'Every server': commonVariables,
+  'Authorization server and gateway': shared,
+  'Authorization server': without(authorizationServer.shape),
+  Gateway: without(gateway.shape),
+  'Device service': without(deviceService.shape),
+  Containers: containers,
+};
+
 const lists: Readonly<Record<string, () => string>> = {
   codes: errorCodes,
-  'variables-every-server': () => variables(commonVariables),
-  'variables-shared': () => variables(shared),
-  'variables-authorization-server': () => variables(without(authorizationServer.shape)),
-  'variables-gateway': () => variables(without(gateway.shape)),
-  'variables-device-service': () => variables(without(deviceService.shape)),
+  ...Object.fromEntries(
+    Object.entries(declarations).map(([heading, declared]) => [
+      `variables-${heading.toLowerCase().replaceAll(' ', '-')}`,
+      () => variables(declared),
+    ]),
+  ),
 };
 
 for (const path of globSync('docs/**/*.md', { cwd: root })) {
+  rewrite(path, (text) =>
+    text.replace(
+      /(<!-- generated: ([a-z-]+) -->\n)[\s\S]*?(<!-- end -->)/g,
+      (_all, start: string, name: string, end: string) => `${start}\n${listNamed(name)}\n\n${end}`,
+    ),
+  );
+}
+rewrite('.env.example', exampleEnvironment);
+rewrite('packages/server/src/configuration/variable-names.ts', (text) =>
+  text.replace(
+    /(\/\/ generated\n)[\s\S]*?( {2}\/\/ end)/,
+    (_all, start: string, end: string) => `${start}${knownVariables()}${end}`,
+  ),
+);
+
+function rewrite(path: string, change: (text: string) => string): void {
   const file = join(root, path);
   const text = readFileSync(file, 'utf8');
-  const written = text.replace(
-    /(<!-- generated: ([a-z-]+) -->\n)[\s\S]*?(<!-- end -->)/g,
-    (_all, start: string, name: string, end: string) => `${start}\n${listNamed(name)}\n\n${end}`,
-  );
+  const written = change(text);
   if (written !== text && check) {
     console.error(`${path} is out of date. Run npm run generate:docs.`);
     process.exitCode = 1;
@@ -69,28 +120,65 @@ function errorCodes(): string {
   return table(['Code', 'Status', 'Cause', 'What to do'], rows);
 }
 
-/** Variables with a description. An app that reads a variable of another app has none for it. */
-function variables(shape: Readonly<Record<string, z.ZodType>>): string {
-  const rows = Object.entries(shape).flatMap(([name, schema]) => {
-    const { description, default: text } = z.globalRegistry.get(schema) ?? {};
-    return description === undefined
-      ? []
-      : [[`\`${name}\``, typeof text === 'string' ? text : defaultOf(schema), description]];
-  });
+function variables(declared: Variables): string {
+  const rows = described(declared).map(({ name, schema, description, default: text }) => [
+    `\`${name}\``,
+    text ?? codeOf(defaultOf(schema)),
+    description,
+  ]);
   return table(['Variable', 'Default', 'Meaning'], rows);
 }
 
-function without(shape: Readonly<Record<string, z.ZodType>>) {
+/** The first paragraph of `.env.example` stays. */
+function exampleEnvironment(text: string): string {
+  const sections = Object.entries(declarations).map(([heading, declared]) => {
+    const lines = described(declared).flatMap(({ name, schema, example, secret }) => [
+      `# ${name}=${example ?? defaultOf(schema)}`,
+      ...(secret === true
+        ? [`# ${name}_FILE=/run/secrets/${name.toLowerCase().replaceAll('_', '-')}`]
+        : []),
+    ]);
+    return `# ${heading}\n${lines.join('\n')}\n`;
+  });
+  return [text.slice(0, text.indexOf('\n\n') + 1), ...sections].join('\n');
+}
+
+/** The members of the object in variable-names.ts. */
+function knownVariables(): string {
+  const { Containers: _ofCompose, ...ofApps } = declarations;
+  const lines = Object.values(ofApps)
+    .flatMap(described)
+    .map(({ name, secret, protects }) => {
+      const kind = secret === true ? 'secret' : protects === true ? 'protects' : 'plain';
+      return `  ${name}: '${kind}',\n`;
+    });
+  return lines.sort().join('');
+}
+
+/** Variables with a description. An app that reads a variable of another app has none for it. */
+function described(declared: Variables) {
+  return Object.entries(declared).flatMap(([name, schema]) => {
+    const meta: VariableMeta = z.globalRegistry.get(schema) ?? {};
+    const { description } = meta;
+    return description === undefined ? [] : [{ ...meta, name, schema, description }];
+  });
+}
+
+function without(shape: Variables): Variables {
   const others = { ...commonVariables, ...shared };
   return Object.fromEntries(Object.entries(shape).filter(([name]) => !(name in others)));
 }
 
-function defaultOf(schema: z.ZodType): string {
+function defaultOf(schema: z.ZodType): string | undefined {
   const value = schema.safeParse(undefined).data as unknown;
   if (value === undefined || (Array.isArray(value) && value.length === 0)) {
-    return 'none';
+    return undefined;
   }
-  return `\`${typeof value === 'object' && value !== null ? Object.values(value).join('/') : value}\``;
+  return `${typeof value === 'object' && value !== null ? Object.values(value).join('/') : value}`;
+}
+
+function codeOf(text: string | undefined): string {
+  return text === undefined ? 'none' : `\`${text}\``;
 }
 
 function table(heading: readonly string[], rows: readonly (readonly string[])[]): string {

@@ -84,7 +84,8 @@ function readSettings() {
     explorer: process.env.EXPLORER ? process.env.EXPLORER === 'true' : isLoopback(gatewayUrl),
     deviceServiceUrl,
     deviceService: `${process.env.DEVICE_SERVICE_SOCKET || deviceServiceUrl} (behind the gateway)`,
-    redirectUri: `http://localhost:${port('DEMO_APPLICATION_PORT', 9010)}/callback`,
+    // One more release reads DEMO_APPLICATION_PORT.
+    redirectUri: `http://localhost:${port('DEMO_APPLICATION_PORT', port('AUTHORIZATION_SERVER_PORT', 9000) + 10)}/callback`,
   };
 }
 
@@ -160,7 +161,7 @@ async function startDemoApplication(values: Demo): Promise<RunningServer | undef
   const port = Number(new URL(values.redirectUri).port);
   try {
     const demoServer = serve(listener, { host: '127.0.0.1', port });
-    return await demoServer.catch(explainPortInUse('DEMO_APPLICATION_PORT'));
+    return await demoServer.catch(explainPortInUse('AUTHORIZATION_SERVER_PORT'));
   } catch (error) {
     console.error(describeStartFailure('demo-application', error));
     return undefined;

@@ -13,8 +13,10 @@ import {
   until,
 } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { storedRequestLimits } from '../apps/authorization-server/src/provider/adapters/stored-request-budget.ts';
-import { MAXIMUM_PARAMETER_BYTES } from '../apps/authorization-server/src/provider/policy/parameter-limit.ts';
+import {
+  MAXIMUM_PARAMETER_BYTES,
+  storedRequestLimits,
+} from '../apps/authorization-server/src/provider/stored-budgets.ts';
 
 const MIB = 1024 * 1024;
 const REQUESTS = 10;

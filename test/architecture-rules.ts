@@ -43,17 +43,9 @@ const confinements: readonly (readonly [module: string, places: readonly string[
       'express',
       [
         `${authorizationServer}/app.ts`,
-        `${authorizationServer}/client-routes.ts`,
-        ...[
-          'account',
-          'authorize',
-          'client-endpoints',
-          'cors',
-          'device-sign-in',
-          'http',
-          'pages',
-        ].map((folder) => `${authorizationServer}/${folder}/`),
-        ...['platform', 'sign-in', 'throttle'].map((folder) => `${authorizationServer}/${folder}/`),
+        ...['account', 'pages', 'requests', 'sign-in', 'throttle', 'token'].map(
+          (folder) => `${authorizationServer}/${folder}/`,
+        ),
       ],
       'Only the HTTP edge uses Express; domain code never sees Request or Response; the gateway (docs/decisions/04-gateway-on-node-http.md) and the device service use node:http',
     ],
@@ -74,15 +66,15 @@ const confinements: readonly (readonly [module: string, places: readonly string[
     ],
     [
       'oidc-provider',
-      ['account', 'device-sign-in', 'grants', 'logout', 'pages', 'provider', 'sign-in'].map(
+      ['account', 'pages', 'provider', 'sign-in', 'throttle', 'token'].map(
         (folder) => `${authorizationServer}/${folder}/`,
       ),
-      'provider/ configures the library, grants/ extends it, and the folders of the pages answer for it',
+      'provider/ configures the library, token/ extends it, and the folders of the pages answer for it',
     ],
     [
       'oidc-provider/lib',
-      [`${authorizationServer}/provider/patches/`],
-      'One folder reaches inside the library (docs/decisions/09-oidc-provider-patches.md, 12-single-use.md, 18-key-rotation.md)',
+      [`${authorizationServer}/provider/patches.ts`],
+      'One file reaches inside the library (docs/decisions/09-oidc-provider-patches.md, 12-single-use.md, 18-key-rotation.md)',
     ],
     [
       'kysely',

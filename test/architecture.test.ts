@@ -82,7 +82,7 @@ const offenders: Readonly<Record<string, readonly [path: string, text: string]>>
     "import type { Redis } from 'ioredis';\n",
   ],
   'keeps oidc-provider where it belongs': [
-    'apps/authorization-server/src/authorize/a.ts',
+    'apps/authorization-server/src/requests/a.ts',
     "import { errors } from 'oidc-provider';\n",
   ],
   'keeps oidc-provider/lib where it belongs': [

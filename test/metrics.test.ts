@@ -13,7 +13,7 @@ import {
   until,
 } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { operationNames } from '../apps/authorization-server/src/http/operation-names.ts';
+import { operationNames } from '../apps/authorization-server/src/requests/routes.ts';
 import { oneClient } from './one-client.ts';
 import { root } from './source-tree.ts';
 
@@ -142,7 +142,7 @@ test.each(['alerts.yml', 'dashboard.json'])(
 );
 
 test('every operation of the authorization server is listed and a value of the label operation', () => {
-  const routes = ['app.ts', 'client-routes.ts']
+  const routes = ['app.ts', 'token/endpoints.ts']
     .map((file) => readFileSync(join(root, 'apps/authorization-server/src', file), 'utf8'))
     .join('\n');
   const used = [...routes.matchAll(/(?:operation|limited)\('([a-z-]+)'\)/g)].map(

@@ -102,7 +102,6 @@ beforeAll(async () => {
     AUTHORIZATION_SERVER_PORT: String(await freePort()),
     GATEWAY_PORT: String(await freePort()),
     DEVICE_SERVICE_PORT: String(await freePort()),
-    DEMO_APPLICATION_PORT: String(await freePort()),
   };
 });
 afterAll(() => rmSync(dataDirectory, { recursive: true, force: true }));

@@ -1,6 +1,6 @@
 /** The apps derive misspelled names from the variables that they read. */
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { lastingKey, loadMasterKey } from '@gatehouse/identity';
@@ -8,6 +8,7 @@ import {
   findMisspelledVariables,
   formerVariables,
   knownVariables,
+  retiredVariables,
 } from '@gatehouse/server/configuration';
 import { expect, test } from '@jest/globals';
 import { loadConfiguration as loadAuthorizationServer } from '../apps/authorization-server/src/config.ts';
@@ -18,7 +19,6 @@ import {
   writeMasterKeyFile,
 } from '../packages/identity/src/secrets/master-key-file.ts';
 import { variablesOfApps, variablesOfContainers, variablesOfScripts } from './read-variables.ts';
-import { root } from './source-tree.ts';
 
 test('the list of known variables contains exactly the variables that apps read', async () => {
   const read = new Set(await variablesOfApps());
@@ -27,20 +27,10 @@ test('the list of known variables contains exactly the variables that apps read'
   expect([...knownVariables].sort()).toEqual([...read].sort());
 });
 
-test('.env.example names every variable of the apps, and no unknown one', () => {
-  const text = readFileSync(join(root, '.env.example'), 'utf8');
-  const names = [...text.matchAll(/^# ([A-Z][A-Z0-9_]+)=/gm)].map(([, name = '']) => name);
-  const others = [...variablesOfScripts(), ...variablesOfContainers(), 'NODE_OPTIONS'];
-  const former = [...Object.keys(formerVariables), 'COOKIE_KEYS_FILE', 'FORMER_COMPOSE_VARIABLES'];
-  const current = knownVariables.filter((name) => !former.includes(name));
-  expect(names).toEqual(expect.arrayContaining(current));
-  expect(names.filter((name) => ![...knownVariables, ...others].includes(name))).toEqual([]);
-});
-
 test('no variable of the scripts and containers looks misspelled', () => {
   const names = [...variablesOfScripts(), ...variablesOfContainers(), 'NODE_OPTIONS'];
   expect(names).toContain('GATEHOUSE_IMAGE');
-  const current = names.filter((name) => !(name in formerVariables));
+  const current = names.filter((name) => !(name in formerVariables || name in retiredVariables));
   const environment = Object.fromEntries(current.map((name) => [name, 'set']));
   expect(findMisspelledVariables(environment)).toEqual({ problems: [], warnings: [] });
 });
@@ -78,6 +68,27 @@ test('a former name still sets its variable, with a warning that names the new o
     expect(() => loadAuthorizationServer({ ...former, PAGE_REQUESTS_PER_MINUTE: 'many' })).toThrow(
       'PAGE_RATE_LIMIT: must be requests/seconds',
     );
+  } finally {
+    rmSync(directory, { recursive: true });
+  }
+});
+
+test('a variable that the next release ignores still works, with a warning', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'gatehouse-retired-'));
+  try {
+    const { maximumConnections, identity, warnings } = loadAuthorizationServer({
+      DATA_DIR: directory,
+      MAXIMUM_CONNECTIONS: '7',
+      SIGNING_KEY_ROTATION_DAYS: '30',
+      FORMER_COMPOSE_VARIABLES: 'EDGE_NETWORK',
+    });
+    expect(maximumConnections).toBe(7);
+    expect(identity.signingKeyPolicy.rotateAfterSeconds).toBe(30 * 24 * 3600);
+    expect(warnings).toEqual([
+      expect.stringMatching(/^MAXIMUM_CONNECTIONS: still works\. .* set WORKERS$/),
+      expect.stringMatching(/^SIGNING_KEY_ROTATION_DAYS: still works\. .* after 90 days$/),
+      expect.stringMatching(/^EDGE_NETWORK: still works\. .* docker-compose\.override\.yml/),
+    ]);
   } finally {
     rmSync(directory, { recursive: true });
   }

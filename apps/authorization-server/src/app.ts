@@ -1,52 +1,74 @@
 /**
- * The authorization server's composition root: every page, with its dependencies. client-routes.ts
- * has the endpoints for clients. A path in neither file never reaches the provider.
+ * The authorization server's composition root: the provider, and every page with its dependencies.
+ * token/endpoints.ts has the endpoints for clients. A path in neither file never reaches the
+ * provider.
  */
+
 import type { RequestListener } from 'node:http';
-import type { Identity, MasterKey, SigningKeyPolicy } from '@gatehouse/identity';
+import {
+  createXAccessTokens,
+  defaultSigningKeyPolicy,
+  type Identity,
+  keepSigningKeys,
+  type MasterKey,
+  type SigningKeyPolicy,
+} from '@gatehouse/identity';
 import { type Tracer, traced } from '@gatehouse/server';
 import type { RateLimit } from '@gatehouse/store';
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
-import { type AccountDependencies, createAccountRoutes } from './account/account-routes.ts';
-import { CHANGE_PASSWORD_PATH } from './account/sign-in-address.ts';
-import { SIGN_IN_LINK_SCRIPT_PATH, serveWelcomePage } from './account/welcome-page.ts';
-import { createSignInAudit } from './audit/sign-in-audit.ts';
-import { defaultRedirectUri } from './authorize/default-redirect-uri.ts';
-import { redirectPostedRequest } from './authorize/form-post.ts';
-import { SUBMIT_FORM_SCRIPT_PATH } from './authorize/form-post-page.ts';
-import { handleClientEndpointErrors } from './client-endpoints/handle-errors.ts';
-import { addClientEndpoints, clientPaths, rejectLimitedClient } from './client-routes.ts';
-import { linkWithCode } from './device-sign-in/link-with-code.ts';
-import { createExactRouting } from './http/exact-routing.ts';
-import { fixOrigin } from './http/fix-origin.ts';
-import { operation } from './http/operation.ts';
-import type { OperationName } from './http/operation-names.ts';
-import { createPageHeaders, noSniff, noStore } from './http/page-headers.ts';
-import { providerRoutes as routes } from './http/provider-routes.ts';
-import { rejectCrossSite } from './http/reject-cross-site.ts';
-import { withSealedCookies } from './http/sealed-cookies.ts';
-import type { ThrottledLimit } from './metrics/authorization-server-metrics.ts';
-import { openProvider } from './open-provider.ts';
+import { type AccountDependencies, createAccountRoutes } from './account/account.ts';
+import { CHANGE_PASSWORD_PATH, createAccountSessions } from './account/session.ts';
+import * as assets from './pages/assets.ts';
+import { handlePageError, noteFailure, rejectMethods, sendErrorPage } from './pages/error-page.ts';
+import { createCsrfTokens } from './pages/page.ts';
+import { createPageHeaders, noStore, rejectCrossSite } from './pages/page-headers.ts';
+import { withSealedCookies } from './pages/sealed-cookies.ts';
+import { serveWelcomePage } from './pages/welcome.ts';
+import { type BrowserState, cookieOptions, createBrowserState } from './provider/browser-state.ts';
+import { type SecurityProfile, withAccountClient } from './provider/clients.ts';
 import {
-  serveIcon,
-  serveSignInLinkScript,
-  serveStylesheet,
-  serveSubmitFormScript,
-} from './pages/assets.ts';
-import { createCsrfTokens } from './pages/csrf-token.ts';
-import { handlePageError, noteFailure, sendErrorPage } from './pages/error-page.ts';
-import { ICON_PATH, STYLESHEET_PATH } from './pages/layout.ts';
-import { rejectMethods } from './pages/reject-methods.ts';
-import type { Provider } from './provider/create-provider.ts';
-import { withAccountClient } from './provider/policy/account-client.ts';
-import { cookieOptions, createBrowserState } from './provider/policy/cookies.ts';
-import type { SecurityProfile } from './provider/policy/grant-types.ts';
-import { isUserAllowed } from './provider/policy/interaction-policy.ts';
-import { createDeviceCookies } from './sign-in/device-cookie.ts';
-import { createSignInRoutes, type SignInDependencies } from './sign-in/sign-in-routes.ts';
-import { createEndpointLimits } from './throttle/endpoint-limits.ts';
-import { createFailedSecrets } from './throttle/failed-secrets.ts';
-import { createSignIn } from './throttle/sign-in-throttle.ts';
+  createProvider,
+  type Provider,
+  type ProviderExtensions,
+} from './provider/create-provider.ts';
+import { completeIntrospection } from './provider/introspection.ts';
+import { isUserAllowed } from './provider/sign-in-policy.ts';
+import { thisServer } from './requests/caller.ts';
+import type { ThrottledLimit } from './requests/metrics.ts';
+import {
+  clientEndpointPaths,
+  createExactRouting,
+  fixOrigin,
+  noSniff,
+  type OperationName,
+  operation,
+  providerRoutes as routes,
+} from './requests/routes.ts';
+import { deviceFlow, linkWithCode, rejectUserCode } from './sign-in/device.ts';
+import type { SignInDependencies } from './sign-in/interaction.ts';
+import { logout, skipLogoutQuestion } from './sign-in/logout.ts';
+import { createSignInRoutes } from './sign-in/sign-in.ts';
+import { createDeviceCookies } from './throttle/device-cookie.ts';
+import { createFailedSecrets, type FailedSecrets } from './throttle/failed-secrets.ts';
+import { createLimits, type Limits } from './throttle/limits.ts';
+import { createSignInAudit } from './throttle/sign-in-audit.ts';
+import { createSignIn, type SignIn } from './throttle/sign-in-throttle.ts';
+import {
+  defaultRedirectUri,
+  formPostPage,
+  redirectPostedRequest,
+  redirectReply,
+} from './token/authorize.ts';
+import { explainMistakes } from './token/client-mistakes.ts';
+import { forgetForeignOrigin, removeForeignOrigins } from './token/cors.ts';
+import {
+  addClientEndpoints,
+  clientPaths,
+  handleClientEndpointErrors,
+  rejectLimitedClient,
+} from './token/endpoints.ts';
+import { grants } from './token/grants.ts';
+import { clientEndpointReply, platformReply } from './token/replies.ts';
 
 export interface AppDependencies {
   readonly identity: Identity;
@@ -88,10 +110,14 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   const browserState = createBrowserState(masterKey, secure);
   const services = { ...dependencies, identity, browserState, signIn, failedSecrets };
   const provider = await openProvider(services);
-  const limits = createEndpointLimits(identity.store, {
+  const csrfTokens = createCsrfTokens(masterKey);
+  const cookie = cookieOptions(secure);
+  const sessions = createAccountSessions({ provider, identity, csrfTokens, issuer, cookie });
+  const limits = createLimits(identity.store, {
     ...dependencies,
     onLimited: () => onThrottled?.('requests'),
-    replies: { client: rejectLimitedClient, page: showTooManyRequests },
+    signedInUser: async (...exchange) => (await sessions.current(...exchange))?.user.userId,
+    replies: { client: rejectLimitedClient, page: showTooManyRequests, userCode: rejectUserCode },
   });
   const app = createExactRouting(dependencies.trustedProxies ?? []);
   app.use(fixOrigin(issuer), noSniff);
@@ -99,29 +125,81 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   addClientEndpoints(app, serve, { ...services, provider, limits });
   app.use(createPageHeaders({ strict: dependencies.securityProfile === 'strict' }));
   addPages(app, serve, {
-    limit: limits.pages,
+    limits,
     provider,
     identity,
     signIn,
-    issuer,
     browserState,
-    csrfTokens: createCsrfTokens(masterKey),
-    cookie: cookieOptions(secure),
+    csrfTokens,
+    sessions,
     deviceCookies: createDeviceCookies({ provider, identity, secure }),
   });
   return app;
+}
+
+interface ProviderParts extends AppDependencies {
+  readonly browserState: BrowserState;
+  readonly signIn: SignIn;
+  readonly failedSecrets: FailedSecrets;
+}
+
+/** @throws StoreUnavailableError when the signing key cannot be read or created */
+export async function openProvider(dependencies: ProviderParts): Promise<Provider> {
+  const { issuer, identity, signingKeyPolicy = defaultSigningKeyPolicy } = dependencies;
+  const keptSigningKeys = keepSigningKeys('authorization-server', 'RS256', {
+    ...identity,
+    now: dependencies.now ?? Date.now,
+    policy: signingKeyPolicy,
+    onMade: (kid) =>
+      identity.audit.record(
+        { event: 'signing_key_made', purpose: 'authorization-server', kid },
+        thisServer,
+      ),
+  });
+  const signingKeys = await keptSigningKeys.load();
+  const secureCookies = issuer.startsWith('https:');
+  return createProvider(
+    issuer,
+    { ...dependencies, grants, keptSigningKeys, signingKeys, secureCookies },
+    extensionsOf(dependencies),
+  );
+}
+
+function extensionsOf(dependencies: ProviderParts): ProviderExtensions {
+  const { identity, issuer, now = Date.now } = dependencies;
+  const xAccessTokens = createXAccessTokens({ ...identity, now });
+  return {
+    configuration: {
+      deviceFlow: deviceFlow(identity),
+      rpInitiatedLogout: logout(identity),
+      clientBasedCORS: (context, origin, client) =>
+        forgetForeignOrigin(context, origin, client.corsOrigins),
+    },
+    formPostPage,
+    replySteps: [
+      redirectReply,
+      removeForeignOrigins,
+      clientEndpointReply(clientEndpointPaths),
+      platformReply,
+    ],
+    endpointSteps: () => [
+      explainMistakes,
+      completeIntrospection({ identity, xAccessTokens, issuer }),
+      skipLogoutQuestion,
+    ],
+  };
 }
 
 /** The pages. Browsers store none of them, and their errors are pages as well. */
 function addPages(
   app: Express,
   serve: RequestHandler,
-  pages: AccountDependencies & SignInDependencies & { readonly limit: RequestHandler },
+  pages: AccountDependencies & SignInDependencies & { readonly limits: Limits },
 ): void {
-  app.get(STYLESHEET_PATH, operation('stylesheet'), serveStylesheet);
-  app.get(SIGN_IN_LINK_SCRIPT_PATH, operation('script'), serveSignInLinkScript);
-  app.get(ICON_PATH, operation('icon'), serveIcon);
-  app.get(SUBMIT_FORM_SCRIPT_PATH, operation('script'), serveSubmitFormScript);
+  app.get(assets.STYLESHEET_PATH, operation('stylesheet'), assets.serveStylesheet);
+  app.get(assets.SIGN_IN_LINK_SCRIPT_PATH, operation('script'), assets.serveSignInLinkScript);
+  app.get(assets.ICON_PATH, operation('icon'), assets.serveIcon);
+  app.get(assets.SUBMIT_FORM_SCRIPT_PATH, operation('script'), assets.serveSubmitFormScript);
   app.use(noStore, withSealedCookies);
   const rejectForeignForm = rejectCrossSite((request, response) => {
     noteFailure(request, 'formRefused', 'form_refused');
@@ -134,7 +212,7 @@ function addPages(
   );
   const form = express.urlencoded({ extended: false, limit: '32kb', parameterLimit: 100 });
   app.post(routes.authorization, operation('authorize'), form, redirectPostedRequest);
-  const limited = (name: OperationName) => [operation(name), pages.limit];
+  const limited = (name: OperationName) => [operation(name), pages.limits.pages];
   app.get(
     routes.authorization,
     limited('authorize'),
@@ -146,7 +224,14 @@ function addPages(
   app.use('/sign-in', limited('sign-in'), rejectForeignForm, createSignInRoutes(pages));
   app.use('/account', limited('account'), rejectForeignForm, createAccountRoutes(pages));
   app.get(routes.code_verification, limited('device'), asPage, linkWithCode, serve);
-  app.post(routes.code_verification, limited('device'), rejectForeignForm, asPage, serve);
+  app.post(
+    routes.code_verification,
+    limited('device'),
+    rejectForeignForm,
+    pages.limits.userCodes,
+    asPage,
+    serve,
+  );
   app.get(`${routes.code_verification}/:interaction`, limited('device-resume'), asPage, serve);
   app.get(routes.end_session, limited('logout'), asPage, serve);
   app.post(routes.end_session, operation('logout'), form, redirectPostedRequest);

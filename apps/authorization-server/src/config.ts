@@ -40,23 +40,28 @@ export const variables = z
   .object({
     ...commonVariables,
     ...identityVariables,
-    AUTHORIZATION_SERVER_SOCKET: socketPath
-      .optional()
-      .describe('Path of a [Unix socket](#unix-sockets) to listen on instead.'),
+    AUTHORIZATION_SERVER_SOCKET: socketPath.optional().meta({
+      description: 'Path of a [Unix socket](#unix-sockets) to listen on instead.',
+      example: '/run/gatehouse/authorization-server.sock',
+    }),
     AUTHORIZATION_SERVER_PORT: port.default(9000).describe('Port to listen on.'),
     AUTHORIZATION_SERVER_URL: baseUrl.optional().meta({
       description: 'Public URL and issuer. Must be https unless it is a loopback address.',
       default: '`http://localhost:` and the port',
+      protects: true,
+      example: 'http://localhost:9000',
     }),
     // One more release reads the file of cookie keys.
     COOKIE_KEYS_FILE: z.string().optional(),
     TRUSTED_PROXIES: addressList.optional(),
-    CLIENT_ENDPOINT_RATE_LIMIT: rate
-      .default(clientEndpointLimit)
-      .describe('[Rate limit](#rate-limits) of the client endpoints, by address group.'),
-    PAGE_RATE_LIMIT: rate
-      .default(pageLimit)
-      .describe('[Rate limit](#rate-limits) of the pages, by address group.'),
+    CLIENT_ENDPOINT_RATE_LIMIT: rate.default(clientEndpointLimit).meta({
+      description: '[Rate limit](#rate-limits) of the client endpoints, by address group.',
+      protects: true,
+    }),
+    PAGE_RATE_LIMIT: rate.default(pageLimit).meta({
+      description: '[Rate limit](#rate-limits) of the pages, by address group.',
+      protects: true,
+    }),
   })
   .refine(...operationsPortRule('AUTHORIZATION_SERVER_PORT'));
 

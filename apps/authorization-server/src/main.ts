@@ -20,11 +20,12 @@ import {
 } from '@gatehouse/server';
 import { describeStartFailure } from '@gatehouse/server/configuration';
 import { createApp } from './app.ts';
-import { thisServer } from './audit/request-origin.ts';
 import { type Configuration, loadConfiguration } from './config.ts';
-import { addressGroupOf } from './http/address-group-of.ts';
-import { rejectDoubtfulRequests } from './http/reject-doubtful-requests.ts';
-import { createAuthorizationServerMetrics } from './metrics/authorization-server-metrics.ts';
+import { formProblems, pageErrors } from './pages/error-page.ts';
+import { addressGroupOf, thisServer } from './requests/caller.ts';
+import { createAuthorizationServerMetrics } from './requests/metrics.ts';
+import { rejectDoubtfulRequests } from './requests/routes.ts';
+import { grants } from './token/grants.ts';
 
 await runApp({
   name: 'authorization-server',
@@ -41,7 +42,10 @@ async function start(configuration: Configuration, logger: Logger): Promise<Serv
   const tracer = await openTracer({ app: 'authorization-server', logger });
   const registry = createMetricsRegistry();
   collectMasterKey(registry, () => masterKeyId(masterKey.keys()[0]));
-  const metrics = createAuthorizationServerMetrics(registry);
+  const metrics = createAuthorizationServerMetrics(registry, {
+    grants: Object.keys(grants),
+    pageErrors: [...Object.keys(pageErrors), ...Object.keys(formProblems)],
+  });
   const { identity, checkStore, close } = await connectIdentity(configuration.identity, {
     signals: (store) => storeSignals(registry, logger, store, tracer),
     logger,
@@ -70,7 +74,7 @@ async function start(configuration: Configuration, logger: Logger): Promise<Serv
   return {
     listener: observeRequests(rejectDoubtfulRequests(application.listener), logger, {
       observer: (line, request) => {
-        metrics.requested(line, request);
+        metrics.requested(line);
         recorder.observe(line, request);
       },
       isTrustedProxy: createAddressMatcher(configuration.trustedProxies),

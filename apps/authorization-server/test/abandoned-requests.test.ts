@@ -42,7 +42,7 @@ function sendAndLeave(url: string): Promise<void> {
 }
 
 describe('callers that disconnect before the reply', () => {
-  test('AZ-31 leave only records that expire', async () => {
+  test('leave only records that expire', async () => {
     for (let batch = 0; batch < 50; batch += 1) {
       await Promise.all(Array.from({ length: 20 }, () => sendAndLeave(authorizationUrl(issuer))));
     }
@@ -58,7 +58,7 @@ describe('callers that disconnect before the reply', () => {
 });
 
 describe('an unavailable store', () => {
-  test('IR-05 makes a revocation 503, never 200, because the token stays valid', async () => {
+  test('makes a revocation 503, never 200, because the token stays valid', async () => {
     const { body } = await requestToken(issuer, { grant_type: 'client_credentials' });
     const revoke = () =>
       fetch(`${issuer}/revoke`, {

@@ -135,7 +135,7 @@ describe.each(systems)('the account page over $engine', ({ system }) => {
     expect(await introspect(issuer, tokens.access_token)).toMatchObject({ active: true });
   });
 
-  test('LG-01 rejects a form without a token, with the token of another session, or without a session', async () => {
+  test('rejects a form without a token, with the token of another session, or without a session', async () => {
     const [mine, theirs] = [createPageVisitor(), createPageVisitor()];
     await open(mine);
     await open(theirs, bob);
@@ -153,7 +153,7 @@ describe.each(systems)('the account page over $engine', ({ system }) => {
     expect((await mine.get(`${issuer}/account`)).status).toBe(200);
   });
 
-  test('LG-05 changes the form token and the session id at every sign-in', async () => {
+  test('changes the form token and the session id at every sign-in', async () => {
     const visitor = createPageVisitor();
     await open(visitor);
     const before = await form(visitor, '/account/sign-out-everywhere');
@@ -260,7 +260,7 @@ describe.each(systems)('the account page over $engine', ({ system }) => {
       ).toMatchObject({ status: 200, body: expect.stringContaining('asks for access') });
     });
 
-    test('PW-06 counts guesses in an open session together with those at the sign-in page', async () => {
+    test('counts guesses in an open session together with those at the sign-in page', async () => {
       const [here, elsewhere] = [createPageVisitor(), createPageVisitor()];
       await open(here, alice);
       const again = `${issuer}/authorize?response_type=code&client_id=${web.clientId}&prompt=login`;

@@ -114,7 +114,7 @@ describe.each(integrationEngines)('the audit of the authorization server on %s',
   const newCode = async () =>
     (await authorizeAsUser(authorizationUrl(issuer), alice)).searchParams.get('code') ?? '';
 
-  test('SL-09 records a token for a machine once, with grant and scope', async () => {
+  test('records a token for a machine once, with grant and scope', async () => {
     await requestToken(issuer, { grant_type: 'client_credentials', scope: 'device:log' });
     expect(await recorded(1)).toEqual([
       {
@@ -129,7 +129,7 @@ describe.each(integrationEngines)('the audit of the authorization server on %s',
     ]);
   });
 
-  test('SL-09 records sign-in, code, replay and refresh of a user, each once', async () => {
+  test('records sign-in, code, replay and refresh of a user, each once', async () => {
     const code = await newCode();
     const { body } = await redeem(code);
     const refreshed = await requestToken(issuer, {
@@ -166,7 +166,7 @@ describe.each(integrationEngines)('the audit of the authorization server on %s',
     ]);
   });
 
-  test('SL-09 records the replay of a refresh token once, with its client and user', async () => {
+  test('records the replay of a refresh token once, with its client and user', async () => {
     const refresh = (refresh_token: string) =>
       requestToken(issuer, { grant_type: 'refresh_token', refresh_token });
     const { body: first } = await redeem(await newCode());
@@ -187,7 +187,7 @@ describe.each(integrationEngines)('the audit of the authorization server on %s',
     ]);
   });
 
-  test('SL-09 records a token of the implicit flow once', async () => {
+  test('records a token of the implicit flow once', async () => {
     const url = new URL(`${issuer}/authorize`);
     url.search = new URLSearchParams({ response_type: 'token', client_id: 'implicit' }).toString();
     url.searchParams.set('redirect_uri', 'https://app.example/spa');
@@ -199,7 +199,7 @@ describe.each(integrationEngines)('the audit of the authorization server on %s',
     ]);
   });
 
-  test('SL-09 records the sign-in and the token of a device, each once', async () => {
+  test('records the sign-in and the token of a device, each once', async () => {
     const device = await startDevice(issuer);
     await connectDevice(device);
     expect((await pollDevice(issuer, device)).status).toBe(200);
@@ -216,7 +216,7 @@ describe.each(integrationEngines)('the audit of the authorization server on %s',
     ]);
   });
 
-  test('SL-09 records a failed sign-in without the typed text, and the user only if the account exists', async () => {
+  test('records a failed sign-in without the typed text, and the user only if the account exists', async () => {
     const visitor = createPageVisitor();
     let page = await visitor.get(authorizationUrl(issuer));
     while (page.location !== undefined) {
@@ -233,7 +233,7 @@ describe.each(integrationEngines)('the audit of the authorization server on %s',
     expect(entries[1]).not.toHaveProperty('userId');
   });
 
-  test('SL-09 records the sign-in and the token of a password grant, or its failure, each once', async () => {
+  test('records the sign-in and the token of a password grant, or its failure, each once', async () => {
     const grant = { grant_type: 'password', username: alice.username };
     const headers = { authorization: basic('password', 'passwordKey0123456789') };
     await requestToken(issuer, { ...grant, password: alice.password }, headers);
@@ -265,7 +265,7 @@ describe.each(integrationEngines)('the audit of the authorization server on %s',
     ]);
   });
 
-  test('SL-09 records the lock of an account once, and each rejected attempt while it is locked', async () => {
+  test('records the lock of an account once, and each rejected attempt while it is locked', async () => {
     const headers = { authorization: basic('password', 'passwordKey0123456789') };
     const grant = { grant_type: 'password', username: 'locked', password: 'wrong password' };
     for (let i = 0; i < accountLimit.attempts + 1; i += 1) {
@@ -283,7 +283,7 @@ describe.each(integrationEngines)('the audit of the authorization server on %s',
     expect(entries).toHaveLength(3);
   });
 
-  test('PT-13 SL-09 records the platform endpoint like /token', async () => {
+  test('records the platform endpoint like /token', async () => {
     const call = (client_secret: string) =>
       fetch(`${issuer}/platform/oauth2/token`, {
         method: 'POST',
@@ -306,7 +306,7 @@ describe.each(integrationEngines)('the audit of the authorization server on %s',
     ]);
   });
 
-  test('SL-09 records actions on the account page and sign-outs, each once', async () => {
+  test('records actions on the account page and sign-outs, each once', async () => {
     const visitor = createPageVisitor();
     const open = async (path: string) => {
       let page = await visitor.get(`${issuer}${path}`);
@@ -350,7 +350,7 @@ describe.each(integrationEngines)('the audit of the authorization server on %s',
     await sleep(1100);
   });
 
-  test('SL-09 records failed client authentication once, and names only registered clients', async () => {
+  test('records failed client authentication once, and names only registered clients', async () => {
     const grant = { grant_type: 'client_credentials' };
     await requestToken(issuer, grant, { authorization: basic(web.clientId, 'wrong') });
     await requestToken(issuer, grant, {
@@ -386,7 +386,7 @@ describe.each(integrationEngines)('the audit of the authorization server on %s',
     }
   });
 
-  test('SL-09 records a revocation once, and no revocation of an unknown token', async () => {
+  test('records a revocation once, and no revocation of an unknown token', async () => {
     const { body } = await redeem(await newCode());
     const revoke = (token: string) =>
       fetch(`${issuer}/revoke`, {
@@ -421,14 +421,14 @@ describe.each(integrationEngines)('the audit of the authorization server on %s',
     expect(await recorded(1)).toMatchObject([{ address: request.address }]);
   });
 
-  test('SL-09 records the creation of a signing key once, although two servers start at the same time', async () => {
+  test('records the creation of a signing key once, although two servers start at the same time', async () => {
     const made = await identity.audit.read({ event: 'signing_key_made', limit: 10 });
     expect(made).toMatchObject([
       { actor: 'authorization-server', purpose: 'authorization-server', kid: expect.any(String) },
     ]);
   });
 
-  test('SL-03 contains no secret, no token and no typed text', async () => {
+  test('contains no secret, no token and no typed text', async () => {
     const { body } = await redeem(await newCode());
     await recorded(2);
     const entries = JSON.stringify(await identity.audit.read({ limit: 1000 }));

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { grantTombstoneKey } from '@gatehouse/identity';
 import { type Around, createPageVisitor } from '@gatehouse/testing';
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
-import { endedSessionKey } from '../src/provider/policy/sessions.ts';
+import { endedSessionKey } from '../src/provider/lifetimes.ts';
 import { alice, basic, requestToken, web } from './fixtures.ts';
 import { grantsBootstrap, outcome, refreshing, requestPlatformToken } from './grants-fixtures.ts';
 import { type InProcessServer, startInProcess } from './in-process-server.ts';
@@ -68,7 +68,7 @@ test.each([
   },
 );
 
-test('RF-02 The reply to a replayed refresh token of a machine arrives after its grant has ended.', async () => {
+test('The reply to a replayed refresh token of a machine arrives after its grant has ended.', async () => {
   slow = grantTombstoneKey('');
   const ask = (parameters: object) =>
     requestPlatformToken(server.issuer, parameters, {

@@ -1,8 +1,8 @@
 // requires: redis-server
 
 import { describe, expect, test } from '@jest/globals';
-import { BudgetExhaustedError, chargeBudgets } from '../src/throttle/byte-budget.ts';
-import { TooManyAttemptsError } from '../src/throttle/too-many-attempts-error.ts';
+import { BudgetExhaustedError, chargeBudgets } from '../src/provider/stored-budgets.ts';
+import { TooManyAttemptsError } from '../src/requests/too-many-attempts-error.ts';
 import { openSuiteStores } from './suite-stores.ts';
 
 const stores = await openSuiteStores();

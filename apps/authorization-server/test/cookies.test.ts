@@ -60,7 +60,7 @@ describe('the cookies of a sign-in', () => {
     }
   });
 
-  test('LG-06 have Secure and the prefixes that prevent other hosts from setting them, over https', async () => {
+  test('have Secure and the prefixes that prevent other hosts from setting them, over https', async () => {
     await start('https://auth.example');
     const cookies = await cookiesOfSignIn();
     const names = ['__Host-session', '__Secure-interaction', '__Secure-resume'];
@@ -77,7 +77,7 @@ describe('the cookies of a sign-in', () => {
     }
   });
 
-  test('LG-06 are valid only as they were signed', async () => {
+  test('are valid only as they were signed', async () => {
     await start();
     const visitor = createPageVisitor();
     const cookies = await cookiesOfSignIn();

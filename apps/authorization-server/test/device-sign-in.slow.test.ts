@@ -96,7 +96,7 @@ describe.each(systems)('the device authorization grant over $engine', ({ system 
     },
   );
 
-  test('CR-02 returns tokens to one of many concurrent polls over two processes', async () => {
+  test('returns tokens to one of many concurrent polls over two processes', async () => {
     const device = await startDevice(issuer);
     await connectDevice(device);
     const polls = Array.from({ length: 20 }, (_, i) =>
@@ -107,7 +107,7 @@ describe.each(systems)('the device authorization grant over $engine', ({ system 
     expect(replies.filter(({ body }) => body.error === 'invalid_grant')).toHaveLength(19);
   });
 
-  test('CR-06 rejects the device code from another client, and keeps it valid for its own', async () => {
+  test('rejects the device code from another client, and keeps it valid for its own', async () => {
     const device = await startDevice(issuer);
     const outcomeOf = async (client: typeof tv | typeof radio) => {
       const { status, body } = await pollDevice(issuer, device, client);
@@ -234,7 +234,7 @@ describe('the pages for the code of a device', () => {
     expect((await enter(device.user_code)).body).toContain('already used');
   });
 
-  test('LG-01 rejects a form without its token or with the token of another browser', async () => {
+  test('rejects a form without its token or with the token of another browser', async () => {
     const device = await startDevice(issuer);
     const [one, other] = [createPageVisitor(), createPageVisitor()];
     const form = await one.get(device.verification_uri);
@@ -248,7 +248,7 @@ describe('the pages for the code of a device', () => {
     expect((await pollDevice(issuer, device)).body.error).toBe('authorization_pending');
   });
 
-  test('LG-02 AZ-24 lets only the browser that confirmed the code continue', async () => {
+  test('lets only the browser that confirmed the code continue', async () => {
     const device = await startDevice(issuer);
     const [one, other] = [createPageVisitor(), createPageVisitor()];
     const form = await one.get(device.verification_uri);

@@ -69,7 +69,7 @@ describe.each(integrationEngines)('a session that ended elsewhere, over %s', (en
   };
 
   test.each(ways)(
-    'AZ-16 CG-14 allows no silent sign-in and no refresh, and its tokens are invalid: %s',
+    'allows no silent sign-in and no refresh, and its tokens are invalid: %s',
     async (way) => {
       const credentials = { username: way, password };
       const visitor = createPageVisitor();

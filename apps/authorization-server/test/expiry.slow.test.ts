@@ -40,17 +40,17 @@ describe.each(integrationEngines)('expiry on %s', (engine) => {
     });
   };
 
-  test('CR-05 redeems a code until shortly before it expires', async () => {
+  test('redeems a code until shortly before it expires', async () => {
     expect((await redeemAfter(590)).status).toBe(200);
   });
 
-  test('CR-05 rejects a code as soon as it expires, without tolerance', async () => {
+  test('rejects a code as soon as it expires, without tolerance', async () => {
     for (const seconds of [601, 614]) {
       expect(outcome(await redeemAfter(seconds))).toEqual([400, 'invalid_grant']);
     }
   });
 
-  test('AZ-31 restarts an incomplete sign-in after 30 minutes', async () => {
+  test('restarts an incomplete sign-in after 30 minutes', async () => {
     const visitor = createPageVisitor();
     const url = authorizationUrl(issuer, { state: 'what the application waits for' });
     const { location = '' } = await visitor.get(url);
@@ -67,7 +67,7 @@ describe.each(integrationEngines)('expiry on %s', (engine) => {
     }
   });
 
-  test('RF-01 RF-02 revokes the family if a token is reused after its grace period', async () => {
+  test('revokes the family if a token is reused after its grace period', async () => {
     const { refresh_token: token } = await signInAsAlice(issuer);
     const { body } = await refresh(token);
     server.advanceSeconds(5);
@@ -79,7 +79,7 @@ describe.each(integrationEngines)('expiry on %s', (engine) => {
     expect(await isActive(issuer, body.access_token, asWeb)).toBe(false);
   });
 
-  test('RF-02 also revokes the family of a machine', async () => {
+  test('also revokes the family of a machine', async () => {
     const grant = { grant_type: 'client_credentials' };
     const first = (await requestPlatformToken(issuer, grant, machine)).body;
     const second = (await requestPlatformToken(issuer, refreshing(first.refresh_token), machine))
@@ -129,7 +129,7 @@ describe.each(integrationEngines)('expiry on %s', (engine) => {
 
   // Redis uses its own clock. The contract suite of the store tests its windows.
   if (engine === 'sqlite') {
-    test('PW-05 PW-03 unlocks an account at the end of the window', async () => {
+    test('unlocks an account at the end of the window', async () => {
       const signIn = (password: string) =>
         requestToken(
           issuer,

@@ -46,7 +46,7 @@ describe('the implicit flow', () => {
     });
   });
 
-  test('IM-02 rejects a client that is not registered for it, in the fragment', async () => {
+  test('rejects a client that is not registered for it, in the fragment', async () => {
     const { status, landing, answer } = await visit(
       authorizationUrl(issuer, { response_type: 'token', state: 's1' }),
     );
@@ -54,13 +54,13 @@ describe('the implicit flow', () => {
     expect(Object.fromEntries(answer)).toMatchObject({ error: 'unauthorized_client', state: 's1' });
   });
 
-  test('IM-02 returns no code to a client that has only the implicit flow', async () => {
+  test('returns no code to a client that has only the implicit flow', async () => {
     const { landing } = await visit(implicitUrl(issuer, { response_type: 'code' }));
     expect(landing?.searchParams.get('error')).toBe('unauthorized_client');
   });
 
   test.each(['query', 'web_message', 'jwt', 'fragment.jwt'])(
-    'IM-03 rejects response_mode=%s',
+    'rejects response_mode=%s',
     async (mode) => {
       const { status, landing, body } = await visit(implicitUrl(issuer, { response_mode: mode }));
       expect(status).toBe(302);
@@ -70,7 +70,7 @@ describe('the implicit flow', () => {
     },
   );
 
-  test('IM-06 requires a sign-in and the consent of this user for this application', async () => {
+  test('requires a sign-in and the consent of this user for this application', async () => {
     const visitor = createPageVisitor();
     const toSignIn = await visitor.get(implicitUrl(issuer));
     expect(toSignIn.location).toContain('/sign-in/');
@@ -90,7 +90,7 @@ describe('the implicit flow', () => {
     expect(consent.body).toContain('name="decision"');
   });
 
-  test('IM-07 issues a token for 600 s, with the requested scope only', async () => {
+  test('issues a token for 600 s, with the requested scope only', async () => {
     const { answer } = await implicitToken({ scope: 'device:read' });
     expect([answer.get('expires_in'), answer.get('scope') ?? 'device:read']).toEqual([
       '600',
@@ -101,7 +101,7 @@ describe('the implicit flow', () => {
     expect([exp - iat, scope]).toEqual([600, 'device:read']);
   });
 
-  test('IM-07 returns no refresh token, and the token is no refresh token', async () => {
+  test('returns no refresh token, and the token is no refresh token', async () => {
     const { answer } = await implicitToken();
     expect(answer.has('refresh_token')).toBe(false);
     const { body } = await requestToken(issuer, {
@@ -114,7 +114,7 @@ describe('the implicit flow', () => {
   test.each([
     ['application', () => `client:${implicitApp.clientId}`],
     ['user', async (store: Store) => `user:${await store.get('username:bob')}`],
-  ])('IM-08 is invalid within 100 ms after its %s is disabled', async (_what, keyOf) => {
+  ])('is invalid within 100 ms after its %s is disabled', async (_what, keyOf) => {
     const { answer } = await implicitToken({}, bob);
     const token = answer.get('access_token') ?? '';
     const store = createStore(system.storeUrl);
@@ -132,7 +132,7 @@ describe('the implicit flow', () => {
     }
   });
 
-  test('IM-09 gives errors of the code flow their own fragment', async () => {
+  test('gives errors of the code flow their own fragment', async () => {
     const fromAnotherSite = { 'user-agent': 'Mozilla/5.0', 'sec-fetch-site': 'cross-site' };
     const errors = [
       authorizationUrl(issuer, { scope: 'nonsense', state: 's' }),
@@ -154,7 +154,7 @@ describe('the implicit flow', () => {
     expect(landing.href).not.toContain('#');
   });
 
-  test('IM-10 is unavailable under the strict profile', async () => {
+  test('is unavailable under the strict profile', async () => {
     const strict = await startConstellation({
       engine: 'sqlite',
       bootstrap,
@@ -184,16 +184,16 @@ describe('the implicit flow', () => {
 });
 
 /** The rules of authorization requests, for the implicit flow. */
-describe('IM-05 the authorization endpoint with response_type=token', () => {
+describe('the authorization endpoint with response_type=token', () => {
   const good = () => implicitUrl(issuer, { state: 's1' });
   const redirect = `redirect_uri=${encodeURIComponent(implicitApp.redirectUri)}`;
 
-  test('AZ-01 AZ-02 answers a missing or unknown client with a page', async () => {
+  test('answers a missing or unknown client with a page', async () => {
     expectPage(await visit(`${issuer}/authorize?response_type=token&${redirect}`));
     expectPage(await visit(`${issuer}/authorize?response_type=token&client_id=nobody&${redirect}`));
   });
 
-  test('AZ-03 never puts markup from a parameter into a page', async () => {
+  test('never puts markup from a parameter into a page', async () => {
     const markup = '"><script>alert(1)</script>';
     for (const parameters of [
       { client_id: markup },
@@ -206,40 +206,34 @@ describe('IM-05 the authorization endpoint with response_type=token', () => {
     }
   });
 
-  test.each(['client_id', 'redirect_uri'])(
-    'AZ-07 answers a second %s with a page',
-    async (name) => {
-      const value = new URL(good()).searchParams.get(name) ?? '';
-      for (const second of [value, 'other']) {
-        expectPage(await visit(`${good()}&${name}=${encodeURIComponent(second)}`));
-      }
-    },
-  );
+  test.each(['client_id', 'redirect_uri'])('answers a second %s with a page', async (name) => {
+    const value = new URL(good()).searchParams.get(name) ?? '';
+    for (const second of [value, 'other']) {
+      expectPage(await visit(`${good()}&${name}=${encodeURIComponent(second)}`));
+    }
+  });
 
-  test.each(['state', 'scope', 'response_type'])('AZ-07 rejects a second %s', async (name) => {
+  test.each(['state', 'scope', 'response_type'])('rejects a second %s', async (name) => {
     const { answer, landing } = await visit(`${good()}&scope=openid&${name}=other`);
     const error = answer.get('error') ?? landing?.searchParams.get('error');
     expect(error).toBe('invalid_request');
   });
 
-  test.each(['nonsense', 'device:write', 'a"b', 'a\\b'])(
-    'AZ-09 AZ-11 rejects scope %s',
-    async (scope) => {
-      const { answer } = await visit(implicitUrl(issuer, { scope }));
-      expect(answer.get('error')).toBe('invalid_scope');
-    },
-  );
+  test.each(['nonsense', 'device:write', 'a"b', 'a\\b'])('rejects scope %s', async (scope) => {
+    const { answer } = await visit(implicitUrl(issuer, { scope }));
+    expect(answer.get('error')).toBe('invalid_scope');
+  });
 
-  test('AZ-13 adds no state if the request has none', async () => {
+  test('adds no state if the request has none', async () => {
     expect((await implicitToken()).answer.has('state')).toBe(false);
   });
 
-  test('AZ-16 answers prompt=none without a session in the fragment', async () => {
+  test('answers prompt=none without a session in the fragment', async () => {
     const { answer } = await visit(implicitUrl(issuer, { prompt: 'none', scope: 'openid' }));
     expect(answer.get('error')).toBe('login_required');
   });
 
-  test('AZ-18 AZ-19 rejects other methods and other origins', async () => {
+  test('rejects other methods and other origins', async () => {
     const put = await fetch(good(), { method: 'PUT', redirect: 'manual' });
     expect([404, 405]).toContain(put.status);
     expect(put.headers.get('set-cookie')).toBeNull();
@@ -247,7 +241,7 @@ describe('IM-05 the authorization endpoint with response_type=token', () => {
     expect(headers.get('access-control-allow-origin')).toBeNull();
   });
 
-  test('AZ-20 AZ-21 redirects a GET with 302 to the issuer, whatever Host contains', async () => {
+  test('redirects a GET with 302 to the issuer, whatever Host contains', async () => {
     const { status, landing } = await visit(good(), {
       host: 'evil.example',
       'x-forwarded-host': 'evil.example',
@@ -257,7 +251,7 @@ describe('IM-05 the authorization endpoint with response_type=token', () => {
 });
 
 /** A redirect URI must equal a registered one exactly. */
-describe.each(['code', 'token'])('IM-05 redirect URIs with response_type=%s', (type) => {
+describe.each(['code', 'token'])('redirect URIs with response_type=%s', (type) => {
   const url = (redirectUri: string, parameters: Record<string, string> = {}) =>
     authorizationUrl(issuer, {
       response_type: type,
@@ -267,82 +261,55 @@ describe.each(['code', 'token'])('IM-05 redirect URIs with response_type=%s', (t
     });
 
   test.each([
-    ['RU-01', ['https://rp.example/cb2X', 'https://rp.example/cb2/evil']],
-    [
-      'RU-02',
-      [
-        'https://rp.example/cb2/../evil',
-        'https://rp.example/cb2/%2e%2e/evil',
-        'https://rp.example/%63b2',
-      ],
-    ],
-    [
-      'RU-03',
-      [
-        'https://rp.example.evil.example/cb2',
-        'https://evil-rp.example/cb2',
-        'https://rp.example./cb2',
-      ],
-    ],
-    ['RU-04', ['https://rp.example@evil.example/cb2', 'https://user:pw@rp.example/cb2']],
-    [
-      'RU-05',
-      [
-        'https://evil.example\\@rp.example/cb2',
-        'https:\\\\rp.example\\cb2',
-        'https:/rp.example/cb2',
-      ],
-    ],
-    ['RU-06', ['HTTPS://RP.EXAMPLE/cb2', 'https://rp.example/CB2']],
-    [
-      'RU-07',
-      [
-        'https://rp.example/cb2/',
-        'https://rp.example/cb2?',
-        'https://rp.example/cb2#',
-        'https://rp.example/cb2#frag',
-        'https://rp.example/cb2?y=1',
-        'https://rp.example/cb?x=1&y=1',
-        'https://rp.example/cb?y=1&x=1',
-        'https://rp.example/cb?x=2',
-        'https://rp.example/cb',
-      ],
-    ],
-    ['RU-08', ['https://rp.example:443/cb2', 'https://rp.example:8443/cb2']],
-    ['RU-09', ['http://rp.example/cb2']],
-    [
-      'RU-10',
-      ['javascript:alert(1)//', 'data:text/html,<script>1</script>', '//evil.example', '', '/cb2'],
-    ],
-    [
-      'RU-11',
-      [
-        'https://rр.example/cb2',
-        'https://xn--r-vtb.example/cb2',
-        'https://rp\u200b.example/cb2',
-        'https://rp．example/cb2',
-      ],
-    ],
-    [
-      'RU-12',
-      [
-        ' https://rp.example/cb2',
-        'https://rp.example/cb2 ',
-        'https://rp.example/cb2\t',
-        'https://rp.example/cb2\n',
-        'https://rp.example/cb2\0',
-        'https://rp.example/cb2\r\nLocation: https://evil.example',
-      ],
-    ],
-  ])('%s answers with a page and no redirect', async (_id, variants) => {
-    for (const variant of variants) {
-      const reply = await visit(url(variant));
-      expect([variant, reply.status, reply.landing]).toEqual([variant, 400, undefined]);
-      expect(reply.body).not.toContain('<script');
-    }
+    'https://rp.example/cb2X',
+    'https://rp.example/cb2/evil',
+    'https://rp.example/cb2/../evil',
+    'https://rp.example/cb2/%2e%2e/evil',
+    'https://rp.example/%63b2',
+    'https://rp.example.evil.example/cb2',
+    'https://evil-rp.example/cb2',
+    'https://rp.example./cb2',
+    'https://rp.example@evil.example/cb2',
+    'https://user:pw@rp.example/cb2',
+    'https://evil.example\\@rp.example/cb2',
+    'https:\\\\rp.example\\cb2',
+    'https:/rp.example/cb2',
+    'HTTPS://RP.EXAMPLE/cb2',
+    'https://rp.example/CB2',
+    'https://rp.example/cb2/',
+    'https://rp.example/cb2?',
+    'https://rp.example/cb2#',
+    'https://rp.example/cb2#frag',
+    'https://rp.example/cb2?y=1',
+    'https://rp.example/cb?x=1&y=1',
+    'https://rp.example/cb?y=1&x=1',
+    'https://rp.example/cb?x=2',
+    'https://rp.example/cb',
+    'https://rp.example:443/cb2',
+    'https://rp.example:8443/cb2',
+    'http://rp.example/cb2',
+    'javascript:alert(1)//',
+    'data:text/html,<script>1</script>',
+    '//evil.example',
+    '',
+    '/cb2',
+    'https://rр.example/cb2',
+    'https://xn--r-vtb.example/cb2',
+    'https://rp\u200b.example/cb2',
+    'https://rp．example/cb2',
+    ' https://rp.example/cb2',
+    'https://rp.example/cb2 ',
+    'https://rp.example/cb2\t',
+    'https://rp.example/cb2\n',
+    'https://rp.example/cb2\0',
+    'https://rp.example/cb2\r\nLocation: https://evil.example',
+  ])('answers %j with a page and no redirect', async (variant) => {
+    const reply = await visit(url(variant));
+    expect([reply.status, reply.landing]).toEqual([400, undefined]);
+    expect(reply.body).not.toContain('<script');
   });
 
-  test('RU-14 are optional for a client with one, and required from a client with two', async () => {
+  test('are optional for a client with one, and required from a client with two', async () => {
     const two = `${issuer}/authorize?response_type=${type}&client_id=${rp.clientId}`;
     expectPage(await visit(two));
     const clientId = type === 'code' ? web.clientId : implicitApp.clientId;
@@ -350,7 +317,7 @@ describe.each(['code', 'token'])('IM-05 redirect URIs with response_type=%s', (t
     expect(one.landing?.pathname).toMatch(/^\/sign-in\//);
   });
 
-  test('RU-16 keep their registered query', async () => {
+  test('keep their registered query', async () => {
     const landing = await authorizeAsUser(url(rp.redirectUris[0]), alice);
     const expected =
       type === 'code'
@@ -359,7 +326,7 @@ describe.each(['code', 'token'])('IM-05 redirect URIs with response_type=%s', (t
     expect(landing.href).toMatch(expected);
   });
 
-  test('RU-18 get a page if redirect URI and scope are both wrong', async () => {
+  test('get a page if redirect URI and scope are both wrong', async () => {
     expectPage(await visit(url('https://evil.example/', { scope: 'nonsense' })));
   });
 });

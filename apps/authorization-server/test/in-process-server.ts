@@ -14,7 +14,7 @@ import { createLogger, observeRequests } from '@gatehouse/server';
 import { createStore, type Store } from '@gatehouse/store';
 import { type Around, freePort, wrappedStore } from '@gatehouse/testing';
 import { type AppDependencies, createApp } from '../src/app.ts';
-import type { SecurityProfile } from '../src/provider/policy/grant-types.ts';
+import type { SecurityProfile } from '../src/provider/clients.ts';
 
 /**
  * An authorization server in the process of the test, which can set its clock and close its store.

@@ -5,9 +5,8 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 import Provider from 'oidc-provider';
-import { applyPatches, patches } from '../src/provider/patches/index.ts';
-import { LibraryShapeError } from '../src/provider/patches/library-shape-error.ts';
-import type { Joint, PatchDependencies } from '../src/provider/patches/patch.ts';
+import type { Joint, PatchDependencies } from '../src/provider/patches.ts';
+import { applyPatches, LibraryShapeError, patches } from '../src/provider/patches.ts';
 import { startInProcess } from './in-process-server.ts';
 
 const library = new URL('../', import.meta.resolve('oidc-provider'));

@@ -33,7 +33,7 @@ describe.each(systems)('signing out over $engine', ({ system }) => {
     expect(page.body).toContain('Example web application');
   });
 
-  test('IM-08 ends the session and revokes its access, refresh and implicit tokens', async () => {
+  test('ends the session and revokes its access, refresh and implicit tokens', async () => {
     const visitor = createPageVisitor();
     const tokens = await tokensFor(issuer, visitor);
     const landing = await authorizeAsUser(implicitUrl(issuer), alice, visitor);
@@ -54,7 +54,7 @@ describe.each(systems)('signing out over $engine', ({ system }) => {
     expect(redeemed.body.error).toBe('invalid_grant');
   });
 
-  test('IM-06 requires a new sign-in afterwards, also for an old cookie', async () => {
+  test('requires a new sign-in afterwards, also for an old cookie', async () => {
     const visitor = createPageVisitor();
     await tokensFor(issuer, visitor);
     const old = visitor.cookies.get(SESSION);
@@ -104,7 +104,7 @@ describe('the logout pages', () => {
   const back = 'https://app.example/signed-out';
   const request = `client_id=${web.clientId}&post_logout_redirect_uri=${encodeURIComponent(back)}&state=a%20b`;
 
-  test('LG-13 do not sign out for a GET, such as an image on another site sends', async () => {
+  test('do not sign out for a GET, such as an image on another site sends', async () => {
     const visitor = createPageVisitor();
     const tokens = await tokensFor(issuer, visitor);
     await visitor.get(`${issuer}/logout`, { 'sec-fetch-dest': 'image' });
@@ -113,7 +113,7 @@ describe('the logout pages', () => {
     expect((await visitor.get(`${issuer}/account`)).status).toBe(200);
   });
 
-  test('LG-01 LG-03 reject a confirmation without the token, or from another site', async () => {
+  test('reject a confirmation without the token, or from another site', async () => {
     const visitor = createPageVisitor();
     const tokens = await tokensFor(issuer, visitor);
     const page = await visitor.get(`${issuer}/logout`);
@@ -202,7 +202,7 @@ describe('the logout pages', () => {
     expect(location.searchParams.get('state')).toBe('a b');
   });
 
-  test('LG-12 are no-store if they are about a user', async () => {
+  test('are no-store if they are about a user', async () => {
     const visitor = createPageVisitor();
     await tokensFor(issuer, visitor);
     for (const path of ['/account', '/account/password', '/logout', '/device']) {

@@ -5,14 +5,14 @@ import { join } from 'node:path';
 import { applyBootstrap, bootstrapDefinition, openIdentity } from '@gatehouse/identity';
 import { createStore, StoreUnavailableError } from '@gatehouse/store';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import {
-  createMachineTokenIssuer,
-  type MachineTokenRequest,
-} from '../src/grants/machine-token-issuer.ts';
-import { openProvider } from '../src/open-provider.ts';
-import { createBrowserState } from '../src/provider/policy/cookies.ts';
+import { openProvider } from '../src/app.ts';
+import { createBrowserState } from '../src/provider/browser-state.ts';
 import { createFailedSecrets } from '../src/throttle/failed-secrets.ts';
 import { failedSecretLimit } from '../src/throttle/limits.ts';
+import {
+  createMachineTokenIssuer,
+  type PlainTokenRequest,
+} from '../src/token/machine-token-fast-path.ts';
 import { bootstrap, browserApp, web } from './fixtures.ts';
 
 const ADDRESS = '192.0.2.1';
@@ -47,7 +47,9 @@ async function createIssuer() {
 }
 
 const issue = await createIssuer();
-const request = (change: Partial<MachineTokenRequest> = {}): MachineTokenRequest => ({
+const request = (
+  change: Partial<Omit<PlainTokenRequest, 'credential'>> = {},
+): Omit<PlainTokenRequest, 'credential'> => ({
   clientId: web.clientId,
   clientSecret: web.secureKey,
   scope: 'device:read',
@@ -74,7 +76,7 @@ describe('the fast path of client_credentials', () => {
     });
   });
 
-  test.each<[string, Partial<MachineTokenRequest>]>([
+  test.each<[string, Partial<Omit<PlainTokenRequest, 'credential'>>]>([
     ['of an unknown client', { clientId: 'nobody' }],
     ['of a disabled client', { clientId: 'disabled', clientSecret: 'disabledKey0123456789' }],
     ['with a wrong secret', { clientSecret: `${web.secureKey}x` }],

@@ -6,11 +6,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { grantMembersKey, openIdentity, userGrantsKey, userSessionsKey } from '@gatehouse/identity';
 import type { Store } from '@gatehouse/store';
 import { describe, expect, test } from '@jest/globals';
-import { OidcAdapter } from '../src/provider/adapters/oidc-adapter.ts';
-import { recordKey } from '../src/provider/adapters/record-key.ts';
-import { createRedemptions } from '../src/provider/adapters/redemptions.ts';
-import type { SingleUse } from '../src/provider/adapters/single-use.ts';
-import { endedSessionKey } from '../src/provider/policy/sessions.ts';
+import { endedSessionKey } from '../src/provider/lifetimes.ts';
+import { OidcAdapter, recordKey } from '../src/provider/oidc-adapter.ts';
+import type { SingleUse } from '../src/provider/single-use.ts';
+import { createRedemptions } from '../src/provider/single-use.ts';
 import { openSuiteStores } from './suite-stores.ts';
 
 const stores = await openSuiteStores();
@@ -46,7 +45,7 @@ describe.each(stores)('the records of the provider on $engine', ({ system: { sto
   };
 
   test.each(['addToIndex', 'set', 'get'] as const)(
-    'CR-04 do not keep a token that is written while its grant ends: before %s',
+    'do not keep a token that is written while its grant ends: before %s',
     async (operation) => {
       for (const model of ['AccessToken', 'RefreshToken']) {
         const grantId = randomBytes(8).toString('hex');
@@ -114,7 +113,7 @@ describe.each(stores)('the records of the provider on $engine', ({ system: { sto
     expect(await store.members(userSessionsKey(accountId ?? ''))).toEqual([keyOf('Session')]);
   });
 
-  test('CR-04 do not keep a token after the end of its grant', async () => {
+  test('do not keep a token after the end of its grant', async () => {
     const adapter = adapterOf('AccessToken');
     await adapter.upsert('token', { grantId: 'grant', kind: 'AccessToken' }, 60);
     expect(await adapter.find('token')).toBeDefined();
@@ -123,7 +122,7 @@ describe.each(stores)('the records of the provider on $engine', ({ system: { sto
   });
 
   test.each(['set', 'get'] as const)(
-    'CG-14 keep a session ended that is written while it ends: before %s',
+    'keep a session ended that is written while it ends: before %s',
     async (operation) => {
       const [id, uid] = [randomBytes(8).toString('hex'), randomBytes(8).toString('hex')];
       const end = async () => {
@@ -138,7 +137,7 @@ describe.each(stores)('the records of the provider on $engine', ({ system: { sto
   );
 
   test.each(['Session', 'Interaction', 'DeviceCode', 'PushedAuthorizationRequest'])(
-    'SL-02 do not open a %s at the key of another one',
+    'do not open a %s at the key of another one',
     async (model) => {
       const adapter = adapterOf(model);
       const [mine, theirs] = ['mine', 'theirs'].map((name) => `${model}-${name}`) as [
@@ -156,7 +155,7 @@ describe.each(stores)('the records of the provider on $engine', ({ system: { sto
     },
   );
 
-  test('SL-02 do not open a session or device code by the alias of another one', async () => {
+  test('do not open a session or device code by the alias of another one', async () => {
     for (const [model, kind, find] of [
       ['Session', 'uid', 'findByUid'],
       ['DeviceCode', 'userCode', 'findByUserCode'],

@@ -55,7 +55,7 @@ describe.each(integrationEngines)(
     // The server's copies of a record are at most 50 ms old.
     const untilSeen = () => sleep(60);
 
-    test('RD-20 of the whole installation ends sessions, codes, devices, and tokens of users and machines', async () => {
+    test('of the whole installation ends sessions, codes, devices, and tokens of users and machines', async () => {
       const visitor = createPageVisitor();
       const tokens = await tokensFor(issuer, visitor);
       const code = await codeOf(visitor);
@@ -81,7 +81,7 @@ describe.each(integrationEngines)(
       expect(silent.location).toContain('error=login_required');
     });
 
-    test('CG-15 of a client ends its tokens and codes for good', async () => {
+    test('of a client ends its tokens and codes for good', async () => {
       const visitor = createPageVisitor();
       const tokens = await tokensFor(issuer, visitor);
       const code = await codeOf(visitor);

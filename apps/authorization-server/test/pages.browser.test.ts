@@ -115,7 +115,7 @@ describe('a user in a real browser', () => {
     await context.close();
   });
 
-  test('LG-12 signs out, and Back shows no personal data', async () => {
+  test('signs out, and Back shows no personal data', async () => {
     const { context, page, refusals } = await openSignedInBrowser();
     await page.goto(`${issuer}/account`);
     await page.getByText('Alice Example').waitFor();

@@ -65,7 +65,7 @@ async function everyPage(language = 'en'): Promise<ReadonlyMap<string, VisitedPa
 }
 
 describe('every page', () => {
-  test('LG-04 AZ-22 is protected against framing, caching, sniffing, scripts and third parties', async () => {
+  test('is protected against framing, caching, sniffing, scripts and third parties', async () => {
     for (const [name, { headers, body, status }] of await everyPage()) {
       const policy = headers.get('content-security-policy') ?? '';
       const script = name === 'welcome' ? "script-src 'self';" : '';
@@ -132,7 +132,7 @@ describe('every page', () => {
 });
 
 describe('the sign-in and consent pages', () => {
-  test('LG-03 reject a form from another site, whatever its cookie and token', async () => {
+  test('reject a form from another site, whatever its cookie and token', async () => {
     const visitor = createPageVisitor();
     const page = await signInPage(visitor);
     const csrf = /name="csrf" value="([^"]*)"/.exec(page.body)?.[1] ?? '';
@@ -150,7 +150,7 @@ describe('the sign-in and consent pages', () => {
     expect((await post({ 'sec-fetch-site': 'same-origin' }, { csrf })).status).toBe(303);
   });
 
-  test('LG-06 never adopt a session id that an attacker set', async () => {
+  test('never adopt a session id that an attacker set', async () => {
     const visitor = createPageVisitor();
     const attacker = createPageVisitor();
     await authorizeAsUser(authorizationUrl(issuer), alice, attacker);
@@ -170,7 +170,7 @@ describe('the sign-in and consent pages', () => {
     expect(visitor.cookies.get('session|/')).toMatch(/^[\w-]{21,}$/);
   });
 
-  test('LG-07 escape hint, username, client name, scope, state and address', async () => {
+  test('escape hint, username, client name, scope, state and address', async () => {
     const marked = '"><script>alert(1)</script>\'';
     const hinted = await signInPage(createPageVisitor(), { login_hint: marked, state: marked });
     expect(hinted.body).toContain('value="&quot;&gt;&lt;script&gt;');
@@ -192,7 +192,7 @@ describe('the sign-in and consent pages', () => {
     }
   });
 
-  test('LG-11 support password managers and pasting', async () => {
+  test('support password managers and pasting', async () => {
     const { body } = await signInPage(createPageVisitor());
     expect(body).toMatch(/<input id="username"[^>]*type="text"[^>]*autocomplete="username"/);
     expect(body).toMatch(
@@ -215,7 +215,7 @@ describe('the sign-in and consent pages', () => {
     expect(failed.body).toMatch(/id="password"[^>]* autofocus/);
   });
 
-  test('LG-15 put no credential into URLs, error pages or the log', async () => {
+  test('put no credential into URLs, error pages or the log', async () => {
     const visitor = createPageVisitor();
     const page = await signInPage(visitor);
     const typed = { username: 'alice', password: 'a secret that is typed' };
@@ -231,7 +231,7 @@ describe('the sign-in and consent pages', () => {
     expect(await system.output()).not.toContain(alice.password);
   });
 
-  test('LG-16 answer every form with 303, so that no redirect repeats the POST', async () => {
+  test('answer every form with 303, so that no redirect repeats the POST', async () => {
     const visitor = createPageVisitor();
     const posted = await visitor.submit(await signInPage(visitor), alice);
     expect(posted.status).toBe(303);
@@ -240,7 +240,7 @@ describe('the sign-in and consent pages', () => {
     expect((await visitor.submit(consent, { decision: 'allow' })).status).toBe(303);
   });
 
-  test('LG-20 show a deceiving name as inert text, and the id next to it', async () => {
+  test('show a deceiving name as inert text, and the id next to it', async () => {
     const { body } = await consentPage(createPageVisitor(), {
       client_id: deceiver.clientId,
       redirect_uri: 'https://deceiver.example/callback',
@@ -375,7 +375,7 @@ describe('the sign-in and consent pages', () => {
 });
 
 describe('the addresses', () => {
-  test('LG-18 never lead to a built-in page of the library', async () => {
+  test('never lead to a built-in page of the library', async () => {
     const paths = [
       '/interaction/abc',
       '/me',
@@ -401,7 +401,7 @@ describe('the addresses', () => {
     },
   );
 
-  test('LG-19 reject too many cookies with an error page, and continue to work', async () => {
+  test('reject too many cookies with an error page, and continue to work', async () => {
     const { port } = new URL(issuer);
     const many = Array.from({ length: 200 }, (_, i) => `c${i}=${'x'.repeat(8)}`).join('; ');
     const cookies = [

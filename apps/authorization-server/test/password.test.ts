@@ -88,7 +88,7 @@ describe.each(systems)('the password grant on $engine', ({ system }) => {
     expect([status, body.scope, body.refresh_token]).toEqual([200, 'device:read', undefined]);
   });
 
-  test('PW-08 compares passwords exactly, and rejects one over the limit before hashing it', async () => {
+  test('compares passwords exactly, and rejects one over the limit before hashing it', async () => {
     for (const password of [`${alice.password} `, `${alice.password}\0`, alice.password.slice(1)]) {
       expect(outcome(await signIn({ ...alice, password }))).toEqual([400, 'invalid_grant']);
     }
@@ -100,20 +100,20 @@ describe.each(systems)('the password grant on $engine', ({ system }) => {
     expect(outcome(huge)).toEqual([413, 'invalid_request']);
   });
 
-  test('PW-09 identifies a user by one canonical name', async () => {
+  test('identifies a user by one canonical name', async () => {
     expect((await signIn({ ...alice, username: 'ALICE' })).status).toBe(200);
     expect((await signIn({ ...alice, username: 'ａｌｉｃｅ' })).status).toBe(200);
     expect((await signIn({ ...alice, username: 'alice.' })).status).toBe(400);
   });
 
-  test('PW-10 requires a registered client that authenticates', async () => {
+  test('requires a registered client that authenticates', async () => {
     const asWeb = { authorization: basic(web.clientId, web.secureKey) };
     expect(outcome(await signIn(alice, asWeb))).toEqual([400, 'unauthorized_client']);
     const asPublic = await signIn({ ...alice, client_id: 'app' }, {});
     expect(outcome(asPublic)).toEqual([400, 'unauthorized_client']);
   });
 
-  test('PW-12 requires one username and one password', async () => {
+  test('requires one username and one password', async () => {
     const { username, password } = alice;
     for (const parameters of [{ username }, { password }, { username, password: '' }, {}]) {
       expect(outcome(await signIn(parameters))).toEqual([400, 'invalid_request']);
@@ -131,7 +131,7 @@ describe.each(systems)('the password grant on $engine', ({ system }) => {
     expect(twice.status).toBe(400);
   });
 
-  test('PT-09 is not available at the platform endpoint', async () => {
+  test('is not available at the platform endpoint', async () => {
     const reply = await requestPlatformToken(issuer, { grant_type: 'password', ...alice }, asFull);
     expect(outcome(reply)).toEqual([400, 'unsupported_grant_type']);
   });

@@ -58,17 +58,17 @@ const redeemConfidential = (code: string, extra: Record<string, string>) =>
   });
 
 describe('PKCE', () => {
-  test('PK-01 is required for a public client', async () => {
+  test('is required for a public client', async () => {
     expect(await refusal(browserApp, {})).toBe('invalid_request');
   });
 
-  test('PK-02 accepts S256 and not plain', async () => {
+  test('accepts S256 and not plain', async () => {
     const plain = { code_challenge: newVerifier(), code_challenge_method: 'plain' };
     expect(await refusal(browserApp, plain)).toBe('invalid_request');
     expect(await refusal(web, plain)).toBe('invalid_request');
   });
 
-  test('PK-03 rejects a challenge without a method, and a method without a challenge', async () => {
+  test('rejects a challenge without a method, and a method without a challenge', async () => {
     const challenge = { code_challenge: challengeOf(newVerifier()) };
     expect(await refusal(browserApp, challenge)).toBe('invalid_request');
     expect(await refusal(web, challenge)).toBe('invalid_request');
@@ -84,7 +84,7 @@ describe('PKCE', () => {
     expect(reply.status).toBe(200);
   });
 
-  test('PK-06 rejects a code with a missing or wrong verifier', async () => {
+  test('rejects a code with a missing or wrong verifier', async () => {
     const challenge = { code_challenge: challengeOf(newVerifier()), code_challenge_method: 'S256' };
     const missing = await redeemPublic(await codeFor(browserApp, challenge), {});
     expect([missing.status, missing.body.error]).toEqual([400, 'invalid_grant']);
@@ -94,7 +94,7 @@ describe('PKCE', () => {
     expect([other.status, other.body.error]).toEqual([400, 'invalid_grant']);
   });
 
-  test('PK-07 rejects a verifier if the request had no challenge', async () => {
+  test('rejects a verifier if the request had no challenge', async () => {
     const reply = await redeemConfidential(await codeFor(web, {}), {
       code_verifier: newVerifier(),
     });
@@ -106,7 +106,7 @@ describe('PKCE', () => {
     ['42 characters', () => 'v'.repeat(42)],
     ['129 characters', () => 'v'.repeat(129)],
     ['not ASCII', () => 'é'.repeat(43)],
-  ])('PK-08 rejects a verifier that is %s', async (_name, wrong) => {
+  ])('rejects a verifier that is %s', async (_name, wrong) => {
     const challenge = challengeOf(newVerifier());
     const pkce = { code_challenge: challenge, code_challenge_method: 'S256' };
     const reply = await redeemPublic(await codeFor(browserApp, pkce), {
@@ -115,7 +115,7 @@ describe('PKCE', () => {
     expect(reply.status).toBe(400);
   });
 
-  test('PK-10 is optional for a confidential client, and binding if used', async () => {
+  test('is optional for a confidential client, and binding if used', async () => {
     expect((await redeemConfidential(await codeFor(web, {}), {})).status).toBe(200);
     const verifier = newVerifier();
     const pkce = { code_challenge: challengeOf(verifier), code_challenge_method: 'S256' };

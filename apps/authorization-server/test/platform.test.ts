@@ -48,7 +48,7 @@ describe.each(systems)('the platform endpoint on $engine', ({ system }) => {
   };
 
   describe('client_credentials', () => {
-    test('RF-13 returns a bare reply with a refresh token, for JSON and for a form', async () => {
+    test('returns a bare reply with a refresh token, for JSON and for a form', async () => {
       for (const { status, headers, body } of [await request(grant), await form(grant)]) {
         expect(status).toBe(200);
         expectTokenHeaders(headers);
@@ -87,7 +87,7 @@ describe.each(systems)('the platform endpoint on $engine', ({ system }) => {
       }
     });
 
-    test('PT-12 ignores unknown members, and lets scope only narrow', async () => {
+    test('ignores unknown members, and lets scope only narrow', async () => {
       const extra = { expires_in: 99_999_999, sub: 'admin', role: ['admin'], resource: {} };
       const { status, body } = await request({ ...grant, ...extra, scope: null });
       expect([status, body.expires_in, body.scope]).toEqual([
@@ -124,7 +124,7 @@ describe.each(systems)('the platform endpoint on $engine', ({ system }) => {
       expect(replies[0]?.body.refresh_token).not.toBe(token);
     });
 
-    test('RF-02 end with their family if one is reused after its successor was used', async () => {
+    test('end with their family if one is reused after its successor was used', async () => {
       const { refresh_token: token } = (await request(grant)).body;
       const second = (await refreshMachine(token)).body;
       const third = (await refreshMachine(second.refresh_token)).body;
@@ -134,7 +134,7 @@ describe.each(systems)('the platform endpoint on $engine', ({ system }) => {
       expect(outcome(await refreshMachine(third.refresh_token))).toEqual([400, 'invalid_grant']);
     });
 
-    test('RF-06 RF-07 narrow the access token only, and never widen', async () => {
+    test('narrow the access token only, and never widen', async () => {
       const small = (await request({ ...grant, scope: 'device:read' })).body;
       const wide = await refreshMachine(small.refresh_token, 'device:read device:write');
       expect(outcome(wide)).toEqual([400, 'invalid_scope']);
@@ -145,7 +145,7 @@ describe.each(systems)('the platform endpoint on $engine', ({ system }) => {
       expect(again.body.scope).toBe('device:read device:write');
     });
 
-    test('PT-14 RF-05 RF-13 can be used here only, by their own client only', async () => {
+    test('can be used here only, by their own client only', async () => {
       const { refresh_token: token } = (await request(grant)).body;
       const atToken = await requestToken(issuer, refreshing(token), { authorization: asOther });
       expect(outcome(atToken)).toEqual([400, 'invalid_grant']);
@@ -179,13 +179,13 @@ describe.each(systems)('the platform endpoint on $engine', ({ system }) => {
       expect(there.status).toBe(200);
     });
 
-    test('PT-15 require the redirect_uri with a code', async () => {
+    test('require the redirect_uri with a code', async () => {
       const code = await newCode();
       const reply = await request({ grant_type: 'authorization_code', code, ...asWeb });
       expect(outcome(reply)).toEqual([400, 'invalid_request']);
     });
 
-    test('PT-14 are refreshed here for their own client if /token issued them', async () => {
+    test('are refreshed here for their own client if /token issued them', async () => {
       const { refresh_token: token } = await signInAsAlice(issuer);
       expect(outcome(await refreshMachine(token))).toEqual([400, 'invalid_grant']);
       expect((await request({ ...refreshing(token), ...asWeb })).status).toBe(200);
@@ -214,7 +214,7 @@ describe.each(systems)('the platform endpoint on $engine', ({ system }) => {
       expectTokenHeaders(reply.headers);
     };
 
-    test('PT-01 a body that is neither JSON nor a form', async () => {
+    test('a body that is neither JSON nor a form', async () => {
       for (const type of ['text/plain', 'multipart/form-data; boundary=x', 'application/xml']) {
         const reply = await request(grant, { 'content-type': type });
         expectFailure(reply, 415, 'invalid_request', 'unsupported_media_type');
@@ -222,25 +222,25 @@ describe.each(systems)('the platform endpoint on $engine', ({ system }) => {
     });
 
     test.each([
-      ['PT-02 text that is cut off', '{"grant_type":"client_cre'],
-      ['PT-02 trailing data', '{} {}'],
-      ['PT-02 NaN', '{"a":NaN}'],
-      ['PT-02 a comment', '{/* */}'],
-      ['PT-02 nothing', ''],
-      ['PT-03 an array', '[{}]'],
-      ['PT-03 null', 'null'],
-      ['PT-03 a string', '"grant_type=client_credentials"'],
-      ['PT-03 a number', '1'],
-      ['PT-04 a repeated name', '{"client_id":"a","client_id":"b"}'],
-      ['PT-04 a repeated name in an escape', '{"client_id":"a","client\\u005fid":"b"}'],
-      ['PT-05 a nesting of 10 000', '['.repeat(10_000) + ']'.repeat(10_000)],
+      ['text that is cut off', '{"grant_type":"client_cre'],
+      ['trailing data', '{} {}'],
+      ['NaN', '{"a":NaN}'],
+      ['a comment', '{/* */}'],
+      ['nothing', ''],
+      ['an array', '[{}]'],
+      ['null', 'null'],
+      ['a string', '"grant_type=client_credentials"'],
+      ['a number', '1'],
+      ['a repeated name', '{"client_id":"a","client_id":"b"}'],
+      ['a repeated name in an escape', '{"client_id":"a","client\\u005fid":"b"}'],
+      ['a nesting of 10 000', '['.repeat(10_000) + ']'.repeat(10_000)],
       ['a credential that is no string', JSON.stringify({ ...grant, client_secret: ['x'] })],
       ['a grant_type that is no string', JSON.stringify({ ...grant, grant_type: 1 })],
     ])('%s', async (_what, text) => {
       expectFailure(await request(text), 400, 'invalid_request', 'illegal_argument');
     });
 
-    test('PT-05 a large body, before it arrives', async () => {
+    test('a large body, before it arrives', async () => {
       const outgoing = httpRequest(`${issuer}/platform/oauth2/token`, {
         method: 'POST',
         headers: { 'content-type': 'application/json', 'content-length': 1024 * 1024 },
@@ -256,7 +256,7 @@ describe.each(systems)('the platform endpoint on $engine', ({ system }) => {
       expectFailure(reply, 413, 'invalid_request', 'payload_too_large');
     });
 
-    test('PT-05 a large body without Content-Length', async () => {
+    test('a large body without Content-Length', async () => {
       const reply = await fetch(`${issuer}/platform/oauth2/token`, {
         method: 'POST',
         headers: { 'content-type': 'application/json' },
@@ -266,7 +266,7 @@ describe.each(systems)('the platform endpoint on $engine', ({ system }) => {
       expect(reply.status).toBe(413);
     });
 
-    test('PT-09 grants that are not part of Method C', async () => {
+    test('grants that are not part of Method C', async () => {
       for (const grant_type of ['password', 'implicit', 'nonsense']) {
         const reply = await request({ ...grant, grant_type, ...alice });
         expectFailure(reply, 400, 'unsupported_grant_type', 'illegal_argument');
@@ -282,7 +282,7 @@ describe.each(systems)('the platform endpoint on $engine', ({ system }) => {
       expectFailure(missing, 400, 'invalid_request', 'illegal_argument');
     });
 
-    test('TE-03 every method but POST, and secrets in the URL', async () => {
+    test('every method but POST, and secrets in the URL', async () => {
       const address = `${issuer}/platform/oauth2/token`;
       for (const method of ['GET', 'PUT', 'OPTIONS']) {
         const headers = { origin: 'https://app.example' };
@@ -295,7 +295,7 @@ describe.each(systems)('the platform endpoint on $engine', ({ system }) => {
     });
   });
 
-  test('PT-13 logs a token request without a secret', async () => {
+  test('logs a token request without a secret', async () => {
     const { body } = await request({ ...grant, scope: 'device:write' });
     const output = await system.outputWith('"operation":"platform-token"');
     for (const secret of [body.access_token, body.refresh_token, other.secureKey, full.secureKey]) {

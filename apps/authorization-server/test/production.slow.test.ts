@@ -76,7 +76,7 @@ describe('a public address', () => {
     expect({ code, words }).toEqual({ code: 'started', words: '' });
   });
 
-  test('CF-01 SL-07 CF-07 stops the start with every problem at once, without values', async () => {
+  test('stops the start with every problem at once, without values', async () => {
     const demo = readOrCreateDemo(directory);
     const { code, words } = await run({
       ...production(),
@@ -106,7 +106,7 @@ describe('a public address', () => {
     }
   });
 
-  test('CF-07 reports misspelled names with all other problems, the meant names and no value', async () => {
+  test('reports misspelled names with all other problems, the meant names and no value', async () => {
     const { code, words } = await run({
       ...production(),
       SECURTY_PROFILE: 'strict-marker',
@@ -133,7 +133,7 @@ describe('a public address', () => {
     ['BOOTSTRAP_FIEL', '/etc/gatehouse/bootstrap.json'],
     ['MASTER_KEYFILE', '/run/secrets/master.key'],
     ['COOKIE_KEY_FILE', '/run/secrets/cookie.keys'],
-  ])('CF-07 creates no demo and no key if the operator misspelled %s', async (name, value) => {
+  ])('creates no demo and no key if the operator misspelled %s', async (name, value) => {
     const { code, words } = await run({
       DATA_DIR: directory,
       OPERATIONS_PORT: '0',
@@ -162,7 +162,7 @@ describe('a public address', () => {
     expect({ code, words }).toEqual({ code: 'started', words: '' });
   });
 
-  test('CF-01 rejects missing key files, and trusted proxies that cover the whole internet', async () => {
+  test('rejects missing key files, and trusted proxies that cover the whole internet', async () => {
     const { MASTER_KEY_FILE: _m, ...rest } = production();
     const { code, words } = await run({ ...rest, TRUSTED_PROXIES: '0.0.0.0/1,128.0.0.0/1' });
     expect(code).toBe(1);
@@ -170,7 +170,7 @@ describe('a public address', () => {
     expect(words).toMatch(/TRUSTED_PROXIES: trusts too many/);
   });
 
-  test('SL-07 rejects the embedded demo, and a store with the demo until it is disabled', async () => {
+  test('rejects the embedded demo, and a store with the demo until it is disabled', async () => {
     const demo = readOrCreateDemo(directory);
     const { STORE_URL: storeUrl = '', MASTER_KEY_FILE: _m, ...embedded } = production();
     const rejected = await run(embedded);
@@ -248,7 +248,7 @@ describe('files with secrets that other users can reach', () => {
       [...names, 'LOG_LEVEL'].sort(),
     );
     expect(words).toContain(
-      `MASTER_KEY_FILE: names a file with secrets that every user of this machine can read (mode 0644). Run: chmod 600 ${join(directory, 'master.key')}\n`,
+      `MASTER_KEY_FILE: names a file with secrets that other users can access (mode 0644). Run: chmod 600 ${join(directory, 'master.key')}\n`,
     );
 
     // Runs the commands of the messages.

@@ -43,7 +43,7 @@ describe('a pushed authorization request (RFC 9126)', () => {
     expect(body.scope).toContain('device:write');
   });
 
-  test('AZ-09 is rejected if the client is registered for no scope', async () => {
+  test('is rejected if the client is registered for no scope', async () => {
     const reply = await fetch(`${issuer}/par`, {
       method: 'POST',
       headers: { authorization: basic(scopeless.clientId, scopeless.secureKey) },
@@ -58,7 +58,7 @@ describe('a pushed authorization request (RFC 9126)', () => {
   });
 
   test.each(['', '&scope=', '&scope=openid+nonsense'])(
-    'AZ-09 grants only registered scopes, whatever the URL adds: %s',
+    'grants only registered scopes, whatever the URL adds: %s',
     async (extra) => {
       const address = await push(full, {
         redirect_uri: web.redirectUri,
@@ -99,7 +99,7 @@ describe('a pushed authorization request (RFC 9126)', () => {
 });
 
 describe('request targets that are not paths', () => {
-  test('GW-01 are rejected before routing', async () => {
+  test('are rejected before routing', async () => {
     const { connect } = await import('node:net');
     const system = await startConstellation({
       engine: 'sqlite',

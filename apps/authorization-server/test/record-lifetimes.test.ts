@@ -1,7 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import { authorizeAsUser, createPageVisitor } from '@gatehouse/testing';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { recordKey } from '../src/provider/adapters/record-key.ts';
+import { recordKey } from '../src/provider/oidc-adapter.ts';
 import { alice, authorizationUrl } from './fixtures.ts';
 import { type InProcessServer, startInProcess } from './in-process-server.ts';
 import { bootstrap, openPage } from './page-fixtures.ts';
@@ -26,7 +26,7 @@ describe('the lifetime of a record', () => {
   test.each([
     ['compatible', 10 * MINUTE],
     ['strict', MINUTE],
-  ] as const)('CR-05 of a code ends soon, under the %s profile', async (profile, lifetime) => {
+  ] as const)('of a code ends soon, under the %s profile', async (profile, lifetime) => {
     server = await startInProcess({ bootstrap, securityProfile: profile });
     const verifier = randomBytes(32).toString('base64url');
     const url = authorizationUrl(server.issuer, {

@@ -6,7 +6,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, test } from '@jest/globals';
 import Provider, { type ClientMetadata } from 'oidc-provider';
-import { createRedemptions } from '../src/provider/adapters/redemptions.ts';
+import { createRedemptions } from '../src/provider/single-use.ts';
 import { openSuiteStores } from './suite-stores.ts';
 
 /** The library knows the current request only at an endpoint. */

@@ -33,7 +33,7 @@ describe.each(systems)('refresh tokens on $engine', ({ system }) => {
   const refresh = (token: string, scope?: string, server = issuer) =>
     requestToken(server, refreshing(token, scope));
 
-  test('RF-01 return a new access token and a new refresh token', async () => {
+  test('return a new access token and a new refresh token', async () => {
     const signedIn = await signInAsAlice(issuer);
     const { status, body } = await refresh(signedIn.refresh_token);
     expect(status).toBe(200);
@@ -53,7 +53,7 @@ describe.each(systems)('refresh tokens on $engine', ({ system }) => {
     expect(await isActive(issuer, first.body.access_token, asWeb)).toBe(true);
   });
 
-  test('RF-02 are revoked with their family if one is reused after its successor was used', async () => {
+  test('are revoked with their family if one is reused after its successor was used', async () => {
     const { refresh_token: token } = await signInAsAlice(issuer);
     const second = (await refresh(token)).body;
     const third = (await refresh(second.refresh_token)).body;
@@ -66,7 +66,7 @@ describe.each(systems)('refresh tokens on $engine', ({ system }) => {
     }
   });
 
-  test('RF-03 have one successor for ten concurrent requests over two processes', async () => {
+  test('have one successor for ten concurrent requests over two processes', async () => {
     const { refresh_token: token } = await signInAsAlice(issuer);
     const replies = await Promise.all(
       Array.from({ length: 10 }, (_, i) =>
@@ -80,7 +80,7 @@ describe.each(systems)('refresh tokens on $engine', ({ system }) => {
     expect((await refresh(successor)).status).toBe(200);
   });
 
-  test('RF-05 are rejected for another client, and stay valid', async () => {
+  test('are rejected for another client, and stay valid', async () => {
     const { refresh_token: token } = await signInAsAlice(issuer);
     const authorization = basic(full.clientId, full.secureKey);
     const foreign = await requestToken(issuer, refreshing(token), { authorization });
@@ -92,7 +92,7 @@ describe.each(systems)('refresh tokens on $engine', ({ system }) => {
     expect((await refresh(token)).status).toBe(200);
   });
 
-  test('RF-06 RF-07 narrow the access token only, and never widen it', async () => {
+  test('narrow the access token only, and never widen it', async () => {
     const { refresh_token: small } = await signInAsAlice(issuer, 'device:read');
     const wide = await refresh(small, 'device:read device:write');
     expect(outcome(wide)).toEqual([400, 'invalid_scope']);
@@ -103,12 +103,12 @@ describe.each(systems)('refresh tokens on $engine', ({ system }) => {
     expect(again.body.scope).toBe(scope);
   });
 
-  test('RF-09 cannot be replaced by an access token', async () => {
+  test('cannot be replaced by an access token', async () => {
     const { access_token: token } = await signInAsAlice(issuer);
     expect(outcome(await refresh(token))).toEqual([400, 'invalid_grant']);
   });
 
-  test('RF-11 are rejected if they are empty, repeated, too long or contain NUL', async () => {
+  test('are rejected if they are empty, repeated, too long or contain NUL', async () => {
     for (const token of ['', 'x'.repeat(10_000), 'a\0b']) {
       expect((await refresh(token)).status).toBe(400);
     }
@@ -120,7 +120,7 @@ describe.each(systems)('refresh tokens on $engine', ({ system }) => {
     expect(reply.status).toBe(400);
   });
 
-  test('RF-06 lose a scope that the client no longer has, at either endpoint', async () => {
+  test('lose a scope that the client no longer has, at either endpoint', async () => {
     const asFull = { authorization: basic(full.clientId, full.secureKey) };
     const password = { grant_type: 'password', ...alice };
     const ofUser = (await requestToken(issuer, password, asFull)).body;

@@ -73,7 +73,7 @@ describe.each(systems)('redirect URIs of stored clients on $engine', ({ system }
   });
 
   test.each(cases)(
-    'IM-04 RU-17 the schema rejects %s of a %s application with %s exactly if the server does, with the same reason',
+    'the schema rejects %s of a %s application with %s exactly if the server does, with the same reason',
     async (uri, applicationType, grantType) => {
       const clientId = [uri, applicationType, grantType].join('-').replace(/[^\w]+/g, '-');
       const secureKey = randomBytes(32).toString('hex');

@@ -9,7 +9,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.stop());
 
-test('PK-09 A client that repeats its PKCE challenge is audited once, and one without PKCE is not.', async () => {
+test('A client that repeats its PKCE challenge is audited once, and one without PKCE is not.', async () => {
   const visitor = createPageVisitor();
   const constant = {
     client_id: browserApp.clientId,

@@ -1,11 +1,7 @@
 import { LONGEST_UNLISTED_SECONDS } from '@gatehouse/identity';
 import { expect, test } from '@jest/globals';
-import {
-  EXPIRED_DEVICE_CODE_SECONDS,
-  sealedModels,
-} from '../src/provider/adapters/oidc-adapter.ts';
-import { interactionLifetime, lifetimes } from '../src/provider/policy/lifetimes.ts';
-import { sessionLifetime } from '../src/provider/policy/sessions.ts';
+import { interactionLifetime, lifetimes, sessionLifetime } from '../src/provider/lifetimes.ts';
+import { EXPIRED_DEVICE_CODE_SECONDS, sealedModels } from '../src/provider/oidc-adapter.ts';
 
 /** How long a record that a rotation does not find can be used. Users' sessions are listed. */
 const lifetimesOfUnlisted: Readonly<Record<string, number>> = {

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto';
 import { createPageVisitor } from '@gatehouse/testing';
 import { startOnEachEngine } from '@gatehouse/testing/suite';
 import { describe, expect, test } from '@jest/globals';
-import { recordKey } from '../src/provider/adapters/record-key.ts';
+import { recordKey } from '../src/provider/oidc-adapter.ts';
 import { alice, authorizationUrl, pushRequest, web } from './fixtures.ts';
 import { startInProcess } from './in-process-server.ts';
 import { bob, bootstrap, openPage } from './page-fixtures.ts';
@@ -21,7 +21,7 @@ describe.each(systems)('records between two requests of a browser, on $engine', 
     return texts.filter((text) => stored.includes(text));
   };
 
-  test('SL-01 contain no readable request of an interaction, in the store or in its cookie', async () => {
+  test('contain no readable request of an interaction, in the store or in its cookie', async () => {
     const visitor = createPageVisitor();
     const [state, nonce, hint] = [marker(), marker(), marker()];
     const request = { scope: 'openid', state, nonce, login_hint: hint };
@@ -37,7 +37,7 @@ describe.each(systems)('records between two requests of a browser, on $engine', 
     expect(page.body).toContain(hint);
   });
 
-  test('SL-01 contain neither a readable pushed request nor its request_uri', async () => {
+  test('contain neither a readable pushed request nor its request_uri', async () => {
     const [state, nonce] = [marker(), marker()];
     const address = await pushRequest(issuer, { scope: 'openid', state, nonce });
     const id = address.split(':').at(-1) ?? '';
@@ -53,7 +53,7 @@ describe.each(systems)('records between two requests of a browser, on $engine', 
     expect(redirect.location).toContain('/sign-in/');
   });
 
-  test('SL-01 contain no readable session id or form token', async () => {
+  test('contain no readable session id or form token', async () => {
     const visitor = createPageVisitor();
     await openPage(visitor, `${issuer}/account`);
     const question = await visitor.get(`${issuer}/logout`);
@@ -66,7 +66,7 @@ describe.each(systems)('records between two requests of a browser, on $engine', 
 });
 
 describe('the record of a session in the store', () => {
-  test('SL-02 does not sign an attacker in who copies it to the key of their own session', async () => {
+  test('does not sign an attacker in who copies it to the key of their own session', async () => {
     const { issuer, store, identity, stop } = await startInProcess({ bootstrap });
     const [theirs, mine] = [createPageVisitor(), createPageVisitor()];
     await openPage(theirs, `${issuer}/account`, alice);

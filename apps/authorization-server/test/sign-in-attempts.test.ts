@@ -10,9 +10,9 @@ import {
 } from '@gatehouse/identity';
 import { createStore, type Store, StoreUnavailableError } from '@gatehouse/store';
 import { beforeEach, describe, expect, test } from '@jest/globals';
+import { TooManyAttemptsError } from '../src/requests/too-many-attempts-error.ts';
 import { accountLimit, addressLimit, type Limit } from '../src/throttle/limits.ts';
 import { createSignIn } from '../src/throttle/sign-in-throttle.ts';
-import { TooManyAttemptsError } from '../src/throttle/too-many-attempts-error.ts';
 import { openSuiteStores } from './suite-stores.ts';
 
 const RIGHT = 'the right password';
@@ -87,7 +87,7 @@ describe.each(stores)('attempts to sign in on $engine', ({ system: { store, stor
     device: { userId: user.userId, deviceId: `${testNumber}-${deviceId}` },
   });
 
-  test('PW-04 evaluate at most the limit of 100 concurrent guesses, over two processes', async () => {
+  test('evaluate at most the limit of 100 concurrent guesses, over two processes', async () => {
     const processes = [newProcess(), newProcess()];
     const outcomes = await Promise.all(
       Array.from({ length: 100 }, (_, i) => processes[i % 2]?.(attempt(`guess ${i}`))),
@@ -97,7 +97,7 @@ describe.each(stores)('attempts to sign in on $engine', ({ system: { store, stor
     expect(evaluated.length).toBeLessThanOrEqual(accountLimit.attempts);
   });
 
-  test('PW-03 PW-09 do not evaluate the correct password of a locked account, in any form of its name', async () => {
+  test('do not evaluate the correct password of a locked account, in any form of its name', async () => {
     const signIn = newProcess();
     for (let i = 0; i < accountLimit.attempts; i += 1) {
       await signIn({ ...attempt('wrong'), username: i % 2 ? username : username.toUpperCase() });
@@ -261,7 +261,7 @@ describe.each(stores)('attempts to sign in on $engine', ({ system: { store, stor
     ]);
   });
 
-  test('RL-04 are not evaluated while the store is unavailable', async () => {
+  test('are not evaluated while the store is unavailable', async () => {
     const closed = createStore(storeUrl);
     await closed.close();
     await expect(newProcess(closed)(attempt(RIGHT))).rejects.toThrow(StoreUnavailableError);

@@ -57,7 +57,7 @@ describe('the time of a rejected sign-in', () => {
     return performance.now() - started;
   };
 
-  test('PW-02 PW-03 is equal for unknown, wrong, disabled and locked', async () => {
+  test('is equal for unknown, wrong, disabled and locked', async () => {
     const account = (i: number) => Math.floor(i / SAMPLES_PER_ACCOUNT);
     const attempts = {
       wrong: (i: number) => refuse(`known-${account(i)}`, 'a wrong password'),

@@ -17,7 +17,7 @@ import { authorizeAsUser } from '@gatehouse/testing';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createLocalJWKSet, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose';
 import { createApp } from '../src/app.ts';
-import { lifetimes } from '../src/provider/policy/lifetimes.ts';
+import { lifetimes } from '../src/provider/lifetimes.ts';
 import { alice, authorizationUrl, bootstrap, requestToken, web } from './fixtures.ts';
 
 const DAY = 24 * 60 * 60 * 1000;
@@ -78,7 +78,7 @@ async function idToken(): Promise<string> {
   return body.id_token;
 }
 
-test('IR-09 a running server publishes, uses and removes keys by age, without a restart', async () => {
+test('a running server publishes, uses and removes keys by age, without a restart', async () => {
   const first = await jwks();
   const before = await idToken();
   expect(first.keys.map(({ kid }) => kid)).toEqual([decodeProtectedHeader(before).kid]);
@@ -107,6 +107,6 @@ test('IR-09 a running server publishes, uses and removes keys by age, without a 
   }
 });
 
-test('IR-09 an old key stays published by default until its last ID token expires', () => {
+test('an old key stays published by default until its last ID token expires', () => {
   expect(defaultSigningKeyPolicy.longestTokenSeconds).toBeGreaterThanOrEqual(lifetimes.IdToken);
 });

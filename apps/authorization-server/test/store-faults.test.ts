@@ -83,7 +83,7 @@ const untilLost = (claim: string, fault: Fault, prepare: () => Promise<() => Pro
   }, 60);
 
 describe('a lost reply of Redis', () => {
-  test('CR-11 to the claim of a code is 503 and not a replay, and revokes nothing', async () => {
+  test('to the claim of a code is 503 and not a replay, and revokes nothing', async () => {
     const visitor = createPageVisitor();
     const newCode = async () =>
       codeOf(await authorizeAsUser(authorizationUrl(first), alice, visitor));
@@ -101,7 +101,7 @@ describe('a lost reply of Redis', () => {
     expect(await isActive(first, earlier.body.access_token, asWeb)).toBe(true);
   });
 
-  test('CR-11 to the claim of a refresh token is 503, and a retry succeeds', async () => {
+  test('to the claim of a refresh token is 503, and a retry succeeds', async () => {
     let refresh = {};
     await untilLost('claimed:oidc:RefreshToken', 'cut', async () => {
       const signedIn = await requestToken(first, { grant_type: 'password', ...alice }, asFull);
@@ -156,7 +156,7 @@ describe('a lost reply of Redis', () => {
     expect(await isActive(first, next.body.access_token, asFull.authorization)).toBe(false);
   });
 
-  test('CR-10 to the claim of a code before a kill invalidates the code, and leaves no token', async () => {
+  test('to the claim of a code before a kill invalidates the code, and leaves no token', async () => {
     let code = '';
     let reply: Promise<unknown> = Promise.resolve();
     let before: unknown;
@@ -185,7 +185,7 @@ describe('an unavailable store', () => {
     expect(JSON.stringify(reply.body)).not.toMatch(/redis|127\.0\.0\.1|ECONN|stack|access_token/i);
   };
 
-  test('TE-19 RL-04 causes 503 JSON with Retry-After for every grant, and 503 at the sign-in page', async () => {
+  test('causes 503 JSON with Retry-After for every grant, and 503 at the sign-in page', async () => {
     const visitor = createPageVisitor();
     const code = codeOf(await authorizeAsUser(authorizationUrl(first), alice, visitor));
     const signedIn = await requestToken(first, { grant_type: 'password', ...alice }, asFull);

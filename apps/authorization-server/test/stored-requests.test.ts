@@ -3,7 +3,7 @@
 import { createHmac } from 'node:crypto';
 import { listStoredKeys } from '@gatehouse/testing';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { storedRequestLimits } from '../src/provider/adapters/stored-request-budget.ts';
+import { storedRequestLimits } from '../src/provider/stored-budgets.ts';
 import { createFailedSecrets } from '../src/throttle/failed-secrets.ts';
 import { basic, web } from './fixtures.ts';
 import { startGrantsSystems } from './grants-fixtures.ts';

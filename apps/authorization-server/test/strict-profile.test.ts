@@ -23,7 +23,7 @@ describe.each(systems)('the strict profile on $engine', ({ system }) => {
   const refresh = (token: string, server = system.first) =>
     requestPlatformToken(server, refreshing(token), { authorization: asFull });
 
-  test('PW-15 has no password grant, and does not advertise it', async () => {
+  test('has no password grant, and does not advertise it', async () => {
     const reply = await requestToken(
       system.first,
       { grant_type: 'password', ...alice },
@@ -35,7 +35,7 @@ describe.each(systems)('the strict profile on $engine', ({ system }) => {
     expect(supported).not.toContain('password');
   });
 
-  test('RF-03 accepts one of ten concurrent refreshes over two processes', async () => {
+  test('accepts one of ten concurrent refreshes over two processes', async () => {
     const { refresh_token: token } = await newTokens();
     const replies = await Promise.all(
       Array.from({ length: 10 }, (_, i) => refresh(token, i % 2 ? system.first : system.second)),
@@ -47,7 +47,7 @@ describe.each(systems)('the strict profile on $engine', ({ system }) => {
     }
   });
 
-  test('RF-02 has no grace period, so reusing a token revokes its family at once', async () => {
+  test('has no grace period, so reusing a token revokes its family at once', async () => {
     const { refresh_token: token } = await newTokens();
     const { body } = await refresh(token);
     expect(outcome(await refresh(token))).toEqual([400, 'invalid_grant']);

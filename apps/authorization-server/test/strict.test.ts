@@ -18,7 +18,7 @@ describe('SECURITY_PROFILE=strict', () => {
     return new URL(reply.headers.get('location') ?? '', issuer);
   }
 
-  test('IM-10 rejects the implicit flow and does not advertise it', async () => {
+  test('rejects the implicit flow and does not advertise it', async () => {
     const { clientId, redirectUri } = implicitApp;
     const landing = await authorize({
       response_type: 'token',

@@ -16,6 +16,7 @@ import {
   type Environment,
   inspectFileAccess,
   parseEnvironment,
+  retiredVariables,
 } from '@gatehouse/server/configuration';
 import { createStore } from '@gatehouse/store';
 import { z } from 'zod';
@@ -50,12 +51,14 @@ export async function openIdentityStore(
     throw new ConfigurationError([{ name: 'DATA_DIR', message }]);
   }
   // Problems are only warnings: a revocation must not wait for a chmod.
-  const { warnings } = inspectFileAccess({
+  const { warnings: exposed } = inspectFileAccess({
     files: identitySecretFiles(environment),
     dataDirectory: STORE_URL === undefined ? DATA_DIR : undefined,
     publicUrl: undefined,
     corrects: correctsModes,
   });
+  const operator = `GATEHOUSE_OPERATOR: still works. The next release ${retiredVariables.GATEHOUSE_OPERATOR}`;
+  const warnings = environment.GATEHOUSE_OPERATOR ? [...exposed, operator] : exposed;
   const settings = resolveIdentitySettings(read);
   const store = openStore(settings.storeUrl, onWarning);
   try {
@@ -93,10 +96,13 @@ export async function recordChange(
 }
 
 /**
- * The name of the operator for the audit trail: `GATEHOUSE_OPERATOR`, or the account of the
- * operating system. In a container, every operator has the same account. Nothing verifies the name.
+ * The name of the operator for the audit trail: the account that called `sudo`, or the account of
+ * the process. Compose sets `SUDO_USER`, because every operator has the same account in a container.
+ * Nothing verifies the name.
  */
-function operatorName({ GATEHOUSE_OPERATOR: given = '' }: Environment): string | undefined {
+function operatorName({ GATEHOUSE_OPERATOR, SUDO_USER }: Environment): string | undefined {
+  // One more release reads GATEHOUSE_OPERATOR.
+  const given = GATEHOUSE_OPERATOR || SUDO_USER || '';
   const name = given.replace(/[^\x20-\x7e]/g, '').slice(0, MAXIMUM_OPERATOR_CHARACTERS);
   if (name !== '') {
     return name;

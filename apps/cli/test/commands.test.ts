@@ -434,8 +434,8 @@ describe.each(integrationEngines)('gatehouse on %s', (engineName) => {
       expect(byUser.json.entries).toMatchObject([{ change: 'revoked' }, { change: 'enabled' }]);
     });
 
-    test('names the operator that GATEHOUSE_OPERATOR names', async () => {
-      const named = { ...environment, GATEHOUSE_OPERATOR: 'alice\u001b[2J' };
+    test('names the operator that called sudo', async () => {
+      const named = { ...environment, SUDO_USER: 'alice\u001b[2J' };
       await runGatehouse(named, ['organizations', 'add', 'named']);
       const { json } = await gatehouse('audit list --event organization_added --limit 1 --json');
       expect(json.entries).toMatchObject([{ organizationId: 'named', operator: 'alice[2J' }]);
@@ -706,7 +706,7 @@ describe('calling gatehouse', () => {
     const STORE_URL = `sqlite:${join(dirname(key), 'warned.sqlite')}`;
     const environment = { ...nowhere, MASTER_KEY_FILE: key, STORE_URL };
     chmodSync(key, 0o644);
-    const warning = `MASTER_KEY_FILE: names a file with secrets that every user of this machine can read (mode 0644). Run: chmod 600 ${key}`;
+    const warning = `MASTER_KEY_FILE: names a file with secrets that other users can access (mode 0644). Run: chmod 600 ${key}`;
     const command = ['clients', 'list'];
     expect(await runGatehouse(environment, command)).toMatchObject({
       code: 0,

@@ -47,11 +47,11 @@ export const variables = z
   .object({
     ...commonVariables,
     DEVICE_SERVICE_PORT: port.default(8850).describe('Port to listen on.'),
-    DEVICE_SERVICE_SOCKET: socketPath
-      .optional()
-      .describe(
+    DEVICE_SERVICE_SOCKET: socketPath.optional().meta({
+      description:
         'Path of a [Unix socket](#unix-sockets) that replaces the port. Set it for the gateway, too.',
-      ),
+      example: '/run/gatehouse/device-service.sock',
+    }),
     GATEWAY_PORT: port.default(8844),
     GATEWAY_URL: baseUrl.optional(),
     GATEWAY_JWKS_URL: z
@@ -60,11 +60,15 @@ export const variables = z
       .meta({
         description: 'Public keys for internal tokens.',
         default: "the gateway's operations port on this machine",
+        protects: true,
+        example: 'http://127.0.0.1:8944/.well-known/jwks.json',
       }),
     DATABASE_URL: z.string().transform(toDatabaseLocation).optional().meta({
       description:
         '`sqlite:path`, or `postgres://user:password@host:port/database`. For failover, [list several](operations/deploy.md#use-your-own-postgresql) `host:port`. Or its file in `DATABASE_URL_FILE`.',
       default: 'a SQLite file in `DATA_DIR`',
+      secret: true,
+      example: 'sqlite:./data/devices.sqlite',
     }),
     LOG_RETENTION_DAYS: z.coerce
       .number(LOG_RETENTION_PROBLEM)
@@ -72,7 +76,10 @@ export const variables = z
       .min(1, LOG_RETENTION_PROBLEM)
       .max(MAXIMUM_LOG_RETENTION_DAYS, LOG_RETENTION_PROBLEM)
       .default(30)
-      .describe('Age at which device log records are deleted, 1 to 3650 days.'),
+      .meta({
+        description: 'Age at which device log records are deleted, 1 to 3650 days.',
+        protects: true,
+      }),
     BOOTSTRAP_FILE: z.string().optional(),
   })
   .refine(...operationsPortRule('DEVICE_SERVICE_PORT'))

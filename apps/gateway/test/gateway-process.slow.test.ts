@@ -208,7 +208,7 @@ describe('the gateway process', () => {
 
     expect((await exited)[0]).toBe(1);
     for (const [name, path] of Object.entries(files)) {
-      expect(output()).toContain(`  ${name}: names a file with secrets that every user`);
+      expect(output()).toContain(`  ${name}: names a file with secrets that other users`);
       expect(output()).toContain(`Run: chmod 600 ${path}\n`);
     }
     expect(output()).toContain('  GATEWAY_PORT: must be');

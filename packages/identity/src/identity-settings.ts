@@ -12,31 +12,40 @@ export const identityVariables = {
     description:
       'Address of the [shared store](#store), or its file in `STORE_URL_FILE`. Ends the embedded mode.',
     default: 'a SQLite file in `DATA_DIR`',
+    secret: true,
+    example: 'redis://127.0.0.1:6379',
   }),
   MASTER_KEY_FILE: z.string().optional().meta({
     description: 'File of the [master key](#keys). Required with `STORE_URL`.',
     default: 'generated in `DATA_DIR`',
+    protects: true,
+    example: '/run/secrets/master-key',
   }),
   BOOTSTRAP_FILE: z.string().optional().meta({
     description: 'Organizations, clients and users to [apply](#bootstrap-file) at every start.',
     default: 'none: the demo',
+    protects: true,
+    example: './bootstrap.json',
   }),
   SECURITY_PROFILE: z
     .enum(['compatible', 'strict'], { message: 'must be compatible or strict' })
     .default('compatible')
-    .describe('`strict` [rejects weak methods](#security-profile).'),
+    .meta({ description: '`strict` [rejects weak methods](#security-profile).', protects: true }),
+  // One more release reads it.
   SIGNING_KEY_ROTATION_DAYS: z
     .string()
     .regex(/^[1-9]\d{0,3}$/, 'must be a number of days, 1 to 9999')
     .transform(Number)
-    .optional()
-    .meta({ description: 'Age at which a signing key is rotated.', default: '`90`' }),
+    .optional(),
   AUDIT_RETENTION_DAYS: z
     .string()
     .regex(/^[1-9]\d{0,3}$/, 'must be a number of days, 1 to 9999')
     .transform(Number)
     .default(DEFAULT_AUDIT_RETENTION_DAYS)
-    .describe('Age at which audit entries are deleted, 1 to 9999 days.'),
+    .meta({
+      description: 'Age at which audit entries are deleted, 1 to 9999 days.',
+      protects: true,
+    }),
 } as const;
 
 const DAY_SECONDS = 24 * 60 * 60;

@@ -13,11 +13,9 @@ export {
   parseVariables,
   readValidVariables,
 } from './configuration/environment.ts';
-export { formerVariables, knownVariables } from './configuration/known-variables.ts';
-export { findMisspelledVariables } from './configuration/misspelled-variables.ts';
-export { readOrCreateSecretFile } from './configuration/secret-file-creation.ts';
 export {
   inspectFileAccess,
+  readOrCreateSecretFile,
   type SecretFile,
   secretFilesOf,
 } from './configuration/secret-files.ts';
@@ -34,3 +32,9 @@ export {
   rate,
   socketPath,
 } from './configuration/variable-kinds.ts';
+export {
+  findMisspelledVariables,
+  formerVariables,
+  knownVariables,
+  retiredVariables,
+} from './configuration/variable-names.ts';

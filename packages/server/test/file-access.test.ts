@@ -12,10 +12,10 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import {
   exposedFileProblem,
-  exposureOf,
+  inspectFileAccess,
+  isExposed,
   restrictDataDirectory,
 } from '../src/configuration/secret-files.ts';
-import { inspectFileAccess } from '../src/configuration.ts';
 
 let directory = '';
 
@@ -42,11 +42,11 @@ describe('a file with secrets that an operator names', () => {
   });
 
   test.each([
-    ['0604', 'every user of this machine can read (mode 0604)'],
-    ['0644', 'every user of this machine can read (mode 0644)'],
-    ['0602', 'every user of this machine can change (mode 0602)'],
-    ['0666', 'every user of this machine can read and change (mode 0666)'],
-    ['0660', 'can read and change (mode 0660)'],
+    ['0604', 'other users can access (mode 0604)'],
+    ['0644', 'other users can access (mode 0644)'],
+    ['0602', 'other users can access (mode 0602)'],
+    ['0666', 'other users can access (mode 0666)'],
+    ['0660', 'other users can access (mode 0660)'],
   ])('is reported with mode %s, with a command that corrects it', (mode, exposure) => {
     const path = file('key', Number.parseInt(mode, 8));
     const problem = exposedFileProblem({ name: 'KEY', path });
@@ -79,25 +79,22 @@ describe('a file with secrets that an operator names', () => {
   });
 
   test.each([
-    ['0640', 0, 1000, undefined],
-    ['0440', 0, 1000, undefined],
-    ['0660', 0, 1000, 'group 1000 can read and change'],
-    ['0640', 0, 7, 'group 7 can read'],
-    ['0640', 1000, 1000, 'group 1000 can read'],
-    ['0644', 0, 1000, 'every user of this machine can read'],
-  ])('with mode %s, owner %i and group %i is %s to a service', (mode, uid, gid, exposure) => {
-    const stats = { mode: Number.parseInt(mode, 8), uid, gid };
-    expect(exposureOf(stats, { user: 1000, groups: [1000] })).toBe(exposure);
-  });
-
-  test.each([
-    ['0640', 0, 7, undefined],
-    ['0660', 0, 7, 'group 7 can read and change'],
-    ['0640', 1000, 1000, 'group 1000 can read'],
-  ])('with mode %s, owner %i and group %i is %s to root', (mode, uid, gid, exposure) => {
-    const stats = { mode: Number.parseInt(mode, 8), uid, gid };
-    expect(exposureOf(stats, { user: 0, groups: [0] })).toBe(exposure);
-  });
+    ['0640', 0, 1000, 1000, false],
+    ['0440', 0, 1000, 1000, false],
+    ['0660', 0, 1000, 1000, true],
+    ['0640', 0, 7, 1000, true],
+    ['0640', 1000, 1000, 1000, true],
+    ['0644', 0, 1000, 1000, true],
+    ['0640', 0, 7, 0, false],
+    ['0660', 0, 7, 0, true],
+    ['0640', 1000, 1000, 0, true],
+  ])(
+    'with mode %s, owner %i and group %i is exposed to reader %i: %s',
+    (mode, uid, gid, user, exposed) => {
+      const stats = { mode: Number.parseInt(mode, 8), uid, gid };
+      expect(isExposed(stats, { user, groups: [user] })).toBe(exposed);
+    },
+  );
 
   test('of root and a group stays readable for the group', () => {
     const path = join(directory, 'group.key');
@@ -152,7 +149,7 @@ describe('DATA_DIR', () => {
     chmodSync(directory, 0o1777);
     const [problem] = restrictDataDirectory(directory).problems;
     expect(problem).toMatchObject({ name: 'DATA_DIR' });
-    expect(problem?.message).toContain('every user of this machine can change (mode 0777)');
+    expect(problem?.message).toContain('other users can change (mode 0777)');
     expect(problem?.message).toContain(`run: chmod go-w ${directory}`);
     expect(modeOf(directory)).toBe(0o777);
   });

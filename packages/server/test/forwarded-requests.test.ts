@@ -60,39 +60,8 @@ describe('X-Forwarded-For', () => {
   });
 });
 
-describe('X-Request-Id', () => {
-  const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
-
-  test.each(['trace-01', 'A.b_C-9'.repeat(9), 'x'.repeat(64)])('%s is kept', async (id) => {
-    const url = await start([]);
-    const reply = await fetch(url, { headers: { 'X-Request-Id': id } });
-    expect([await reply.text(), reply.headers.get('x-request-id')]).toEqual([id, id]);
-  });
-
-  test.each([
-    '',
-    'short',
-    'x'.repeat(65),
-    'two words',
-    '{"level":"error"}',
-    'a,b-c-d-e-f',
-    'ümläute-id',
-  ])('%j is replaced by a random id', async (id) => {
-    const url = await start([]);
-    const reply = await fetch(url, {
-      headers: { 'X-Request-Id': Buffer.from(id).toString('latin1') },
-    });
-    expect(reply.headers.get('x-request-id')).toMatch(uuid);
-    expect(await reply.text()).toMatch(uuid);
-  });
-
-  test('is random if the client sends no id or two', async () => {
-    const url = await start([]);
-    expect(await (await fetch(url)).text()).toMatch(uuid);
-    const headers: [string, string][] = [
-      ['X-Request-Id', 'first-id'],
-      ['X-Request-Id', 'second-id'],
-    ];
-    expect(await (await fetch(url, { headers })).text()).toMatch(uuid);
-  });
+test('X-Request-Id of the client is the id of the request, and returned', async () => {
+  const url = await start([]);
+  const reply = await fetch(url, { headers: { 'X-Request-Id': 'trace-01' } });
+  expect([await reply.text(), reply.headers.get('x-request-id')]).toEqual(['trace-01', 'trace-01']);
 });

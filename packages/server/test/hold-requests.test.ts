@@ -3,8 +3,8 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { acceptFirst } from '../src/server/accept-first.ts';
 import { trackConnections } from '../src/server/connections.ts';
-import { holdRequests } from '../src/server/drain.ts';
 import { createClientErrorHandler } from '../src/server/malformed-input.ts';
 import { openRawConnection } from './raw-connection.ts';
 
@@ -14,9 +14,10 @@ const listener: RequestListener = ({ url }, response) => {
   begun.push(url);
   response.end('done');
 };
+const { start, hold } = acceptFirst(server, listener);
 
 beforeAll(async () => {
-  server.on('request', listener);
+  server.on('request', start);
   server.on(
     'clientError',
     createClientErrorHandler(trackConnections(server), () => undefined),
@@ -35,7 +36,7 @@ function say(text: string) {
 }
 
 test('CF-02 each held request starts once, unless its client disconnected or was rejected', async () => {
-  const release = holdRequests(server, listener);
+  const release = hold();
   const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: test\r\n\r\n`;
   const whole = say(get('/whole'));
   const left = say(get('/left'));

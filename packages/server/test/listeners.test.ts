@@ -7,17 +7,14 @@ import {
   createOperations,
   deferListener,
   type OperationsOptions,
-  observedRequest,
   observeRequests,
   type RunningServer,
   serve,
   serveOperations,
 } from '../src/index.ts';
-import { openRawConnection } from './raw-connection.ts';
 
 const servers: RunningServer[] = [];
 const at = { host: '127.0.0.1', port: 0 };
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
 afterAll(async () => {
   await Promise.all(servers.splice(0).map((server) => server.close()));
@@ -39,65 +36,6 @@ async function startOperations(options: Omit<OperationsOptions, 'metrics'>): Pro
 /** Sends a request and closes the connection, so that it does not delay the end of the server. */
 const ask = (url: string, init: RequestInit = {}) =>
   fetch(url, { ...init, headers: { Connection: 'close', ...init.headers } });
-
-describe('the id of a request', () => {
-  const echo = observeRequests(
-    (request, response) => response.end(observedRequest(request).id),
-    pino({ level: 'silent' }),
-  );
-
-  test.concurrent('is the id of the client if it is safe', async () => {
-    const url = await start(echo);
-    const reply = await ask(url, { headers: { 'X-Request-Id': 'trace.0123_45-AB' } });
-    expect(reply.headers.get('x-request-id')).toBe('trace.0123_45-AB');
-    expect(await reply.text()).toBe('trace.0123_45-AB');
-  });
-
-  test.concurrent.each([
-    ['too short', 'short'],
-    ['too long', 'a'.repeat(65)],
-    ['with a space', 'has a space in'],
-    ['like a log line', '"},{"level":"info"'],
-    ['with an escape code', '\u001b[31mred-text'],
-    ['of other letters', '１２３４５６７８９'],
-  ])('is new if the id of the client is %s', async (_name, given) => {
-    const url = await start(echo);
-    const port = Number(new URL(url).port);
-    const connection = openRawConnection(port);
-    connection.send(
-      `GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX-Request-Id: ${given}\r\n\r\n`,
-    );
-    const reply = await connection.ended();
-    if (reply.startsWith('HTTP/1.1 200')) {
-      expect(/x-request-id: (.*)\r\n/i.exec(reply)?.[1]).toMatch(UUID);
-    } else {
-      expect(reply).toMatch(/^HTTP\/1\.1 400/);
-    }
-  });
-
-  test.concurrent('is new if the client sends two, and contains no line break', async () => {
-    const url = await start(echo);
-    const connection = openRawConnection(Number(new URL(url).port));
-    connection.send(
-      'GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nX-Request-Id: one-of-two\r\nX-Request-Id: two-of-two\r\n\r\n',
-    );
-    expect(/x-request-id: (.*)\r\n/i.exec(await connection.ended())?.[1]).toMatch(UUID);
-    const folded = openRawConnection(Number(new URL(url).port));
-    folded.send('GET / HTTP/1.1\r\nHost: a\r\nX-Request-Id: one-line\r\n Set-Cookie: a\r\n\r\n');
-    expect(await folded.ended()).toMatch(/^HTTP\/1\.1 400/);
-  });
-
-  test.concurrent('exists only for requests that passed through observeRequests', async () => {
-    const url = await start((request, response) => {
-      try {
-        observedRequest(request);
-      } catch (error) {
-        response.end(String(error));
-      }
-    });
-    expect(await (await ask(url)).text()).toContain('did not pass through observeRequests');
-  });
-});
 
 describe('the operations port', () => {
   const up = async () => undefined;

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
-import { createCsrfTokens } from './csrf-token.ts';
+import { createCsrfTokens } from './page.ts';
 
 describe('the token of a form', () => {
   const tokens = createCsrfTokens(randomBytes(32));
 
-  test('LG-01 is valid only for its owner, and only unchanged', () => {
+  test('is valid only for its owner, and only unchanged', () => {
     const token = tokens.issue('interaction');
     expect(tokens.verify('interaction', token)).toBe(true);
     for (const presented of ['', token.slice(1), `${token}AAAA`, [token], undefined]) {
@@ -14,7 +14,7 @@ describe('the token of a form', () => {
     expect(tokens.verify('another', token)).toBe(false);
   });
 
-  test('LG-01 cannot be computed from an address without the key of the installation', () => {
+  test('cannot be computed from an address without the key of the installation', () => {
     const elsewhere = createCsrfTokens(randomBytes(32)).issue('interaction');
     expect(tokens.verify('interaction', elsewhere)).toBe(false);
   });

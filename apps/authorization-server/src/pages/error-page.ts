@@ -1,18 +1,180 @@
+/** Every error that a browser sees is a page, with the reference that the log line has. */
 import type { IncomingMessage } from 'node:http';
 import type { FailureReasonName } from '@gatehouse/errors';
 import { PasswordHashingBusyError } from '@gatehouse/identity';
 import { observedRequest } from '@gatehouse/server';
 import { StoreUnavailableError } from '@gatehouse/store';
-import type { ErrorRequestHandler, Request, Response } from 'express';
+import type { ErrorRequestHandler, Request, RequestHandler, Response, Router } from 'express';
 import { type ErrorOut, errors, type KoaContextWithOIDC } from 'oidc-provider';
-import { TooManyAttemptsError } from '../throttle/too-many-attempts-error.ts';
-import { errorView, type NextStep } from './error-view.ts';
-import { hasCookies } from './has-cookies.ts';
-import { InteractionGoneError } from './interaction-gone-error.ts';
-import { pageLanguage } from './language.ts';
-import { renderPage } from './layout.ts';
-import { type PageError, pageErrors } from './page-errors.ts';
-import type { PlainText, Texts } from './texts.ts';
+import { TooManyAttemptsError } from '../requests/too-many-attempts-error.ts';
+import { fill, html } from './html.ts';
+import { hasCookies, linkButton, type Page, sendPage, showPage, textsFor } from './page.ts';
+import type { TextName, Texts } from './texts-en.ts';
+
+/**
+ * The errors that are pages, with the reason of each unless a finer one was noted. Each name is the
+ * code in the log and the key of the text.
+ */
+export const pageErrors = {
+  signInExpired: 'sign_in_expired',
+  signInStartAgain: 'sign_in_expired',
+  signInCompleted: 'sign_in_expired',
+  tooManyAttempts: 'sign_in_address_limit',
+  tooManyRequests: 'request_limit',
+  formRefused: 'form_refused',
+  wasSignedOut: 'form_refused',
+  unavailable: 'store_unavailable',
+  unexpected: 'unexpected_error',
+  notFound: 'not_found',
+  badRequest: 'form_refused',
+  methodNotAllowed: 'method_not_allowed',
+  cookiesNeeded: 'cookies_missing',
+  cookiesBlocked: 'cookies_missing',
+} as const satisfies Readonly<Record<string, FailureReasonName>>;
+
+type PageError = keyof typeof pageErrors;
+
+/** The codes of forms that are shown again with a problem. The sign-in has noted its reason. */
+export const formProblems = {
+  signInFailed: 'password_wrong',
+  passwordRefused: 'password_change_refused',
+} as const satisfies Readonly<Record<string, FailureReasonName>>;
+
+/** A link, by its text. */
+interface NextStep {
+  readonly address: string;
+  readonly label: TextName;
+}
+
+const startPage: NextStep = { address: '/', label: 'startPage' };
+
+/**
+ * The browser still has the interaction, or the mark of its end, but it cannot be used. It
+ * continues at another address by itself, or with a link.
+ */
+export class InteractionGoneError extends errors.SessionNotFound {
+  readonly reply:
+    | { readonly redirect: string }
+    | { readonly message: PageError; readonly next?: NextStep | undefined };
+
+  constructor(reply: InteractionGoneError['reply']) {
+    super('the interaction has expired');
+    this.reply = reply;
+  }
+}
+
+/** Handles every error of a page. */
+export const handlePageError: ErrorRequestHandler = (error, request, response, next) => {
+  if (response.headersSent) {
+    next(error);
+    return;
+  }
+  if (error instanceof InteractionGoneError) {
+    const { reply } = error;
+    if ('redirect' in reply) {
+      response.redirect(303, reply.redirect);
+    } else {
+      sendErrorPage(request, response, 400, reply.message, reply.next);
+    }
+    return;
+  }
+  const [status, message] = classify(error, request);
+  const { notes } = observedRequest(request);
+  if (status >= 500) {
+    notes.err = error;
+  }
+  if (error instanceof PasswordHashingBusyError) {
+    notes.reason = 'password_hashing_busy';
+  }
+  if (error instanceof TooManyAttemptsError) {
+    notes.reason = error.reason;
+    response.set('Retry-After', String(error.retryAfterSeconds));
+  }
+  sendErrorPage(request, response, status, message);
+};
+
+function classify(error: unknown, request: Request): readonly [status: number, PageError] {
+  const status = error instanceof Error && 'status' in error ? error.status : undefined;
+  if (error instanceof TooManyAttemptsError) {
+    return [429, 'tooManyAttempts'];
+  }
+  if (
+    error instanceof StoreUnavailableError ||
+    error instanceof PasswordHashingBusyError ||
+    status === 503
+  ) {
+    return [503, 'unavailable'];
+  }
+  if (error instanceof errors.SessionNotFound) {
+    return [400, hasCookies(request) ? 'signInExpired' : 'cookiesBlocked'];
+  }
+  if (status === 413) {
+    return [413, 'badRequest'];
+  }
+  return status === 400 || status === 415 ? [400, 'badRequest'] : [500, 'unexpected'];
+}
+
+/** Notes code and reason for the log, unless finer ones were noted. */
+export function noteFailure(
+  request: IncomingMessage,
+  code: string,
+  reason: FailureReasonName,
+): void {
+  const { notes } = observedRequest(request);
+  notes.code ??= code;
+  notes.reason ??= reason;
+}
+
+/** The headings of pages that are not about a mistake. */
+const titles: Partial<Record<PageError, TextName>> = {
+  signInCompleted: 'returningTitle',
+  wasSignedOut: 'signedOutTitle',
+};
+
+export function sendErrorPage(
+  request: Request,
+  response: Response,
+  status: number,
+  message: PageError,
+  next = startPage,
+): void {
+  noteFailure(request, message, pageErrors[message]);
+  const texts = textsFor(request);
+  if (status === 503) {
+    response.set('Retry-After', '1');
+  }
+  response.status(status);
+  const title = texts[titles[message] ?? 'errorTitle'];
+  sendPage(response, errorPage(texts, request, { title, message: texts[message], next }));
+}
+
+/** The part of a router's layer that lists the methods of a path. */
+interface Layer {
+  readonly route?: { readonly methods: Readonly<Record<string, boolean>> };
+  match(path: string): boolean;
+}
+
+/**
+ * RFC 9110 §15.5.6: a path that exists for other methods is 405, and `Allow` names them. Mount it
+ * after all routes of the router.
+ */
+export function rejectMethods(router: Pick<Router, 'stack'>): RequestHandler {
+  return (request, response, next) => {
+    const methods = (router.stack as unknown as readonly Layer[])
+      .filter((layer) => layer.route !== undefined && layer.match(request.path))
+      .flatMap((layer) => Object.keys(layer.route?.methods ?? {}));
+    if (methods.length === 0) {
+      next();
+      return;
+    }
+    const allowed = new Set(methods.includes('get') ? ['HEAD'] : []);
+    for (const method of methods) {
+      allowed.add(method.toUpperCase());
+    }
+    response.set('Allow', [...allowed].sort().join(', '));
+    sendErrorPage(request, response, 405, 'methodNotAllowed');
+  };
+}
 
 const noLogoutDetails = 'could not find logout details';
 
@@ -26,151 +188,53 @@ export const rejectedForms: ReadonlySet<string> = new Set([
   'could not find device form details',
 ]);
 
-/** The headings of pages that are not about a mistake. */
-const titles: Partial<Record<PageError, PlainText>> = {
-  signInCompleted: 'returningTitle',
-  wasSignedOut: 'signedOutTitle',
-};
-
 /** The part of Koa's context that a page needs. */
 type PageContext = Pick<
   KoaContextWithOIDC,
-  'status' | 'type' | 'body' | 'req' | 'acceptsLanguages'
+  'status' | 'type' | 'body' | 'req' | 'set' | 'acceptsLanguages'
 > & { readonly oidc?: Pick<KoaContextWithOIDC['oidc'], 'session'> | undefined };
 
 /** The provider's `renderError`: an error without a trusted redirect URI. */
 export function renderErrorPage(context: PageContext, out: ErrorOut): void {
-  const { language, texts } = pageLanguage(context);
-  const isRejectedForm = rejectedForms.has(out.error_description ?? '');
-  if (isRejectedForm) {
+  const texts = textsFor(context);
+  const { error, error_description: description = '' } = out;
+  if (rejectedForms.has(description)) {
     context.status = 403;
-  }
-  const isSignedOut =
-    out.error_description === noLogoutDetails &&
-    context.oidc?.session?.accountId === undefined &&
-    hasCookies(context.req);
-  const refusal = isSignedOut ? texts.wasSignedOut : texts.formRefused;
-  const rejection = hasCookies(context.req) ? refusal : texts.cookiesBlocked;
-  const message = isRejectedForm ? rejection : messageFor(context.status, texts);
-  context.type = 'html';
-  context.body = page(language, texts, {
-    title: isSignedOut ? texts.signedOutTitle : texts.errorTitle,
-    message,
-    detail: isRejectedForm
-      ? undefined
-      : [out.error, out.error_description].filter(Boolean).join(': '),
-    reference: observedRequest(context.req).id,
-  });
-}
-
-/** Handles every error of a page. */
-export const handlePageError: ErrorRequestHandler = (error, request, response, next) => {
-  if (response.headersSent) {
-    next(error);
+    const isSignedOut =
+      description === noLogoutDetails && context.oidc?.session?.accountId === undefined;
+    const rejection = isSignedOut ? 'wasSignedOut' : 'formRefused';
+    const message = hasCookies(context.req) ? rejection : 'cookiesBlocked';
+    const title = texts[titles[message] ?? 'errorTitle'];
+    showPage(context, errorPage(texts, context.req, { title, message: texts[message] }));
     return;
   }
-  const { status, pick } = classify(error, request);
-  const { notes } = observedRequest(request);
-  if (status >= 500) {
-    notes.err = error;
-  }
-  if (error instanceof PasswordHashingBusyError) {
-    notes.reason = 'password_hashing_busy';
-  }
-  if (error instanceof TooManyAttemptsError) {
-    notes.reason = error.reason;
-    response.set('Retry-After', String(error.retryAfterSeconds));
-  }
-  if (!(error instanceof InteractionGoneError) || error.address === undefined) {
-    sendErrorPage(request, response, status, pick);
-  } else if (error.kind === 'expired') {
-    response.redirect(303, error.address);
-  } else {
-    const label = error.kind === 'completed' ? 'returningContinue' : 'startAgain';
-    sendErrorPage(request, response, status, pick, { address: error.address, label });
-  }
-};
+  const detail = [error, description].filter(Boolean).join(': ');
+  const { status } = context;
+  const known = new Map<number, TextName>([
+    [429, 'tooManyAttempts'],
+    [503, 'unavailable'],
+  ]);
+  const message = texts[known.get(status) ?? (status >= 500 ? 'unexpected' : 'badRequest')];
+  showPage(context, errorPage(texts, context.req, { title: texts.errorTitle, message, detail }));
+}
 
-/** Notes code and reason for the log, unless finer ones were noted. */
-export function noteFailure(
+function errorPage(
+  texts: Texts,
   request: IncomingMessage,
-  code: string,
-  reason: FailureReasonName,
-): void {
-  const { notes } = observedRequest(request);
-  notes.code ??= code;
-  notes.reason ??= reason;
-}
-
-export function sendErrorPage(
-  request: Request,
-  response: Response,
-  status: number,
-  message: PageError,
-  next?: NextStep,
-): void {
-  noteFailure(request, message, pageErrors[message]);
-  const { language, texts } = pageLanguage(request);
-  if (status === 503) {
-    response.set('Retry-After', '1');
-  }
-  response
-    .status(status)
-    .type('html')
-    .end(
-      page(language, texts, {
-        title: texts[titles[message] ?? 'errorTitle'],
-        message: texts[message],
-        detail: undefined,
-        next,
-        reference: observedRequest(request).id,
-      }),
-    );
-}
-
-function classify(error: unknown, request: Request): { status: number; pick: PageError } {
-  if (error instanceof TooManyAttemptsError) {
-    return { status: 429, pick: 'tooManyAttempts' };
-  }
-  if (isUnavailable(error) || isStatus(error, 503)) {
-    return { status: 503, pick: 'unavailable' };
-  }
-  if (error instanceof InteractionGoneError && error.kind === 'completed') {
-    return { status: 400, pick: 'signInCompleted' };
-  }
-  if (error instanceof InteractionGoneError && error.address !== undefined) {
-    return { status: 400, pick: 'signInStartAgain' };
-  }
-  if (error instanceof errors.SessionNotFound) {
-    return { status: 400, pick: hasCookies(request) ? 'signInExpired' : 'cookiesBlocked' };
-  }
-  if (isStatus(error, 413)) {
-    return { status: 413, pick: 'badRequest' };
-  }
-  if (isStatus(error, 400) || isStatus(error, 415)) {
-    return { status: 400, pick: 'badRequest' };
-  }
-  return { status: 500, pick: 'unexpected' };
-}
-
-function isUnavailable(error: unknown): boolean {
-  return error instanceof StoreUnavailableError || error instanceof PasswordHashingBusyError;
-}
-
-function isStatus(error: unknown, status: number): boolean {
-  return error instanceof Error && 'status' in error && error.status === status;
-}
-
-function messageFor(status: number, texts: Texts): string {
-  if (status === 503) {
-    return texts.unavailable;
-  }
-  if (status === 429) {
-    return texts.tooManyAttempts;
-  }
-  return status >= 500 ? texts.unexpected : texts.badRequest;
-}
-
-function page(language: string, texts: Texts, view: Parameters<typeof errorView>[0]): string {
-  return renderPage({ language, title: view.title, content: errorView(view, texts) });
+  view: {
+    readonly title: string;
+    readonly message: string;
+    /** The standard's code and description, for the application's developer. */
+    readonly detail?: string;
+    readonly next?: NextStep;
+  },
+): Page {
+  const { title, message, detail, next = startPage } = view;
+  const reference = fill(texts.errorReference, { reference: observedRequest(request).id });
+  const content = html`<h1>${title}</h1>
+<p>${message}</p>
+${detail === undefined ? undefined : html`<p class="detail" translate="no">${detail}</p>`}
+${linkButton(next.address, texts[next.label])}
+<p class="small">${reference}</p>`;
+  return { texts, title, content };
 }

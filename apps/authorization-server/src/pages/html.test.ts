@@ -1,6 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { foreignName, plainName } from './foreign-name.ts';
-import { html, sentence } from './html.ts';
+import { foreignName, html, plainName, sentence } from './html.ts';
 
 describe('markup', () => {
   test('escapes every value that is not markup', () => {
@@ -17,7 +16,7 @@ describe('markup', () => {
 });
 
 describe('a foreign name', () => {
-  test('LG-20 loses invisible characters and changes of direction, and is isolated', () => {
+  test('loses invisible characters and changes of direction, and is isolated', () => {
     expect(foreignName('Bank\u202Egnp.\u2066e\u200bxe <i>').markup).toBe(
       '<bdi>Bankgnp.exe &lt;i&gt;</bdi>',
     );

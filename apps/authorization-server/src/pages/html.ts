@@ -1,3 +1,5 @@
+/** Markup of the pages: escaping, sentences with placeholders, names that strangers chose. */
+
 /** Text that is already markup. All other text is escaped. */
 export class Html {
   readonly markup: string;
@@ -28,6 +30,30 @@ export function sentence(text: string, values: Readonly<Record<string, string | 
   const parts = text.split(/\{(\w+)\}/);
   const markup = parts.map((part, i) => toMarkup(i % 2 === 0 ? part : (values[part] ?? '')));
   return new Html(markup.join(''));
+}
+
+/** As `sentence`, for text that is not markup, such as a title. */
+export function fill(text: string, values: Readonly<Record<string, string>>): string {
+  return text.replace(/\{(\w+)\}/g, (whole, name: string) => values[name] ?? whole);
+}
+
+/**
+ * Characters that change the direction of text or are invisible: a name with them can imitate
+ * another name.
+ */
+const DECEIVING = /[\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/gu;
+
+/** A name that a client or user chose, for a title or an attribute. */
+export function plainName(name: string): string {
+  return name.replace(DECEIVING, '');
+}
+
+/**
+ * A name that a client or user chose, within a sentence. Its text direction cannot change the
+ * sentence (ASVS 10.7.2).
+ */
+export function foreignName(name: string): Html {
+  return html`<bdi>${plainName(name)}</bdi>`;
 }
 
 function toMarkup(part: Part): string {

@@ -1,48 +1,40 @@
 /**
- * Configures oidc-provider. The library implements the protocol. This folder has the rest:
- *
- *   configuration.ts  all settings of the library
- *   policy/           rules without I/O: lifetimes, sessions, scopes, accounts, cookies
- *   patches/          all changes to the library's internals, as one list
- *   reasons/          reasons of rejections, and which clients may read them
- *   adapters/         storage of records, and their single use
- *   middleware/       Koa steps around the endpoints: errors, log, audit, signing keys
- *
- * Each folder imports only those above it. Callers pass pages, grants and endpoints as
- * `ProviderExtensions`, so that this folder does not import its callers.
+ * Configures oidc-provider. The library implements the protocol. This folder has the rest: its
+ * settings, rules and records (settings.ts lists them), the changes to its internals (patches.ts),
+ * and the Koa steps around its endpoints. Callers pass pages, grants and endpoints, so that this
+ * folder does not import its callers.
  */
 import type { KeptSigningKeys, MasterKey } from '@gatehouse/identity';
 import Provider from 'oidc-provider';
 import type { FailedSecrets } from '../throttle/failed-secrets.ts';
-import { limitCodeAttempts } from './adapters/code-attempts.ts';
-import type { CreateAdapterDependencies } from './adapters/create-adapter.ts';
-import { recordKey } from './adapters/record-key.ts';
-import { createRedemptions } from './adapters/redemptions.ts';
-import { createRefreshRotation } from './adapters/refresh-rotation.ts';
-import type { RepliedUse } from './adapters/single-use.ts';
-import { createTokenBudgets } from './adapters/stored-request-budget.ts';
+import { auditProviderEvents, watchChallenges } from './audit.ts';
+import { countFailedSecrets } from './client-patches.ts';
+import { type GrantDependencies, supportedGrants } from './clients.ts';
+import { addPollingInterval } from './device-codes.ts';
+import { handleUnexpectedErrors, logOutcomes } from './errors.ts';
+import type { ProviderMiddleware } from './library.ts';
+import { recordKey } from './oidc-adapter.ts';
+import { applyPatches, type FormPostPage, keepJwksCurrent } from './patches.ts';
 import {
   type ConfigurationExtensions,
   type ProviderSettings,
   providerConfiguration,
-} from './configuration.ts';
-import { addPollingInterval } from './middleware/add-polling-interval.ts';
-import { auditProviderEvents } from './middleware/audit-provider-events.ts';
-import { completeRedemption } from './middleware/complete-redemption.ts';
-import { countFailedSecrets } from './middleware/count-failed-secrets.ts';
-import { handleUnexpectedErrors } from './middleware/handle-unexpected-errors.ts';
-import { keepJwksCurrent } from './middleware/keep-jwks-current.ts';
-import { logOutcomes } from './middleware/log-outcomes.ts';
-import type { ProviderMiddleware } from './middleware/provider-middleware.ts';
-import { watchChallenges } from './middleware/watch-challenges.ts';
-import type { FormPostPage } from './patches/form-post-mode.ts';
-import { applyPatches } from './patches/index.ts';
-import { createRefreshSuccessor } from './patches/refresh-token-values.ts';
+} from './settings.ts';
+import {
+  completeRedemption,
+  createRedemptions,
+  createRefreshRotation,
+  createRefreshSuccessor,
+  limitCodeAttempts,
+  type SingleUse,
+} from './single-use.ts';
+import { createTokenBudgets } from './stored-budgets.ts';
 
 export type { Provider };
 
-export interface ProviderDependencies
-  extends Omit<ProviderSettings, 'singleUseOf' | 'tokenBudgets'> {
+interface ProviderDependencies
+  extends Omit<ProviderSettings, 'singleUseOf' | 'tokenBudgets'>,
+    GrantDependencies {
   readonly masterKey: MasterKey;
   readonly keptSigningKeys: KeptSigningKeys;
   readonly failedSecrets: FailedSecrets;
@@ -67,21 +59,34 @@ export function createProvider(
   dependencies: ProviderDependencies,
   extensions: ProviderExtensions,
 ): Provider {
-  const { identity, masterKey, failedSecrets, keptSigningKeys } = dependencies;
+  const { identity, masterKey, failedSecrets, keptSigningKeys, securityProfile } = dependencies;
   const { store, credentialHash } = identity;
+  const grants = supportedGrants(dependencies.grants, securityProfile);
   const redemptions = createRedemptions(store);
   const successorOf = createRefreshSuccessor(masterKey);
   const keyOf = (refreshToken: string) => recordKey('RefreshToken', refreshToken, credentialHash);
   const rotation = createRefreshRotation({ store, successorOf, keyOf });
-  const singleUseOf = chooseSingleUse(dependencies, redemptions, rotation);
+  // Codes can be presented five times. Refresh tokens have a grace, except under `strict`.
+  const singleUses: Readonly<Record<string, SingleUse>> = {
+    AuthorizationCode: limitCodeAttempts(redemptions, store),
+    RefreshToken: securityProfile === 'compatible' ? rotation : redemptions,
+  };
   const provider = new Provider(
     issuer,
     providerConfiguration(
-      { ...dependencies, singleUseOf, tokenBudgets: createTokenBudgets(store) },
+      {
+        ...dependencies,
+        grants,
+        singleUseOf: (model) => singleUses[model] ?? redemptions,
+        tokenBudgets: createTokenBudgets(store),
+      },
       extensions.configuration,
     ),
   );
-  applyPatches(provider, { ...dependencies, ...extensions, successorOf });
+  const platformGrantTypes = new Set(
+    Object.keys(grants).filter((name) => grants[name]?.isOfPlatform),
+  );
+  applyPatches(provider, { ...dependencies, ...extensions, successorOf, platformGrantTypes });
   // fixOrigin alone sets the proxy headers, so that every URL starts with the issuer.
   provider.proxy = true;
   const steps = [
@@ -99,20 +104,8 @@ export function createProvider(
   logOutcomes(provider, identity.clients);
   auditProviderEvents(provider, identity);
   watchChallenges(provider, identity);
+  for (const { register } of Object.values(grants)) {
+    register?.(provider, dependencies);
+  }
   return provider;
-}
-
-/** Codes can be presented five times. Refresh tokens have a grace period, except under `strict`. */
-function chooseSingleUse(
-  { identity, securityProfile }: ProviderDependencies,
-  redemptions: RepliedUse,
-  rotation: RepliedUse,
-): CreateAdapterDependencies['singleUseOf'] {
-  const codes = limitCodeAttempts(redemptions, identity.store);
-  return (model) => {
-    if (model === 'AuthorizationCode') {
-      return codes;
-    }
-    return model === 'RefreshToken' && securityProfile === 'compatible' ? rotation : redemptions;
-  };
 }

@@ -1,20 +1,10 @@
 import type { CredentialHash } from '@gatehouse/identity';
 import type { Counter, Store } from '@gatehouse/store';
 import { LRUCache } from 'lru-cache';
+import { TooManyAttemptsError } from '../requests/too-many-attempts-error.ts';
 import { failedSecretLimit } from './limits.ts';
-import { TooManyAttemptsError } from './too-many-attempts-error.ts';
 
-/**
- * Counts wrong client secrets for each client and address group, so that an attacker cannot lock out
- * a client at other addresses.
- */
-export interface FailedSecrets {
-  /** Whether `assertMayTry` would allow the attempt. */
-  mayTry(clientId: string, address: string): Promise<boolean>;
-  /** @throws TooManyAttemptsError when this address guessed too often for this client */
-  assertMayTry(clientId: string, address: string): Promise<void>;
-  record(clientId: string, address: string): Promise<void>;
-}
+export type FailedSecrets = ReturnType<typeof createFailedSecrets>;
 
 /**
  * Callers can present any number of client ids. All ids of one address share this many counters, so
@@ -28,13 +18,17 @@ const MAXIMUM_COPIES = 10_000;
 /** A caller chooses the length of the client id. Longer ones are read at every request. */
 const MAXIMUM_PARTY_CHARACTERS = 256;
 
+/**
+ * Counts wrong client secrets for each client and address group, so that an attacker cannot lock out
+ * a client at other addresses.
+ */
 export function createFailedSecrets(dependencies: {
   readonly store: Store;
   readonly credentialHash: CredentialHash;
   /** Called for every attempt that the limit rejects. */
   readonly onLimited?: () => void;
   readonly now?: () => number;
-}): FailedSecrets {
+}) {
   const { store, credentialHash, onLimited, now = Date.now } = dependencies;
   const copies = new LRUCache<string, Counter & { readonly readAt: number }>({
     max: MAXIMUM_COPIES,
@@ -69,15 +63,18 @@ export function createFailedSecrets(dependencies: {
   const isOver = ({ count, resetsAt }: Counter) => count >= attempts && resetsAt > now();
 
   return {
-    mayTry: async (clientId, address) => !isOver(await read(partyOf(clientId, address))),
-    async assertMayTry(clientId, address) {
+    /** Whether `assertMayTry` would allow the attempt. */
+    mayTry: async (clientId: string, address: string) =>
+      !isOver(await read(partyOf(clientId, address))),
+    /** @throws TooManyAttemptsError when this address guessed too often for this client */
+    async assertMayTry(clientId: string, address: string): Promise<void> {
       const counter = await read(partyOf(clientId, address));
       if (isOver(counter)) {
         onLimited?.();
         throw new TooManyAttemptsError('client_secret_limit', counter.resetsAt, now());
       }
     },
-    async record(clientId, address) {
+    async record(clientId: string, address: string): Promise<void> {
       const party = partyOf(clientId, address);
       keepCopy(party, await store.increment(keyOf(party), windowSeconds));
     },

@@ -1,12 +1,28 @@
-/** docs/decisions/07-sign-in-throttle.md gives the reasons for these numbers. */
+/**
+ * Every fixed window of the authorization server, counted in the store for all processes.
+ * docs/decisions/07-sign-in-throttle.md gives the reasons for the numbers. sign-in-throttle.ts and
+ * failed-secrets.ts count what the beginning of a request does not show: the client, the user, or
+ * the known browser.
+ */
+import { observedRequest } from '@gatehouse/server';
+import { createRateLimiter, type RateLimit, type Store } from '@gatehouse/store';
+import type { Request, RequestHandler, Response } from 'express';
+import {
+  type AugmentedRequest,
+  type Options,
+  rateLimit,
+  type Store as WindowStore,
+} from 'express-rate-limit';
+import { addressGroupOf } from '../requests/caller.ts';
+
+export { accountLimit } from '@gatehouse/identity';
+
 export interface Limit {
   readonly attempts: number;
   readonly windowSeconds: number;
 }
 
 const MINUTE = 60;
-
-export { accountLimit } from '@gatehouse/identity';
 
 /**
  * Sign-in attempts from one address for all accounts, or from all known devices of one user.
@@ -22,3 +38,144 @@ export const clientEndpointLimit = { requests: 6000, windowSeconds: MINUTE };
 
 /** To the pages. PAGE_RATE_LIMIT replaces it. A sign-in takes four to six requests. */
 export const pageLimit = { requests: 1200, windowSeconds: MINUTE };
+
+const USER_CODE_WINDOW_SECONDS = 10 * MINUTE;
+
+/**
+ * Wrong user codes of one address group, or one signed-in user. Many users may share an address.
+ * The typing errors of an office stay below this limit.
+ */
+const USER_CODES = 20;
+
+/**
+ * Of all callers that are not signed in: with 1,000 live codes, 1,000 guesses find one in 25,000
+ * windows.
+ */
+const USER_CODES_OF_STRANGERS = 1000;
+const STRANGERS = 'strangers:all';
+
+/** Writes the 429 and notes the reason. */
+type Reply = (request: Request, response: Response) => void;
+
+/** For a user code that was not evaluated. */
+export type UserCodeReply = (
+  request: Request,
+  response: Response,
+  rejection: { readonly seconds: number; readonly isStranger: boolean },
+) => void;
+
+export type Limits = ReturnType<typeof createLimits>;
+
+/** If the store is unavailable, the request gets 503. */
+export function createLimits(
+  store: Store,
+  settings: {
+    /** Introspection has the same limit of its own. */
+    readonly clientRateLimit?: RateLimit;
+    readonly pageRateLimit?: RateLimit;
+    /** Called for each request over a limit of requests, before its reply. */
+    readonly onLimited: () => void;
+    /** The id of the user who is signed in to this browser. */
+    readonly signedInUser: (request: Request, response: Response) => Promise<string | undefined>;
+    readonly replies: {
+      readonly client: Reply;
+      readonly page: Reply;
+      readonly userCode: UserCodeReply;
+    };
+  },
+) {
+  const { clientRateLimit = clientEndpointLimit, pageRateLimit = pageLimit, replies } = settings;
+
+  /** By address group, so that anonymous traffic cannot fill the store. */
+  function requestLimit(name: string, limit: RateLimit, reply: Reply): RequestHandler {
+    return rateLimit({
+      ...windowOf(limit.windowSeconds),
+      limit: limit.requests,
+      store: leased(name, limit, store),
+      standardHeaders: 'draft-8',
+      identifier: 'address',
+      keyGenerator: addressGroupOf,
+      handler(request, response) {
+        settings.onLimited();
+        observedRequest(request).notes.code = 'too_many_requests';
+        reply(request, response);
+      },
+    });
+  }
+
+  /** Only wrong codes count. A code that another limit rejected was not evaluated. */
+  function userCodeLimit(options: Pick<Options, 'limit' | 'keyGenerator'>): RequestHandler {
+    return rateLimit({
+      ...windowOf(USER_CODE_WINDOW_SECONDS),
+      ...options,
+      store: counted('user-code', USER_CODE_WINDOW_SECONDS, store),
+      skipSuccessfulRequests: true,
+      requestWasSuccessful: (_request, { statusCode }) => statusCode < 400 || statusCode === 429,
+      handler(request, response) {
+        const { key, resetTime } = (request as AugmentedRequest).rateLimit ?? {};
+        const seconds = Math.max(1, Math.ceil((Number(resetTime) - Date.now()) / 1000));
+        replies.userCode(request, response, { seconds, isStranger: key === STRANGERS });
+      },
+    });
+  }
+
+  return {
+    clientEndpoints: requestLimit('client-endpoints', clientRateLimit, replies.client),
+    introspection: requestLimit('introspection', clientRateLimit, replies.client),
+    pages: requestLimit('pages', pageRateLimit, replies.page),
+    /**
+     * RFC 8628 §5.1: an attacker can guess codes of eight letters. Wrong codes count by address
+     * group and, because addresses are cheap, also by signed-in user or for all anonymous callers
+     * together. Over the anonymous limit, users have to sign in before they enter a code, which
+     * stops attackers without an account.
+     */
+    userCodes: [
+      userCodeLimit({
+        limit: USER_CODES,
+        keyGenerator: (request) => `address:${addressGroupOf(request)}`,
+      }),
+      userCodeLimit({
+        limit: (_request, { locals }) => (locals.isStranger ? USER_CODES_OF_STRANGERS : USER_CODES),
+        async keyGenerator(request, response) {
+          const userId = await settings.signedInUser(request, response);
+          response.locals.isStranger = userId === undefined;
+          return userId === undefined ? STRANGERS : `user:${userId}`;
+        },
+      }),
+    ],
+  };
+}
+
+const windowOf = (seconds: number) =>
+  ({ windowMs: seconds * 1000, legacyHeaders: false, passOnStoreError: false }) as const;
+
+/** For many requests: each process leases permits, so that not every request costs a write. */
+function leased(name: string, limit: RateLimit, store: Store): WindowStore {
+  const limiter = createRateLimiter(name, limit, { store, now: Date.now });
+  return {
+    async increment(key) {
+      const { allowed, remaining, resetsAt } = await limiter.take(key);
+      const totalHits = allowed ? limit.requests - remaining : limit.requests + 1;
+      return { totalHits, resetTime: inFuture(resetsAt) };
+    },
+    decrement: () => undefined,
+    resetKey: () => undefined,
+  };
+}
+
+/** For few attempts: a guess counts before it is evaluated, so that every guess of a burst counts. */
+function counted(name: string, windowSeconds: number, store: Store): WindowStore {
+  const keyOf = (party: string) => `attempts:${name}:${party}`;
+  return {
+    async increment(party) {
+      const { count, resetsAt } = await store.increment(keyOf(party), windowSeconds);
+      return { totalHits: count, resetTime: inFuture(resetsAt) };
+    },
+    // If the store is unavailable, the attempt counts until its window ends.
+    decrement: (party) => store.decrement(keyOf(party)).catch(() => undefined),
+    resetKey: (party) => store.delete([keyOf(party)]),
+  };
+}
+
+/** So that no reply has `Retry-After: 0`. */
+const inFuture = (resetsAt: number) => new Date(Math.max(resetsAt, Date.now() + 1));

@@ -16,19 +16,17 @@
  * reason, no limit is shared by all users of a client. The queue of password hashes bounds the
  * processor time of a flood from many addresses.
  */
-import type { IncomingMessage } from 'node:http';
-import type { SignInReasonName } from '@gatehouse/errors';
 import {
   type CredentialHash,
   createSignInLocks,
   MAXIMUM_PASSWORD_BYTES,
-  type SignInMethod,
   type User,
   type UserRegistry,
 } from '@gatehouse/identity';
 import type { Store } from '@gatehouse/store';
+import { TooManyAttemptsError } from '../requests/too-many-attempts-error.ts';
 import { accountLimit, addressLimit } from './limits.ts';
-import { TooManyAttemptsError } from './too-many-attempts-error.ts';
+import type { AuditedAttempt, SignInAudit } from './sign-in-audit.ts';
 
 /** A browser in which this user has signed in before. */
 export interface KnownDevice {
@@ -40,26 +38,12 @@ export interface KnownDevice {
   readonly deviceId: string;
 }
 
-export interface SignInAttempt {
-  readonly method: SignInMethod;
-  readonly username: string;
+export interface SignInAttempt extends AuditedAttempt {
   readonly password: string;
   /** The address group, from `addressGroupOf`. */
   readonly address: string;
   /** The device that the request's cookie names. */
   readonly device?: KnownDevice | undefined;
-  /** The client that the user signs in to. */
-  readonly clientId?: string | undefined;
-  /** For the observer only. */
-  readonly request?: IncomingMessage;
-}
-
-/** Called once for each attempt, for the log and the audit trail. */
-export interface SignInObserver {
-  succeeded(attempt: SignInAttempt, userId: string): void;
-  failed(attempt: SignInAttempt, reason: SignInReasonName): void;
-  /** Called with the failure that locks the account or the known device, not with later ones. */
-  locked(attempt: SignInAttempt): void;
 }
 
 /**
@@ -77,7 +61,7 @@ export interface SignInDependencies {
   readonly credentialHash: CredentialHash;
   /** Whether this client signs in users of this organization. */
   readonly isAllowed: (user: User, clientId: string) => Promise<boolean>;
-  readonly observer?: SignInObserver;
+  readonly observer?: SignInAudit;
   readonly now?: () => number;
 }
 

@@ -7,8 +7,7 @@ import {
   type ProblemCollector,
   toProblems,
 } from './configuration-error.ts';
-import { secretVariables, settingOf } from './known-variables.ts';
-import { findMisspelledVariables } from './misspelled-variables.ts';
+import { findMisspelledVariables, secretVariables, settingOf } from './variable-names.ts';
 
 /** The process environment. */
 export type Environment = Readonly<Record<string, string | undefined>>;

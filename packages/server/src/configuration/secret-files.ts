@@ -1,11 +1,22 @@
 /**
- * Which other users of the machine can access files with secrets.
+ * Files with secrets: their creation, and which other users of the machine can access them.
  *
  * Gatehouse corrects the modes of files that it created, and finds operators' files that other
  * users can access. Those files prevent a start on a public address. On a loopback address they are
  * warnings.
  */
-import { chmodSync, readdirSync, type Stats, statSync } from 'node:fs';
+import { randomBytes } from 'node:crypto';
+import {
+  chmodSync,
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  type Stats,
+  statSync,
+  unlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { ConfigurationProblem } from './configuration-error.ts';
 import type { Environment } from './environment.ts';
@@ -22,9 +33,6 @@ interface Reader {
   readonly user: number;
   readonly groups: readonly number[];
 }
-
-const READ = 4;
-const WRITE = 2;
 
 /**
  * Files that apps create in `DATA_DIR`. SQLite and interrupted starts add files with longer names.
@@ -149,11 +157,9 @@ function writableFolderProblem(
   if (reader === undefined || !folder?.isDirectory()) {
     return undefined;
   }
-  const mode = folder.mode & 0o022;
   // Root prepared the volume for the group of this process (Kubernetes: fsGroup).
-  const isPrepared = folder.uid === 0 && reader.groups.includes(folder.gid) && mode === 0o020;
-  const exposure = isPrepared ? undefined : exposureOf({ ...folder, mode }, reader);
-  if (exposure === undefined || isOnReadOnlyMount(directory)) {
+  const isPrepared = folder.uid === 0 && reader.groups.includes(folder.gid);
+  if ((folder.mode & (isPrepared ? 0o002 : 0o022)) === 0 || isOnReadOnlyMount(directory)) {
     return undefined;
   }
   const verb = name === 'DATA_DIR' ? 'names' : 'is in';
@@ -161,7 +167,7 @@ function writableFolderProblem(
   const advice = `Use a folder for Gatehouse only, or run: ${sudo}chmod go-w ${quotePath(directory)}`;
   return {
     name,
-    message: `${verb} a folder that ${exposure} (mode ${modeOf(folder)}). ${consequence} ${advice}`,
+    message: `${verb} a folder that other users can change (mode ${modeOf(folder)}). ${consequence} ${advice}`,
   };
 }
 
@@ -180,46 +186,36 @@ export function exposedFileProblem(
   if (reader === undefined || !stats?.isFile()) {
     return undefined;
   }
-  const exposure = exposureOf(stats, reader);
-  if (exposure === undefined || isReadOnly(path)) {
+  if (!isExposed(stats, reader) || isReadOnly(path)) {
     return undefined;
   }
-  const message = `names a file with secrets that ${exposure} (mode ${modeOf(stats)}). Run: ${remedy(path, stats, reader)}`;
+  const message = `names a file with secrets that other users can access (mode ${modeOf(stats)}). Run: ${remedy(path, stats, reader)}`;
   return { name, message };
 }
 
 /**
- * Describes the access of other users, as part of a sentence. One group is accepted: the group of
- * the reader, if root owns the file and the group cannot change it (mode 0640 or 0440). For root,
- * that is any group, because the servers run as another user.
+ * Returns whether other users can read or change a file. One group is accepted: the group of the
+ * reader, if root owns the file and the group cannot change it (mode 0640 or 0440). For root, that
+ * is any group, because the servers run as another user.
  */
-export function exposureOf(
-  { mode, uid, gid }: Pick<Stats, 'mode' | 'uid' | 'gid'>,
-  reader: Reader,
-): string | undefined {
-  const words = { [READ]: 'read', [WRITE]: 'change', [READ | WRITE]: 'read and change' };
-  const others = mode & (READ | WRITE);
-  if (others !== 0) {
-    return `every user of this machine can ${words[others]}`;
-  }
-  const group = (mode >> 3) & (READ | WRITE);
-  const isOfReader = uid === 0 && (reader.user === 0 || reader.groups.includes(gid));
-  if (group === 0 || (isOfReader && group === READ)) {
-    return undefined;
-  }
-  return `group ${gid} can ${words[group]}`;
+export function isExposed(file: Pick<Stats, 'mode' | 'uid' | 'gid'>, reader: Reader): boolean {
+  return (file.mode & (isOfReadersGroup(file, reader) ? 0o026 : 0o066)) !== 0;
+}
+
+function isOfReadersGroup({ uid, gid }: Pick<Stats, 'uid' | 'gid'>, { user, groups }: Reader) {
+  return uid === 0 && (user === 0 || groups.includes(gid));
 }
 
 /** The reader can still read the file after the command, and so can a group that root prepared. */
-function remedy(path: string, { uid, gid }: Stats, { user, groups }: Reader): string {
+function remedy(path: string, file: Stats, reader: Reader): string {
   const quoted = quotePath(path);
-  const sudo = uid === user || user === 0 ? '' : 'sudo ';
-  if (uid === 0 && (user === 0 ? gid !== 0 : groups.includes(gid))) {
-    return `${sudo}chmod 640 ${quoted}`;
+  const isOwner = file.uid === reader.user || reader.user === 0;
+  if (isOfReadersGroup(file, reader) && (reader.user !== 0 || file.gid !== 0)) {
+    return `${isOwner ? '' : 'sudo '}chmod 640 ${quoted}`;
   }
-  return sudo === ''
+  return isOwner
     ? `chmod 600 ${quoted}`
-    : `sudo chown ${user} ${quoted} && sudo chmod 600 ${quoted}`;
+    : `sudo chown ${reader.user} ${quoted} && sudo chmod 600 ${quoted}`;
 }
 
 /**
@@ -267,4 +263,36 @@ function modeOf({ mode }: Stats): string {
 function quotePath(path: string): string {
   const explicit = path.startsWith('-') ? `./${path}` : path;
   return /^[\w./@:+-]+$/.test(explicit) ? explicit : `'${explicit.replaceAll("'", "'\\''")}'`;
+}
+
+/**
+ * Reads a file that contains a secret, and creates it with mode 0600 if it does not exist. Several
+ * processes can start at once. The content is written to a temporary file and then linked, so all
+ * of them read the same complete content.
+ */
+export function readOrCreateSecretFile(path: string, createContent: () => string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    assertCode(error, 'ENOENT');
+  }
+  // Runs first. If it throws, no folder is created.
+  const content = createContent();
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  const temporary = `${path}.${randomBytes(8).toString('hex')}.tmp`;
+  writeFileSync(temporary, content, { mode: 0o600, flag: 'wx', flush: true });
+  try {
+    linkSync(temporary, path);
+  } catch (error) {
+    assertCode(error, 'EEXIST');
+  } finally {
+    unlinkSync(temporary);
+  }
+  return readFileSync(path, 'utf8');
+}
+
+function assertCode(error: unknown, code: string): void {
+  if ((error as NodeJS.ErrnoException | undefined)?.code !== code) {
+    throw error;
+  }
 }

@@ -59,16 +59,17 @@ const workers = z
 /** The variables that every app reads. */
 export const commonVariables = {
   HOST: z.string().default('127.0.0.1').describe('Address to listen on. `0.0.0.0` means all.'),
-  DATA_DIR: z
-    .string()
-    .default('./data')
-    .describe('Folder of the [files](#files) of the embedded mode.'),
+  DATA_DIR: z.string().default('./data').meta({
+    description: 'Folder of the [files](#files) of the embedded mode.',
+    protects: true,
+  }),
   LOG_LEVEL: logLevel
     .default('info')
     .describe('`fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`.'),
   OPERATIONS_PORT: port.optional().meta({
     description: '[Private port](#operations-port) of `/live`, `/ready` and `/metrics`.',
     default: "the server's port + 100",
+    example: 9100,
   }),
   SHUTDOWN_DELAY_SECONDS: z
     .string()
@@ -76,15 +77,16 @@ export const commonVariables = {
     .transform(Number)
     .default(0)
     .describe('[Delay](#shutdown-delay) before closing, 0 to 5 s.'),
+  // One more release reads it.
   MAXIMUM_CONNECTIONS: z.coerce
     .number('must be a number')
     .int('must be a whole number')
     .min(1, 'must be at least 1')
-    .default(8192)
-    .describe('Open connections of each worker. Each costs about 20 KiB.'),
-  WORKERS: workers
-    .default(1)
-    .describe('[Processes](#workers) that serve requests: 1 to 64, or `auto`.'),
+    .default(8192),
+  WORKERS: workers.default(1).meta({
+    description: '[Processes](#workers) that serve requests: 1 to 64, or `auto`.',
+    example: 'auto',
+  }),
 };
 
 /** Requires the normal form, because peers compare it exactly (RFC 8414 §3.3, RFC 9068 §4). */

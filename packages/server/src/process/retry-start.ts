@@ -4,12 +4,7 @@ import { observedRequest } from '../requests/observed-request.ts';
 
 const RETRY_MILLISECONDS = 250;
 
-export interface RetriedStart {
-  /** A readiness check that rejects until an attempt succeeds. */
-  ready(): Promise<void>;
-  /** Stops further attempts. */
-  close(): void;
-}
+export type RetriedStart = Awaited<ReturnType<typeof retryStart>>;
 
 /**
  * Runs a step of the start that needs the store. If the store is unavailable, the process keeps
@@ -21,7 +16,7 @@ export interface RetriedStart {
 export async function retryStart(
   step: () => Promise<void>,
   isTransient: (error: unknown) => boolean,
-): Promise<RetriedStart> {
+) {
   let isDone = false;
   let isClosed = false;
 
@@ -30,38 +25,37 @@ export async function retryStart(
       await step();
       isDone = true;
     } catch (error) {
-      if (!isTransient(error)) {
+      // A closing process has already closed the store, so an error is expected.
+      if (!isTransient(error) && !isClosed) {
         throw error;
       }
     }
   }
 
-  async function keepTrying(): Promise<void> {
+  await attempt();
+  const retries = (async () => {
     while (!isDone && !isClosed) {
       await sleep(RETRY_MILLISECONDS, undefined, { ref: false });
       if (!isClosed) {
         await attempt();
       }
     }
-  }
-
-  await attempt();
-  keepTrying().catch((error: unknown) => {
-    // Thrown outside the promise, so that it ends the process with any setting for rejections.
-    // A closing process has already closed the store, so this error is expected.
-    if (!isClosed) {
-      process.nextTick(() => {
-        throw error;
-      });
-    }
-  });
+  })();
+  // Thrown outside the promise, so that it ends the process with any setting for rejections.
+  retries.catch((error: unknown) =>
+    process.nextTick(() => {
+      throw error;
+    }),
+  );
   return {
-    async ready() {
+    /** A readiness check that rejects until an attempt succeeds. */
+    async ready(): Promise<void> {
       if (!isDone) {
         throw new Error('The start is not complete yet.');
       }
     },
-    close() {
+    /** Stops further attempts. */
+    close(): void {
       isClosed = true;
     },
   };
@@ -79,7 +73,7 @@ const ERROR_CODE = 'temporarily_unavailable';
 export async function deferListener(
   build: () => Promise<RequestListener>,
   isTransient: (error: unknown) => boolean,
-): Promise<RetriedStart & { readonly listener: RequestListener }> {
+) {
   let application: RequestListener | undefined;
   const start = await retryStart(async () => {
     application = await build();
@@ -87,7 +81,7 @@ export async function deferListener(
 
   return {
     /** Replies with 503 until the application exists. Use it inside `observeRequests`. */
-    listener(request, response) {
+    listener: ((request, response) => {
       if (application !== undefined) {
         application(request, response);
         return;
@@ -109,7 +103,7 @@ export async function deferListener(
           error_description: 'The server is starting and its store is not available yet.',
         }),
       );
-    },
+    }) satisfies RequestListener,
     ...start,
   };
 }

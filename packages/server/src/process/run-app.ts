@@ -6,7 +6,7 @@ import { type ServeOptions, serve } from '../server/serve.ts';
 import { createLogger, type Logger } from '../telemetry/logger.ts';
 import { exitOnUnhandledErrors, type RunningApp, runProcess } from './run-process.ts';
 import { superviseWorkers } from './supervise-workers.ts';
-import { answerSupervisor, untilListenerCloses } from './worker-side.ts';
+import { answerSupervisor, untilListenerCloses } from './worker-process.ts';
 
 export interface App<Configuration extends AppConfiguration> {
   readonly name: string;
@@ -56,8 +56,7 @@ export function runApp<Configuration extends AppConfiguration>(
         return superviseWorkers({ name, configuration, operationsPortVariables, logger });
       }
       const served = await app.start(configuration, logger);
-      const serving = { configuration, portVariable, operationsPortVariables, logger };
-      return cluster.isWorker ? serveInWorker(served, serving) : serveAlone(served, serving);
+      return serveApp(served, { configuration, portVariable, operationsPortVariables, logger });
     },
     (error) => app.describeFailure(name, error),
   );
@@ -79,53 +78,23 @@ function startLog(app: string, { logLevel, warnings }: AppConfiguration): Logger
   return logger;
 }
 
-interface Serving {
-  readonly configuration: AppConfiguration;
-  readonly portVariable: string;
-  readonly operationsPortVariables: string;
-  readonly logger: Logger;
-}
-
-async function serveAlone(app: ServedApp, serving: Serving): Promise<RunningApp> {
-  const { configuration, logger } = serving;
-  const { host, socketPath, shutdownDelayMilliseconds } = configuration;
-  const server = await serveRequests(app, serving, { shutdownDelayMilliseconds });
-  const address = { host, port: configuration.operationsPort };
-  const operations = await serveOperations(createOperations(app), address).catch(
-    explainPortInUse(serving.operationsPortVariables),
-  );
-  logger.info({ port: socketPath ?? server.port, operationsPort: operations.port }, 'listening');
-  return {
-    // The operations port closes after the drain, so that a liveness probe does not interrupt it.
-    async close() {
-      operations.startDraining();
-      app.stopStarting?.();
-      await server.close();
-      await operations.close();
-      await app.release();
-    },
-  };
-}
-
-async function serveInWorker(app: ServedApp, serving: Serving): Promise<RunningApp> {
-  const server = await serveRequests(app, serving, { untilListenerCloses });
-  answerSupervisor(createOperations(app));
-  return {
-    async close() {
-      app.stopStarting?.();
-      await server.close();
-      await app.release();
-    },
-  };
-}
-
-function serveRequests(
+/** A worker shares the listener of its supervisor, and answers it instead of an operations port. */
+async function serveApp(
   app: ServedApp,
-  { configuration, portVariable, logger }: Serving,
-  end: Pick<ServeOptions, 'shutdownDelayMilliseconds' | 'untilListenerCloses'>,
-) {
-  const { host, port, socketPath, maximumConnections } = configuration;
-  return serve(app.listener, {
+  {
+    configuration,
+    portVariable,
+    operationsPortVariables,
+    logger,
+  }: {
+    readonly configuration: AppConfiguration;
+    readonly portVariable: string;
+    readonly operationsPortVariables: string;
+    readonly logger: Logger;
+  },
+): Promise<RunningApp> {
+  const { host, port, socketPath, maximumConnections, shutdownDelayMilliseconds } = configuration;
+  const server = await serve(app.listener, {
     host,
     port,
     socketPath,
@@ -133,6 +102,25 @@ function serveRequests(
     metrics: app.metrics,
     maximumConnections,
     ...app.listen,
-    ...end,
+    ...(cluster.isWorker ? { untilListenerCloses } : { shutdownDelayMilliseconds }),
   }).catch(explainPortInUse(portVariable));
+  const operations = cluster.isWorker
+    ? answerSupervisor(createOperations(app))
+    : await serveOperations(createOperations(app), {
+        host,
+        port: configuration.operationsPort,
+      }).catch(explainPortInUse(operationsPortVariables));
+  if (operations !== undefined) {
+    logger.info({ port: socketPath ?? server.port, operationsPort: operations.port }, 'listening');
+  }
+  return {
+    // The operations port closes after the drain, so that a liveness probe does not interrupt it.
+    async close() {
+      operations?.startDraining();
+      app.stopStarting?.();
+      await server.close();
+      await operations?.close();
+      await app.release();
+    },
+  };
 }

@@ -1,9 +1,8 @@
 /**
  * An app with several workers (`WORKERS`): processes that share its port or Unix socket.
  *
- *   supervise-workers (restarts, drain) ─▶ worker-process (one worker: pings, questions)
- *     └ pooled-operations (/ready, /metrics)   ║ messages over the channel
- *                                            worker-side (in the worker)
+ *   supervise-workers (restarts, drain) ─▶ worker-process (one worker: pings, questions, answers)
+ *     └ pooled-operations (/ready, /metrics)
  *
  * The supervisor reads the configuration and serves the operations port. It opens no store and
  * accepts no connection. `run-app.ts` decides which of the two a process is. A worker ends when its

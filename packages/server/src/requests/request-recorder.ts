@@ -2,7 +2,6 @@ import type { IncomingMessage } from 'node:http';
 import type { RequestLine } from '../telemetry/request-line.ts';
 import { addressGroup, unmappedAddress } from './addresses.ts';
 import { observedRequest } from './observed-request.ts';
-import type { RequestObserver } from './request-metrics.ts';
 
 /** A request for the request log. */
 export interface RecordedRequest extends Omit<RequestLine, 'operation' | 'stage'> {
@@ -18,11 +17,7 @@ export interface RecordedRequest extends Omit<RequestLine, 'operation' | 'stage'
   readonly userAgent: string | undefined;
 }
 
-export interface RequestRecorder {
-  readonly observe: RequestObserver;
-  /** Records input that is not a request. Only the address of the peer is known. */
-  readonly recordMalformed: (line: RequestLine, peerAddress: string) => void;
-}
+export type RequestRecorder = ReturnType<typeof createRequestRecorder>;
 
 /** One of so many successful requests is recorded. */
 const SAMPLED_ONE_IN = 100;
@@ -37,11 +32,11 @@ export function createRequestRecorder(dependencies: {
   readonly app: string;
   readonly addressGroupOf: (request: IncomingMessage) => string;
   readonly record: (request: RecordedRequest) => void;
-}): RequestRecorder {
+}) {
   const { app, addressGroupOf, record } = dependencies;
   let untilSample = randomInterval();
   return {
-    observe(line, request) {
+    observe(line: RequestLine, request: IncomingMessage): void {
       if (line.reason === undefined) {
         untilSample -= 1;
         if (untilSample > 0) {
@@ -62,7 +57,8 @@ export function createRequestRecorder(dependencies: {
         userAgent: printableUserAgent(request.headers['user-agent']),
       });
     },
-    recordMalformed(line, peerAddress) {
+    /** Records input that is not a request. Only the address of the peer is known. */
+    recordMalformed(line: RequestLine, peerAddress: string): void {
       record({
         ...recordedLine(app, line),
         at: Date.now(),

@@ -8,27 +8,18 @@ const CLIENT_ERROR_CODES = ['illegal_argument', 'headers_too_large', 'request_ti
 
 export type ClientErrorCode = (typeof CLIENT_ERROR_CODES)[number];
 
-/** The open connections of a server and their requests in flight. */
-export interface Connections {
-  /** From now on, each connection ends after its reply, with `Connection: close`. */
-  startDraining(): void;
-  /** Closes connections without a request in flight, including new connections without data. */
-  cutIdle(): void;
-  cutAll(): void;
-  /** Requests on this connection without a complete reply, oldest first. */
-  inFlight(socket: Socket): readonly Exchange[];
-  /** Marks the replies in flight on this connection as its last ones. */
-  endAfterReplies(socket: Socket): void;
-  load(): { readonly connections: number; readonly requests: number };
-}
+export type Connections = ReturnType<typeof trackConnections>;
 
 interface Exchange {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
 }
 
-/** Node's closeIdleConnections skips connections without data, which would delay a shutdown. */
-export function trackConnections(server: Server): Connections {
+/**
+ * The open connections of a server and their requests in flight. Node's closeIdleConnections skips connections without
+ * data, which would delay a shutdown.
+ */
+export function trackConnections(server: Server) {
   // Arrays instead of Sets: they usually contain one element, and Sets leave tables behind.
   const exchanges = new Map<Socket, Exchange[]>();
   const ending = new WeakSet<Socket>();
@@ -64,12 +55,14 @@ export function trackConnections(server: Server): Connections {
   }
 
   return {
+    /** From now on, each connection ends after its reply, with `Connection: close`. */
     startDraining() {
       draining = true;
       for (const open of exchanges.values()) {
         announceEnd(open);
       }
     },
+    /** Closes connections without a request in flight, including new connections without data. */
     cutIdle() {
       for (const [socket, open] of exchanges) {
         if (open.length === 0) {
@@ -82,7 +75,9 @@ export function trackConnections(server: Server): Connections {
         socket.destroy();
       }
     },
-    inFlight: (socket) => exchanges.get(socket) ?? [],
+    /** Requests on this connection without a complete reply, oldest first. */
+    inFlight: (socket: Socket): readonly Exchange[] => exchanges.get(socket) ?? [],
+    /** Marks the replies in flight on this connection as its last ones. */
     endAfterReplies,
     load() {
       let requests = 0;

@@ -1,6 +1,7 @@
-import type { RequestListener, Server } from 'node:http';
+import type { Server } from 'node:http';
 import { Server as NetServer } from 'node:net';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
+import type { AcceptFirst } from './accept-first.ts';
 import type { Connections } from './connections.ts';
 
 /** A request may already be in transit on an idle connection. It still gets a reply (CF-02). */
@@ -8,7 +9,7 @@ const IDLE_GRACE_MILLISECONDS = 250;
 /** Ends a server without losing a connection that the kernel has established. */
 export async function drain(
   server: Server,
-  listener: RequestListener,
+  hold: AcceptFirst['hold'],
   connections: Connections,
   {
     limit,
@@ -26,7 +27,7 @@ export async function drain(
     await sleep(Math.min(delay, limit));
   }
   await untilListenerCloses?.();
-  const release = holdRequests(server, listener);
+  const release = hold();
   const closed = Promise.withResolvers<void>();
   // server.close() would cut idle connections, with requests in transit.
   await acceptWaiting(server, () => NetServer.prototype.close.call(server, () => closed.resolve()));
@@ -41,36 +42,6 @@ export async function drain(
   clearTimeout(cut);
   // Stops the interval in which Node checks for overdue requests.
   server.close();
-}
-
-/**
- * Delays new requests, so that the event loop can accept connections. The returned function starts
- * the requests whose clients are still connected, and every later request.
- */
-export function holdRequests(server: Server, listener: RequestListener): () => void {
-  const held: Parameters<RequestListener>[] = [];
-  const hold: RequestListener = (...exchange) => {
-    held.push(exchange);
-  };
-  server.off('request', listener);
-  server.on('request', hold);
-  return () => {
-    server.off('request', hold);
-    server.on('request', listener);
-    startHeld(held, listener);
-  };
-}
-
-/** Skips requests whose client disconnected or that were already rejected. */
-export function startHeld(
-  held: readonly Parameters<RequestListener>[],
-  listener: RequestListener,
-): void {
-  for (const [request, response] of held) {
-    if (request.socket.writable) {
-      listener(request, response);
-    }
-  }
 }
 
 /**

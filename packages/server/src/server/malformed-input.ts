@@ -33,7 +33,6 @@ const replies = {
     message: 'The request took too long to arrive.',
   },
   notHttp: { ...illegal, reason: 'http_invalid', message: 'The request is not valid HTTP/1.1.' },
-  host: { ...illegal, reason: 'http_invalid', message: 'The Host header is not valid.' },
   target: {
     ...illegal,
     reason: 'target_invalid',
@@ -92,7 +91,10 @@ export function createClientErrorHandler(
 /** Rejects a request whose `Host` or target is invalid, and closes its connection. */
 export function rejectHead(request: IncomingMessage, response: ServerResponse): MalformedInput {
   const message = hostProblem(request);
-  const reply = message === undefined ? replies.target : { ...replies.host, message };
+  const reply =
+    message === undefined
+      ? replies.target
+      : { ...illegal, reason: 'http_invalid' as const, message };
   const input = inputOf(reply, request.socket, request);
   const { headers, body } = envelopeOf(reply, input.requestId);
   response.writeHead(400, headers).write(body);
@@ -103,8 +105,9 @@ export function rejectHead(request: IncomingMessage, response: ServerResponse): 
 function inputOf(
   { status, code, reason }: ClientErrorReply,
   socket: Socket,
+  /** The request that the input belongs to, if its headers arrived. */
   request: IncomingMessage | undefined,
-): MalformedInput {
+) {
   const requestId = (request && observationOf(request)?.id) ?? randomUUID();
   return { requestId, status, code, reason, socket, request };
 }
@@ -129,15 +132,7 @@ function envelopeOf({ status, code, message }: ClientErrorReply, requestId: stri
 }
 
 /** Input that never became a request for the application, and its reply. */
-export interface MalformedInput {
-  readonly requestId: string;
-  readonly status: number;
-  readonly code: ClientErrorCode;
-  readonly reason: FailureReasonName;
-  readonly socket: Socket;
-  /** The request that the input belongs to, if its headers arrived. */
-  readonly request: IncomingMessage | undefined;
-}
+export type MalformedInput = ReturnType<typeof inputOf>;
 
 /** Counts, logs and records malformed input as failed requests. */
 export function createMalformedInputReporter(dependencies: {

@@ -3,19 +3,14 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type MetricFamily, metricsText } from '../telemetry/metric-families.ts';
 import type { MetricsRegistry } from '../telemetry/metrics-registry.ts';
 import type { ListenAddress } from './listen.ts';
-import { type RunningServer, serve } from './serve.ts';
+import { serve } from './serve.ts';
 import { serverLimits } from './server-limits.ts';
-
-interface OperationsServer extends RunningServer {
-  /** Makes `/ready` fail. This is the first step of a shutdown. */
-  startDraining(): void;
-}
 
 /** Serves `/live`, `/ready`, `/metrics` and documents of the app on a private port. */
 export async function serveOperations(
   operations: Operations,
   { host, port }: Pick<ListenAddress, 'host' | 'port'>,
-): Promise<OperationsServer> {
+) {
   let draining = false;
   const server = await serve(
     (request, response) => {
@@ -28,7 +23,8 @@ export async function serveOperations(
   );
   return {
     ...server,
-    startDraining() {
+    /** Makes `/ready` fail. This is the first step of a shutdown. */
+    startDraining(): void {
       draining = true;
     },
   };

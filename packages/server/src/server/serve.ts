@@ -92,7 +92,7 @@ export async function serve(
     logger: options.logger,
     record: options.recordMalformed,
   });
-  const start = acceptFirst(server, application);
+  const { start, hold } = acceptFirst(server, application);
   const listener: RequestListener = (request, response) => {
     if (framing.isDoubtful(request)) {
       return;
@@ -118,7 +118,7 @@ export async function serve(
   return {
     port: socketPath === undefined ? (server.address() as AddressInfo).port : 0,
     close() {
-      closed ??= drain(server, listener, connections, {
+      closed ??= drain(server, hold, connections, {
         limit: options.drainMilliseconds ?? serverLimits.drainTimeout,
         delay: options.shutdownDelayMilliseconds ?? 0,
         untilListenerCloses,

@@ -85,25 +85,18 @@ function look(
 const REPORT_INTERVAL_MILLISECONDS = 60_000;
 
 /**
- * Logs once per minute how many connections were closed above the limit, so a flood does not fill
- * the log.
+ * Logs at most once per minute how many connections were closed above the limit, so a flood does not
+ * fill the log.
  */
 export function countDroppedConnections(server: Server, report: (dropped: number) => void): void {
   let dropped = 0;
-  let timer: NodeJS.Timeout | undefined;
-  const flush = () => {
-    timer = undefined;
-    if (dropped > 0) {
-      report(dropped);
-      dropped = 0;
-      timer = setTimeout(flush, REPORT_INTERVAL_MILLISECONDS).unref();
-    }
-  };
+  let reported = Number.NEGATIVE_INFINITY;
   server.on('drop', () => {
     dropped += 1;
-    if (timer === undefined) {
-      flush();
+    if (performance.now() - reported >= REPORT_INTERVAL_MILLISECONDS) {
+      reported = performance.now();
+      report(dropped);
+      dropped = 0;
     }
   });
-  server.once('close', () => clearTimeout(timer));
 }

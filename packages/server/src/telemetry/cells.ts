@@ -4,15 +4,6 @@ export type LabelValues = Readonly<Record<string, readonly string[]>>;
 /** Replaces a label value that is not declared. */
 const OTHER = 'other';
 
-export interface LabelledCells<Cell> {
-  /** Returns the cell of these label values, in the declared order of labels. */
-  of(...values: readonly string[]): Cell;
-  entries(): readonly {
-    readonly labels: Readonly<Record<string, string>>;
-    readonly cell: Cell;
-  }[];
-}
-
 interface Level<Cell> {
   readonly path: readonly string[];
   readonly next: Map<string, Level<Cell>>;
@@ -23,7 +14,7 @@ interface Level<Cell> {
  * Finds a cell with one small map per label, so a request builds no text. Cells are created on
  * first use. A metric without labels has its cell from the start.
  */
-export function labelledCells<Cell>(labels: LabelValues, make: () => Cell): LabelledCells<Cell> {
+export function labelledCells<Cell>(labels: LabelValues, make: () => Cell) {
   const names = Object.keys(labels);
   const declared = names.map((name) => new Set(labels[name]));
   const root: Level<Cell> = { path: [], next: new Map(), cell: undefined };
@@ -47,7 +38,8 @@ export function labelledCells<Cell>(labels: LabelValues, make: () => Cell): Labe
     root.cell = make();
   }
   return {
-    of(...values) {
+    /** Returns the cell of these label values, in the declared order of labels. */
+    of(...values: readonly string[]): Cell {
       let level = root;
       for (let depth = 0; depth < names.length; depth += 1) {
         const value = values[depth] ?? OTHER;

@@ -10,7 +10,7 @@
  * `other` for the rest, so a caller cannot create a time series (SL-08). There is no global
  * registry, and nothing is pushed.
  */
-import { Histogram, type LabelledCells, type LabelValues, labelledCells } from './cells.ts';
+import { Histogram, type LabelValues, labelledCells } from './cells.ts';
 import {
   type Combination,
   type FamilySample,
@@ -47,20 +47,9 @@ export type CollectedMetric = Omit<MetricDefinition, 'labels'> & {
       }
   );
 
-export interface MetricsRegistry {
-  counter(definition: MetricDefinition): LabelledCells<Counter>;
-  /** @param definition.buckets upper bounds in seconds, in ascending order */
-  histogram(
-    definition: MetricDefinition & { readonly buckets: readonly number[] },
-  ): LabelledCells<Histogram>;
-  /** A value that is read at each scrape. The author of `read` must bound its labels. */
-  collect(metric: CollectedMetric): void;
-  /** The current values. */
-  families(): readonly MetricFamily[];
-  text(): string;
-}
+export type MetricsRegistry = ReturnType<typeof createMetricsRegistry>;
 
-export function createMetricsRegistry(): MetricsRegistry {
+export function createMetricsRegistry() {
   const families = new Map<string, () => MetricFamily>();
 
   function add(
@@ -75,9 +64,9 @@ export function createMetricsRegistry(): MetricsRegistry {
     families.set(name, () => ({ name, help, type, acrossWorkers, samples: read() }));
   }
 
-  const current = () => [...families.values()].map((family) => family());
+  const current = (): readonly MetricFamily[] => [...families.values()].map((family) => family());
   return {
-    counter(definition) {
+    counter(definition: MetricDefinition) {
       const cells = labelledCells(definition.labels ?? {}, (): Counter => ({ value: 0 }));
       // Prometheus sees the first event only if the series was 0 before.
       const [values = [], ...furtherLabels] = Object.values(definition.labels ?? {});
@@ -91,7 +80,8 @@ export function createMetricsRegistry(): MetricsRegistry {
       );
       return cells;
     },
-    histogram(definition) {
+    /** @param definition.buckets upper bounds in seconds, in ascending order */
+    histogram(definition: MetricDefinition & { readonly buckets: readonly number[] }) {
       const { name, buckets } = definition;
       const cells = labelledCells(definition.labels ?? {}, () => new Histogram(buckets));
       add(definition, 'histogram', 'sum', () =>
@@ -99,7 +89,8 @@ export function createMetricsRegistry(): MetricsRegistry {
       );
       return cells;
     },
-    collect(metric) {
+    /** A value that is read at each scrape. The author of `read` must bound its labels. */
+    collect(metric: CollectedMetric): void {
       const rule = metric.type === 'gauge' ? metric.acrossWorkers : 'sum';
       add(metric, metric.type, rule, () => {
         const read = metric.read();

@@ -7,12 +7,9 @@ type StoreState = (typeof storeStates)[number];
 
 const LATENCY_BUCKETS_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.5] as const;
 
-/** Signals of a store, in the form of its options. */
-interface StoreSignals {
-  observer(operation: string, seconds: number, failed: boolean): void;
-  onRoom(room: { readonly usedBytes: number; readonly maximumBytes: number | undefined }): void;
-  onStateChange(state: StoreState, reason: string | undefined): void;
-  onWarning(message: string): void;
+interface StoreRoom {
+  readonly usedBytes: number;
+  readonly maximumBytes: number | undefined;
 }
 
 /**
@@ -25,7 +22,7 @@ export function storeSignals(
   logger: Pick<Logger, 'warn'>,
   { engine, operations }: { readonly engine: string; readonly operations: readonly string[] },
   tracer?: Tracer,
-): StoreSignals {
+) {
   const labels = { engine: [engine], operation: operations };
   const latency = registry.histogram({
     name: 'gatehouse_store_duration_seconds',
@@ -45,7 +42,7 @@ export function storeSignals(
   }
   const changeTo = collectState(registry);
   return {
-    observer(operation, seconds, failed) {
+    observer(operation: string, seconds: number, failed: boolean) {
       latency.of(engine, operation).observe(seconds);
       if (failed) {
         failures.of(engine, operation).value += 1;
@@ -53,11 +50,11 @@ export function storeSignals(
       tracer?.step(`store ${operation}`, seconds, failed);
     },
     onRoom: collectRoom(registry),
-    onStateChange(state, reason) {
+    onStateChange(state: StoreState, reason: string | undefined) {
       changeTo(state);
       logger.warn({ state, reason }, `store ${state}`);
     },
-    onWarning: (message) => logger.warn(message),
+    onWarning: (message: string) => logger.warn(message),
   };
 }
 
@@ -83,8 +80,8 @@ function collectState(registry: MetricsRegistry): (state: StoreState) => void {
   };
 }
 
-function collectRoom(registry: MetricsRegistry): StoreSignals['onRoom'] {
-  let room: Parameters<StoreSignals['onRoom']>[0] | undefined;
+function collectRoom(registry: MetricsRegistry) {
+  let room: StoreRoom | undefined;
   const samples = (value: number | undefined) => (value === undefined ? [] : [{ value }]);
   registry.collect({
     name: 'gatehouse_store_used_bytes',
@@ -100,7 +97,7 @@ function collectRoom(registry: MetricsRegistry): StoreSignals['onRoom'] {
     acrossWorkers: 'min',
     read: () => samples(room?.maximumBytes),
   });
-  return (measured) => {
+  return (measured: StoreRoom) => {
     room = measured;
   };
 }

@@ -1,8 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { expect, test } from '@jest/globals';
-import { createLogger } from './logger.ts';
+import { createLogger, terminalStream } from './logger.ts';
 import { createRequestLineWriter, type RequestLine } from './request-line.ts';
-import { terminalStream } from './terminal-stream.ts';
 
 const request = {
   requestId: '0b7c1111',

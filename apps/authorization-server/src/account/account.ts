@@ -1,0 +1,222 @@
+/**
+ * The account page: profile, applications with access and their revocation, change of password,
+ * sign-out everywhere. A browser without a session goes through the ordinary sign-in, as a client
+ * of this server (provider/clients.ts), and returns with the same session. Every form
+ * carries a token of the session, and every reply to a form is a 303. sign-in/logout.ts signs out of
+ * this browser only.
+ */
+import { type Identity, type User, userGrantsKey } from '@gatehouse/identity';
+import { Router } from 'express';
+import type { Grant, Provider } from 'oidc-provider';
+import { rejectMethods, sendErrorPage } from '../pages/error-page.ts';
+import { fill, foreignName, type Html, html, plainName } from '../pages/html.ts';
+import {
+  csrfField,
+  formField,
+  linkButton,
+  parseForm,
+  scopeList,
+  sendPage,
+  textsFor,
+} from '../pages/page.ts';
+import type { Texts } from '../pages/texts-en.ts';
+import { ACCOUNT_CLIENT_ID } from '../provider/clients.ts';
+import { requestOrigin } from '../requests/caller.ts';
+import { providerRoutes } from '../requests/routes.ts';
+import type { DeviceCookies } from '../throttle/device-cookie.ts';
+import type { SignIn } from '../throttle/sign-in-throttle.ts';
+import { addPasswordPage } from './password.ts';
+import { type AccountSessions, pageAfterSignIn } from './session.ts';
+import { addSignOutEverywherePages } from './sign-out-everywhere.ts';
+
+export interface AccountDependencies {
+  readonly provider: Provider;
+  readonly identity: Identity;
+  readonly sessions: AccountSessions;
+  readonly signIn: SignIn;
+  readonly deviceCookies: DeviceCookies;
+}
+
+/** What every page of the account needs. */
+export interface AccountPages extends AccountDependencies {
+  readonly applications: ReturnType<typeof createApplications>;
+}
+
+export function createAccountRoutes(dependencies: AccountDependencies): Router {
+  const { provider, identity, sessions } = dependencies;
+  const pages = { ...dependencies, applications: createApplications(provider, identity) };
+  const router = Router({ caseSensitive: true, strict: true });
+  addProfilePage(router, pages);
+  addPasswordPage(router, pages);
+  addSignOutEverywherePages(router, pages);
+
+  // The end of the sign-in. Without a session, another redirect would loop, so the page reports it.
+  router.get('/signed-in', async (request, response) => {
+    if ((await sessions.current(request, response)) === undefined) {
+      sendErrorPage(request, response, 400, 'cookiesNeeded');
+      return;
+    }
+    response.redirect(303, pageAfterSignIn(request.query.state));
+  });
+
+  router.use(rejectMethods(router));
+  return router;
+}
+
+function addProfilePage(router: Router, { identity, sessions, applications }: AccountPages): void {
+  router.get(
+    '/',
+    sessions.page(async (request, response, { user, csrfToken }) => {
+      const texts = textsFor(request);
+      const organization = await identity.organizations.find(user.orgId);
+      const granted = await applications.list(user.userId);
+      const content = html`${notice(request.query.done, texts)}
+<h1>${texts.accountTitle}</h1>
+${profile(user, organization?.name ?? user.orgId, texts)}
+<p class="actions"><a class="button" href="${providerRoutes.end_session}">${texts.signOutHere}</a> <a class="button" href="${providerRoutes.code_verification}">${texts.connectDevice}</a></p>
+<section aria-labelledby="applications">
+<h2 id="applications">${texts.applicationsTitle}</h2>
+${granted.length === 0 ? html`<p class="quiet">${texts.applicationsNone}</p>` : html`<ul class="applications">${granted.map((each) => application(each, csrfToken, texts))}</ul>`}
+</section>
+<section aria-labelledby="password">
+<h2 id="password">${texts.passwordTitle}</h2>
+<p class="quiet">${texts.passwordLead}</p>
+${linkButton('/account/password', texts.changePassword)}
+</section>
+<section aria-labelledby="everywhere">
+<h2 id="everywhere">${texts.everywhereTitle}</h2>
+<p class="quiet">${texts.everywhereLead}</p>
+${linkButton('/account/sign-out-everywhere', texts.signOutEverywhere)}
+</section>`;
+      sendPage(response, { texts, title: texts.accountTitle, content, wide: true });
+    }),
+  );
+
+  router.post(
+    '/revoke',
+    parseForm,
+    sessions.form(async (request, response, { user: { userId } }) => {
+      const clientId = formField(request, 'client');
+      const grantIds = await applications.revoke(userId, clientId);
+      if (grantIds.length > 0) {
+        const event = { event: 'grant_revoked', userId, clientId, grantIds } as const;
+        identity.audit.record(event, requestOrigin(request));
+      }
+      response.redirect(303, '/account?done=revoked');
+    }),
+  );
+}
+
+/** The completed action, from the query. */
+function notice(done: unknown, { accountNotices }: Texts): Html | undefined {
+  return done === 'revoked' || done === 'password'
+    ? html`<p class="success" role="status">${accountNotices[done]}</p>`
+    : undefined;
+}
+
+function profile(user: User, organizationName: string, texts: Texts): Html {
+  const { email, emailVerified, roles } = user;
+  const mark = emailVerified ? undefined : html` (${texts.accountEmailUnverified})`;
+  const emailFact =
+    email === undefined
+      ? undefined
+      : html`<div><dt>${texts.accountEmail}</dt><dd><span translate="no">${foreignName(email)}</span>${mark}</dd></div>`;
+  const rolesFact =
+    roles.length === 0
+      ? undefined
+      : html`<div><dt>${texts.accountRoles}</dt><dd translate="no">${foreignName(roles.join(', '))}</dd></div>`;
+  return html`<dl class="facts">
+<div><dt>${texts.accountName}</dt><dd>${foreignName(user.name)}</dd></div>
+<div><dt>${texts.username}</dt><dd translate="no">${foreignName(user.username)}</dd></div>
+<div><dt>${texts.accountOrganization}</dt><dd>${foreignName(organizationName)}</dd></div>
+${emailFact}${rolesFact}
+<div><dt>${texts.accountId}</dt><dd class="mono" translate="no">${user.userId}</dd></div>
+</dl>`;
+}
+
+function application(granted: GrantedApplication, csrfToken: string, texts: Texts): Html {
+  const { clientId, name, scopes, since } = granted;
+  const shown = name ?? clientId;
+  const label = fill(texts.revokeLabel, { client: plainName(shown) });
+  // A time would need the user's time zone, which is unknown.
+  const format = new Intl.DateTimeFormat(texts.language, { dateStyle: 'long', timeZone: 'UTC' });
+  const day = format.format(since * 1000);
+  return html`<li class="application">
+<h3>${foreignName(shown)}</h3>
+${name === undefined ? html`<p class="quiet">${texts.applicationGone}</p>` : undefined}
+<p class="quiet">${fill(texts.applicationSince, { day })} · <span translate="no">${fill(texts.applicationId, { clientId })}</span></p>
+${scopeList(scopes, texts)}
+<form class="actions" method="post" action="/account/revoke">
+${csrfField(csrfToken)}
+<input type="hidden" name="client" value="${clientId}">
+<button type="submit" aria-label="${label}">${texts.revoke}</button>
+</form>
+</li>`;
+}
+
+/**
+ * An application with grants of a user: one for each browser in which the user allowed it, and one
+ * for each device.
+ */
+interface GrantedApplication {
+  readonly clientId: string;
+  /** Undefined when the client no longer exists. */
+  readonly name: string | undefined;
+  readonly scopes: readonly string[];
+  /** Epoch seconds of the oldest valid grant. */
+  readonly since: number;
+}
+
+/** The applications with access to the account of a user. */
+function createApplications(provider: Provider, { store, clients }: Identity) {
+  /** The valid grants. Revoked ones are removed from the index. */
+  async function grantsOf(userId: string): Promise<readonly Grant[]> {
+    const key = userGrantsKey(userId);
+    const ids = await store.members(key);
+    const found = await Promise.all(
+      ids.map(async (id) => {
+        const grant: Grant | undefined = await provider.Grant.find(id);
+        if (grant === undefined) {
+          await store.removeFromIndex(key, id);
+        }
+        return grant?.accountId === userId ? grant : undefined;
+      }),
+    );
+    return found.filter((grant) => grant !== undefined);
+  }
+
+  async function revokeWhere(
+    userId: string,
+    matches: (grant: Grant) => boolean,
+  ): Promise<readonly string[]> {
+    const grants = (await grantsOf(userId)).filter(matches);
+    await Promise.all(grants.map((grant) => grant.destroy()));
+    return grants.map(({ jti }) => jti);
+  }
+
+  return {
+    async list(userId: string): Promise<readonly GrantedApplication[]> {
+      const grants = (await grantsOf(userId)).filter(
+        ({ clientId }) => clientId !== ACCOUNT_CLIENT_ID,
+      );
+      const byClient = Map.groupBy(grants, (grant) => grant.clientId ?? '');
+      const applications = [...byClient].map(async ([clientId, held]) => ({
+        clientId,
+        name: (await clients.find(clientId))?.name,
+        scopes: [...new Set(held.flatMap((grant) => grant.getOIDCScope().split(' ')))],
+        since: Math.min(...held.map((grant) => grant.iat)),
+      }));
+      return (await Promise.all(applications)).sort((a, b) => b.since - a.since);
+    },
+
+    /**
+     * Ends every grant of the client for this user, with all tokens and codes under them.
+     *
+     * @returns the ids of the grants
+     */
+    revoke: (userId: string, clientId: string) =>
+      revokeWhere(userId, (grant) => grant.clientId === clientId),
+
+    revokeAll: (userId: string) => revokeWhere(userId, () => true),
+  };
+}

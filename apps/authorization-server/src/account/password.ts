@@ -1,0 +1,140 @@
+/**
+ * The page that changes the password. Guesses of the current password count as sign-in attempts, so
+ * an open session gives an attacker no additional ones. This browser stays signed in with a
+ * new session id. Everything else that was issued before ends.
+ */
+import { hashPassword, passwordProblem, type User } from '@gatehouse/identity';
+import type { Request, Router } from 'express';
+import { formProblems, noteFailure } from '../pages/error-page.ts';
+import { type Html, html } from '../pages/html.ts';
+import {
+  csrfField,
+  formField,
+  linkButton,
+  parseForm,
+  problemNotice,
+  sendPage,
+  textsFor,
+} from '../pages/page.ts';
+import type { Texts } from '../pages/texts-en.ts';
+import { addressGroupOf, requestOrigin } from '../requests/caller.ts';
+import type { KnownDevice } from '../throttle/sign-in-throttle.ts';
+import type { AccountPages } from './account.ts';
+import type { SignedIn } from './session.ts';
+import { endEverything } from './sign-out-everywhere.ts';
+
+interface PasswordChange {
+  readonly current: string;
+  readonly wanted: string;
+  readonly repeated: string;
+}
+
+type Problem = keyof Texts['passwordProblems'];
+
+export function addPasswordPage(router: Router, pages: AccountPages): void {
+  const { identity, sessions, deviceCookies } = pages;
+
+  router.get(
+    '/password',
+    sessions.page((request, response, signedIn) => {
+      const texts = textsFor(request);
+      const content = view(signedIn, texts);
+      sendPage(response, { texts, title: texts.changePassword, content });
+    }),
+  );
+
+  router.post(
+    '/password',
+    parseForm,
+    sessions.form(async (request, response, signedIn) => {
+      const texts = textsFor(request);
+      const change = {
+        current: formField(request, 'current'),
+        wanted: formField(request, 'wanted'),
+        repeated: formField(request, 'repeated'),
+      };
+      const device = await deviceCookies.read(request, response);
+      const outcome = await changePassword(signedIn.user, change, { request, device }, pages);
+      if (typeof outcome === 'string') {
+        noteFailure(request, 'passwordRefused', formProblems.passwordRefused);
+        response.status(422);
+        const content = view(signedIn, texts, { problem: outcome, change });
+        sendPage(response, { texts, title: texts.changePassword, content });
+        return;
+      }
+      const { userId } = outcome;
+      const event = { event: 'user_changed', userId, change: 'password_changed' } as const;
+      identity.audit.record(event, requestOrigin(request));
+      deviceCookies.issue(request, response, outcome);
+      await sessions.renew(request, response, outcome, signedIn.session);
+      response.redirect(303, '/account?done=password');
+    }),
+  );
+}
+
+/**
+ * The changed user, or the problem.
+ *
+ * @throws TooManyAttemptsError, PasswordHashingBusyError as a sign-in does
+ */
+async function changePassword(
+  user: User,
+  { current, wanted, repeated }: PasswordChange,
+  origin: { readonly request: Request; readonly device: KnownDevice | undefined },
+  pages: AccountPages,
+): Promise<User | Problem> {
+  if (wanted !== repeated) {
+    return 'differs';
+  }
+  const problem = passwordProblem(wanted, user);
+  if (problem !== undefined) {
+    return problem;
+  }
+  const verified = await pages.signIn({
+    method: 'account_page',
+    username: user.username,
+    password: current,
+    address: addressGroupOf(origin.request),
+    ...origin,
+  });
+  if (verified?.userId !== user.userId) {
+    return 'wrong';
+  }
+  if (current === wanted) {
+    return 'same';
+  }
+  const passwordHash = await hashPassword(wanted);
+  const changed = await endEverything(user.userId, pages, { passwordHash });
+  await pages.identity.signInLocks.unlock(user);
+  return changed;
+}
+
+/** After a problem, the fields that are not wrong keep what the user typed. It is not stored. */
+function view(
+  { user, csrfToken }: SignedIn,
+  texts: Texts,
+  failure?: { readonly problem: Problem; readonly change: PasswordChange },
+): Html {
+  const isCurrentWrong = failure?.problem === 'wrong';
+  const isWantedWrong = failure !== undefined && !isCurrentWrong;
+  const current = isWantedWrong ? failure.change.current : '';
+  const wanted = isCurrentWrong ? failure.change.wanted : '';
+  const invalid = html` aria-invalid="true"`;
+  const focus = html` autofocus`;
+  return html`<h1>${texts.changePassword}</h1>
+<p class="lead">${texts.passwordLead}</p>
+${problemNotice(failure && texts.passwordProblems[failure.problem])}
+<form method="post" action="/account/password">
+${csrfField(csrfToken)}
+<input class="for-password-managers" type="text" name="username" autocomplete="username" value="${user.username}" readonly tabindex="-1" aria-hidden="true">
+<label for="current">${texts.currentPassword}</label>
+<input id="current" name="current" type="password" autocomplete="current-password" required value="${current}"${isCurrentWrong ? html`${invalid} aria-describedby="problem"` : undefined}${isWantedWrong ? undefined : focus}>
+<label for="wanted">${texts.newPassword}</label>
+<input id="wanted" name="wanted" type="password" autocomplete="new-password" required minlength="8" value="${wanted}" aria-describedby="${isWantedWrong ? 'problem hint' : 'hint'}"${isWantedWrong ? html`${invalid}${focus}` : undefined}>
+<p class="hint" id="hint">${texts.newPasswordHint}</p>
+<label for="repeated">${texts.repeatPassword}</label>
+<input id="repeated" name="repeated" type="password" autocomplete="new-password" required minlength="8" value="${wanted}"${isWantedWrong ? invalid : undefined}>
+<button class="primary" type="submit">${texts.changePassword}</button>
+</form>
+${linkButton('/account', texts.backToAccount)}`;
+}

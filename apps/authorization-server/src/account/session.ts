@@ -1,0 +1,133 @@
+/**
+ * The session of a browser, and the ways into the account: handlers run only for a signed-in user,
+ * and the handlers of forms only with the token of that session.
+ */
+import { hash, randomBytes } from 'node:crypto';
+import type { Identity, User } from '@gatehouse/identity';
+import type { Request, RequestHandler, Response } from 'express';
+import type Provider from 'oidc-provider';
+import type { Session } from 'oidc-provider';
+import { sendErrorPage } from '../pages/error-page.ts';
+import type { CsrfTokens } from '../pages/page.ts';
+import { formField, hasCookies } from '../pages/page.ts';
+import type { CookieOptions } from '../provider/browser-state.ts';
+import { ACCOUNT_CLIENT_ID, SIGNED_IN_PATH } from '../provider/clients.ts';
+import { isSessionOf, sessionLifetime } from '../provider/lifetimes.ts';
+import { providerRoutes } from '../requests/routes.ts';
+
+/** The signed-in user of this browser. */
+export interface SignedIn {
+  readonly user: User;
+  readonly session: Session;
+  /** The token of this session's forms. It changes at every sign-in. */
+  readonly csrfToken: string;
+}
+
+type Handler = (request: Request, response: Response, signedIn: SignedIn) => Promise<void> | void;
+
+export type AccountSessions = ReturnType<typeof createAccountSessions>;
+
+export function createAccountSessions(dependencies: {
+  readonly provider: Provider;
+  readonly identity: Identity;
+  readonly csrfTokens: CsrfTokens;
+  readonly issuer: string;
+  /** Attributes of the session's cookie. */
+  readonly cookie: CookieOptions;
+}) {
+  const { provider, identity, csrfTokens, issuer, cookie } = dependencies;
+
+  function setCookie(request: Request, response: Response, session: Session | null): void {
+    const { cookies } = provider.createContext(request, response);
+    const expires = session === null ? {} : { expires: new Date(session.exp * 1000) };
+    cookies.set(provider.cookieName('session'), session?.jti ?? null, { ...cookie, ...expires });
+  }
+
+  const formOwner = ({ user, session }: Pick<SignedIn, 'user' | 'session'>) =>
+    ['session', session.uid, user.userId, session.loginTs].join(' ');
+
+  async function current(request: Request, response: Response): Promise<SignedIn | undefined> {
+    const session = await provider.Session.get(provider.createContext(request, response));
+    const user = await identity.users.find(session.accountId ?? '');
+    return isSessionOf(user, session)
+      ? { user, session, csrfToken: csrfTokens.issue(formOwner({ user, session })) }
+      : undefined;
+  }
+
+  return {
+    current,
+
+    /** Ends the session with its grants, and deletes its cookie. */
+    async end(request: Request, response: Response, session: Session): Promise<void> {
+      await session.destroy();
+      setCookie(request, response, null);
+    },
+
+    /**
+     * Continues with a new session id, as if the user signed in right after the not-before (ASVS
+     * 7.2.4).
+     */
+    async renew(request: Request, response: Response, user: User, session: Session): Promise<void> {
+      // Everything issued up to the user's not-before is invalid.
+      session.loginAccount({ accountId: user.userId, loginTs: user.notBefore + 1 });
+      session.resetIdentifier();
+      await session.save(sessionLifetime(undefined, session));
+      setCookie(request, response, session);
+    },
+
+    /** A page of the signed-in user. Other browsers are redirected to the sign-in. */
+    page:
+      (handle: Handler): RequestHandler =>
+      async (request, response) => {
+        const signedIn = await current(request, response);
+        if (signedIn === undefined) {
+          response.redirect(303, signInAddress(issuer, request.baseUrl + request.path));
+          return;
+        }
+        await handle(request, response, signedIn);
+      },
+
+    /** A form of the signed-in user. Without the token of this session, it is rejected. */
+    form:
+      (handle: Handler): RequestHandler =>
+      async (request, response) => {
+        const signedIn = await current(request, response);
+        if (signedIn === undefined) {
+          const next = { address: '/account', label: 'signInAgain' } as const;
+          const message = hasCookies(request) ? 'wasSignedOut' : 'formRefused';
+          sendErrorPage(request, response, 403, message, next);
+        } else if (csrfTokens.verify(formOwner(signedIn), formField(request, 'csrf'))) {
+          await handle(request, response, signedIn);
+        } else {
+          sendErrorPage(request, response, 403, 'formRefused');
+        }
+      },
+  };
+}
+
+export const CHANGE_PASSWORD_PATH = '/account/password';
+
+/**
+ * The address to which the account page sends a browser that is not signed in. The sign-in only
+ * creates the session. Its code is never redeemed, and cannot be: the verifier is discarded here
+ * (RFC 7636).
+ */
+function signInAddress(issuer: string, wanted: string): string {
+  const verifier = randomBytes(32).toString('base64url');
+  const query = new URLSearchParams({
+    response_type: 'code',
+    client_id: ACCOUNT_CLIENT_ID,
+    redirect_uri: issuer + SIGNED_IN_PATH,
+    scope: 'openid',
+    // A name: an address in it would be an open redirect.
+    state: wanted === CHANGE_PASSWORD_PATH ? 'password' : 'account',
+    code_challenge: hash('sha256', verifier, 'base64url'),
+    code_challenge_method: 'S256',
+  });
+  return `${providerRoutes.authorization}?${query}`;
+}
+
+/** The page that the user requested before the sign-in. */
+export function pageAfterSignIn(state: unknown): string {
+  return state === 'password' ? CHANGE_PASSWORD_PATH : '/account';
+}

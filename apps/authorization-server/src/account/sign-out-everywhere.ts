@@ -1,0 +1,68 @@
+/** Sign-out everywhere: the page that asks, its form, and the page after it. */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { nextNotBefore, type User } from '@gatehouse/identity';
+import type { Router } from 'express';
+import { html } from '../pages/html.ts';
+import { csrfField, linkButton, parseForm, sendPage, textsFor } from '../pages/page.ts';
+import { requestOrigin } from '../requests/caller.ts';
+import type { AccountPages } from './account.ts';
+
+export function addSignOutEverywherePages(router: Router, pages: AccountPages): void {
+  const { identity, sessions } = pages;
+  router.get(
+    '/sign-out-everywhere',
+    sessions.page((request, response, { csrfToken }) => {
+      const texts = textsFor(request);
+      const content = html`<h1>${texts.everywhereQuestion}</h1>
+<p class="lead">${texts.everywhereLead}</p>
+<form method="post" action="/account/sign-out-everywhere">
+${csrfField(csrfToken)}
+<button class="danger" type="submit">${texts.signOutEverywhere}</button>
+</form>
+${linkButton('/account', texts.backToAccount)}`;
+      sendPage(response, { texts, title: texts.everywhereQuestion, content });
+    }),
+  );
+
+  router.post(
+    '/sign-out-everywhere',
+    parseForm,
+    sessions.form(async (request, response, { user: { userId }, session }) => {
+      await endEverything(userId, pages);
+      await sessions.end(request, response, session);
+      const event = { event: 'sign_out', userId, everywhere: true } as const;
+      identity.audit.record(event, requestOrigin(request));
+      response.redirect(303, '/account/signed-out');
+    }),
+  );
+
+  router.get('/signed-out', (request, response) => {
+    const texts = textsFor(request);
+    const content = html`<h1>${texts.signedOutEverywhereTitle}</h1>
+<p>${texts.signedOutEverywhere}</p>
+${linkButton('/account', texts.signInAgain)}`;
+    sendPage(response, { texts, title: texts.signedOutEverywhereTitle, content });
+  });
+}
+
+/**
+ * Ends everything that was issued to a user: the not-before ends tokens and sessions at once on
+ * every server, then the grants end one by one, with their refresh tokens and codes.
+ */
+export async function endEverything(
+  userId: string,
+  { identity, applications }: AccountPages,
+  changes: Partial<Pick<User, 'passwordHash'>> = {},
+): Promise<User> {
+  const notBefore = nextNotBefore(Date.now());
+  const user = await identity.users.update(userId, (known) => ({
+    ...known,
+    ...changes,
+    notBefore,
+  }));
+  await applications.revokeAll(userId);
+  // Anything issued before that moment is invalid, so the reply waits: a sign-in right after it
+  // must work.
+  await sleep(Math.max(0, (notBefore + 1) * 1000 - Date.now()));
+  return user;
+}

@@ -1,0 +1,79 @@
+import type { RequestHandler } from 'express';
+import helmet from 'helmet';
+import { providerRoutes as routes } from '../requests/routes.ts';
+
+/** Pages that an application may open in a popup: those of a sign-in and of a sign-out. */
+const popupPaths = [routes.authorization, '/sign-in', routes.end_session];
+
+/**
+ * The strictest policy is the default. A page whose form leads elsewhere adds that target to
+ * `form-action`. With any Cross-Origin-Opener-Policy on a page or redirect of its flow, a popup
+ * would lose its opener permanently, so that the application never learns the result.
+ */
+export function createPageHeaders(options: { readonly strict: boolean }): RequestHandler {
+  const separated = helmet(policies);
+  const inPopup = helmet({ ...policies, crossOriginOpenerPolicy: false });
+  return (request, response, next) => {
+    const isPopup = popupPaths.some((path) => `${request.path}/`.startsWith(`${path}/`));
+    const apply = isPopup && !options.strict ? inPopup : separated;
+    apply(request, response, next);
+  };
+}
+
+const policies = {
+  contentSecurityPolicy: { useDefaults: false, directives: contentSecurityDirectives({}) },
+  referrerPolicy: { policy: 'no-referrer' },
+  frameguard: { action: 'deny' },
+  strictTransportSecurity: false,
+  crossOriginEmbedderPolicy: false,
+} as const;
+
+export const noStore: RequestHandler = (_request, response, next) => {
+  response.set('Cache-Control', 'no-store');
+  next();
+};
+
+/** What a page needs in addition to its stylesheet and forms that post to this server. */
+export interface PageNeeds {
+  /**
+   * Origins (or app schemes) that the redirect after a form may lead to: Chromium applies
+   * `form-action` to that redirect as well.
+   */
+  readonly formTargets?: readonly string[];
+  /** Whether the page runs a script file of this server. */
+  readonly script?: boolean;
+}
+
+export function contentSecurityPolicy(needs: PageNeeds): string {
+  return Object.entries(contentSecurityDirectives(needs))
+    .map(([name, values]) => [name, ...values].join(' '))
+    .join(';');
+}
+
+function contentSecurityDirectives({ formTargets = [], script = false }: PageNeeds) {
+  return {
+    'default-src': ["'none'"],
+    'style-src': ["'self'"],
+    'img-src': ["'self'"],
+    ...(script ? { 'script-src': ["'self'"] } : {}),
+    'form-action': ["'self'", ...formTargets],
+    'frame-ancestors': ["'none'"],
+    'base-uri': ["'none'"],
+  };
+}
+
+/**
+ * Rejects forms that another site posts. Browsers report the site in a header that pages cannot
+ * forge. Where a browser omits it, the token of the form protects it. `Origin` does not help:
+ * Gatehouse's Referrer-Policy makes it `null`.
+ */
+export function rejectCrossSite(reject: RequestHandler): RequestHandler {
+  return (request, response, next) => {
+    const site = request.get('sec-fetch-site') ?? 'same-origin';
+    if (request.method === 'POST' && site !== 'same-origin' && site !== 'none') {
+      reject(request, response, next);
+      return;
+    }
+    next();
+  };
+}

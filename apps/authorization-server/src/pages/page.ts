@@ -1,0 +1,177 @@
+/** What every page has: its language, its document, its forms, and how it is sent. */
+import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { deriveKeys, type MasterKey } from '@gatehouse/identity';
+import { type Request, type RequestHandler, type Response, urlencoded } from 'express';
+import type { KoaContextWithOIDC } from 'oidc-provider';
+import { ICON_PATH, STYLESHEET_PATH } from './assets.ts';
+import { type Html, html } from './html.ts';
+import { contentSecurityPolicy } from './page-headers.ts';
+import { english, type Texts } from './texts-en.ts';
+import { chinese } from './texts-zh.ts';
+
+const PRODUCT_NAME = 'Gatehouse';
+
+export const languages = { en: english, zh: chinese } as const;
+
+type Language = keyof typeof languages;
+
+/**
+ * The texts of a page, in the language that the application names (`ui_locales`, OpenID Connect
+ * Core §3.1.2.1), otherwise the browser, otherwise English.
+ *
+ * @param request of Express, or the context of Koa
+ */
+export function textsFor(
+  request: { acceptsLanguages(languages: string[]): string | string[] | false },
+  uiLocales?: unknown,
+): Texts {
+  const named = typeof uiLocales === 'string' ? uiLocales.split(' ') : [];
+  const chosen =
+    named.map((locale) => locale.toLowerCase().split('-')[0]).find(isSupported) ??
+    request.acceptsLanguages(Object.keys(languages));
+  return languages[isSupported(chosen) ? chosen : 'en'];
+}
+
+function isSupported(language: unknown): language is Language {
+  return typeof language === 'string' && Object.hasOwn(languages, language);
+}
+
+export interface Page {
+  readonly texts: Texts;
+  readonly title: string;
+  readonly content: Html;
+  /** For lists. A form reads best in a narrow column. */
+  readonly wide?: boolean;
+  /** Address of the one script of a page that has one. */
+  readonly script?: string;
+  /** Other places than this server to which a form leads. */
+  readonly formTargets?: readonly string[];
+}
+
+export function sendPage(response: Response, page: Page): void {
+  setPolicy(response, page);
+  response.type('html').end(renderPage(page));
+}
+
+/** Sends a page as the reply of the provider. */
+export function showPage(
+  context: Pick<KoaContextWithOIDC, 'type' | 'body' | 'set'>,
+  page: Page,
+): void {
+  setPolicy(context, page);
+  context.type = 'html';
+  context.body = renderPage(page);
+}
+
+function setPolicy(
+  reply: { set(name: string, value: string): unknown },
+  { script, formTargets }: Page,
+): void {
+  if (script !== undefined || formTargets !== undefined) {
+    const needs = { formTargets: formTargets ?? [], script: script !== undefined };
+    reply.set('Content-Security-Policy', contentSecurityPolicy(needs));
+  }
+}
+
+/** The document of every page. It works without scripts and loads only Gatehouse's own files. */
+function renderPage({ texts, title, content, wide, script }: Page): string {
+  return html`<!doctype html>
+<html lang="${texts.language}">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="robots" content="noindex">
+<title>${title} · ${PRODUCT_NAME}</title>
+<link rel="icon" type="image/svg+xml" href="${ICON_PATH}">
+<link rel="stylesheet" href="${STYLESHEET_PATH}">
+${script === undefined ? undefined : html`<script src="${script}" defer></script>`}
+</head>
+<body>
+<main class="${wide === true ? 'card wide' : 'card'}">
+<p class="brand"><svg class="mark" viewBox="0 0 40 40" width="32" height="32" aria-hidden="true"><path d="M6 36V16a14 14 0 0 1 28 0v20h-7V16a7 7 0 0 0-14 0v20z"/><path d="M17 36V22h6v14z"/></svg><span translate="no">${PRODUCT_NAME}</span></p>
+${content}
+</main>
+</body>
+</html>
+`.markup;
+}
+
+/** The requested scopes in words. A scope without a text is shown as it is. */
+export function scopeList(scopes: readonly string[], texts: Texts): Html {
+  const items = scopes.map((scope) => html`<li>${texts.scopes[scope] ?? scope}</li>`);
+  return html`<ul class="scopes">${items}</ul>`;
+}
+
+export type CsrfTokens = ReturnType<typeof createCsrfTokens>;
+
+/**
+ * The tokens of the forms of one interaction or one signed-in session. Its owner is a value that
+ * only that browser's record holds. A session gets a new one at every sign-in.
+ */
+export function createCsrfTokens(masterKey: MasterKey) {
+  const { keys, refresh } = deriveKeys(masterKey, 'csrf');
+  const compute = (key: Buffer, owner: string) =>
+    createHmac('sha256', createSecretKey(key)).update(owner).digest();
+  const verifyWithAnyKey = (owner: string, given: Buffer) =>
+    keys().some((key) => {
+      const expected = compute(key, owner);
+      return given.length === expected.length && timingSafeEqual(given, expected);
+    });
+  return {
+    issue: (owner: string) => compute(keys()[0], owner).toString('base64url'),
+    verify(owner: string, presented: unknown): boolean {
+      const given = Buffer.from(typeof presented === 'string' ? presented : '', 'base64url');
+      return verifyWithAnyKey(owner, given) || (refresh() && verifyWithAnyKey(owner, given));
+    },
+  };
+}
+
+export function csrfField(token: string): Html {
+  return html`<input type="hidden" name="csrf" value="${token}">`;
+}
+
+/** A problem with what the user typed, above the form. Fields refer to it by its id. */
+export function problemNotice(problem: string | Html | undefined): Html | undefined {
+  return problem === undefined
+    ? undefined
+    : html`<p class="problem" role="alert" id="problem">${problem}</p>`;
+}
+
+/** The link or links below the text or form of a page. */
+export function linkButton(address: string, label: string): Html {
+  return html`<p class="actions"><a class="button" href="${address}">${label}</a></p>`;
+}
+
+/** Reads the body of a page's form: a few short fields. */
+export const parseForm: RequestHandler = urlencoded({
+  extended: false,
+  limit: '16kb',
+  parameterLimit: 20,
+});
+
+/** A field of the form; empty when the field is missing or repeated. */
+export function formField(request: Request, name: string): string {
+  const value: unknown = request.body?.[name];
+  return typeof value === 'string' ? value : '';
+}
+
+/**
+ * The `form-action` source for the redirect after a form: the origin of the client's redirect URI.
+ * The custom scheme of an app has no origin, so the scheme itself is the source.
+ */
+export function formTargetsOf(redirectUri: unknown): readonly string[] {
+  const url = typeof redirectUri === 'string' ? URL.parse(redirectUri) : null;
+  if (url === null) {
+    return [];
+  }
+  // Browsers accept no IPv6 address as a source, so the scheme is used.
+  const hasOrigin = url.origin !== 'null' && !url.hostname.startsWith('[');
+  return [hasOrigin ? url.origin : url.protocol];
+}
+
+/** False for the second page of a browser that blocks cookies, because the first page sets one. */
+export function hasCookies({ headers }: IncomingMessage): boolean {
+  return headers.cookie !== undefined;
+}

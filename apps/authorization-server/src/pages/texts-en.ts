@@ -1,0 +1,178 @@
+import { passwordRules } from '@gatehouse/identity';
+
+/** The texts of the pages. Every language has the same ones. */
+export type Texts = Omit<typeof english, 'scopes'> & {
+  readonly scopes: Readonly<Record<string, string>>;
+};
+export type TextName = Exclude<keyof Texts, 'scopes' | 'passwordProblems' | 'accountNotices'>;
+
+export const english = {
+  language: 'en',
+
+  // Sign-in and consent
+  signInTitle: 'Sign in',
+  signInLead: 'to continue to {client}',
+  signInLeadAccount: 'to see and manage your account',
+  username: 'Username',
+  password: 'Password',
+  signIn: 'Sign in',
+  signInFailed: 'That username and password do not match an account. Check both and try again.',
+  signInFailedWait: 'After several wrong attempts, wait 15 minutes.',
+  consentTitle: '{client} asks for access',
+  consentLead: 'If you allow it, this application will be able to:',
+  signedInAs: 'Signed in as {name}',
+  useAnotherAccount: 'Use another account',
+  keepAccount: 'Continue as {name}',
+  consentOrganization: 'Organization',
+  consentDestination: 'Continues at',
+  consentToDevice: 'Your device',
+  consentApplicationId: 'Application ID',
+  applicationId: 'Application ID: {clientId}',
+  endAnyTime: 'You can end this access at any time on your account page.',
+  allow: 'Allow',
+  deny: 'Deny',
+  chooseAccountTitle: 'Choose an account',
+  returningTitle: 'Back to the application',
+  returningContinue: 'Continue',
+  welcomeTitle: 'One account for your devices',
+  welcomeLead: 'Sign in to see your profile and the applications with access to your account.',
+  openAccount: 'Go to your account',
+  connectDevice: 'Connect a device',
+  signInLinkNeedsScript:
+    'Did an application send you here to sign in? Its link needs JavaScript. Turn JavaScript on for this address, then open the link again.',
+
+  // Devices
+  deviceTitle: 'Connect a device',
+  deviceLead: 'Enter the code that your device shows.',
+  deviceLeadPrefilled:
+    'Compare this code with the one on your device. Continue only if they match.',
+  userCode: 'Code',
+  userCodeHint: '8 letters, like BCDF-GHJK',
+  continue: 'Continue',
+  deviceConfirmTitle: 'Is this your device?',
+  deviceConfirmLead: 'Your device must show exactly this code:',
+  deviceGets: 'On that device, {client} gets access to your account. You allow it to:',
+  deviceAsks:
+    'On that device, {client} asks for access to your account. You decide about the access on the next pages.',
+  deviceWarning:
+    'Stop here if someone sent you this code or a link to this page. The person with the device gets the access that you allow.',
+  deviceConfirm: 'Yes, the codes match',
+  deviceCancel: 'No, cancel',
+  deviceDoneTitle: 'Your device is connected',
+  deviceDone: '{client} continues in a few seconds. You can close this page.',
+  deviceStoppedTitle: 'Nothing was connected',
+  deviceStopped: 'Your device has no access. It will show that you declined.',
+  deviceAnother: 'Enter another code',
+  deviceNoCode: 'Enter the code that your device shows.',
+  deviceNotFound: 'This code does not exist. Compare it with the code on your device.',
+  deviceExpired: 'This code has expired. Get a new code on your device and enter it.',
+  deviceUsed: 'This code was already used. Get a new code on your device and enter it.',
+  deviceStale: 'This page was open for too long or in two tabs. Enter the code again.',
+  deviceCookiesBlocked:
+    'Your browser sent no cookies, so it may block them. Allow cookies for this address, then enter the code again.',
+  deviceRefused:
+    'This device cannot be connected. Get a new code on the device, or contact its manufacturer.',
+  deviceTooMany: 'Too many wrong codes. Wait {minutes} minutes, then try again.',
+  deviceSignInFirst:
+    'Too many wrong codes were entered here. Sign in first, then enter your code, or wait {minutes} minutes.',
+
+  // Sign-out of this browser
+  logoutTitle: 'Sign out?',
+  logoutLead: 'You are signed in as {name}.',
+  logoutEnds: 'Signing out ends this browser’s session and the access of these applications:',
+  logoutEndsNothing: 'Signing out ends this browser’s session.',
+  logoutKeepsDevices:
+    'Devices that you connected with a code stay connected. You can end their access on your account page.',
+  signOut: 'Sign out',
+  staySignedIn: 'Stay signed in',
+  signedOutTitle: 'You are signed out',
+  signedOut: 'On a shared computer, close the browser as well.',
+  signInAgain: 'Sign in again',
+
+  // Account
+  accountTitle: 'Your account',
+  accountName: 'Name',
+  accountOrganization: 'Organization',
+  accountEmail: 'Email',
+  accountEmailUnverified: 'not verified',
+  accountRoles: 'Roles',
+  accountId: 'Account ID',
+  applicationsTitle: 'Applications with access',
+  applicationsNone: 'No application has access to your account.',
+  applicationSince: 'Since {day}',
+  applicationGone: 'This application is no longer registered here.',
+  revoke: 'End access',
+  revokeLabel: 'End access of {client}',
+  passwordTitle: 'Password',
+  passwordLead: 'Changing it signs out your other browsers, every application and every device.',
+  changePassword: 'Change password',
+  currentPassword: 'Current password',
+  newPassword: 'New password',
+  newPasswordHint: 'At least 8 characters. A few words in a row are easy to remember.',
+  repeatPassword: 'New password again',
+  passwordProblems: {
+    wrong: 'The current password is wrong.',
+    short: `The new password ${passwordRules.short}.`,
+    long: `The new password ${passwordRules.long}.`,
+    username: `The new password ${passwordRules.username}.`,
+    product: `The new password ${passwordRules.product}.`,
+    common: `The new password ${passwordRules.common}.`,
+    pattern: `The new password ${passwordRules.pattern}.`,
+    same: 'The new password is the one you have now.',
+    differs: 'The two new passwords are not the same.',
+  },
+  accountNotices: {
+    revoked: 'The access was ended.',
+    password: 'Your password was changed. Everything else was signed out.',
+  },
+  backToAccount: 'Back to your account',
+  everywhereTitle: 'Sign out everywhere',
+  everywhereQuestion: 'Sign out everywhere?',
+  everywhereLead:
+    'Signs you out of every browser, application and device at once, including this browser. Use it if you lost a device or something seems wrong.',
+  signOutEverywhere: 'Sign out everywhere',
+  signOutHere: 'Sign out',
+  signedOutEverywhereTitle: 'You are signed out everywhere',
+  signedOutEverywhere: 'No browser, application or device has access to your account anymore.',
+
+  // Errors
+  errorTitle: 'This did not work',
+  errorReference: 'If you ask for help, give this reference: {reference}',
+  signInExpired:
+    'This sign-in has expired or was started in another browser. Go back to the application and start again.',
+  signInStartAgain: 'This sign-in can no longer be used. Start again.',
+  signInCompleted:
+    'You have already finished this step. Continue in the application. If it is not in this window, close this page.',
+  startAgain: 'Start again',
+  formRefused:
+    'This form is no longer valid: it is too old, or it was opened elsewhere. Go back and start again.',
+  wasSignedOut: 'You were signed out in the meantime. To continue, sign in again.',
+  unavailable: 'The service is temporarily unavailable. Try again shortly.',
+  unexpected:
+    'Something went wrong on the server. Try again. If the problem persists, contact the operator.',
+  startPage: 'Go to the start page',
+  tooManyAttempts:
+    'There were too many attempts to sign in. Wait a quarter of an hour and try again.',
+  tooManyRequests: 'This network sends too many requests. Wait a minute and try again.',
+  notFound: 'This page does not exist.',
+  badRequest:
+    'The application sent an invalid request. The application’s developer has to correct it.',
+  methodNotAllowed: 'This page cannot be used in this way. Go back and start again.',
+  cookiesNeeded:
+    'You are not signed in. Your browser may block cookies. Allow them for this address and try again.',
+  cookiesBlocked:
+    'Your browser sent no cookies. It may block them, or this page was opened in another browser. Allow cookies for this address, then go back to the application and start again.',
+
+  /** What each scope lets an application do, as the end of "this application will be able to". */
+  scopes: {
+    'device:read': 'See your devices and their details',
+    'device:write': 'Add devices and change them',
+    'device:log': 'Read the logs of your devices',
+    'device:report': 'Report data for your devices',
+    openid: 'Confirm who you are',
+    profile: 'See your name and username',
+    email: 'See your email address',
+    groups: 'See your organization and your roles',
+    offline_access: 'Keep this access when you are not signed in',
+  },
+};

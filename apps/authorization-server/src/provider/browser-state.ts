@@ -1,0 +1,177 @@
+import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto';
+import type { Identity, MasterKey } from '@gatehouse/identity';
+import { type Adapter, type AdapterPayload, type Configuration, errors } from 'oidc-provider';
+import { createSealedCookies, type SealedCookies } from '../pages/sealed-cookies.ts';
+import { providerRoutes } from '../requests/routes.ts';
+import { isDeviceRoute } from './device-codes.ts';
+import { currentContext, wrapAdapter } from './library.ts';
+import { lifetimes } from './lifetimes.ts';
+
+export type CookieOptions = ReturnType<typeof cookieOptions>;
+
+export function cookieOptions(secureCookies: boolean) {
+  return { httpOnly: true, sameSite: 'lax', secure: secureCookies, signed: true } as const;
+}
+
+/** The provider's own cookies: names, attributes, and the keys that sign them. */
+export function cookieSettings(settings: {
+  readonly cookieKeys: readonly string[];
+  readonly secureCookies: boolean;
+}) {
+  const { cookieKeys, secureCookies } = settings;
+  const options = cookieOptions(secureCookies);
+  // The short-lived cookies have a path, which `__Host-` does not allow.
+  const names = secureCookies
+    ? {
+        session: '__Host-session',
+        interaction: '__Secure-interaction',
+        resume: '__Secure-resume',
+      }
+    : { session: 'session', interaction: 'interaction', resume: 'resume' };
+  return {
+    keys: createCookieSignatures(cookieKeys),
+    names,
+    long: options,
+    short: options,
+  } satisfies Configuration['cookies'];
+}
+
+/** State that the browser keeps for the server, limited to the pages that read it. */
+export interface BrowserState {
+  readonly interactions: SealedCookies;
+  /** The username of the last failed attempt of an interaction, for the page that asks again. */
+  readonly failedSignIns: SealedCookies;
+  readonly sessions: SealedCookies;
+}
+
+export function createBrowserState(masterKey: MasterKey, secureCookies: boolean): BrowserState {
+  const shared = { masterKey, secure: secureCookies };
+  return {
+    interactions: createSealedCookies({
+      ...shared,
+      name: 'sign-in',
+      pathOf: (uid) => `/sign-in/${uid}`,
+    }),
+    failedSignIns: createSealedCookies({
+      ...shared,
+      name: 'failed-sign-in',
+      pathOf: (uid) => `/sign-in/${uid}`,
+    }),
+    sessions: createSealedCookies({
+      ...shared,
+      name: 'device-form',
+      pathOf: () => providerRoutes.code_verification,
+    }),
+  };
+}
+
+/**
+ * Signs the provider's cookies as Keygrip does, the library's default: HMAC-SHA-1 in base64url, with
+ * the first key. Keygrip imports a key for each signature, and compares two signatures by two more
+ * HMACs. Those were 4 % of the time of a sign-in (bench/sign-in/README.md).
+ */
+export function createCookieSignatures(keys: readonly string[]) {
+  const imported = keys.map((key) => createSecretKey(key, 'utf8'));
+  const signatures = (data: string) =>
+    imported.map((key) => createHmac('sha1', key).update(data).digest('base64url'));
+
+  /** The key that signed, or -1. The library signs again if it is not the first one. */
+  function index(data: string, presented: string): number {
+    const given = Buffer.from(presented);
+    return signatures(data).findIndex((signature) => {
+      const expected = Buffer.from(signature);
+      return given.length === expected.length && timingSafeEqual(given, expected);
+    });
+  }
+
+  return {
+    sign: (data: string) => String(signatures(data)[0]),
+    index,
+    verify: (data: string, presented: string) => index(data, presented) >= 0,
+  };
+}
+
+/**
+ * A browser keeps an expired interaction this long, so that its page starts again, and the mark of a
+ * completed one, so that Back leads to the application.
+ */
+const EXPIRED_SECONDS = 60 * 60;
+
+/**
+ * Keeps an interaction in the browser until the user submits a correct password or a decision. From
+ * then on it is worth a sign-in, so it moves to the store, where it is used once. Its cookie is
+ * worth no more than the GET /authorize that created it. A completed interaction is rejected,
+ * because the store remembers its end.
+ */
+export function keepInteractionsInBrowser(
+  stored: Adapter,
+  { store, credentialHash, findLiveHolder }: Identity,
+  cookies: SealedCookies,
+): Adapter {
+  const endedKey = (id: string) => `interaction-ended:${credentialHash(id)}`;
+  return wrapAdapter(stored, {
+    async upsert(id: string, payload: AdapterPayload, expiresIn: number) {
+      if (payload.result === undefined) {
+        cookies.write(id, JSON.stringify(payload), expiresIn + EXPIRED_SECONDS);
+        return;
+      }
+      await stored.upsert(id, payload, expiresIn);
+      if ((await store.get(endedKey(id))) !== undefined) {
+        await stored.destroy(id);
+        throw new errors.SessionNotFound('the interaction was completed before');
+      }
+      cookies.clear(id);
+    },
+    async find(id) {
+      const record = cookies.read(id);
+      if (record === undefined) {
+        return stored.find(id);
+      }
+      const payload = JSON.parse(record) as AdapterPayload;
+      if (payload.completed === true) {
+        return undefined;
+      }
+      const holder = await findLiveHolder({ issuedAt: payload.iat ?? 0 });
+      return holder === undefined ? undefined : payload;
+    },
+    async destroy(id) {
+      // The store holds and remembers only submitted interactions. Otherwise a client that ignores
+      // the path of the cookie could write a record with each request.
+      const submitted = await stored.find(id);
+      if (submitted === undefined) {
+        cookies.clear(id);
+        return;
+      }
+      await store.set(endedKey(id), '', lifetimes.Interaction);
+      await stored.destroy(id);
+      const { client_id, redirect_uri } = submitted.params ?? {};
+      const mark = { completed: true, params: { client_id, redirect_uri } };
+      cookies.write(id, JSON.stringify(mark), EXPIRED_SECONDS);
+    },
+  });
+}
+
+/**
+ * Keeps sessions without a user out of the store. They hold only the token of the device page's
+ * form, so the browser keeps them for that page. On other pages, nothing of them is needed again.
+ */
+export function keepAnonymousSessionsInBrowser(stored: Adapter, cookies: SealedCookies): Adapter {
+  return wrapAdapter(stored, {
+    async upsert(id: string, payload: AdapterPayload, expiresIn: number) {
+      const context = currentContext();
+      if (payload.accountId !== undefined) {
+        await stored.upsert(id, payload, expiresIn);
+      } else if (context !== undefined && isDeviceRoute(context)) {
+        cookies.write(id, JSON.stringify(payload), expiresIn);
+      }
+    },
+    async find(id) {
+      const record = cookies.read(id);
+      return record === undefined ? stored.find(id) : (JSON.parse(record) as AdapterPayload);
+    },
+    async destroy(id) {
+      await stored.destroy(id);
+      cookies.clear(id);
+    },
+  });
+}

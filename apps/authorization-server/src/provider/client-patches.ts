@@ -1,0 +1,148 @@
+/**
+ * What Gatehouse changes in the clients of the library: who may do what, which secure key a token
+ * belongs to, and the limit of failed secrets. patches.ts gives the reasons.
+ */
+import type { Identity, Client as RegisteredClient } from '@gatehouse/identity';
+import type Provider from 'oidc-provider';
+import { type Client, errors } from 'oidc-provider';
+import { addressGroupOf } from '../requests/caller.ts';
+import { contextOf } from '../requests/request-context.ts';
+import { clientEndpointPaths } from '../requests/routes.ts';
+import type { FailedSecrets } from '../throttle/failed-secrets.ts';
+import type { SecurityProfile } from './clients.ts';
+import { currentContext, type ProviderMiddleware } from './library.ts';
+import { addOmittedRedirectUri, settleScope } from './request-parameters.ts';
+
+interface PermissionSettings {
+  readonly securityProfile: SecurityProfile;
+  /** The grant types of the platform endpoint. */
+  readonly platformGrantTypes: ReadonlySet<string>;
+}
+
+/** Both methods run after the client is known and before the library checks the scope. */
+export function checkPermissions(
+  provider: Provider,
+  { securityProfile, platformGrantTypes }: PermissionSettings,
+): void {
+  const client = provider.Client.prototype;
+  const { responseTypeAllowed, grantTypeAllowed } = client;
+
+  client.responseTypeAllowed = function responseTypeAllowedOrThrow(type) {
+    if (!responseTypeAllowed.call(this, type)) {
+      throw new errors.UnauthorizedClient('this client may not use the response_type');
+    }
+    settleScope(currentContext(), securityProfile);
+    return true;
+  };
+
+  // The library also calls this method to decide which tokens to issue. Only the grant type that
+  // a token request names is rejected.
+  client.grantTypeAllowed = function grantTypeAllowedOrThrow(type) {
+    const allowed = grantTypeAllowed.call(this, type);
+    const context = currentContext();
+    const route = context?.oidc.route;
+    if (context !== undefined && route === 'token' && context.oidc.params?.grant_type === type) {
+      if (contextOf(context.req).isPlatform && !platformGrantTypes.has(type)) {
+        throw new errors.UnsupportedGrantType();
+      }
+      if (!allowed) {
+        throw new errors.UnauthorizedClient('this client may not use the grant_type');
+      }
+      addOmittedRedirectUri(context, securityProfile);
+      settleScope(context, securityProfile);
+    } else if (allowed && route === 'device_authorization') {
+      settleScope(context, securityProfile);
+    }
+    return allowed;
+  };
+}
+
+/**
+ * The member of a stored token that names the secure key of its client; `findLiveHolder` compares
+ * it.
+ */
+export interface TokenOfSecureKey {
+  secureKeyId?: string | undefined;
+}
+
+export const tokenModels = ['AccessToken', 'ClientCredentials', 'RefreshToken'] as const;
+
+/** Every token that a request saves gets the id of the secure key that the client proved. */
+export function storeSecureKeys(
+  provider: Provider,
+  { identity: { clients } }: { readonly identity: Identity },
+): void {
+  provider.Client.prototype.compareClientSecret = async function compareClientSecret(actual) {
+    const context = currentContext();
+    const secureKeyId = clients.identifySecret(await clients.find(this.clientId), actual);
+    if (context !== undefined) {
+      contextOf(context.req).secureKeyId = secureKeyId;
+    }
+    return secureKeyId !== undefined;
+  };
+
+  for (const name of tokenModels) {
+    const model = provider[name] as object as { readonly IN_PAYLOAD: readonly string[] };
+    Object.defineProperty(model, 'IN_PAYLOAD', { value: [...model.IN_PAYLOAD, 'secureKeyId'] });
+    const prototype: TokenOfSecureKey & { save(...lifetime: unknown[]): Promise<string> } =
+      provider[name].prototype;
+    const { save } = prototype;
+    prototype.save = function saveWithKey(...lifetime) {
+      const context = currentContext();
+      this.secureKeyId ??= context && contextOf(context.req).secureKeyId;
+      return save.apply(this, lifetime);
+    };
+  }
+}
+
+export function limitLookups(
+  provider: Provider,
+  {
+    failedSecrets,
+    identity: { clients },
+  }: {
+    readonly failedSecrets: Pick<FailedSecrets, 'assertMayTry'>;
+    readonly identity: Identity;
+  },
+): void {
+  const clientOfRecord = new WeakMap<RegisteredClient, Client>();
+  const findInLibrary = provider.Client.find.bind(provider.Client);
+  provider.Client.find = async (clientId) => {
+    const context = currentContext();
+    const found = context && contextOf(context.req);
+    // The first lookup of a request is for the client that authenticates. Later ones are for other
+    // clients.
+    if (
+      context !== undefined &&
+      found?.presentedClientId === undefined &&
+      clientEndpointPaths.includes(context.path)
+    ) {
+      contextOf(context.req).presentedClientId = clientId;
+      await failedSecrets.assertMayTry(clientId, addressGroupOf(context.req));
+    }
+    const record = await clients.find(clientId);
+    if (found !== undefined && record?.enabled === false) {
+      found.isClientDisabled = true;
+    }
+    const known = record === undefined ? undefined : clientOfRecord.get(record);
+    if (known !== undefined) {
+      return known;
+    }
+    const client = await findInLibrary(clientId);
+    if (record !== undefined && client !== undefined) {
+      clientOfRecord.set(record, client);
+    }
+    return client;
+  };
+}
+
+/** A 401 counts as a failed secret. The patch `client-lookups` applies the limit. */
+export function countFailedSecrets(failedSecrets: FailedSecrets): ProviderMiddleware {
+  return async (context, next) => {
+    await next();
+    const clientId = contextOf(context.req).presentedClientId;
+    if (clientId !== undefined && context.status === 401) {
+      await failedSecrets.record(clientId, addressGroupOf(context.req));
+    }
+  };
+}

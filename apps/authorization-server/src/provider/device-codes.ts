@@ -1,0 +1,106 @@
+/**
+ * The parts of RFC 8628 that the library leaves to its adapter: the bytes that a request may store,
+ * a device that polls too fast, and two browsers that decide about one code at the same moment.
+ */
+import { randomBytes } from 'node:crypto';
+import type { Identity } from '@gatehouse/identity';
+import { type Adapter, type AdapterPayload, errors, type KoaContextWithOIDC } from 'oidc-provider';
+import { contextOf } from '../requests/request-context.ts';
+import { providerRoutes } from '../requests/routes.ts';
+import { currentContext, type ProviderMiddleware, wrapAdapter } from './library.ts';
+import { lifetimes } from './lifetimes.ts';
+import { chargeStoredRequest } from './stored-budgets.ts';
+
+/** RFC 8628 §3.2: the polling interval that a device is told. */
+const POLLING_INTERVAL_SECONDS = 5;
+/** One second less, so that network jitter does not make a correct device too fast. */
+const POLLING_WINDOW_SECONDS = POLLING_INTERVAL_SECONDS - 1;
+
+export function completeDeviceCodes(
+  stored: Adapter,
+  { store, credentialHash }: Pick<Identity, 'store' | 'credentialHash'>,
+): Adapter {
+  /**
+   * Of two browsers that confirm, allow or deny the same code, one wins and the other gets an
+   * error.
+   */
+  async function claimStage(id: string, stage: 'confirmed' | 'decided'): Promise<void> {
+    const owner = randomBytes(16).toString('base64url');
+    const key = `device-code:${stage}:${credentialHash(id)}`;
+    if ((await store.claim(key, owner, lifetimes.DeviceCode)) !== owner) {
+      throw new errors.InvalidGrant('another browser was faster');
+    }
+  }
+
+  return wrapAdapter(stored, {
+    async upsert(id, payload, expiresIn) {
+      const stage = stageOf(payload);
+      if (stage !== 'new') {
+        await claimStage(id, stage);
+        return stored.upsert(id, payload, expiresIn);
+      }
+      await chargeStoredRequest(store, 'device', payload.params);
+      return stored.upsert(id, payload, expiresIn);
+    },
+    async find(id) {
+      const code = await stored.find(id);
+      if (code !== undefined && isPolled(code) && stageOf(code) !== 'decided') {
+        const key = `device-poll:${credentialHash(id)}`;
+        const { count } = await store.increment(key, POLLING_WINDOW_SECONDS);
+        if (count > 1) {
+          throw new errors.SlowDown();
+        }
+      }
+      return code;
+    },
+  });
+}
+
+function isPolled({ clientId, exp = 0 }: AdapterPayload): boolean {
+  const { oidc } = currentContext() ?? {};
+  const isExpired = exp <= Math.floor(Date.now() / 1000);
+  return oidc?.route === 'token' && oidc.client?.clientId === clientId && !isExpired;
+}
+
+function stageOf(code: AdapterPayload): 'new' | 'confirmed' | 'decided' {
+  if (code.accountId !== undefined || code.error !== undefined) {
+    return 'decided';
+  }
+  return code.inFlight === true ? 'confirmed' : 'new';
+}
+
+/** RFC 8628 §3.2: the library omits the interval. */
+export const addPollingInterval: ProviderMiddleware = async (context, next) => {
+  await next();
+  const { body } = context;
+  const isDeviceCode = typeof body === 'object' && body !== null && 'device_code' in body;
+  if (isDeviceCode && context.path === providerRoutes.device_authorization) {
+    context.body = { ...body, interval: POLLING_INTERVAL_SECONDS };
+  }
+};
+
+/**
+ * A device gets a separate grant, which the browser's session does not keep: a sign-out in the
+ * browser leaves the device signed in, a second device needs a new consent, and ending one does not
+ * end the other.
+ */
+const deviceRoutes: ReadonlySet<string> = new Set(['code_verification', 'device_resume']);
+
+export function isDeviceRoute(context: KoaContextWithOIDC): boolean {
+  return deviceRoutes.has(context.oidc.route);
+}
+
+/** Restores the session's grant, once the device code has its own. */
+export function detachDeviceGrant(context: KoaContextWithOIDC): void {
+  const { session, client } = context.oidc;
+  const clientId = client?.clientId ?? '';
+  const authorizations = { ...session?.authorizations };
+  const former = contextOf(context.req).sessionGrantId;
+  const { grantId: _deviceGrant, ...rest } = authorizations[clientId] ?? {};
+  if (session !== undefined) {
+    session.authorizations = {
+      ...authorizations,
+      [clientId]: former === undefined ? rest : { ...rest, grantId: former },
+    };
+  }
+}

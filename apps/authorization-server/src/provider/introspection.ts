@@ -1,0 +1,144 @@
+/**
+ * RFC 7662 §2.2. The library describes its own tokens. This step adds `aud`, `username`, `org`, and
+ * the `sub` of machines, describes X-Access-Tokens, and replies `active: false` for a token in the
+ * form of a JWT.
+ */
+import type { Identity, XAccessTokens } from '@gatehouse/identity';
+import { observedRequest } from '@gatehouse/server';
+import {
+  type AccessToken,
+  type Client,
+  type ClientCredentials,
+  errors,
+  type KoaContextWithOIDC,
+  type RefreshToken,
+} from 'oidc-provider';
+import { providerRoutes } from '../requests/routes.ts';
+import type { ProviderMiddleware } from './library.ts';
+
+interface Dependencies {
+  readonly identity: Pick<Identity, 'users' | 'clients'>;
+  readonly xAccessTokens: Pick<XAccessTokens, 'find'>;
+  readonly issuer: string;
+}
+
+export function completeIntrospection(dependencies: Dependencies): ProviderMiddleware {
+  const { issuer } = dependencies;
+  return async (context, next) => {
+    await next();
+    const { body } = context;
+    if (
+      context.path !== providerRoutes.introspection ||
+      typeof body !== 'object' ||
+      body === null
+    ) {
+      return;
+    }
+    if ('error' in body && body.error === 'unsupported_token_type') {
+      delete observedRequest(context.req).notes.code;
+      context.body = { active: false };
+      context.status = 200;
+    } else if ('active' in body) {
+      const description =
+        body.active === true
+          ? (body as TokenDescription)
+          : await describeXAccessToken(context as KoaContextWithOIDC, dependencies);
+      if (description !== undefined) {
+        context.body = {
+          ...description,
+          aud: issuer,
+          ...(await holderOf(description, context as KoaContextWithOIDC, dependencies)),
+        };
+      }
+    }
+  };
+}
+
+interface TokenDescription {
+  readonly client_id: string;
+  readonly scope?: string | undefined;
+  /** The user. A machine's token has none. */
+  readonly sub?: string | undefined;
+}
+
+/**
+ * An application receives only those claims of a user that the token's scopes release, as at the
+ * userinfo endpoint. A resource server receives both, because it must know the caller.
+ */
+async function holderOf(
+  { client_id: clientId, scope = '', sub }: TokenDescription,
+  { oidc }: KoaContextWithOIDC,
+  { identity: { users, clients } }: Dependencies,
+) {
+  if (sub === undefined) {
+    return { sub: clientId, org: (await clients.find(clientId))?.orgId };
+  }
+  const user = await users.find(sub);
+  const caller = await clients.find(oidc.client?.clientId ?? '');
+  const scopes = scope.split(' ');
+  const learns = (name: string) => caller?.resourceServer === true || scopes.includes(name);
+  return {
+    username: learns('profile') ? user?.username : undefined,
+    org: learns('groups') ? user?.orgId : undefined,
+  };
+}
+
+/**
+ * Undefined unless the caller may introspect the token: a resource server, or the client of the
+ * token.
+ */
+async function describeXAccessToken(
+  { oidc }: KoaContextWithOIDC,
+  { identity, xAccessTokens, issuer }: Dependencies,
+) {
+  const { client: caller, params } = oidc;
+  const found = await xAccessTokens.find(String(params?.token));
+  if (found === undefined || caller === undefined || caller.clientAuthMethod === 'none') {
+    return undefined;
+  }
+  const { principal, issuedAt, expiresAt } = found;
+  const isResourceServer = (await identity.clients.find(caller.clientId))?.resourceServer === true;
+  if (!isResourceServer && principal.clientId !== caller.clientId) {
+    return undefined;
+  }
+  return {
+    active: true,
+    client_id: principal.clientId,
+    exp: expiresAt,
+    iat: issuedAt,
+    iss: issuer,
+    scope: [...principal.scopes].join(' '),
+    token_type: 'X-Access-Token',
+  };
+}
+
+type Token = AccessToken | ClientCredentials | RefreshToken;
+
+/**
+ * RFC 7662 §4: resource servers may introspect every token, and a client its own tokens. A public
+ * client is not authenticated, so it may introspect nothing.
+ */
+export function mayIntrospect({ clients }: Identity) {
+  return async (_context: KoaContextWithOIDC, client: Client, token: Token): Promise<boolean> => {
+    if (client.clientAuthMethod === 'none') {
+      throw new errors.InvalidClientAuth('introspection needs client authentication');
+    }
+    const registered = await clients.find(client.clientId);
+    return registered?.resourceServer === true || token.clientId === client.clientId;
+  };
+}
+
+/**
+ * RFC 7009 §2.1: only the client that a token was issued to may revoke it. Other clients get an
+ * error. A public client is not authenticated, so it gets the reply for an unknown token (§2.2).
+ * Otherwise, anyone could find out whether a token is valid.
+ */
+export function mayRevoke(_context: KoaContextWithOIDC, client: Client, token: Token): boolean {
+  if (token.clientId !== client.clientId) {
+    if (client.clientAuthMethod === 'none') {
+      return false;
+    }
+    throw new errors.InvalidRequest('this token belongs to another client');
+  }
+  return true;
+}

@@ -1,0 +1,55 @@
+import type { IncomingMessage } from 'node:http';
+
+/** How a request authenticated its client, or presented its token. A label of log and metrics. */
+export const clientCredentialKinds = ['basic', 'body', 'bearer'] as const;
+
+export type ClientCredentialKind = (typeof clientCredentialKinds)[number];
+
+/** What the server learns about a request while it serves it, for later steps of the same request. */
+interface RequestContext {
+  /** It came to the platform endpoint, and continues as a request to /token. */
+  isPlatform?: boolean;
+  /** The body of a request to a client endpoint, as the provider reads it. */
+  body?: Buffer;
+  /** The client id that a request to a client endpoint presented, whether it is registered or not. */
+  presentedClientId?: string;
+  /** It named a client that is registered but disabled. For the log only. */
+  isClientDisabled?: boolean;
+  /** The id of the secure key that the client proved. Undefined if it proved none. */
+  secureKeyId?: string | undefined;
+  /** It asks for `offline_access`, which can be granted. */
+  isOffline?: boolean;
+  /** It got the only redirect URI of its client. */
+  isRedirectUriOmitted?: boolean;
+  /** The session's grant for the client, before the grant of a device replaces it. */
+  sessionGrantId?: string | undefined;
+  credential?: PresentedCredential;
+  /** The credentials that it redeemed: the key of each record, and its seconds to live. */
+  redeemed?: Map<string, number>;
+  /** The pending claim of the refresh token that it redeemed. */
+  refreshClaim?: { readonly key: string; readonly holder: string };
+}
+
+/** The record of the code or token that a request presents. */
+interface PresentedCredential {
+  readonly clientId: string | undefined;
+  readonly userId: string | undefined;
+  readonly grantId: string | undefined;
+  /** The redirect URI of the authorization request. Only codes have one. */
+  readonly redirectUri: string | undefined;
+  /**
+   * Whether its user, client, secure key or consent was revoked. The library then treats it as
+   * unknown.
+   */
+  readonly isRevoked: boolean;
+}
+
+const context = Symbol('context');
+
+/** The context of a request. It is created at its first use. */
+export function contextOf(
+  request: IncomingMessage & { [context]?: RequestContext },
+): RequestContext {
+  request[context] ??= {};
+  return request[context];
+}

@@ -1,0 +1,123 @@
+import type { RequestListener } from 'node:http';
+import { messageProblem, observedRequest } from '@gatehouse/server';
+import type { Express, RequestHandler } from 'express';
+import express from 'express';
+
+/** The paths of the provider's endpoints. app.ts passes no other path to the provider. */
+export const providerRoutes = {
+  authorization: '/authorize',
+  token: '/token',
+  revocation: '/revoke',
+  introspection: '/introspect',
+  pushed_authorization_request: '/par',
+  device_authorization: '/device/auth',
+  code_verification: '/device',
+  userinfo: '/userinfo',
+  jwks: '/jwks',
+  end_session: '/logout',
+} as const;
+
+/** The endpoints that clients call with their own credentials. */
+export const clientEndpointPaths: readonly string[] = [
+  providerRoutes.token,
+  providerRoutes.revocation,
+  providerRoutes.introspection,
+  providerRoutes.pushed_authorization_request,
+  providerRoutes.device_authorization,
+];
+
+/** The names of the routes in log and metrics. A path could hold a code, so it is never logged. */
+export const operationNames = [
+  'discovery',
+  'jwks',
+  'token',
+  'platform-token',
+  'revoke',
+  'introspect',
+  'par',
+  'device-authorization',
+  'userinfo',
+  'stylesheet',
+  'script',
+  'icon',
+  'welcome',
+  'authorize',
+  'authorize-resume',
+  'sign-in',
+  'account',
+  'device',
+  'device-resume',
+  'logout',
+  'logout-confirm',
+  'logged-out',
+] as const;
+
+export type OperationName = (typeof operationNames)[number];
+
+/** Sets the request's name in the log and in metrics. */
+export function operation(name: OperationName): RequestHandler {
+  return (request, _response, next) => {
+    observedRequest(request).notes.operation = name;
+    next();
+  };
+}
+
+/** Matches paths exactly, and adds no header of its own. */
+export function createExactRouting(trustedProxies: readonly string[]): Express {
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.set('trust proxy', [...trustedProxies]);
+  app.enable('case sensitive routing');
+  app.enable('strict routing');
+  return app;
+}
+
+/** For every reply, JSON included: browsers must not guess the content type. */
+export const noSniff: RequestHandler = (_request, response, next) => {
+  response.setHeader('X-Content-Type-Options', 'nosniff');
+  next();
+};
+
+/**
+ * The provider builds URLs from Host and X-Forwarded-*, which a caller controls. They are replaced
+ * with the issuer's values before anything reads them (RFC 8414 §3.3).
+ */
+export function fixOrigin(issuer: string): RequestHandler {
+  const { host, protocol } = new URL(issuer);
+  return (request, _response, next) => {
+    request.headers.host = host;
+    request.headers['x-forwarded-proto'] = protocol.slice(0, -1);
+    delete request.headers['x-forwarded-host'];
+    next();
+  };
+}
+
+/**
+ * Rejects requests that two parsers could read differently, before a router or URL parser sees
+ * them.
+ */
+export function rejectDoubtfulRequests(application: RequestListener): RequestListener {
+  return (request, response) => {
+    // RFC 9112 §3.2: a request to a server that is not a proxy names a path.
+    const hasPath = request.url?.startsWith('/') === true;
+    const problem = messageProblem(request);
+    if (hasPath && problem === undefined) {
+      application(request, response);
+      return;
+    }
+    const code = 'invalid_request';
+    const reason = problem?.reason ?? 'target_invalid';
+    Object.assign(observedRequest(request).notes, { code, reason });
+    response.writeHead(400, {
+      'Content-Type': 'application/json;charset=UTF-8',
+      'Cache-Control': 'no-store',
+      'X-Content-Type-Options': 'nosniff',
+      Connection: 'close',
+    });
+    const description = problem
+      ? `${problem.property} ${problem.message}.`
+      : 'The request target must be a path that begins with `/`.';
+    response.end(JSON.stringify({ error: code, error_description: description }));
+  };
+}

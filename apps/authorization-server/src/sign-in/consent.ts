@@ -1,0 +1,96 @@
+/** The page that asks the user to allow what the application requests, and the decision. */
+import type { Router } from 'express';
+import { fill, foreignName, html, plainName, sentence } from '../pages/html.ts';
+import { formField, parseForm, scopeList } from '../pages/page.ts';
+import { scopesOfClaims } from '../provider/claims.ts';
+import {
+  type Interaction,
+  type InteractionPage,
+  interactionForm,
+  type SignInDependencies,
+} from './interaction.ts';
+
+/**
+ * Shows the client's id and organization next to its name: names can imitate each other, ids cannot
+ * (ASVS 10.7.2). Everything that the user needs for the decision is above the buttons.
+ */
+export async function showConsent(
+  page: InteractionPage,
+  { identity }: SignInDependencies,
+): Promise<void> {
+  const { interaction, client, texts } = page;
+  const organization = await identity.organizations.find(client?.orgId ?? '');
+  const user = await identity.users.find(interaction.session?.accountId ?? '');
+  const clientName = client?.name ?? '';
+  const address = `/sign-in/${interaction.uid}`;
+  const name = html`<strong>${foreignName(user?.name ?? '')}</strong>`;
+  const host = destinationOf(interaction.params.redirect_uri);
+  const destination =
+    host === undefined ? html`${texts.consentToDevice}` : html`<bdi translate="no">${host}</bdi>`;
+  const content = html`<h1>${sentence(texts.consentTitle, { client: foreignName(clientName) })}</h1>
+<p class="person"><span>${sentence(texts.signedInAs, { name })}</span> <a href="${address}/account">${texts.useAnotherAccount}</a></p>
+<p class="before-list">${texts.consentLead}</p>
+${scopeList(requestedScopes(interaction), texts)}
+<dl class="origin">
+<div><dt>${texts.consentOrganization}</dt><dd>${foreignName(organization?.name ?? client?.orgId ?? '')}</dd></div>
+<div><dt>${texts.consentDestination}</dt><dd>${destination}</dd></div>
+<div><dt>${texts.consentApplicationId}</dt><dd translate="no">${client?.clientId ?? ''}</dd></div>
+</dl>
+<form class="choice" method="post" action="${address}/decision">
+${page.csrf}
+<button class="primary" type="submit" name="decision" value="allow">${texts.allow}</button>
+<button type="submit" name="decision" value="deny">${texts.deny}</button>
+</form>
+<p class="small">${texts.endAnyTime}</p>`;
+  page.send(fill(texts.consentTitle, { client: plainName(clientName) }), content);
+}
+
+/** Claims that the application requests one by one are shown as the scope that contains them. */
+function requestedScopes({ params }: Interaction): readonly string[] {
+  const scopes = String(params.scope ?? '').split(' ');
+  return [...new Set([...scopes, ...scopesOfClaims(params.claims)])];
+}
+
+/** The host of a web address, or the scheme of an app. A device has no redirect URI. */
+function destinationOf(redirectUri: unknown): string | undefined {
+  const url = typeof redirectUri === 'string' ? URL.parse(redirectUri) : null;
+  return url === null ? undefined : url.host || url.protocol;
+}
+
+export function addDecision(router: Router, dependencies: SignInDependencies): void {
+  router.post(
+    '/:interaction/decision',
+    parseForm,
+    interactionForm(
+      dependencies,
+      async (request, response, interaction) => {
+        const result =
+          formField(request, 'decision') === 'allow'
+            ? { consent: { grantId: await grant(interaction, dependencies) } }
+            : { error: 'access_denied', error_description: 'The person denied the request.' };
+        await dependencies.provider.interactionFinished(request, response, result);
+      },
+      ({ prompt }) => prompt.name === 'consent',
+    ),
+  );
+}
+
+/** Grants the scopes of the request. The form cannot change them. */
+async function grant(interaction: Interaction, { provider }: SignInDependencies): Promise<string> {
+  const existing =
+    interaction.grantId === undefined ? undefined : await provider.Grant.find(interaction.grantId);
+  const granted =
+    existing ??
+    new provider.Grant({
+      accountId: interaction.session?.accountId ?? '',
+      clientId: String(interaction.params.client_id),
+    });
+  const { missingOIDCScope, missingOIDCClaims } = interaction.prompt.details;
+  if (Array.isArray(missingOIDCScope)) {
+    granted.addOIDCScope(missingOIDCScope.join(' '));
+  }
+  if (Array.isArray(missingOIDCClaims)) {
+    granted.addOIDCClaims(missingOIDCClaims);
+  }
+  return granted.save();
+}

@@ -1,0 +1,151 @@
+/**
+ * The pages between /authorize or /device and its reply. The provider redirects the browser to
+ * /sign-in/{interaction}. A form identifies the user or records the user's decision, and the
+ * provider continues from there. The cookie identifies the interaction, never the address alone.
+ * The forms carry only what the user typed or pressed, so there is nothing in them to alter. The
+ * protocol's own checks are the provider's.
+ */
+import type { Client, Identity } from '@gatehouse/identity';
+import { observedRequest } from '@gatehouse/server';
+import type { Request, RequestHandler, Response } from 'express';
+import type Provider from 'oidc-provider';
+import { type AdapterPayload, errors } from 'oidc-provider';
+import { InteractionGoneError, sendErrorPage } from '../pages/error-page.ts';
+import type { Html } from '../pages/html.ts';
+import type { CsrfTokens } from '../pages/page.ts';
+import { csrfField, formField, formTargetsOf, sendPage, textsFor } from '../pages/page.ts';
+import type { Texts } from '../pages/texts-en.ts';
+import type { BrowserState } from '../provider/browser-state.ts';
+import { ACCOUNT_CLIENT_ID } from '../provider/clients.ts';
+import { OMITTED } from '../provider/request-parameters.ts';
+import { providerRoutes } from '../requests/routes.ts';
+import type { DeviceCookies } from '../throttle/device-cookie.ts';
+import type { SignIn } from '../throttle/sign-in-throttle.ts';
+
+export interface SignInDependencies {
+  readonly provider: Provider;
+  readonly identity: Identity;
+  readonly csrfTokens: CsrfTokens;
+  readonly signIn: SignIn;
+  readonly deviceCookies: DeviceCookies;
+  readonly browserState: Pick<BrowserState, 'interactions' | 'failedSignIns'>;
+}
+
+export type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>;
+
+/** A page of an interaction: what it shows, and the token for its form. */
+export interface InteractionPage {
+  readonly interaction: Interaction;
+  readonly client: Client | undefined;
+  readonly texts: Texts;
+  readonly csrf: Html;
+  send(title: string, content: Html): void;
+}
+
+/** The address must match the cookie, so that a link from one browser opens nothing in another. */
+export async function findInteraction(
+  request: Request,
+  response: Response,
+  { provider, browserState }: SignInDependencies,
+): Promise<Interaction> {
+  const uid = String(request.params.interaction);
+  const interaction = await provider.interactionDetails(request, response).catch((error) => {
+    const record = browserState.interactions.read(uid);
+    throw error instanceof errors.SessionNotFound && record !== undefined
+      ? interactionGone(JSON.parse(record))
+      : error;
+  });
+  if (interaction.uid !== uid) {
+    observedRequest(request).notes.reason = 'sign_in_expired';
+    throw new errors.SessionNotFound('another interaction');
+  }
+  const clientId = interaction.params.client_id;
+  observedRequest(request).notes.clientId = String(clientId);
+  return interaction;
+}
+
+export async function openPage(
+  request: Request,
+  response: Response,
+  dependencies: SignInDependencies,
+): Promise<InteractionPage> {
+  const { identity, csrfTokens } = dependencies;
+  const interaction = await findInteraction(request, response, dependencies);
+  const { params, uid } = interaction;
+  const texts = textsFor(request, params.ui_locales);
+  const formTargets = formTargetsOf(params.redirect_uri);
+  return {
+    interaction,
+    client: await identity.clients.find(String(params.client_id)),
+    texts,
+    csrf: csrfField(csrfTokens.issue(uid)),
+    send: (title, content) => sendPage(response, { texts, title, content, formTargets }),
+  };
+}
+
+/** A form of an interaction. Without the token of its page, it is rejected. */
+export function interactionForm(
+  dependencies: SignInDependencies,
+  handle: (request: Request, response: Response, interaction: Interaction) => Promise<void>,
+  accepts: (interaction: Interaction) => boolean = () => true,
+): RequestHandler {
+  return async (request, response) => {
+    const interaction = await findInteraction(request, response, dependencies);
+    const token = formField(request, 'csrf');
+    if (accepts(interaction) && dependencies.csrfTokens.verify(interaction.uid, token)) {
+      await handle(request, response, interaction);
+    } else {
+      sendErrorPage(request, response, 403, 'formRefused');
+    }
+  };
+}
+
+/** Why the record in the cookie of a browser opens no page, and where its user continues. */
+function interactionGone(record: AdapterPayload): Error {
+  if (record.completed === true) {
+    // What Back shows after a sign-in.
+    const address = applicationAddress(record);
+    const next =
+      address === undefined ? undefined : ({ address, label: 'returningContinue' } as const);
+    return new InteractionGoneError({ message: 'signInCompleted', next });
+  }
+  const address = startAddress(record);
+  if (address === undefined) {
+    return new errors.SessionNotFound('the interaction has expired');
+  }
+  if ((record.exp ?? 0) * 1000 <= Date.now()) {
+    return new InteractionGoneError({ redirect: address });
+  }
+  // An operator revoked everything.
+  const next = { address, label: 'startAgain' } as const;
+  return new InteractionGoneError({ message: 'signInStartAgain', next });
+}
+
+/** The home page of the application. Its redirect URI would need a code. An app has no address. */
+function applicationAddress({ params }: AdapterPayload): string | undefined {
+  if (params?.client_id === ACCOUNT_CLIENT_ID) {
+    return '/account';
+  }
+  const url = URL.parse(String(params?.redirect_uri));
+  return url === null || url.origin === 'null' ? undefined : `${url.origin}/`;
+}
+
+/**
+ * The address of the request that created this interaction. A pushed request is used up: only the
+ * application can push it again.
+ */
+function startAddress(interaction: AdapterPayload): string | undefined {
+  if (interaction.deviceCode !== undefined) {
+    return providerRoutes.code_verification;
+  }
+  const parameters = new URLSearchParams();
+  const { [OMITTED]: omitted, ...params } = interaction.params ?? {};
+  for (const [name, value] of Object.entries(params)) {
+    if (name !== 'redirect_uri' || omitted === undefined) {
+      parameters.set(name, String(value));
+    }
+  }
+  return interaction.parJti === undefined
+    ? `${providerRoutes.authorization}?${parameters}`
+    : undefined;
+}

@@ -1,0 +1,103 @@
+/**
+ * OpenID Connect RP-Initiated Logout. /logout asks for confirmation, its form ends the session and
+ * its grants (provider/patches.ts), and the browser returns to the application or to
+ * the last page. A GET changes nothing for a signed-in user. All others are redirected at once.
+ */
+import type { Identity } from '@gatehouse/identity';
+import type { Configuration, KoaContextWithOIDC, Session } from 'oidc-provider';
+import { foreignName, html, sentence } from '../pages/html.ts';
+import { formTargetsOf, linkButton, showPage, textsFor } from '../pages/page.ts';
+import { ACCOUNT_CLIENT_ID } from '../provider/clients.ts';
+import type { ProviderMiddleware } from '../provider/library.ts';
+import { assertParametersFit } from '../provider/stored-budgets.ts';
+import { providerRoutes } from '../requests/routes.ts';
+
+type Logout = NonNullable<NonNullable<Configuration['features']>['rpInitiatedLogout']>;
+
+export function logout({ clients, users }: Identity): Logout {
+  return {
+    enabled: true,
+    async logoutSource(context) {
+      const { session, params } = context.oidc;
+      assertStateFits(session);
+      const texts = textsFor(context, params?.ui_locales);
+      const user = await users.find(session?.accountId ?? '');
+      const items = await Promise.all(
+        grantedClients(context).map(async (id) => {
+          const client = await clients.find(id);
+          return html`<li>${foreignName(client?.name ?? id)}</li>`;
+        }),
+      );
+      const name = html`<strong>${foreignName(user?.name ?? '')}</strong>`;
+      const returnsTo = postLogoutAddress(session);
+      const content = html`<h1>${texts.logoutTitle}</h1>
+<p class="lead">${sentence(texts.logoutLead, { name })}</p>
+<p class="before-list">${items.length === 0 ? texts.logoutEndsNothing : texts.logoutEnds}</p>
+${items.length === 0 ? undefined : html`<ul class="plain-list">${items}</ul>`}
+<form method="post" action="${providerRoutes.end_session}/confirm">
+<input type="hidden" name="xsrf" value="${String(session?.state?.secret ?? '')}">
+<button class="primary" type="submit" name="logout" value="yes">${texts.signOut}</button>
+</form>
+${linkButton(returnsTo ?? '/account', texts.staySignedIn)}
+<p class="small">${texts.logoutKeepsDevices}</p>`;
+      const formTargets = formTargetsOf(returnsTo);
+      showPage(context, { texts, title: texts.logoutTitle, content, formTargets });
+    },
+    postLogoutSuccessSource(context) {
+      const texts = textsFor(context, context.oidc.params?.ui_locales);
+      const content = html`<h1>${texts.signedOutTitle}</h1>
+<p>${texts.signedOut}</p>
+${linkButton('/account', texts.signInAgain)}`;
+      showPage(context, { texts, title: texts.signedOutTitle, content });
+    },
+  };
+}
+
+/**
+ * Without a signed-in user, there is nothing to confirm. The library replies with a page that
+ * submits itself with an inline script, which the Content-Security-Policy blocks.
+ */
+export const skipLogoutQuestion: ProviderMiddleware = async (context, next) => {
+  await next();
+  const { oidc } = context;
+  const isQuestion = oidc?.route === 'end_session' && context.status === 200;
+  if (isQuestion && oidc.session?.accountId === undefined) {
+    context.body = '';
+    context.redirect(postLogoutAddress(oidc.session) ?? `${providerRoutes.end_session}/success`);
+  }
+};
+
+/** The registered post-logout redirect URI of the request, with its `state`. */
+function postLogoutAddress(session: Session | undefined): string | undefined {
+  const { postLogoutRedirectUri, state } = session?.state ?? {};
+  const url = typeof postLogoutRedirectUri === 'string' ? URL.parse(postLogoutRedirectUri) : null;
+  if (url === null) {
+    return undefined;
+  }
+  if (typeof state === 'string') {
+    url.searchParams.set('state', state);
+  }
+  return url.href;
+}
+
+/**
+ * The parameters are kept in the session until the user answers. @throws InvalidRequest when they
+ * are too long
+ */
+function assertStateFits(session: Session | undefined): void {
+  try {
+    assertParametersFit(session?.state);
+  } catch (error) {
+    if (session !== undefined) {
+      session.state = undefined;
+    }
+    throw error;
+  }
+}
+
+/** The applications that hold a grant of this session. */
+function grantedClients(context: KoaContextWithOIDC): readonly string[] {
+  return Object.entries(context.oidc.session?.authorizations ?? {})
+    .filter(([id, { grantId }]) => grantId !== undefined && id !== ACCOUNT_CLIENT_ID)
+    .map(([id]) => id);
+}

@@ -1,0 +1,191 @@
+/**
+ * How an interaction identifies the user: the page for a username and password, and the page to
+ * continue as the user of this browser (`prompt=select_account`). It also has the routes of all
+ * pages of an interaction.
+ */
+import { type Request, type Response, Router } from 'express';
+import type Provider from 'oidc-provider';
+import { formProblems, noteFailure, rejectMethods } from '../pages/error-page.ts';
+import { foreignName, html, sentence } from '../pages/html.ts';
+import { formField, parseForm, problemNotice } from '../pages/page.ts';
+import { ACCOUNT_CLIENT_ID } from '../provider/clients.ts';
+import { lifetimes } from '../provider/lifetimes.ts';
+import { addressGroupOf } from '../requests/caller.ts';
+import { addDecision, showConsent } from './consent.ts';
+import {
+  type Interaction,
+  type InteractionPage,
+  interactionForm,
+  openPage,
+  type SignInDependencies,
+} from './interaction.ts';
+
+export function createSignInRoutes(dependencies: SignInDependencies): Router {
+  const router = Router({ caseSensitive: true, strict: true });
+
+  router.get('/:interaction', async (request, response) => {
+    const page = await openPage(request, response, dependencies);
+    const { prompt, params } = page.interaction;
+    if (isAccountChoice(page.interaction)) {
+      await showAccountChoice(page, dependencies);
+    } else if (prompt.name === 'consent') {
+      await showConsent(page, dependencies);
+    } else {
+      const { login_hint: hint } = params;
+      showSignIn(page, dependencies, typeof hint === 'string' ? hint : '');
+    }
+  });
+
+  // "Use another account" on the consent page: the same request for another user.
+  router.get('/:interaction/account', async (request, response) =>
+    showSignIn(await openPage(request, response, dependencies), dependencies),
+  );
+
+  // The address of the form, which the browser shows after an error such as 429.
+  router.get('/:interaction/credentials', (request, response) =>
+    response.redirect(303, `/sign-in/${encodeURIComponent(request.params.interaction)}`),
+  );
+
+  router.post(
+    '/:interaction/credentials',
+    parseForm,
+    interactionForm(dependencies, (request, response, interaction) =>
+      checkCredentials(request, response, interaction, dependencies),
+    ),
+  );
+
+  addDecision(router, dependencies);
+  addAccountChoice(router, dependencies);
+  router.use(rejectMethods(router));
+  return router;
+}
+
+function showSignIn(
+  page: InteractionPage,
+  { browserState }: SignInDependencies,
+  suggestedName = '',
+): void {
+  const { interaction, client, texts } = page;
+  const failedName = browserState.failedSignIns.read(interaction.uid);
+  const hasFailed = failedName !== undefined;
+  const username = failedName ?? suggestedName;
+  const name = html`<strong>${foreignName(client?.name ?? '')}</strong>`;
+  const lead =
+    client?.clientId === ACCOUNT_CLIENT_ID
+      ? html`${texts.signInLeadAccount}`
+      : sentence(texts.signInLead, { client: name });
+  const problem = html`${texts.signInFailed}<br>${texts.signInFailedWait}`;
+  // The page does not reveal which of the two is wrong, so it marks both.
+  const invalid = hasFailed ? html` aria-invalid="true" aria-describedby="problem"` : undefined;
+  const focus = html` autofocus`;
+  const content = html`<h1>${texts.signInTitle}</h1>
+<p class="lead">${lead}</p>
+${problemNotice(hasFailed ? problem : undefined)}
+<form class="credentials" method="post" action="/sign-in/${interaction.uid}/credentials">
+${page.csrf}
+<label for="username">${texts.username}</label>
+<input id="username" name="username" type="text" autocomplete="username" autocapitalize="none" autocorrect="off" spellcheck="false" required maxlength="128" value="${username}"${invalid}${username === '' ? focus : undefined}>
+<label for="password">${texts.password}</label>
+<input id="password" name="password" type="password" autocomplete="current-password" required${invalid}${username === '' ? undefined : focus}>
+<button class="primary" type="submit">${texts.signIn}</button>
+</form>`;
+  page.send(texts.signInTitle, content);
+}
+
+/** After a failure, the browser gets its page again. */
+async function checkCredentials(
+  request: Request,
+  response: Response,
+  interaction: Interaction,
+  dependencies: SignInDependencies,
+): Promise<void> {
+  const { provider, signIn, deviceCookies, browserState } = dependencies;
+  const username = formField(request, 'username');
+  const user = await signIn({
+    method: interaction.deviceCode === undefined ? 'page' : 'device_code',
+    username,
+    password: formField(request, 'password'),
+    address: addressGroupOf(request),
+    device: await deviceCookies.read(request, response),
+    clientId: String(interaction.params.client_id),
+    request,
+  });
+  if (user === undefined) {
+    noteFailure(request, 'signInFailed', formProblems.signInFailed);
+    const name = username.slice(0, 128);
+    browserState.failedSignIns.write(interaction.uid, name, lifetimes.Interaction);
+    response.redirect(303, signInAddress(interaction));
+    return;
+  }
+  browserState.failedSignIns.clear(interaction.uid);
+  deviceCookies.issue(request, response, user);
+  await leaveFormerAccount(user.userId, interaction, provider);
+  // Right after a sign-out everywhere, this sign-in must count as the later of the two.
+  const ts = Math.max(Math.floor(Date.now() / 1000), user.notBefore + 1);
+  const login = { accountId: user.userId, ts };
+  await provider.interactionFinished(request, response, { login, select_account: {} });
+}
+
+/** The page with the form for a username and password, which a browser can reload. */
+function signInAddress(interaction: Interaction): string {
+  const isOtherUser = interaction.prompt.name === 'consent' || isAccountChoice(interaction);
+  return `/sign-in/${interaction.uid}${isOtherUser ? '/account' : ''}`;
+}
+
+/**
+ * When another user signs in, the session of the former user ends first, with its grants, and the
+ * interaction is no longer bound to it. The library would use a page that submits itself with an
+ * inline script.
+ */
+async function leaveFormerAccount(
+  accountId: string,
+  interaction: Interaction,
+  provider: Provider,
+): Promise<void> {
+  const former = interaction.session;
+  if (former === undefined || former.accountId === accountId) {
+    return;
+  }
+  const session = await provider.Session.findByUid(former.uid);
+  interaction.session = undefined;
+  delete interaction.grantId;
+  await interaction.persist();
+  await session?.destroy();
+}
+
+/** Whether the page lets the user choose: the application asks for it, and a user is signed in. */
+function isAccountChoice({ prompt, session }: Interaction): boolean {
+  return prompt.name === 'select_account' && session?.accountId !== undefined;
+}
+
+async function showAccountChoice(
+  page: InteractionPage,
+  { identity }: SignInDependencies,
+): Promise<void> {
+  const { interaction, client, texts } = page;
+  const user = await identity.users.find(interaction.session?.accountId ?? '');
+  const name = html`<strong>${foreignName(client?.name ?? '')}</strong>`;
+  const address = `/sign-in/${interaction.uid}`;
+  const content = html`<h1>${texts.chooseAccountTitle}</h1>
+<p class="lead">${sentence(texts.signInLead, { client: name })}</p>
+<form method="post" action="${address}/choice">
+${page.csrf}
+<button class="primary" type="submit"><span>${sentence(texts.keepAccount, { name: foreignName(user?.name ?? '') })}</span></button>
+</form>
+<p class="actions"><a href="${address}/account">${texts.useAnotherAccount}</a></p>`;
+  page.send(texts.chooseAccountTitle, content);
+}
+
+/** "Continue as …". */
+function addAccountChoice(router: Router, dependencies: SignInDependencies): void {
+  router.post(
+    '/:interaction/choice',
+    parseForm,
+    interactionForm(
+      dependencies,
+      (request, response) =>
+        dependencies.provider.interactionFinished(request, response, { select_account: {} }),
+      isAccountChoice,
+    ),
+  );
+}
