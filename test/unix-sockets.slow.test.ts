@@ -103,10 +103,13 @@ describe('on Unix sockets', () => {
     },
   );
 
-  test('the gateway logs where it listens', () => {
-    const lines = memberOf('gateway').process.output().split('\n');
-    const listening = lines.find((line) => line.includes('"msg":"listening"')) ?? '{}';
-    expect(JSON.parse(listening)).toMatchObject({ port: sockets.gateway });
+  test('the gateway logs where it listens', async () => {
+    const { output } = memberOf('gateway').process;
+    await until(() => /"msg":"listening".*\n/.test(output()));
+    const listening = output()
+      .split('\n')
+      .find((line) => line.includes('"msg":"listening"'));
+    expect(JSON.parse(listening ?? '{}')).toMatchObject({ port: sockets.gateway });
   });
 
   test('the gateway reaches the device service again after it stopped or crashed', async () => {
