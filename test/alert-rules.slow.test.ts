@@ -64,20 +64,6 @@ const signals: readonly (readonly [string, string, Readonly<Record<string, strin
     },
   ],
   [
-    'GatehouseRevocationLate',
-    '18m',
-    {
-      [`gatehouse_revocation_seconds_bucket{le="0.1",${gateway}}`]: '0+1x80',
-      [`gatehouse_revocation_seconds_bucket{le="1",${gateway}}`]: '0+2x80',
-      [`gatehouse_revocation_seconds_bucket{le="+Inf",${gateway}}`]: '0+2x80',
-    },
-  ],
-  [
-    'GatehouseRevocationUnmeasured',
-    '10m',
-    { [`gatehouse_revocation_canary_failures_total{kind="token",${gateway}}`]: '0+1x60' },
-  ],
-  [
     'GatehouseCredentialReplayed',
     '2m',
     { [`gatehouse_replay_refusals_total{credential="code",${authorizationServer}}`]: '0 0 1x20' },

@@ -1,6 +1,6 @@
 import type { OpenApiDocument } from '@gatehouse/device-api/openapi';
-import { openPublicDocuments } from '../apps/gateway/src/public-documents/open-public-documents.ts';
-import { deviceRoutes } from '../apps/gateway/src/routes/device-routes.ts';
+import { openPublicDocuments } from '../apps/gateway/src/routes/public-documents.ts';
+import { deviceRoutes } from '../apps/gateway/src/routes/route.ts';
 
 /** The OpenAPI document that a gateway with these URLs serves without a `ROUTES_FILE`. */
 export async function readApiDocument(domain: string): Promise<OpenApiDocument> {
@@ -11,5 +11,5 @@ export async function readApiDocument(domain: string): Promise<OpenApiDocument> 
     strict: false,
     now: Date.now,
   });
-  return JSON.parse(String((await openApi.read({})).body));
+  return JSON.parse(String((await openApi.read({ headers: {} }, '')).body));
 }

@@ -1,6 +1,6 @@
 import { deviceScopes, routes } from '@gatehouse/device-api';
 import { expect, test } from '@jest/globals';
-import { deviceRoutes } from '../apps/gateway/src/routes/device-routes.ts';
+import { deviceRoutes } from '../apps/gateway/src/routes/route.ts';
 
 test('the gateway forwards exactly the routes of the device API, by name and scope', () => {
   const served = routes.map(

@@ -190,7 +190,7 @@ describe.each(integrationEngines)('traces on %s', (engine) => {
     const spans = spansOf(traces.signed);
     const authenticate = find(spans, 'gatehouse-gateway', 'authenticate');
     expect(find(spans, 'gatehouse-gateway', 'store claim').parentSpanId).toBe(authenticate.spanId);
-    find(spans, 'gatehouse-gateway', 'seal');
+    find(spans, 'gatehouse-gateway', 'sign');
   });
 
   test('a token request has spans for the provider and the store', () => {

@@ -1,7 +1,5 @@
 import {
-  type BootstrapDefinition,
   bootstrapDefinition,
-  type IdentitySettings,
   identitySecretFiles,
   identityVariables,
   productionProblems,
@@ -25,9 +23,8 @@ import {
   secretFilesOf,
   socketPath,
 } from '@gatehouse/server/configuration';
-import type { RateLimit } from '@gatehouse/store';
 import { z } from 'zod';
-import { loadRouting, type Routing } from './routes/route-file.ts';
+import { loadRouting } from './routes/route-file.ts';
 
 const seconds = (least: number, most: number) =>
   z.coerce
@@ -109,42 +106,10 @@ export const variables = z
 /** They decide whether the gateway runs the embedded demo, and where it creates files. */
 const indispensable = ['GATEWAY_URL', 'STORE_URL', 'DATA_DIR', 'BOOTSTRAP_FILE', 'MASTER_KEY_FILE'];
 
-export interface GatewayConfiguration {
-  readonly host: string;
-  readonly port: number;
-  /** Path of a Unix socket to serve on, instead of host and port. */
-  readonly socketPath: string | undefined;
-  readonly operationsPort: number;
-  readonly dataDirectory: string;
-  readonly logLevel: string;
-  /** The time between not being ready anymore and accepting no more connections. */
-  readonly shutdownDelayMilliseconds: number;
-  /** The public base URL: the issuer of internal tokens and the source of X-Forwarded-Host. */
-  readonly publicUrl: string;
-  /** The issuer of access tokens, for the protected resource metadata. */
-  readonly authorizationServerUrl: string;
-  readonly routing: Routing;
-  readonly clientRateLimit: RateLimit;
-  readonly addressRateLimit: RateLimit;
-  readonly accessTokenMaximumSeconds: number;
-  readonly maximumConnections: number;
-  /** Processes that serve requests. */
-  readonly workers: number;
-  readonly trustedProxies: readonly string[];
-  /** Answers verifications of trusted proxies at `/_verify`. */
-  readonly forwardAuth: boolean;
-  /** Serves the API explorer at `/explorer`. */
-  readonly explorer: boolean;
-  readonly signatureToleranceMilliseconds: number;
-  readonly identity: IdentitySettings;
-  /** The initial content of the store. */
-  readonly bootstrap: BootstrapDefinition | undefined;
-  /** For the log. */
-  readonly warnings: readonly string[];
-}
+export type GatewayConfiguration = ReturnType<typeof loadConfiguration>;
 
 /** @throws ConfigurationError with every problem at once */
-export function loadConfiguration(environment: Environment): GatewayConfiguration {
+export function loadConfiguration(environment: Environment) {
   const problems = createProblemCollector();
   const read = readValidVariables(variables, environment, problems, indispensable);
   const { DATA_DIR: dataDirectory, TRUSTED_PROXIES: trustedProxies } = read;

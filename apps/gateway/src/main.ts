@@ -16,9 +16,9 @@ import {
 } from '@gatehouse/server';
 import { describeStartFailure } from '@gatehouse/server/configuration';
 import { createGateway } from './app.ts';
-import { thisGateway } from './audit/request-origin.ts';
 import { type GatewayConfiguration, loadConfiguration } from './config.ts';
-import { createGatewayMetrics } from './metrics/gateway-metrics.ts';
+import { createGatewayMetrics } from './metrics.ts';
+import { thisGateway } from './pipeline/audit.ts';
 
 await runApp({
   name: 'gateway',

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { deviceRoutes } from '../src/routes/device-routes.ts';
+import { deviceRoutes } from '../src/routes/route.ts';
 import { bootGateway } from './booted-gateway.ts';
 import { send } from './http-client.ts';
 import { useSignedCalls } from './signed-calls.ts';

@@ -5,8 +5,8 @@ import {
   type ReplyValidator,
   type SeenReply,
 } from '@gatehouse/testing/open-api';
-import { describedRoutes } from '../src/public-documents/described-routes.ts';
-import { deviceRoutes } from '../src/routes/device-routes.ts';
+import { describedRoutes } from '../src/routes/open-api.ts';
+import { deviceRoutes } from '../src/routes/route.ts';
 
 let assertFits: ReplyValidator | undefined;
 

@@ -1,8 +1,8 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { expect, test } from '@jest/globals';
-import { createForwarder } from '../src/forwarding/forward.ts';
-import { deviceRoutes } from '../src/routes/device-routes.ts';
+import { createForwarding } from '../src/forwarding/forward.ts';
+import { deviceRoutes } from '../src/routes/route.ts';
 import { createUpstream } from '../src/upstream/upstream.ts';
 import { startRecordingUpstream } from './recording-upstream.ts';
 
@@ -17,7 +17,7 @@ test('the gateway forwards nothing for a caller that left before its internal to
     maximumRequests: 1,
   });
   const made = Promise.withResolvers<string>();
-  const forward = createForwarder({
+  const { forward } = createForwarding({
     upstreams: new Map([['device-service', upstream]]),
     issueInternalToken: () => made.promise,
     publicUrl: 'http://localhost',
@@ -52,7 +52,6 @@ test('the gateway forwards nothing for a caller that left before its internal to
     response,
     observed,
     route,
-    upstream: 'device-service',
     verified: {
       kind: 'bearer',
       principal,
@@ -62,7 +61,7 @@ test('the gateway forwards nothing for a caller that left before its internal to
       query: '',
       body: undefined,
     },
-    path: '/api/device',
+    target: { path: '/api/device' },
     clientAddress: '127.0.0.1',
   });
   response.destroy();

@@ -2,7 +2,7 @@ import { createServer, type RequestListener, type Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '@gatehouse/testing';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { deviceRoutes } from '../src/routes/device-routes.ts';
+import { deviceRoutes } from '../src/routes/route.ts';
 import { type BootedGateway, bootGateway } from './booted-gateway.ts';
 import { send } from './http-client.ts';
 

@@ -60,7 +60,6 @@ function stalledUpload(): Promise<unknown> {
 const handshake = () =>
   upstream.upgrade({
     ...shared,
-    method: 'GET',
     headers: ['sec-websocket-key', 'dGhlIHNhbXBsZSBub25jZQ==', 'sec-websocket-version', '13'],
   });
 

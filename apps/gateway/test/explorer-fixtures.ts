@@ -33,7 +33,7 @@ export async function startExplorerSystem() {
   return system;
 }
 
-export type Language = 'curl' | 'javascript' | 'python';
+export type Language = 'curl' | 'javascript';
 
 /** Runs copied code as a developer does, with the secret in the environment. */
 export async function createCodeRunner() {
@@ -53,7 +53,6 @@ export async function createCodeRunner() {
   const programs = {
     curl: ['sh', 'call.sh'],
     javascript: [process.execPath, 'call.mjs'],
-    python: ['python3', 'call.py'],
   } as const;
   return async (language: Language, code: string, secrets: Readonly<Record<string, string>>) => {
     const [program, file] = programs[language];

@@ -1,4 +1,4 @@
-// requires: chromium curl openssl python3
+// requires: chromium curl openssl
 
 import { basic } from '@gatehouse/testing';
 import { accessibilityProblems, launchBrowser } from '@gatehouse/testing/browser';
@@ -127,7 +127,7 @@ describe('the explorer', () => {
     expect(await send(page)).toBe('200 OK');
     expect(await textOf(page, '#verification')).toContain('have no signature');
     expect(await page.evaluate('[sessionStorage.length, localStorage.length]')).toEqual([0, 0]);
-    for (const language of ['curl', 'javascript', 'python'] as const) {
+    for (const language of ['curl', 'javascript'] as const) {
       const code = await copiedCode(page, language);
       expect(code).not.toContain(token);
       expect(await runCode(language, code, { ACCESS_TOKEN: token })).toContain('"code":"success"');
@@ -196,7 +196,7 @@ describe('a copied call', () => {
   ] as const;
 
   test.each(settings)(
-    'contains no secret, and runs as printed in curl, JavaScript and Python, with %s and hostile text',
+    'contains no secret, and runs as printed in curl and JavaScript, with %s and hostile text',
     async (_name, kind, version) => {
       const { context, page } = await openExplorer();
       const token = await issueToken();
@@ -207,7 +207,7 @@ describe('a copied call', () => {
         await page.locator('#token').fill(token);
       }
       const secrets = { SECURE_KEY: demo.secureKey, X_ACCESS_TOKEN: token };
-      for (const language of ['curl', 'javascript', 'python'] as const) {
+      for (const language of ['curl', 'javascript'] as const) {
         const id = `d-${language}-${kind}-${version}`;
         const device = { id, name: 'D', productId: 'p', productName: 'P', metadata: hostile };
         await page.getByLabel('Operation').selectOption('device.create');

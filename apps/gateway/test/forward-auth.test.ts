@@ -2,7 +2,7 @@
 import { type RedisServer, startRedisServer, until } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createLocalJWKSet, jwtVerify } from 'jose';
-import { deviceRoutes } from '../src/routes/device-routes.ts';
+import { deviceRoutes } from '../src/routes/route.ts';
 import { type BootedGateway, closeUnharmed, publicUrl } from './booted-gateway.ts';
 import { send } from './http-client.ts';
 import { ask, bearer, bootForwardAuth, CALLER } from './verification-calls.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { createLocalJWKSet, decodeProtectedHeader, jwtVerify } from 'jose';
-import { deviceRoutes } from '../src/routes/device-routes.ts';
+import { deviceRoutes } from '../src/routes/route.ts';
 import { bootGateway, publicUrl } from './booted-gateway.ts';
 import { aliasesOfSubject, forgedHeaders } from './forged-headers.ts';
 import { send } from './http-client.ts';

@@ -1,8 +1,8 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createOpenApi } from '../src/public-documents/open-api.ts';
-import { deviceRoutes } from '../src/routes/device-routes.ts';
+import { createOpenApi } from '../src/routes/open-api.ts';
 import type { Route } from '../src/routes/route.ts';
+import { deviceRoutes } from '../src/routes/route.ts';
 import { type BootedGateway, bootGateway, closeUnharmed, publicUrl } from './booted-gateway.ts';
 import { send } from './http-client.ts';
 
@@ -171,9 +171,9 @@ describe('The OpenAPI document', () => {
       routes: deviceRoutes,
       documents: [],
     });
-    await expect(document.read({})).rejects.toThrow('broken');
+    await expect(document.read({ headers: {} }, '')).rejects.toThrow('broken');
     isBroken = false;
-    expect(await document.read({})).toMatchObject({ status: 200 });
+    expect(await document.read({ headers: {} }, '')).toMatchObject({ status: 200 });
   });
 });
 

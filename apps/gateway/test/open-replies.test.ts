@@ -13,8 +13,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { accessTokenKey } from '@gatehouse/identity';
 import { until } from '@gatehouse/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { deviceRoutes } from '../src/routes/device-routes.ts';
 import type { Route } from '../src/routes/route.ts';
+import { deviceRoutes } from '../src/routes/route.ts';
 import { type BootedGateway, bootGateway, closeUnharmed } from './booted-gateway.ts';
 import { send, sendRaw } from './http-client.ts';
 

@@ -1,12 +1,12 @@
 import { once } from 'node:events';
-import { get } from 'node:http';
+import { get as getByNode } from 'node:http';
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import { until } from '@gatehouse/testing';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import type { ExchangeHandler, ReplyController } from '../src/upstream/http1/connection.ts';
-import { ConnectionPool } from '../src/upstream/http1/connection-pool.ts';
+import type { Exchange, ReplyController } from '../src/upstream/connection.ts';
+import { ConnectionPool } from '../src/upstream/connection-pool.ts';
 
 /** A service that answers with raw bytes. */
 let answer: (socket: Socket, request: string) => void;
@@ -31,6 +31,8 @@ afterEach(() => {
   service.close();
 });
 
+const get = { method: 'GET', path: '/', headers: [], body: undefined };
+
 interface Outcome {
   readonly status: number;
   readonly headers: readonly string[];
@@ -54,17 +56,17 @@ function ask(
 ): Promise<Outcome> {
   return new Promise((resolve, reject) => {
     const outcome = { status: 0, headers: [] as readonly string[], body: '' };
-    const handler: ExchangeHandler = {
+    const exchange: Exchange = {
+      request: { ...get, ...request },
       onRequestStart: begun,
-      onResponseStart: (_controller, status, headers) =>
-        Object.assign(outcome, { status, headers }),
+      onResponseHead: (_controller, status, headers) => Object.assign(outcome, { status, headers }),
       onResponseData: (_controller, chunk) => {
         outcome.body += chunk.toString('latin1');
       },
       onResponseEnd: () => resolve(outcome),
       onResponseError: (_controller, error) => reject(error),
     };
-    pool.dispatch({ method: 'GET', path: '/', headers: [], ...request }, handler);
+    pool.send(exchange);
   });
 }
 
@@ -250,25 +252,23 @@ describe('connections to a service', () => {
     const pool = open(1);
     const second = Promise.withResolvers<string>();
     await new Promise<void>((resolve, reject) => {
-      pool.dispatch(
-        { method: 'GET', path: '/', headers: [] },
-        {
-          onRequestStart() {
-            // This request waits for the only connection.
-            ask(pool).then(({ body }) => second.resolve(body), second.reject);
-          },
-          onResponseStart() {},
-          onResponseData() {},
-          onResponseEnd() {
-            answer = (socket) => socket.write(whole('second'));
-            // The loopback interface delivers the bytes at once. The next turn of the event loop
-            // reads them.
-            sockets[0]?.write(whole('smuggled'));
-            resolve();
-          },
-          onResponseError: (_controller, error) => reject(error),
+      pool.send({
+        request: get,
+        onRequestStart() {
+          // This request waits for the only connection.
+          ask(pool).then(({ body }) => second.resolve(body), second.reject);
         },
-      );
+        onResponseHead() {},
+        onResponseData() {},
+        onResponseEnd() {
+          answer = (socket) => socket.write(whole('second'));
+          // The loopback interface delivers the bytes at once. The next turn of the event loop
+          // reads them.
+          sockets[0]?.write(whole('smuggled'));
+          resolve();
+        },
+        onResponseError: (_controller, error) => reject(error),
+      });
     });
 
     expect(await second.promise).toBe('second');
@@ -318,21 +318,19 @@ describe('connections to a service', () => {
     let received = 0;
     const paused = Promise.withResolvers<ReplyController>();
     const ended = new Promise<void>((resolve, reject) => {
-      pool.dispatch(
-        { method: 'GET', path: '/', headers: [] },
-        {
-          onRequestStart: () => undefined,
-          onResponseStart: (given) => {
-            given.pause();
-            paused.resolve(given);
-          },
-          onResponseData: (_controller, chunk) => {
-            received += chunk.length;
-          },
-          onResponseEnd: () => resolve(),
-          onResponseError: (_controller, error) => reject(error),
+      pool.send({
+        request: get,
+        onRequestStart: () => undefined,
+        onResponseHead: (given) => {
+          given.pause();
+          paused.resolve(given);
         },
-      );
+        onResponseData: (_controller, chunk) => {
+          received += chunk.length;
+        },
+        onResponseEnd: () => resolve(),
+        onResponseError: (_controller, error) => reject(error),
+      });
     });
     const controller = await paused.promise;
     await sleep(50);
@@ -415,7 +413,7 @@ describe('a reply, read by the gateway and by llhttp', () => {
 
   function readByNode(): Promise<Omit<Outcome, 'headers'> | undefined> {
     return new Promise((resolve) => {
-      const request = get(url, { agent: false }, (reply) => {
+      const request = getByNode(url, { agent: false }, (reply) => {
         let body = '';
         reply.setEncoding('latin1');
         reply.on('data', (text: string) => {

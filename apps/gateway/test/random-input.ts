@@ -8,7 +8,7 @@ import {
   parseRequestTarget,
   splitQueryToken,
 } from '@gatehouse/signing';
-import { readLifetime } from '../src/x-access-tokens/read-lifetime.ts';
+import { readLifetime } from '../src/pipeline/issue-access-token.ts';
 
 /** Characters that cause problems most often. */
 const pieces = [

@@ -7,7 +7,7 @@ import {
   until,
 } from '@gatehouse/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
-import { deviceRoutes } from '../src/routes/device-routes.ts';
+import { deviceRoutes } from '../src/routes/route.ts';
 import { type BootedGateway, type BootOptions, bootGateway } from './booted-gateway.ts';
 import { type Received, send } from './http-client.ts';
 

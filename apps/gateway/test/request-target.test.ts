@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { deviceRoutes } from '../src/routes/device-routes.ts';
 import type { Route } from '../src/routes/route.ts';
+import { deviceRoutes } from '../src/routes/route.ts';
 import { bootGateway } from './booted-gateway.ts';
 import { send, sendRaw } from './http-client.ts';
 import { bootSuiteGateway } from './suite-gateway.ts';

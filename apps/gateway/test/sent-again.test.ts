@@ -11,8 +11,8 @@ import {
 } from 'node:tls';
 import { makeCertificate } from '@gatehouse/testing';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import { ConnectionPool } from '../src/upstream/http1/connection-pool.ts';
-import type { OutgoingRequest } from '../src/upstream/http1/outgoing-request.ts';
+import type { Exchange } from '../src/upstream/connection.ts';
+import { ConnectionPool } from '../src/upstream/connection-pool.ts';
 import { type BootedGateway, bootGateway } from './booted-gateway.ts';
 import { send } from './http-client.ts';
 
@@ -86,21 +86,19 @@ describe.each(['http', 'https'])('a service over %s that closes an idle connecti
     service.close();
   });
 
-  function ask(method: string, body?: OutgoingRequest['body']): Promise<string> {
+  function ask(method: string, body?: Exchange['request']['body']): Promise<string> {
     return new Promise((resolve, reject) => {
       let text = '';
-      pool.dispatch(
-        { method, path: '/', headers: [], body },
-        {
-          onRequestStart: () => {},
-          onResponseStart: () => {},
-          onResponseData: (_controller, chunk) => {
-            text += chunk.toString('latin1');
-          },
-          onResponseEnd: () => resolve(text),
-          onResponseError: (_controller, error) => reject(error),
+      pool.send({
+        request: { method, path: '/', headers: [], body },
+        onRequestStart: () => {},
+        onResponseHead: () => {},
+        onResponseData: (_controller, chunk) => {
+          text += chunk.toString('latin1');
         },
-      );
+        onResponseEnd: () => resolve(text),
+        onResponseError: (_controller, error) => reject(error),
+      });
     });
   }
 
@@ -169,18 +167,16 @@ describe.each(['http', 'https'])('a service over %s that closes an idle connecti
     answer = (socket, count) => (count === 1 ? socket.write(whole('{}')) : undefined);
     await ask('GET');
     const canceled = new Promise((_resolve, reject) => {
-      pool.dispatch(
-        { method: 'GET', path: '/', headers: [] },
-        {
-          onRequestStart: (controller) => {
-            setTimeout(() => controller.abort(new Error('The caller left.')), 30);
-          },
-          onResponseStart: () => {},
-          onResponseData: () => {},
-          onResponseEnd: () => {},
-          onResponseError: (_controller, error) => reject(error),
+      pool.send({
+        request: { method: 'GET', path: '/', headers: [], body: undefined },
+        onRequestStart: (controller) => {
+          setTimeout(() => controller.abort(new Error('The caller left.')), 30);
         },
-      );
+        onResponseHead: () => {},
+        onResponseData: () => {},
+        onResponseEnd: () => {},
+        onResponseError: (_controller, error) => reject(error),
+      });
     });
 
     await expect(canceled).rejects.toThrow('The caller left.');

@@ -1,7 +1,7 @@
 // requires: redis-server
 import { integrationEngines, startRedisServer, startStoreEngine, until } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { deviceRoutes } from '../src/routes/device-routes.ts';
+import { deviceRoutes } from '../src/routes/route.ts';
 import { type BootedGateway, bootGateway, closeUnharmed } from './booted-gateway.ts';
 import { send } from './http-client.ts';
 

@@ -85,7 +85,6 @@ describe('a service on a Unix socket', () => {
 
   test('gets WebSockets', async () => {
     const { socket } = await upstream.upgrade({
-      method: 'GET',
       target: '/things',
       headers: ['sec-websocket-key', 'x'],
       timeoutMilliseconds: 5000,

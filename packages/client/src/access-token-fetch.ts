@@ -1,6 +1,7 @@
+import { parseEnvelope } from '@gatehouse/signing/core';
 import type { GatehouseFetch } from './call.ts';
 import { createCredentialFetch, createTokenCache, type IssuedToken } from './credential-fetch.ts';
-import { failureOf, GatehouseError, parseEnvelope } from './gatehouse-error.ts';
+import { failureOf, GatehouseError } from './gatehouse-error.ts';
 import { createSignedFetch, type SignedFetchOptions } from './signed-fetch.ts';
 
 export interface AccessTokenFetchOptions extends SignedFetchOptions {

@@ -1,5 +1,5 @@
+import { isRecord, parseEnvelope } from '@gatehouse/signing/core';
 import { type CallOptions, type GatehouseFetch, readAddress, readCall } from './call.ts';
-import { isRecord, parseEnvelope } from './gatehouse-error.ts';
 import { sendWithRetries, startDeadline, untilAborted } from './send-with-retries.ts';
 
 const SECOND = 1000;

@@ -1,6 +1,7 @@
 import { createHash, createHmac } from 'node:crypto';
+import { createWebDigests } from '@gatehouse/signing/core';
 import { describe, expect, test } from '@jest/globals';
-import { createWebDigests, platformDigests } from './digests.ts';
+import { platformDigests } from './digests.ts';
 
 const text = 'GATEHOUSE-V2\nGET\n/api/device\nname=ü\n';
 const bytes = new TextEncoder().encode(text);

@@ -1,14 +1,5 @@
-import type { SignatureAlgorithm } from '@gatehouse/signing/core';
+import { createWebDigests, type Digests } from '@gatehouse/signing/core';
 import { GatehouseError } from './gatehouse-error.ts';
-
-type Parts = readonly (string | Uint8Array)[];
-
-/** Results are lower-case hexadecimal digits. Text is encoded as UTF-8. */
-export interface Digests {
-  digest(algorithm: SignatureAlgorithm, parts: Parts): string | Promise<string>;
-  /** HMAC-SHA-256 with this key. */
-  hmacWith(secureKey: string): (text: string) => string | Promise<string>;
-}
 
 type NodeCrypto = Pick<typeof import('node:crypto'), 'createHash' | 'createHmac' | 'hash'>;
 
@@ -22,7 +13,7 @@ export function platformDigests(): Digests {
   const { hash, createHash, createHmac } = nodeCrypto ?? {};
   return hash && createHash && createHmac
     ? createNodeDigests({ hash, createHash, createHmac })
-    : createWebDigests();
+    : createBrowserDigests();
 }
 
 /** `hash` creates no object that the garbage collector must free later. */
@@ -39,47 +30,18 @@ function createNodeDigests({ createHash, createHmac, hash }: NodeCrypto): Digest
   };
 }
 
-export function createWebDigests(): Digests {
+/** WebCrypto has no MD5. */
+function createBrowserDigests(): Digests {
+  const digests = createWebDigests();
   return {
-    async digest(algorithm, parts) {
+    ...digests,
+    digest(algorithm, parts) {
       if (algorithm === 'MD5') {
         throw new GatehouseError('digest_unavailable', 'This platform has no MD5.', {
           hint: 'Use signature version 2, which needs no MD5.',
         });
       }
-      return hex(await crypto.subtle.digest('SHA-256', concatenate(parts)));
-    },
-    hmacWith(secureKey) {
-      const importKey = () =>
-        crypto.subtle.importKey('raw', utf8(secureKey), { name: 'HMAC', hash: 'SHA-256' }, false, [
-          'sign',
-        ]);
-      let key: ReturnType<typeof importKey> | undefined;
-      return async (text) => {
-        key ??= importKey();
-        return hex(await crypto.subtle.sign('HMAC', await key, utf8(text)));
-      };
+      return digests.digest(algorithm, parts);
     },
   };
-}
-
-function concatenate(parts: Parts): Uint8Array<ArrayBuffer> {
-  const encoded = parts.map((part) => (typeof part === 'string' ? utf8(part) : part));
-  const whole = new Uint8Array(encoded.reduce((length, part) => length + part.length, 0));
-  let offset = 0;
-  for (const part of encoded) {
-    whole.set(part, offset);
-    offset += part.length;
-  }
-  return whole;
-}
-
-const encoder = new TextEncoder();
-
-function utf8(text: string): Uint8Array<ArrayBuffer> {
-  return encoder.encode(text);
-}
-
-function hex(buffer: ArrayBuffer): string {
-  return Array.from(new Uint8Array(buffer), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }

@@ -1,3 +1,5 @@
+import { type Envelope, isRecord, parseEnvelope } from '@gatehouse/signing/core';
+
 export interface GatehouseErrorDetails {
   readonly status?: number | undefined;
   readonly requestId?: string | undefined;
@@ -36,29 +38,6 @@ export class GatehouseError extends Error {
   }
 }
 
-/** @internal The body of a reply of the platform API. */
-export interface Envelope {
-  readonly status: number;
-  readonly code: string;
-  readonly message: string;
-  readonly timestamp: number;
-  readonly result?: unknown;
-  /** Only the reply with an X-Access-Token has it. */
-  readonly expires?: number;
-}
-
-/** @internal Undefined if the body is not an envelope with the status of the reply. */
-export function parseEnvelope(status: number, body: string): Envelope | undefined {
-  const value = parseJson(body);
-  return isRecord(value) &&
-    value.status === status &&
-    typeof value.code === 'string' &&
-    typeof value.message === 'string' &&
-    typeof value.timestamp === 'number'
-    ? (value as unknown as Envelope)
-    : undefined;
-}
-
 /** The `result` of a successful reply. Throws GatehouseError with the code of any other reply. */
 export async function readResult<Result = unknown>(response: Response): Promise<Result> {
   const body = await response.text();
@@ -87,18 +66,4 @@ export function failureOf(response: Response, envelope: Envelope | undefined): G
 /** @internal */
 export function requestIdOf(response: Response): string | undefined {
   return response.headers.get('x-request-id') ?? undefined;
-}
-
-/** @internal */
-export function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-/** @internal */
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

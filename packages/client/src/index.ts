@@ -1,7 +1,7 @@
 /**
  * Calls a gateway from Node, Deno, Bun and browsers, with `fetch` and WebCrypto.
  *
- *   createSignedFetch ──────▶ signatures (version 1, 2) ─┐
+ *   createSignedFetch ──────▶ packages/signing ──────────┐
  *   createTokenFetch ───────▶ credential-fetch ──────────┼▶ send-with-retries ─▶ fetch
  *   createAccessTokenFetch ─▶ credential-fetch ──────────┘
  *

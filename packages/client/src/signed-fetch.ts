@@ -1,4 +1,12 @@
 import {
+  AmbiguousTextError,
+  createVersion1Signer,
+  createVersion2Signer,
+  isRecord,
+  parseEnvelope,
+  type Signer,
+} from '@gatehouse/signing/core';
+import {
   assertOption,
   type Call,
   type CallOptions,
@@ -7,20 +15,8 @@ import {
   readCall,
 } from './call.ts';
 import { platformDigests } from './digests.ts';
-import {
-  failureOf,
-  GatehouseError,
-  isRecord,
-  parseEnvelope,
-  requestIdOf,
-} from './gatehouse-error.ts';
+import { failureOf, GatehouseError, requestIdOf } from './gatehouse-error.ts';
 import { type Deadline, sendWithRetries, startDeadline } from './send-with-retries.ts';
-import {
-  createSignatureVersion1,
-  createSignatureVersion2,
-  type ReceivedReply,
-  type SignatureVersion,
-} from './signatures.ts';
 
 export interface SignedFetchOptions extends CallOptions {
   readonly clientId: string;
@@ -32,7 +28,10 @@ export interface SignedFetchOptions extends CallOptions {
 }
 
 /** A reply, and whether the gateway signed it as the reply to the request. */
-interface Exchange extends ReceivedReply {
+interface Exchange {
+  readonly response: Response;
+  /** The body as received. */
+  readonly bytes: Uint8Array<ArrayBuffer>;
   readonly isVerified: boolean;
 }
 
@@ -69,8 +68,8 @@ export function createSignedFetch(options: SignedFetchOptions): GatehouseFetch {
   assertOption(options, 'secureKey');
   const { fetch: send = globalThis.fetch, deadlineMilliseconds } = options;
   const gateway = readAddress(options, 'gateway');
-  const version2 = createSignatureVersion2(options, platformDigests());
-  const version = options.version === 1 ? signatureVersion1(options) : version2;
+  const version2 = createVersion2Signer(options, platformDigests());
+  const version = options.version === 1 ? version1Signer(options) : version2;
   let now = () => Date.now();
   /** A signed reply shows that the time of its request was not ahead of the gateway. */
   let isProven = false;
@@ -122,9 +121,9 @@ export function createSignedFetch(options: SignedFetchOptions): GatehouseFetch {
   };
 }
 
-function signatureVersion1(options: SignedFetchOptions): SignatureVersion {
+function version1Signer(options: SignedFetchOptions): Signer {
   const { clientId, secureKey, digest: algorithm = 'SHA-256' } = options;
-  return createSignatureVersion1({ clientId, secureKey, algorithm }, platformDigests());
+  return createVersion1Signer({ clientId, secureKey, algorithm }, platformDigests());
 }
 
 interface SignedCall extends Call {
@@ -150,7 +149,7 @@ async function readSignedCall(...args: Parameters<typeof readCall>): Promise<Sig
 }
 
 interface Signing {
-  readonly scheme: SignatureVersion;
+  readonly scheme: Signer;
   readonly time: () => number;
   readonly send: typeof fetch;
 }
@@ -166,14 +165,19 @@ async function sendSigned(
   const body = call.body === undefined ? null : signedBody;
   return sendWithRetries(
     async (signal) => {
-      const signed = await scheme.sign({ ...parts, nonce: crypto.randomUUID(), timestamp: time() });
+      const nonce = crypto.randomUUID();
+      const signed = await scheme
+        .sign({ ...parts, nonce, timestamp: time() })
+        .catch(rejectAmbiguous);
       for (const [name, value] of Object.entries(signed.headers)) {
         headers.set(name, value);
       }
       const sent = { ...call.init, method, headers, body, signal, redirect: 'manual' } as const;
       const response = await send(url, sent);
-      const reply = { response, bytes: new Uint8Array(await response.arrayBuffer()) };
-      return { ...reply, isVerified: await signed.isVerified(reply) };
+      const { status } = response;
+      const bytes = new Uint8Array(await response.arrayBuffer());
+      const reply = { status, headers: response.headers, bytes };
+      return { response, bytes, isVerified: await signed.isVerified(reply) };
     },
     {
       ...{ deadline, url, isSafe },
@@ -181,6 +185,16 @@ async function sendSigned(
       repeatsLimited: ({ isVerified }) => isSafe || (scheme.hasNonce && isVerified),
     },
   );
+}
+
+function rejectAmbiguous(error: unknown): never {
+  if (error instanceof AmbiguousTextError) {
+    throw new GatehouseError('ambiguous_request', error.message, {
+      hint: 'Use signature version 2, which signs the request as sent.',
+      cause: error,
+    });
+  }
+  throw error;
 }
 
 /** The time of the gateway, according to an unsigned reply that rejects that of the request. */
@@ -201,9 +215,9 @@ function statedTime({ response, bytes, isVerified }: Exchange): number | undefin
   return time;
 }
 
-function toVerifiedResponse({ response, bytes }: ReceivedReply): Response {
+function toVerifiedResponse({ response, bytes }: Exchange): Response {
   const { status, statusText, headers, url } = response;
-  const body = STATUSES_WITHOUT_BODY.has(status) ? null : (bytes as Uint8Array<ArrayBuffer>);
+  const body = STATUSES_WITHOUT_BODY.has(status) ? null : bytes;
   const verified = new Response(body, { status, statusText, headers });
   return Object.defineProperty(verified, 'url', { value: url });
 }
@@ -212,7 +226,7 @@ function toVerifiedResponse({ response, bytes }: ReceivedReply): Response {
  * An unsigned reply can come from anybody, so the caller learns its code only if the code claims
  * nothing about the resource. A forged `not_found` would look like an answer.
  */
-function unverifiedFailure({ response, bytes }: ReceivedReply): GatehouseError {
+function unverifiedFailure({ response, bytes }: Exchange): GatehouseError {
   const envelope = parseEnvelope(response.status, new TextDecoder().decode(bytes));
   if (envelope !== undefined && REJECTIONS.has(envelope.code)) {
     return failureOf(response, envelope);

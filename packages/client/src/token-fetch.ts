@@ -1,6 +1,7 @@
+import { isRecord, parseJson } from '@gatehouse/signing/core';
 import { assertOption, type CallOptions, type GatehouseFetch, readAddress } from './call.ts';
 import { createCredentialFetch, createTokenCache, type IssuedToken } from './credential-fetch.ts';
-import { GatehouseError, isRecord, parseJson, requestIdOf } from './gatehouse-error.ts';
+import { GatehouseError, requestIdOf } from './gatehouse-error.ts';
 import { sendWithRetries, startDeadline } from './send-with-retries.ts';
 
 export interface TokenFetchOptions extends CallOptions {

@@ -78,12 +78,6 @@ export type { RequestFilter } from './request-log/search-requests.ts';
 export type { FindLiveHolder, IssuedCredential, LiveHolder } from './revocation/live-holder.ts';
 export { nextNotBefore, type Revocations, type RevokedToken } from './revocation/revocations.ts';
 export { isGrantRevoked } from './revocation/revoked-grants.ts';
-export {
-  type CanaryKind,
-  canaryKinds,
-  createRevocationCanary,
-  type RevocationCanary,
-} from './revocation-canary.ts';
 export { type CredentialHash, credentialId } from './secrets/credential-hash.ts';
 export {
   accessTokenKey,

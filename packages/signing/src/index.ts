@@ -9,7 +9,6 @@
  *
  * Not here: finding the client, rejecting replays, and error replies.
  */
-export { type AmbiguityReason, AmbiguousTextError } from './ambiguous-text-error.ts';
 export {
   type DiagnosisDigests,
   type DiagnosisKeys,
@@ -17,24 +16,18 @@ export {
   type FailedRequest,
 } from './diagnosis/diagnose-signature.ts';
 export { malformedSignature } from './diagnosis/malformed-signature.ts';
-export { normalizeSignature } from './matching-key.ts';
-export {
-  canonicalText,
-  encodeParameters,
-  type Parameter,
-  parseParameters,
-  toParameters,
-} from './parameters.ts';
-export { assertNotReplyEnvelope } from './reading/assert-not-reply-envelope.ts';
-export { isClientId } from './reading/client-id.ts';
 export { explainedFailure, explanationOf } from './reading/explained-failure.ts';
 export { nodeDigest, nodeHmac } from './reading/node-digest.ts';
 export {
-  isPresent,
-  type PresentedCredentials,
+  type CredentialKind,
+  credentialKinds,
+  isClientId,
+  type PresentedBearer,
+  type PresentedCredential,
   type PresentedSignature,
-  presentedCredentials,
-} from './reading/presented-credentials.ts';
+  presentedCredential,
+  splitQueryToken,
+} from './reading/presented-credential.ts';
 export {
   type CredentialMistake,
   isBearer,
@@ -42,25 +35,37 @@ export {
   readBearerToken,
   readQueryToken,
   readXAccessToken,
+  type SimilarHeader,
+  similarHeader,
   unknownTokenMistake,
 } from './reading/presented-token.ts';
-export { splitQueryToken } from './reading/query-token.ts';
 export {
   assertReadableQuery,
   parseRequestTarget,
   type RequestTarget,
 } from './reading/request-target.ts';
 export {
+  assertNotReplyEnvelope,
   coveredPart,
   type SignedBody,
   type SignedText,
   signedBody,
   signedQuery,
 } from './reading/signed-text.ts';
-export { type SimilarHeader, similarHeader } from './reading/similar-header.ts';
-export { findSigningKey, type SignatureInput, sign } from './signature.ts';
-export type { Digest, Hmac, SignatureAlgorithm } from './signature-algorithm.ts';
-export { findLinesKey, signLines } from './signature-v2.ts';
+export {
+  DEFAULT_TIMESTAMP_TOLERANCE_MILLISECONDS,
+  type Digest,
+  findLinesKey,
+  findSigningKey,
+  type Hmac,
+  isTimely,
+  normalizeSignature,
+  parseTimestamp,
+  type SignatureAlgorithm,
+  type SignatureInput,
+  sign,
+  signLines,
+} from './signature.ts';
 export {
   isNonce,
   type ReplyToSign,
@@ -68,9 +73,14 @@ export {
   replyLines,
   requestLines,
 } from './signed-lines.ts';
-export { type SignedPart, signedPart } from './signed-part.ts';
 export {
-  DEFAULT_TIMESTAMP_TOLERANCE_MILLISECONDS,
-  isTimely,
-  parseTimestamp,
-} from './timestamp.ts';
+  type AmbiguityReason,
+  AmbiguousTextError,
+  canonicalText,
+  encodeParameters,
+  type Parameter,
+  parseParameters,
+  type SignedPart,
+  signedPart,
+  toParameters,
+} from './version-1-text.ts';

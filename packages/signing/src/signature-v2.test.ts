@@ -1,10 +1,9 @@
 import { createHash, createHmac } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
-import { AmbiguousTextError } from './ambiguous-text-error.ts';
-import { findSigningKey, sign } from './signature.ts';
-import type { Digest, Hmac } from './signature-algorithm.ts';
-import { findLinesKey, signLines } from './signature-v2.ts';
+import type { Digest, Hmac } from './signature.ts';
+import { findLinesKey, findSigningKey, sign, signLines } from './signature.ts';
 import { isNonce, type RequestToSign, replyLines, requestLines } from './signed-lines.ts';
+import { AmbiguousTextError } from './version-1-text.ts';
 
 const digest: Digest = (algorithm, parts) => {
   const hash = createHash(algorithm === 'MD5' ? 'md5' : 'sha256');

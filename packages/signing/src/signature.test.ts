@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
+import type { Digest } from './signature.ts';
 import { findSigningKey, sign } from './signature.ts';
-import type { Digest } from './signature-algorithm.ts';
 
 const digest: Digest = (algorithm, parts) => {
   const hash = createHash(algorithm === 'MD5' ? 'md5' : 'sha256');

@@ -1,5 +1,22 @@
-import { findMatchingKey } from './matching-key.ts';
-import type { Digest, SignatureAlgorithm } from './signature-algorithm.ts';
+/**
+ * The signatures of both versions over their texts, and the comparison in constant time. Callers pass
+ * the digest.
+ */
+
+/** The client's setting. Requests cannot choose another algorithm. */
+export type SignatureAlgorithm = 'MD5' | 'SHA-256';
+
+/**
+ * The digest of the concatenated parts in lower-case hexadecimal. Text is encoded as UTF-8. Servers
+ * and browsers have different implementations.
+ */
+export type Digest = (
+  algorithm: SignatureAlgorithm,
+  parts: readonly (string | Uint8Array)[],
+) => string;
+
+/** HMAC-SHA-256 (RFC 2104) in lower-case hexadecimal. Key and text are encoded as UTF-8. */
+export type Hmac = (secureKey: string, text: string) => string;
 
 /** The input of a version 1 signature of a request or reply. */
 export interface SignatureInput {
@@ -31,4 +48,74 @@ export function findSigningKey(
   digest: Digest,
 ): string | undefined {
   return findMatchingKey(signature, secureKeys, (secureKey) => sign(input, secureKey, digest));
+}
+
+/** `X-Sign-V2`: `hex(HMAC-SHA-256(secure key, lines))` in lower case. */
+export function signLines(lines: string, secureKey: string, hmac: Hmac): string {
+  return hmac(secureKey, lines);
+}
+
+/** Finds the secure key that made an `X-Sign-V2`, comparing in constant time. */
+export function findLinesKey(
+  lines: string,
+  signature: string,
+  secureKeys: readonly string[],
+  hmac: Hmac,
+): string | undefined {
+  return findMatchingKey(signature, secureKeys, (secureKey) => signLines(lines, secureKey, hmac));
+}
+
+/**
+ * Finds the secure key that made a signature. Hexadecimal digits of either case match. The time
+ * does not depend on the length or form of a wrong signature.
+ *
+ * @param signWith returns the signature with a key, in lower case
+ */
+export function findMatchingKey(
+  signature: string,
+  secureKeys: readonly string[],
+  signWith: (secureKey: string) => string,
+): string | undefined {
+  const presented = normalizeSignature(signature);
+  return secureKeys.find((secureKey) => equalHex(signWith(secureKey), presented));
+}
+
+/** Makes a replay with digits of another case the same signature. */
+export function normalizeSignature(signature: string): string {
+  return signature.toLowerCase();
+}
+
+/** The time depends only on the length of `expected`. Never throws. */
+function equalHex(expected: string, presented: string): boolean {
+  let difference = expected.length ^ presented.length;
+  for (let index = 0; index < expected.length; index += 1) {
+    // After the end of `presented`, charCodeAt returns NaN, which `^` treats as 0.
+    difference |= expected.charCodeAt(index) ^ presented.charCodeAt(index);
+  }
+  return difference === 0;
+}
+
+const SECOND = 1000;
+
+export const DEFAULT_TIMESTAMP_TOLERANCE_MILLISECONDS: number = 300 * SECOND;
+
+/**
+ * Exactly 13 digits without a leading zero. Nothing separates the signed text from the timestamp,
+ * so `pageSize=20` + `1574993804802` and `pageSize=2` + `01574993804802` would have the same
+ * signature.
+ */
+const TIMESTAMP = /^[1-9][0-9]{12}$/;
+
+/** The epoch milliseconds in an `X-Timestamp`, or undefined if it is malformed. */
+export function parseTimestamp(text: string): number | undefined {
+  return TIMESTAMP.test(text) ? Number(text) : undefined;
+}
+
+/** Whether a timestamp differs from the verifier's clock by at most the tolerance. */
+export function isTimely(
+  timestamp: number,
+  now: number,
+  toleranceMilliseconds: number = DEFAULT_TIMESTAMP_TOLERANCE_MILLISECONDS,
+): boolean {
+  return Math.abs(timestamp - now) <= toleranceMilliseconds;
 }

@@ -1,5 +1,5 @@
-import { AmbiguousTextError } from './ambiguous-text-error.ts';
-import type { Digest } from './signature-algorithm.ts';
+import type { Digest } from './signature.ts';
+import { AmbiguousTextError } from './version-1-text.ts';
 
 /** Version 2 signs a request exactly as sent, without decoding. */
 export interface RequestToSign {

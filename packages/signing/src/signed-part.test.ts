@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { signedPart } from './signed-part.ts';
+import { signedPart } from './version-1-text.ts';
 
 const FORM = 'application/x-www-form-urlencoded';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { isTimely, parseTimestamp } from './timestamp.ts';
+import { isTimely, parseTimestamp } from './signature.ts';
 
 describe('parseTimestamp', () => {
   test('reads 13 digits as epoch milliseconds', () => {

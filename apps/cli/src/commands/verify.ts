@@ -11,7 +11,7 @@ import {
   nodeHmac,
   parseRequestTarget,
   parseTimestamp,
-  presentedCredentials,
+  presentedCredential,
   replyLines,
   sign,
   signLines,
@@ -106,7 +106,8 @@ function verifyRequest({ startLine, rawHeaders, body }: Captured, key: Key): Ver
     // A request to a proxy names the host, which no signature covers.
     const sent = sentTarget.replace(/^https?:\/\/[^/?]+/i, '') || '/';
     const { sentPath: path, query } = parseRequestTarget(sent);
-    const { signature: presented } = presentedCredentials(rawHeaders, query);
+    const credential = presentedCredential(rawHeaders, query);
+    const presented = credential.kind === 'signature' ? credential.signature : undefined;
     if (presented === undefined) {
       const message = 'The request has no signature. Only the gateway can check a token.';
       return { isVerified: false, code: 'unauthorized', message };

@@ -1,59 +1,49 @@
 import type { AccessTokenVerifier, FindTokenKind } from '@gatehouse/identity';
 import {
   isBearer,
-  type PresentedCredentials,
+  type PresentedBearer,
   readBearerToken,
   readQueryToken,
 } from '@gatehouse/signing';
-import type { Authenticator, VerifiedRequest } from './authenticator.ts';
 import { malformedToken, otherScheme, rejectedToken, tokenInQuery } from './rejected-token.ts';
+import type { VerifiedRequest } from './verified-request.ts';
 
 /** Method C: `Authorization: bearer …` or the query parameter `access_token`. */
-export function createBearerTokenAuthenticator(dependencies: {
+export function createBearerTokenVerifier(dependencies: {
   readonly verifyAccessToken: AccessTokenVerifier;
   readonly findTokenKind: FindTokenKind;
   /** False in the strict profile: tokens in URLs leak into logs and histories (RFC 9700 §4.3.2). */
   readonly acceptQueryToken: boolean;
-}): Authenticator {
+}) {
   const { verifyAccessToken, findTokenKind, acceptQueryToken } = dependencies;
 
-  function verifyToken(credentials: PresentedCredentials): Promise<VerifiedRequest> {
-    const token = readToken(credentials);
-    return verifyAccessToken(token).then((principal) => {
-      if (principal === undefined) {
-        return rejectedToken(token, 'access-token', findTokenKind);
-      }
-      return {
-        kind: 'bearer',
-        principal,
-        signer: undefined,
-        secureKeyId: undefined,
-        token: { text: token, verify: verifyAccessToken },
-        query: credentials.query,
-        body: undefined,
-      };
-    });
-  }
-
-  function readToken({ authorization, queryToken = '' }: PresentedCredentials): string {
-    if (authorization === undefined && !acceptQueryToken) {
+  function readToken({ place, value }: PresentedBearer): string {
+    if (place === 'query' && !acceptQueryToken) {
       throw tokenInQuery();
     }
-    const read =
-      authorization === undefined ? readQueryToken(queryToken) : readBearerToken(authorization);
+    const read = place === 'query' ? readQueryToken(value) : readBearerToken(value);
     if ('token' in read) {
       return read.token;
     }
-    throw authorization === undefined || isBearer(authorization)
+    throw place === 'query' || isBearer(value)
       ? malformedToken(read.mistake)
       : otherScheme(read.mistake);
   }
 
-  return {
-    authenticate({ credentials }) {
-      const { authorization, queryToken } = credentials;
-      const isPresented = authorization !== undefined || queryToken !== undefined;
-      return isPresented ? verifyToken(credentials) : undefined;
-    },
+  return async (credential: PresentedBearer): Promise<VerifiedRequest> => {
+    const token = readToken(credential);
+    const principal = await verifyAccessToken(token);
+    if (principal === undefined) {
+      return rejectedToken(token, 'access-token', findTokenKind);
+    }
+    return {
+      kind: 'bearer',
+      principal,
+      signer: undefined,
+      secureKeyId: undefined,
+      token: { text: token, verify: verifyAccessToken },
+      query: credential.query,
+      body: undefined,
+    };
   };
 }

@@ -1,8 +1,7 @@
 import { createServer, request } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, expect, test } from '@jest/globals';
-import type { HeldBody } from './held-bodies.ts';
-import { readSignedBody } from './read-signed-body.ts';
+import { type HeldBody, readSignedBody } from './held-bodies.ts';
 
 let calls: string[] = [];
 const held: HeldBody = {

@@ -1,7 +1,7 @@
 import { ApiError, type FailureReasonName, failureReasons } from '@gatehouse/errors';
 import type { FindTokenKind, TokenKind } from '@gatehouse/identity';
 import { type CredentialMistake, explanationOf, unknownTokenMistake } from '@gatehouse/signing';
-import { bearerChallenge } from './challenge.ts';
+import { bearerChallenge } from '../messages.ts';
 
 /** 401 for a token that is unknown, expired or revoked. Clients of the platform check `value`. */
 const EXPIRED = { text: 'Token expired', value: 'expired' } as const;

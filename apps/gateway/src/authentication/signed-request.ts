@@ -18,29 +18,40 @@ import {
   type PresentedSignature,
   parseTimestamp,
 } from '@gatehouse/signing';
-import { received } from '../http/header-names.ts';
-import type { SignatureBudget } from '../rate-limits/request-limits.ts';
-import { assertAllowedAddress } from './allowed-address.ts';
-import type { AuthenticationRequest, Authenticator, VerifiedRequest } from './authenticator.ts';
-import { bearerChallenge } from './challenge.ts';
+import { bearerChallenge } from '../messages.ts';
 import {
   createSignatureExplainer,
   explainMalformed,
   type RejectedSignature,
 } from './explain-signature.ts';
-import type { HeldBody } from './held-bodies.ts';
-import type { SignedRequest } from './signature-scheme.ts';
-import { createSignatureVersion1 } from './signature-version-1.ts';
-import { signatureVersion2 } from './signature-version-2.ts';
+import { createHeldBodies, type HeldBodiesLimits, type HeldBody } from './held-bodies.ts';
+import { createVersion1, type SignedRequest, version2 } from './signature-versions.ts';
+import {
+  type AuthenticationRequest,
+  assertAllowedAddress,
+  type VerifiedRequest,
+} from './verified-request.ts';
 
-export interface SignedRequestDependencies {
+/** The budgets of the signatures that a client and its organization can use. */
+export interface SignatureBudget {
+  /**
+   * Runs before a signature is claimed, and counts nothing: an attacker who repeats the requests of
+   * a client must not use up its budget.
+   *
+   * @throws ApiError `too_many_requests`
+   */
+  assertOpen(client: Client): void;
+  /** Counts a claimed signature. @throws ApiError `too_many_requests` */
+  count(client: Client): Promise<void>;
+}
+
+interface SignedRequestDependencies {
   readonly clients: ClientRegistry;
   readonly replayGuard: ReplayGuard;
   readonly signatures: SignatureBudget;
-  /** Accounts for the memory of one request's body, by the address of its caller. */
-  readonly holdBody: (address: string) => HeldBody;
+  readonly heldBodies: HeldBodiesLimits;
   readonly now: () => number;
-  readonly toleranceMilliseconds: number;
+  readonly signatureToleranceMilliseconds: number;
   /** Rejects MD5 and repeated signatures. */
   readonly strict: boolean;
 }
@@ -49,28 +60,23 @@ export interface SignedRequestDependencies {
  * Method A, in both versions: headers → timestamp → signed text → client → signature → address →
  * first use → budget. If a step fails, the reply is not signed.
  */
-export function createSignedRequestAuthenticator(
-  dependencies: SignedRequestDependencies,
-): Authenticator {
-  const { clients, replayGuard, holdBody, now, toleranceMilliseconds, strict } = dependencies;
+export function createSignedRequestVerifier(dependencies: SignedRequestDependencies) {
+  const { clients, now, strict, signatureToleranceMilliseconds: tolerance } = dependencies;
+  const holdBody = createHeldBodies(dependencies.heldBodies);
   // Stand in for missing keys, so that a failure always costs two signatures, even for unknown
   // clients.
   const decoyKeys = [generateSecureKey(), generateSecureKey()];
-  const schemes = {
-    1: createSignatureVersion1({ strict, decoyKeys }),
-    2: signatureVersion2,
-  } as const;
-
-  const explain = createSignatureExplainer({ clients, replayGuard, now });
+  const versions = { 1: createVersion1(strict, decoyKeys), 2: version2 } as const;
+  const explain = createSignatureExplainer(dependencies);
 
   async function verify(
     presented: PresentedSignature,
     request: AuthenticationRequest,
     held: HeldBody,
   ): Promise<VerifiedRequest> {
-    const timestamp = readTimestamp(presented.timestamp, now(), toleranceMilliseconds);
-    const scheme = schemes[presented.version];
-    const signed = await scheme.read(request, presented, held);
+    const timestamp = readTimestamp(presented.timestamp, now(), tolerance);
+    const version = versions[presented.version];
+    const signed = await version.read(request, presented, held);
     const malformed = malformedSignature(presented.version, presented.sign);
     if (malformed !== undefined) {
       throw explainMalformed(rejectedSignature(presented, request, signed), malformed);
@@ -78,7 +84,7 @@ export function createSignedRequestAuthenticator(
     const named = isClientId(presented.clientId)
       ? await clients.find(presented.clientId)
       : undefined;
-    const algorithm = named && scheme.algorithmOf(named);
+    const algorithm = named && version.algorithmOf(named);
     const client = named?.enabled === true && algorithm !== undefined ? named : undefined;
     const ownKeys = client === undefined ? [] : clients.secureKeys(client);
     const candidates = [...ownKeys, ...decoyKeys].slice(0, MAXIMUM_ACTIVE_KEYS);
@@ -97,7 +103,7 @@ export function createSignedRequestAuthenticator(
       repeatable: signed.repeatable,
       addressGroup: addressGroup(request.clientAddress),
       nonce: signed.nonce,
-      liveUntil: timestamp + toleranceMilliseconds,
+      liveUntil: timestamp + tolerance,
     });
     return {
       kind: 'signature',
@@ -111,7 +117,10 @@ export function createSignedRequestAuthenticator(
     };
   }
 
-  async function verifyAndRelease(presented: PresentedSignature, request: AuthenticationRequest) {
+  return async (
+    request: AuthenticationRequest,
+    presented: PresentedSignature,
+  ): Promise<VerifiedRequest> => {
     const held = holdBody(request.clientAddress);
     try {
       return await verify(presented, request, held);
@@ -120,13 +129,6 @@ export function createSignedRequestAuthenticator(
     } finally {
       held.release();
     }
-  }
-
-  return {
-    authenticate(request) {
-      const { signature } = request.credentials;
-      return signature && verifyAndRelease(signature, request);
-    },
   };
 }
 
@@ -149,19 +151,19 @@ async function claim(
 /** The request as the signer must have seen it. */
 function rejectedSignature(
   { version, sign: signature, clientId, timestamp }: PresentedSignature,
-  { message, method, target, credentials, clientAddress }: AuthenticationRequest,
+  { message, method, target, credential, clientAddress }: AuthenticationRequest,
   { input, received: body }: SignedRequest,
 ): RejectedSignature {
   const { headers } = message;
-  const nonce = headers[received.nonce];
+  const nonce = headers['x-nonce'];
   return {
     request: {
       version,
       signature,
       method,
       path: target.sentPath,
-      query: credentials.query,
-      contentType: headers[received.contentType] ?? '',
+      query: credential.query,
+      contentType: headers['content-type'] ?? '',
       body,
       clientId,
       timestamp,

@@ -1,23 +1,22 @@
 import type { AccessTokenVerifier, ClientRegistry, FindTokenKind } from '@gatehouse/identity';
 import { readXAccessToken } from '@gatehouse/signing';
-import { assertAllowedAddress } from './allowed-address.ts';
-import type { AuthenticationRequest, Authenticator, VerifiedRequest } from './authenticator.ts';
 import { malformedToken, rejectedToken } from './rejected-token.ts';
+import {
+  type AuthenticationRequest,
+  assertAllowedAddress,
+  type VerifiedRequest,
+} from './verified-request.ts';
 
 /**
  * Method B: a token that a signed request obtained. Only the header `X-Access-Token` carries it.
  */
-export function createXAccessTokenAuthenticator(dependencies: {
+export function createXAccessTokenVerifier(dependencies: {
   readonly verifyXAccessToken: AccessTokenVerifier;
   readonly findTokenKind: FindTokenKind;
   readonly clients: ClientRegistry;
-}): Authenticator {
+}) {
   const { verifyXAccessToken: verify, findTokenKind, clients } = dependencies;
-
-  async function verifyToken(
-    value: string,
-    request: AuthenticationRequest,
-  ): Promise<VerifiedRequest> {
+  return async (request: AuthenticationRequest, value: string): Promise<VerifiedRequest> => {
     const read = readXAccessToken(value);
     if ('mistake' in read) {
       throw malformedToken(read.mistake);
@@ -35,15 +34,8 @@ export function createXAccessTokenAuthenticator(dependencies: {
       signer: undefined,
       secureKeyId: undefined,
       token: { text: token, verify },
-      query: request.credentials.query,
+      query: request.credential.query,
       body: undefined,
     };
-  }
-
-  return {
-    authenticate(request) {
-      const { accessToken } = request.credentials;
-      return accessToken === undefined ? undefined : verifyToken(accessToken, request);
-    },
   };
 }

@@ -1,22 +1,38 @@
 import { once } from 'node:events';
-import { Worker } from 'node:worker_threads';
+import { readdirSync, readFileSync } from 'node:fs';
+import { stripTypeScriptTypes } from 'node:module';
+import { parentPort, Worker } from 'node:worker_threads';
 
-/** A module as the browser loads it. */
-export interface BrowserModule {
-  /** Below `/explorer/`. */
-  readonly path: string;
-  readonly text: string;
-}
+/** The modules of the page and the signer that the client library uses, by folder of the address. */
+const folders = {
+  page: new URL('page/', import.meta.url),
+  signing: new URL('./', import.meta.resolve('@gatehouse/signing/core')),
+};
 
 /**
- * Removes the types from the modules of the page. A worker does so, because it takes a tenth of a
- * second, in which the gateway would serve no request.
+ * Removes the types from the modules that the page loads: path below `/explorer/` → JavaScript. A
+ * worker does so, because it takes a tenth of a second, in which the gateway would serve no request.
  */
-export async function loadBrowserModules(): Promise<readonly BrowserModule[]> {
-  const worker = new Worker(new URL('compile-modules-worker.ts', import.meta.url), {
+export async function loadBrowserModules(): Promise<readonly (readonly [string, string])[]> {
+  const worker = new Worker(new URL(import.meta.url), {
     execArgv: ['--disable-warning=ExperimentalWarning'],
   });
   const [modules] = await once(worker, 'message');
   await worker.terminate();
   return modules;
 }
+
+function compileModules(): readonly (readonly [string, string])[] {
+  return Object.entries(folders).flatMap(([folder, source]) =>
+    readdirSync(source)
+      .filter((name) => /^(?!index)[\w-]+\.ts$/.test(name))
+      .map((name) => {
+        const text = stripTypeScriptTypes(readFileSync(new URL(name, source), 'utf8'))
+          .replaceAll("from '@gatehouse/signing/core'", "from '../signing/core.js'")
+          .replaceAll(/( from '\.[^']*)\.ts'/g, "$1.js'");
+        return [`${folder}/${name.replace(/ts$/, 'js')}`, text] as const;
+      }),
+  );
+}
+
+parentPort?.postMessage(compileModules());

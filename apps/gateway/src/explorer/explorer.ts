@@ -2,22 +2,16 @@
  * The API explorer at `/explorer`: a page on which developers send requests to the gateway. It is
  * off on public addresses unless the operator enables it.
  *
- *   explorer ─┬▶ browser-modules ─▶ compile-modules-worker   (page/*.ts → JavaScript, once)
- *             ├▶ explorer-settings                           (what the page must know)
- *             └▶ page/index.html, page/explorer.css
- *
  * Not here: any credential. The page keeps them in its memory, and sends them to the gateway as any
  * client does. Nothing in this folder runs for another path.
  */
 import { readFile } from 'node:fs/promises';
-import { ApiError } from '@gatehouse/errors';
+import { ApiError, errorCatalogue, failureReasons, isFailureReason } from '@gatehouse/errors';
+import { type ClientRegistry, explorerClientId } from '@gatehouse/identity';
 import { readSharedStyles } from '@gatehouse/server';
-import { sent } from '../http/header-names.ts';
-import { protectiveHeaders, type Reply } from '../http/reply.ts';
-import type { PublicDocument } from '../public-documents/public-documents.ts';
-import type { PublicEntry } from '../routes/entries.ts';
+import { protectiveHeaders, type Reply } from '../messages.ts';
+import type { PublicEntry } from '../routes/route.ts';
 import { loadBrowserModules } from './browser-modules.ts';
-import { type ExplorerSettings, readExplorerSettings } from './explorer-settings.ts';
 
 const PATH = '/explorer';
 /** The files of the page are at most two folders deep. */
@@ -30,9 +24,15 @@ interface File {
   readonly body: Reply['body'];
 }
 
-export function createExplorer(
-  settings: ExplorerSettings & { readonly openApi: PublicDocument },
-): readonly PublicEntry[] {
+interface ExplorerSettings {
+  /** The public URL of the gateway. */
+  readonly publicUrl: string;
+  readonly authorizationServerUrl: string;
+  readonly clients: ClientRegistry;
+  readonly openApi: PublicEntry;
+}
+
+export function createExplorer(settings: ExplorerSettings): readonly PublicEntry[] {
   const securityHeaders = pageHeaders(settings.authorizationServerUrl);
   let loading: Promise<ReadonlyMap<string, File>> | undefined;
 
@@ -47,12 +47,12 @@ export function createExplorer(
 
   async function read(path: string): Promise<File> {
     if (path === `${PATH}/settings.json`) {
-      const text = JSON.stringify(await readExplorerSettings(settings));
+      const text = JSON.stringify(await readPageSettings(settings));
       return { type: 'application/json', body: Buffer.from(text) };
     }
     if (path === `${PATH}/openapi.json`) {
       // A route of a ROUTES_FILE may replace /openapi.json, but not this document.
-      const { body } = await settings.openApi.read({});
+      const { body } = await settings.openApi.read({ headers: {} }, '');
       return { type: 'application/json', body };
     }
     const file = (await files()).get(path);
@@ -71,7 +71,7 @@ export function createExplorer(
       };
     }
     const { type, body } = await read(path);
-    return { status: 200, headers: [sent.contentType, type, ...securityHeaders], body };
+    return { status: 200, headers: ['Content-Type', type, ...securityHeaders], body };
   }
 
   return PATHS.map((path) => ({
@@ -82,19 +82,41 @@ export function createExplorer(
   }));
 }
 
+/** Error code → how to fix the request. */
+const advice = Object.fromEntries(
+  Object.keys(errorCatalogue).flatMap((code) =>
+    isFailureReason(code) ? [[code, failureReasons[code].fix]] : [],
+  ),
+);
+
+/** The document `/explorer/settings.json`. It contains nothing secret. */
+async function readPageSettings(settings: ExplorerSettings) {
+  const { publicUrl, authorizationServerUrl, clients } = settings;
+  const redirectUri = `${publicUrl}/explorer`;
+  const client = await clients.find(explorerClientId);
+  return {
+    gatewayUrl: publicUrl,
+    authorizationServerUrl,
+    redirectUri,
+    clientId: explorerClientId,
+    isRegistered: client?.enabled === true && client.redirectUris.includes(redirectUri),
+    advice,
+  };
+}
+
 async function loadFiles(): Promise<ReadonlyMap<string, File>> {
   const readPage = (name: string) => readFile(new URL(`page/${name}`, import.meta.url), 'utf8');
   const modules = await loadBrowserModules();
   const stylesheet = `${readSharedStyles()}\n${await readPage('explorer.css')}`;
   // Without these links, the browser would find the modules one after the other.
-  const links = modules.map(({ path }) => `<link rel="modulepreload" href="explorer/${path}">`);
+  const links = modules.map(([path]) => `<link rel="modulepreload" href="explorer/${path}">`);
   const page = (await readPage('index.html')).replace('<!-- modules -->', links.join('\n'));
   return new Map([
     [PATH, textFile('text/html', page)],
     [`${PATH}/explorer.css`, textFile('text/css', stylesheet)],
     [`${PATH}/favicon.svg`, textFile('image/svg+xml', await readPage('favicon.svg'))],
     ...modules.map(
-      ({ path, text }) => [`${PATH}/${path}`, textFile('text/javascript', text)] as const,
+      ([path, text]) => [`${PATH}/${path}`, textFile('text/javascript', text)] as const,
     ),
   ]);
 }

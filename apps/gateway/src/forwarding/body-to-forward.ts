@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import { Transform } from 'node:stream';
 import { ApiError } from '@gatehouse/errors';
 import { sendContinue } from '@gatehouse/server';
-import { received } from '../http/header-names.ts';
-import type { BodyStream } from '../upstream/http1/outgoing-request.ts';
+
+import type { BodyStream } from '../upstream/call.ts';
 
 /**
  * How much of a body is read before the request gets a connection. Most bodies are complete by
@@ -57,6 +57,6 @@ export async function bodyToForward(
   if (isWhole) {
     return (counted.read() as Buffer | null) ?? Buffer.alloc(0);
   }
-  const announced = request.headers[received.contentLength];
+  const announced = request.headers['content-length'];
   return { stream: counted, length: announced === undefined ? undefined : Number(announced) };
 }

@@ -4,68 +4,72 @@
  * bounds the whole exchange. If the caller leaves, the exchange ends. Deliberately not here: any
  * trust decision.
  */
-
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { ApiError } from '@gatehouse/errors';
-import type { ObservedRequest } from '@gatehouse/server';
-import type { VerifiedRequest } from '../authentication/authenticator.ts';
-import { received, sent } from '../http/header-names.ts';
-import { protectiveHeaders, type Reply } from '../http/reply.ts';
-import { assertAnnouncedSize, hasBody } from '../http/request-body.ts';
+import { ApiError, errorCatalogue, isFailureReason } from '@gatehouse/errors';
+import type { ObservedRequest, RequestNotes } from '@gatehouse/server';
+import type { VerifiedRequest } from '../authentication/verified-request.ts';
+import {
+  assertAnnouncedSize,
+  hasBody,
+  headerIn,
+  protectiveHeaders,
+  type Reply,
+} from '../messages.ts';
 import type { Route } from '../routes/route.ts';
+import type { UpgradedConnection, UpstreamReply } from '../upstream/call.ts';
 import type { Upstream } from '../upstream/upstream.ts';
-import type { UpstreamReply } from '../upstream/upstream-call.ts';
 import { bodyToForward } from './body-to-forward.ts';
 import { forwardedHeaders, repliedHeaders } from './header-policy.ts';
 import type { InternalTokenIssuer } from './internal-token.ts';
-import { noteUpstreamFailure } from './note-upstream-failure.ts';
+import { handshakeOf, watchCredential } from './open-reply.ts';
 import { publicLocation } from './public-location.ts';
-import { watchCredential } from './watch-credential.ts';
 
+/** An admitted request. */
 export interface ForwardRequest {
   readonly message: IncomingMessage;
   readonly response: ServerResponse;
   readonly observed: ObservedRequest;
   readonly route: Route;
-  /** The name of the route's upstream. */
-  readonly upstream: string;
   readonly verified: VerifiedRequest;
-  /** The normalized path. */
-  readonly path: string;
+  /** With the normalized path. */
+  readonly target: { readonly path: string };
   readonly clientAddress: string;
 }
 
-/** Throws or rejects with an ApiError. */
-export type Forwarder = (request: ForwardRequest) => Promise<Reply>;
+export interface Forwarding {
+  /** Throws or rejects with an ApiError. */
+  forward(request: ForwardRequest): Promise<Reply>;
+  /** Opens the WebSocket to the upstream, with an internal token like any request. */
+  openWebSocket(request: ForwardRequest): Promise<UpgradedConnection>;
+}
 
 const METHODS_WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
 const REDIRECTIONS: ReadonlySet<number> = new Set([300, 301, 302, 303, 305, 307, 308]);
 const STATUS_WITHOUT_BODY: ReadonlySet<number> = new Set([204, 205, 304]);
 
-export function createForwarder(dependencies: {
+export function createForwarding(dependencies: {
   readonly upstreams: ReadonlyMap<string, Upstream>;
   readonly issueInternalToken: InternalTokenIssuer;
   readonly publicUrl: string;
-}): Forwarder {
-  const { upstreams, issueInternalToken } = dependencies;
-  const { host: publicHost, protocol } = new URL(dependencies.publicUrl);
-  const publicScheme = protocol.slice(0, -1);
+}): Forwarding {
+  const { upstreams, issueInternalToken, publicUrl } = dependencies;
+  const headersOf = createRequestHeaders(publicUrl);
+
+  function upstreamOf({ operation, upstream = '' }: Route): Upstream {
+    const found = upstreams.get(upstream);
+    if (found === undefined) {
+      throw new Error(`Route ${operation} names an unknown upstream.`);
+    }
+    return found;
+  }
 
   async function exchangeWith(
     upstream: Upstream,
     request: ForwardRequest,
     internalToken: string,
   ): Promise<Reply> {
-    const { message, response, route, verified } = request;
-    const headers = forwardedHeaders(message.headers, route.requestHeaders, {
-      requestId: request.observed.id,
-      clientAddress: request.clientAddress,
-      publicHost,
-      publicScheme,
-      internalToken,
-      contentType: verified.body?.contentType,
-      traceparent: request.observed.trace?.traceparent(),
-    });
+    const { message, response, observed, route, verified } = request;
+    const headers = headersOf(request, internalToken);
     const reading = bodyToSend(request);
     // A request without a body does not wait for a turn of the event loop.
     const body = reading instanceof Promise ? await reading : reading;
@@ -74,53 +78,75 @@ export function createForwarder(dependencies: {
       throw new Error('The caller left before its request was forwarded.');
     }
     const sentAt = performance.now();
-    const target = verified.query === '' ? request.path : `${request.path}?${verified.query}`;
-    const exchange = upstream.send({
-      method: message.method ?? '',
-      target,
-      headers,
-      body,
-      timeoutMilliseconds: route.timeoutMilliseconds,
-      streaming: route.streaming,
-    });
-    request.observed.dependent = exchange;
+    const target = targetOf(request);
+    const { timeoutMilliseconds, streaming } = route;
+    const method = message.method ?? '';
+    const sending = { method, target, headers, body, timeoutMilliseconds, streaming };
+    const exchange = upstream.send(sending);
+    observed.dependent = exchange;
     let answer: UpstreamReply;
     try {
       answer = await exchange.reply;
     } finally {
-      request.observed.notes.upstreamMs = performance.now() - sentAt;
+      observed.notes.upstreamMs = performance.now() - sentAt;
     }
     answer.body.assertIntact();
     if (answer.status >= 400) {
-      noteUpstreamFailure(answer, request.observed.notes);
+      noteUpstreamFailure(answer, observed.notes);
     }
-    const reply = toReply(answer, message.method === 'HEAD', (location) =>
-      publicLocation(location, {
-        target,
-        upstreamUrl: upstream.url,
-        publicUrl: dependencies.publicUrl,
-      }),
+    const reply = toReply(answer, method === 'HEAD', (location) =>
+      publicLocation(location, { target, upstreamUrl: upstream.url, publicUrl }),
     );
-    if (route.streaming) {
+    if (streaming) {
       watchCredential(verified, route.scope, response);
-      request.observed.notes.isOpenEnded = reply.status < 400;
+      observed.notes.isOpenEnded = reply.status < 400;
       return { ...reply, isOpenEnded: true };
     }
     return reply;
   }
 
-  return (request) => {
-    const { message, route, verified } = request;
-    const upstream = upstreams.get(request.upstream);
-    if (upstream === undefined) {
-      throw new Error(`Route ${route.operation} names an unknown upstream.`);
-    }
-    assertForwardableBody(message, route);
-    const token = issueInternalToken(verified.principal, request.upstream);
-    return typeof token === 'string'
-      ? exchangeWith(upstream, request, token)
-      : token.then((issued) => exchangeWith(upstream, request, issued));
+  return {
+    forward(request) {
+      const { message, route, verified } = request;
+      const upstream = upstreamOf(route);
+      assertForwardableBody(message, route);
+      const token = issueInternalToken(verified.principal, route.upstream ?? '');
+      return typeof token === 'string'
+        ? exchangeWith(upstream, request, token)
+        : token.then((issued) => exchangeWith(upstream, request, issued));
+    },
+    async openWebSocket(request) {
+      const { message, route, verified } = request;
+      const upstream = upstreamOf(route);
+      const token = await issueInternalToken(verified.principal, route.upstream ?? '');
+      return upstream.upgrade({
+        target: targetOf(request),
+        headers: [...headersOf(request, token), ...handshakeOf(message.headers)],
+        timeoutMilliseconds: route.timeoutMilliseconds,
+      });
+    },
   };
+}
+
+function createRequestHeaders(publicUrl: string) {
+  const { host: publicHost, protocol } = new URL(publicUrl);
+  const publicScheme = protocol.slice(0, -1);
+  return (request: ForwardRequest, internalToken: string): string[] => {
+    const { message, route, observed, verified, clientAddress } = request;
+    return forwardedHeaders(message.headers, route.requestHeaders, {
+      requestId: observed.id,
+      clientAddress,
+      publicHost,
+      publicScheme,
+      internalToken,
+      contentType: verified.body?.contentType,
+      traceparent: observed.trace?.traceparent(),
+    });
+  };
+}
+
+function targetOf({ target: { path }, verified: { query } }: ForwardRequest): string {
+  return query === '' ? path : `${path}?${query}`;
 }
 
 function assertForwardableBody(message: IncomingMessage, route: Route): void {
@@ -137,45 +163,57 @@ function bodyToSend({ message, route, verified }: ForwardRequest) {
   if (verified.body !== undefined) {
     return verified.body.bytes;
   }
-  if (!hasBody(message)) {
-    return undefined;
-  }
-  return bodyToForward(message, route.bodyLimitBytes);
+  return hasBody(message) ? bodyToForward(message, route.bodyLimitBytes) : undefined;
 }
 
 function toReply(
-  reply: UpstreamReply,
+  { status, headers: given, body }: UpstreamReply,
   isHead: boolean,
   translate: (location: string) => string | undefined,
 ): Reply {
-  const { status, body } = reply;
+  const reject = (reason: 'upstream_rejected_gateway' | 'upstream_redirected', message: string) => {
+    const cause = new Error(message);
+    body.cancel(cause);
+    return new ApiError('bad_gateway', { cause, reason });
+  };
   if (status === 401 || status === 407) {
     // The upstream rejected the internal token. A 401 would make the caller discard a good
     // credential.
-    body.cancel(new Error('The service rejected the internal token.'));
-    throw new ApiError('bad_gateway', {
-      cause: new Error(
-        `The service answered ${status}. It rejected the internal token. Compare the clocks of both hosts.`,
-      ),
-      reason: 'upstream_rejected_gateway',
-    });
+    throw reject(
+      'upstream_rejected_gateway',
+      `The service answered ${status}. It rejected the internal token. Compare the clocks of both hosts.`,
+    );
   }
-  const headers = repliedHeaders(reply.headers, translate);
-  if (
-    REDIRECTIONS.has(status) &&
-    reply.headers.includes(received.location) &&
-    !headers.includes(received.location)
-  ) {
-    body.cancel(new Error('The service redirected to another origin.'));
-    throw new ApiError('bad_gateway', {
-      cause: new Error('The service redirected to another origin.'),
-      reason: 'upstream_redirected',
-    });
+  const headers = repliedHeaders(given, translate);
+  const isHidden = given.includes('location') && !headers.includes('location');
+  if (REDIRECTIONS.has(status) && isHidden) {
+    throw reject('upstream_redirected', 'The service redirected to another origin.');
   }
   headers.push(...protectiveHeaders);
   // RFC 9110 §8.6 forbids a length in a 204.
   if (isHead && status !== 204 && body.announcedLength !== undefined) {
-    headers.push(sent.contentLength, body.announcedLength);
+    headers.push('Content-Length', body.announcedLength);
   }
   return { status, headers, body: isHead || STATUS_WITHOUT_BODY.has(status) ? undefined : body };
+}
+
+/**
+ * Notes why an upstream rejected a request. The device service sends code and reason in
+ * `X-Failure`, which never reaches the caller. Only names of the catalogues are used, because an
+ * upstream of a ROUTES_FILE may send any text.
+ */
+export function noteUpstreamFailure(
+  { status, headers }: Pick<UpstreamReply, 'status' | 'headers'>,
+  notes: RequestNotes,
+): void {
+  notes.reason = 'upstream_refused';
+  const [code = '', reason = ''] = headerIn(headers, 'x-failure')?.split(' ') ?? [];
+  if (isErrorCode(code) && errorCatalogue[code].status === status && isFailureReason(reason)) {
+    notes.code = code;
+    notes.reason = reason;
+  }
+}
+
+function isErrorCode(text: string): text is keyof typeof errorCatalogue {
+  return Object.hasOwn(errorCatalogue, text);
 }

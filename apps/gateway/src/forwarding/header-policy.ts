@@ -1,5 +1,4 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { received } from '../http/header-names.ts';
 
 /**
  * The request headers that reach the upstream. All others are dropped: credentials, and headers
@@ -10,7 +9,7 @@ import { received } from '../http/header-names.ts';
 const forwardedRequestHeaders = [
   'accept',
   'accept-language',
-  received.contentType,
+  'content-type',
   'idempotency-key',
   'if-match',
   'if-modified-since',
@@ -30,25 +29,25 @@ const forwardedRequestHeaders = [
 /** The reply headers that do not reach the caller. All others do. */
 const withheldReplyHeaders: ReadonlySet<string> = new Set([
   // Hop-by-hop headers (RFC 9110 §7.6.1) describe the connection to the upstream.
-  received.connection,
-  received.keepAlive,
+  'connection',
+  'keep-alive',
   'proxy-authenticate',
   'proxy-authentication-info',
   'proxy-connection',
   'te',
   'trailer',
-  received.transferEncoding,
+  'transfer-encoding',
   'upgrade',
   // They identify the software of the upstream (ASVS 13.4.6).
   'server',
   'via',
   'x-powered-by',
   // Explains a failure to the gateway, for the log.
-  received.failure,
+  'x-failure',
   // Only the gateway signs. An upstream must not be able to forge a signature.
-  received.signature1,
-  received.signature2,
-  received.timestamp,
+  'x-sign',
+  'x-sign-v2',
+  'x-timestamp',
   // Callers have no session with the upstream, and its challenge is for the gateway.
   'set-cookie',
   'clear-site-data',
@@ -58,14 +57,14 @@ const withheldReplyHeaders: ReadonlySet<string> = new Set([
   'link',
   'refresh',
   // Sent only as translated by public-location.
-  received.contentLocation,
-  received.location,
+  'content-location',
+  'location',
   // The gateway sets these itself.
   'cache-control',
-  received.contentLength,
+  'content-length',
   'pragma',
   'x-content-type-options',
-  received.requestId,
+  'x-request-id',
 ]);
 
 export interface ForwardedRequestContext {
@@ -92,11 +91,11 @@ export function forwardedHeaders(
   context: ForwardedRequestContext,
 ): string[] {
   const forwarded = [
-    received.authorization,
+    'authorization',
     `Bearer ${context.internalToken}`,
-    received.requestId,
+    'x-request-id',
     context.requestId,
-    received.forwardedFor,
+    'x-forwarded-for',
     context.clientAddress,
     'x-forwarded-proto',
     context.publicScheme,
@@ -109,7 +108,7 @@ export function forwardedHeaders(
   for (const name of names) {
     const value = replacementOf(name, context) ?? headers[name];
     // Content-Type is never dropped: it may be signed, and it decides how to read the body (GW-18).
-    const isDropped = name !== received.contentType && nominated?.has(name) === true;
+    const isDropped = name !== 'content-type' && nominated?.has(name) === true;
     if (typeof value === 'string' && !isDropped) {
       forwarded.push(name, value);
     }
@@ -118,7 +117,7 @@ export function forwardedHeaders(
 }
 
 function replacementOf(name: string, context: ForwardedRequestContext): string | undefined {
-  if (name === received.contentType) {
+  if (name === 'content-type') {
     return context.contentType;
   }
   return name === 'traceparent' ? context.traceparent : undefined;
@@ -144,7 +143,7 @@ export function repliedHeaders(
       nominated?.has(name) === true;
     if (!isWithheld) {
       replied.push(name, headers[index + 1] ?? '');
-    } else if (name === received.location || name === received.contentLocation) {
+    } else if (name === 'location' || name === 'content-location') {
       const location = translate(headers[index + 1] ?? '');
       if (location !== undefined && isSingle(name, headers)) {
         replied.push(name, location);
@@ -162,7 +161,7 @@ function isSingle(name: string, headers: readonly string[]): boolean {
 function connectionIn(headers: readonly string[]): string | undefined {
   let found: string | undefined;
   for (let index = 0; index < headers.length; index += 2) {
-    if (headers[index] === received.connection) {
+    if (headers[index] === 'connection') {
       found = found === undefined ? headers[index + 1] : `${found},${headers[index + 1]}`;
     }
   }

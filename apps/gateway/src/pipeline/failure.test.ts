@@ -2,8 +2,10 @@ import { ApiError, type ErrorCode } from '@gatehouse/errors';
 import type { RequestNotes } from '@gatehouse/server';
 import { StoreUnavailableError } from '@gatehouse/store';
 import { describe, expect, test } from '@jest/globals';
-import { CircuitOpenError } from '../upstream/circuit-open-error.ts';
-import { noteFailure, toFailure, withChallenge } from './failure.ts';
+import type { VerifiedRequest } from '../authentication/verified-request.ts';
+import { CircuitOpenError } from '../upstream/circuit-breaker.ts';
+import type { Exchange, Pipeline } from './exchange.ts';
+import { countFailure, noteFailure, toFailure, withChallenge } from './failure.ts';
 
 const METADATA_URL = 'https://api.example/.well-known/oauth-protected-resource';
 const metadata = `resource_metadata="${METADATA_URL}"`;
@@ -104,4 +106,54 @@ describe('the notes of a failure', () => {
 test('An unavailable store is 503 with its own reason.', () => {
   const error = toFailure(new StoreUnavailableError('get', undefined));
   expect([error.status, error.reason]).toEqual([503, 'store_unavailable']);
+});
+
+const exchange: Pick<Exchange, 'clientAddress' | 'credential' | 'appliedLimits' | 'verified'> = {
+  clientAddress: '192.0.2.1',
+  credential: { kind: 'none', query: '' },
+  appliedLimits: [],
+  verified: undefined,
+};
+
+/** Counts the failure, and returns its result and the counted requests. */
+async function count(error: ApiError, changes: Partial<Exchange> = {}, overLimit?: Error) {
+  const counted: unknown[] = [];
+  const limits: Pick<Pipeline['limits'], 'countAddress'> = {
+    async countAddress(address, hasCredential) {
+      counted.push([address, hasCredential]);
+      if (overLimit !== undefined) {
+        throw overLimit;
+      }
+    },
+  };
+  return { result: await countFailure(error, { ...exchange, ...changes }, limits), counted };
+}
+
+describe('a failed request', () => {
+  const failure = new ApiError('illegal_argument');
+
+  test('counts for its address, without a credential until one was read', async () => {
+    const { result, counted } = await count(failure);
+    expect([result, counted]).toEqual([failure, [['192.0.2.1', false]]]);
+    const credential = { kind: 'access-token', value: 'x', query: '' } as const;
+    expect((await count(failure, { credential })).counted).toEqual([['192.0.2.1', true]]);
+  });
+
+  test.each(['internal_server_error', 'service_unavailable', 'too_many_requests'] as const)(
+    'does not count if the error is %s',
+    async (code) => {
+      expect((await count(new ApiError(code))).counted).toEqual([]);
+    },
+  );
+
+  test('does not count for its address if it was verified', async () => {
+    expect((await count(failure, { verified: {} as VerifiedRequest })).counted).toEqual([]);
+  });
+
+  test('gets 429 if its address is over the limit, and 500 if counting fails', async () => {
+    const overLimit = new ApiError('too_many_requests');
+    expect((await count(failure, {}, overLimit)).result).toBe(overLimit);
+    const defect = new Error('a defect');
+    await expect(count(failure, {}, defect)).rejects.toBe(defect);
+  });
 });

@@ -1,7 +1,7 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { expect, test } from '@jest/globals';
-import type { Reply } from '../http/reply.ts';
+import type { Reply } from '../messages.ts';
 import { writeReply } from './write-reply.ts';
 
 test('A streamed body continues when the caller has read what was written.', () => {

@@ -1,9 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { lingerBeforeClose } from '@gatehouse/server';
-import { sent } from '../http/header-names.ts';
-import type { Reply } from '../http/reply.ts';
-import { hasBody } from '../http/request-body.ts';
-import type { StreamedBody } from '../http/streamed-body.ts';
+import { hasBody, type Reply, type StreamedBody } from '../messages.ts';
 
 /**
  * Node joins a head and a body of text, which is cheaper than two buffers. From 7 kB on, the
@@ -26,11 +23,11 @@ export function writeReply(
   // The rest of an unread body must never be parsed as the next request (CWE-444).
   const unread = hasBody(request) && !request.complete;
   if (unread) {
-    headers.push(sent.connection, 'close');
+    headers.push('Connection', 'close');
   }
   const whole = Buffer.isBuffer(body) ? body : body?.arrived();
   if (whole !== undefined) {
-    headers.push(sent.contentLength, String(whole.length));
+    headers.push('Content-Length', String(whole.length));
     response.writeHead(status, headers);
     if (unread) {
       response.write(whole);
@@ -45,7 +42,7 @@ export function writeReply(
     response.end();
   } else {
     if (body.announcedLength !== undefined) {
-      headers.push(sent.contentLength, body.announcedLength);
+      headers.push('Content-Length', body.announcedLength);
     }
     response.writeHead(status, headers);
     if (isOpenEnded === true) {

@@ -7,10 +7,15 @@ import {
   type ConfigurationProblem,
   toProblems,
 } from '@gatehouse/server/configuration';
+import { credentialKinds } from '@gatehouse/signing';
 import { z } from 'zod';
-import { DEFAULT_TIMEOUT_MILLISECONDS, deviceRoutes } from './device-routes.ts';
-import { credentialKinds, type Route, routeMethods } from './route.ts';
-import { deviceService } from './upstream-names.ts';
+import {
+  DEFAULT_TIMEOUT_MILLISECONDS,
+  deviceRoutes,
+  deviceService,
+  type Route,
+  routeMethods,
+} from './route.ts';
 
 /** The routes of the gateway and their upstreams. */
 export interface Routing {

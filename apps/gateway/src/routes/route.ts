@@ -1,19 +1,22 @@
+/**
+ * What the gateway serves: the routes, and the documents that need no credential. One router of
+ * `packages/server` finds the entry of a request. `ROUTES_FILE` adds routes (route-file).
+ */
+import type { IncomingMessage } from 'node:http';
+import { DEFAULT_BODY_LIMIT_BYTES, routes } from '@gatehouse/device-api';
+import type { Scope } from '@gatehouse/identity';
+import type { RoutedTarget, Router, RouterMatch } from '@gatehouse/server';
+import { type CredentialKind, credentialKinds } from '@gatehouse/signing';
 import type { RateLimit } from '@gatehouse/store';
-
-/** The kinds of credential that a caller may send: Methods A, B and C of the specification. */
-export const credentialKinds = ['signature', 'access-token', 'bearer'] as const;
-
-export type CredentialKind = (typeof credentialKinds)[number];
+import type { Reply } from '../messages.ts';
 
 export const routeMethods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
-
-export type RouteMethod = (typeof routeMethods)[number];
 
 /** One operation. For an unknown path, callers get 401, and 404 after authentication. */
 export interface Route {
   /** Replaces the URL in logs and metrics. */
   readonly operation: string;
-  readonly method: RouteMethod;
+  readonly method: (typeof routeMethods)[number];
   /** `{name}` matches one segment. */
   readonly path: string;
   /** Undefined: every authenticated caller may use the route. */
@@ -39,3 +42,100 @@ export interface Route {
   /** The gateway forwards `Upgrade: websocket`. */
   readonly webSocket: boolean;
 }
+
+/** A document that needs no credential. */
+export interface PublicEntry {
+  readonly method: 'GET';
+  readonly path: string;
+  /** The name of its requests in logs and metrics. */
+  readonly operation: string;
+  /** Describes a document of JSON in `/openapi.json`. */
+  readonly description?: {
+    readonly summary: string;
+    /** The JSON Schema of the document. */
+    readonly schema: Readonly<Record<string, unknown>>;
+  };
+  /** The reply to a GET of the path. @throws ApiError `not_found` */
+  read(message: Pick<IncomingMessage, 'headers'>, path: string): Reply | Promise<Reply>;
+}
+
+export type Entry = Route | PublicEntry;
+
+export type RouteMatch = RouterMatch<Entry> | undefined;
+
+export function isPublic(entry: Entry): entry is PublicEntry {
+  return 'read' in entry;
+}
+
+/** The route of a match, unless it is a public document. */
+export function routeOf(match: RouteMatch): Route | undefined {
+  const entry = match?.entry;
+  return entry === undefined || isPublic(entry) ? undefined : entry;
+}
+
+/**
+ * Finds the entry of a request, and drops a trailing slash if only the path without it has an entry.
+ * Every later stage must use the returned target, so that the path that is authorized is the path
+ * that is forwarded.
+ */
+export function findEntry<Target extends RoutedTarget>(
+  router: Router<Entry>,
+  method: string,
+  target: Target,
+): { readonly match: RouteMatch; readonly target: Target } {
+  const match = router.find(method, target);
+  if (match !== undefined || !target.path.endsWith('/') || target.path === '/') {
+    return { match, target };
+  }
+  const path = target.path.slice(0, -1);
+  const shorter = { ...target, path, segments: target.segments.slice(0, -1) };
+  const found = router.find(method, shorter);
+  return found === undefined ? { match, target } : { match: found, target: shorter };
+}
+
+/** Name of the device service in the routes, and the audience of the tokens that it accepts. */
+export const deviceService = 'device-service';
+export const DEFAULT_TIMEOUT_MILLISECONDS: number = 15_000;
+export const issueAccessTokenOperation = 'access-token.issue';
+/** The operation of a verification for another proxy that does not use the routes. */
+export const forwardAuthOperation = 'forward-auth';
+
+/** Operations that are not routes, in logs and metrics. */
+export const ownOperations: readonly string[] = [
+  forwardAuthOperation,
+  'preflight',
+  'protected-resource',
+  'openapi',
+  'explorer',
+  'time',
+];
+
+const shared: Omit<Route, 'operation' | 'method' | 'path' | 'scope' | 'bodyLimitBytes'> = {
+  credentials: credentialKinds,
+  upstream: deviceService,
+  timeoutMilliseconds: DEFAULT_TIMEOUT_MILLISECONDS,
+  requestHeaders: [],
+  rateLimit: undefined,
+  streaming: false,
+  webSocket: false,
+};
+
+/** The routes that the gateway serves without a `ROUTES_FILE`. */
+export const deviceRoutes: readonly Route[] = [
+  {
+    ...shared,
+    operation: issueAccessTokenOperation,
+    method: 'POST',
+    path: '/api/v1/token',
+    scope: undefined,
+    credentials: ['signature'],
+    upstream: undefined,
+    bodyLimitBytes: 4096,
+  },
+  ...routes.map(({ method, path, operation }): Route => {
+    // The type rejects a scope that no client can get.
+    const scope: Scope = operation.scope;
+    const bodyLimitBytes = operation.bodyLimitBytes ?? DEFAULT_BODY_LIMIT_BYTES;
+    return { ...shared, operation: operation.name, method, path, scope, bodyLimitBytes };
+  }),
+];

@@ -13,10 +13,19 @@
  * A slow service keeps answering its health path, so long requests do not open the circuit.
  */
 import { ApiError, serviceUnavailable } from '@gatehouse/errors';
-import { CircuitOpenError } from './circuit-open-error.ts';
-import type { HealthProbe } from './health-probe.ts';
 
 export type CircuitState = 'closed' | 'open';
+
+/**
+ * Why a request was rejected at once. Its log line has no stack: `upstream circuit open` reports
+ * the cause once for all of them.
+ */
+export class CircuitOpenError extends Error {
+  constructor() {
+    super('The service has stopped answering.');
+    this.name = 'CircuitOpenError';
+  }
+}
 
 /** A request to the service. */
 export interface WatchedCall {
@@ -26,12 +35,11 @@ export interface WatchedCall {
   activityBefore: number;
 }
 
-export interface CircuitDependencies {
-  readonly health: HealthProbe | undefined;
-  /** Whether a request waits for the head of its reply. */
-  readonly isWaiting: () => boolean;
-  /** Ends the waiting requests, which will get no reply. */
-  readonly endWaiting: (reason: () => Error) => void;
+interface CircuitDependencies {
+  /** Asks the health path. Undefined if the service has none. */
+  readonly isHealthy: (() => Promise<boolean>) | undefined;
+  /** The requests that wait for the head of their reply. */
+  readonly waiting: () => readonly { cancel(error: Error): void }[];
   readonly onChange: (state: CircuitState) => void;
 }
 
@@ -75,7 +83,7 @@ export class CircuitBreaker {
     }
     // A caller that stalls its upload must not keep the trial from the others.
     const isTrialFree = this.#checksUntilTrial === 0 || this.#trial?.isUploading === true;
-    if (this.#dependencies.health !== undefined || !isTrialFree) {
+    if (this.#dependencies.isHealthy !== undefined || !isTrialFree) {
       throw serviceUnavailable(new CircuitOpenError(), 'upstream_stopped');
     }
   }
@@ -105,34 +113,33 @@ export class CircuitBreaker {
       return;
     }
     this.#timeouts += 1;
-    if (this.#timeouts >= TIMEOUTS_IN_A_ROW && this.#dependencies.health === undefined) {
+    if (this.#timeouts >= TIMEOUTS_IN_A_ROW && this.#dependencies.isHealthy === undefined) {
       this.#open();
     }
   }
 
   close(): void {
     clearInterval(this.#timer);
-    this.#dependencies.health?.close();
   }
 
   #check(): void {
-    const { health, isWaiting } = this.#dependencies;
+    const { isHealthy, waiting } = this.#dependencies;
     if (this.#isAsking) {
       return;
     }
     this.#checksUntilTrial = Math.max(0, this.#checksUntilTrial - 1);
-    this.#quietChecks = !this.#isActive && isWaiting() ? this.#quietChecks + 1 : 0;
+    this.#quietChecks = !this.#isActive && waiting().length > 0 ? this.#quietChecks + 1 : 0;
     this.#isActive = false;
     const isDue =
       this.#state === 'open' ? this.#checksUntilTrial === 0 : this.#quietChecks >= QUIET_CHECKS;
-    if (isDue && health !== undefined) {
-      void this.#ask(health);
+    if (isDue && isHealthy !== undefined) {
+      void this.#ask(isHealthy);
     }
   }
 
-  async #ask(health: HealthProbe): Promise<void> {
+  async #ask(probe: () => Promise<boolean>): Promise<void> {
     this.#isAsking = true;
-    const isHealthy = await health.ask();
+    const isHealthy = await probe();
     this.#isAsking = false;
     this.#quietChecks = 0;
     if (isHealthy) {
@@ -146,7 +153,9 @@ export class CircuitBreaker {
     this.#checksUntilTrial = TRIAL_CHECKS;
     if (this.#state === 'closed') {
       this.#change('open');
-      this.#dependencies.endWaiting(stopped);
+      for (const call of this.#dependencies.waiting()) {
+        call.cancel(stopped());
+      }
     }
   }
 

@@ -1,193 +1,187 @@
-import { serviceUnavailable } from '@gatehouse/errors';
-import type { RequestDependent } from '@gatehouse/server';
+/**
+ * Connections to one service. Nothing is sent twice except a GET or HEAD that met a closing
+ * connection (decision 5).
+ *
+ *   upstream ─┬▶ connection-pool ─▶ connection ─▶ reply-reader   (ordinary requests)
+ *             ├▶ streams, through undici                         (streams, uploads, WebSockets)
+ *             └▶ circuit-breaker
+ *   Both report to a call, which is one exchange and the body of its reply.
+ */
+import { ApiError, type ErrorCode, serviceUnavailable } from '@gatehouse/errors';
+import {
+  type BodyStream,
+  type CallRequest,
+  type UpgradedConnection,
+  UpstreamCall,
+} from './call.ts';
 import { CircuitBreaker, type CircuitState } from './circuit-breaker.ts';
-import { ConcurrencyLimit } from './concurrency-limit.ts';
-import { Deadlines } from './deadlines.ts';
-import { createHealthProbe } from './health-probe.ts';
-import type { PoolLoad } from './http1/pool-load.ts';
-import { createUnreadReplies, type UnreadReplies } from './unread-replies.ts';
-import { UpgradeCall, type UpgradedConnection } from './upgrade-call.ts';
-import { UpstreamCall, type UpstreamCallEvents, type UpstreamReply } from './upstream-call.ts';
-import { openPools, type PoolOptions } from './upstream-pools.ts';
-import { isStream, type UpstreamRequest } from './upstream-request.ts';
+import { ConnectionPool } from './connection-pool.ts';
+import { openStreams } from './streams.ts';
 
-export interface UpstreamExchange extends RequestDependent {
-  /** Rejects with an ApiError: `bad_gateway`, `timeout` or `service_unavailable`. */
-  readonly reply: Promise<UpstreamReply>;
-  /** Ends the exchange early. Does nothing after its end. */
-  cancel(reason: () => Error): void;
+export interface UpstreamRequest {
+  readonly method: string;
+  /** Path and query. */
+  readonly target: string;
+  /** Name, value, name, value, … */
+  readonly headers: readonly string[];
+  readonly body: Uint8Array | BodyStream | undefined;
+  readonly timeoutMilliseconds: number;
+  /** The deadline ends with the head. The body may last as long as data keeps arriving. */
+  readonly streaming: boolean;
 }
 
-export interface Upstream {
-  /** Its base URL. */
+type UpgradeRequest = Pick<UpstreamRequest, 'target' | 'headers' | 'timeoutMilliseconds'>;
+
+export type Upstream = ReturnType<typeof createUpstream>;
+
+/** Short, so that a service that cannot be reached is a 502 within a second. */
+const CONNECT_TIMEOUT_MILLISECONDS = 900;
+
+export function createUpstream(options: {
+  /** Base URL. */
   readonly url: string;
-  send(request: UpstreamRequest): UpstreamExchange;
-  /** Opens a WebSocket. Rejects with an ApiError unless the service agrees. */
-  upgrade(request: Omit<UpstreamRequest, 'body' | 'streaming'>): Promise<UpgradedConnection>;
-  readonly circuit: CircuitState;
-  /** The load of its connections now: of ordinary requests, and of streams. */
-  load(): Readonly<Record<'requests' | 'streams', PoolLoad>>;
-  close(): Promise<void>;
-}
-
-export interface UpstreamOptions extends PoolOptions {
+  /** Path of a Unix socket to connect to instead of the host and port of the URL. */
+  readonly socketPath?: string | undefined;
+  readonly connections: number;
+  /** Separate connections for streams and large bodies, so that ordinary requests keep theirs. */
+  readonly streamConnections: number;
   /** A path that the service answers at once while it works. */
   readonly health: string | undefined;
   /** Called when the circuit opens and when it closes. */
   readonly onCircuitChange: (state: CircuitState) => void;
   /** Maximum number of requests in flight or waiting for a connection. More get 503. */
   readonly maximumRequests: number;
-}
-
-const callerDoesNotRead = () =>
-  serviceUnavailable(
-    new Error('The caller did not read while others waited for a connection.'),
-    'caller_too_slow',
-  );
-
-/** A stream that sends nothing for so long has ended. Services keep streams alive with comments. */
-const STREAM_IDLE_MILLISECONDS = 5 * 60_000;
-
-/**
- * Connections to one service. Nothing is sent twice except a GET or HEAD that met a closing
- * connection (decision 5).
- *
- *   upstream ─▶ http1/ (connections) ─▶ upstream-call (one exchange) ─▶ upstream-body (its reply)
- *     ├ concurrency-limit, deadlines, unread-replies      circuit-breaker ── health-probe
- *     ├ upstream-pools (ordinary requests, streams, WebSockets)
- *     └ upgrade-call (WebSockets, through undici)
- */
-export function createUpstream(options: UpstreamOptions): Upstream {
-  const pools = openPools(options);
-  const deadlines = new Deadlines<UpstreamCall>();
-  const breaker = openBreaker(options, deadlines);
-  const held = createUnreadReplies<UpstreamCall>({
-    waiting: pools.waiting,
-    cancel: (call) => call.cancel(callerDoesNotRead),
+}) {
+  const { socketPath, streamConnections, health } = options;
+  const url = new URL(options.url);
+  const prefix = url.pathname === '/' ? '' : url.pathname;
+  const address = { url, socketPath, connectTimeoutMilliseconds: CONNECT_TIMEOUT_MILLISECONDS };
+  const requests = new ConnectionPool({ ...address, connections: options.connections });
+  const streams = openStreams({ ...address, connections: streamConnections });
+  const running = new RunningCalls();
+  const breaker = new CircuitBreaker({
+    isHealthy: health === undefined ? undefined : () => streams.isHealthy(prefix + health),
+    waiting: () => running.all.filter((call) => !call.isAnswered),
+    onChange: options.onCircuitChange,
   });
-  const requestLimit = new ConcurrencyLimit(options.maximumRequests);
   // The caller decides how long a stream lasts, and a body that was not read ahead.
-  const streamLimit = new ConcurrencyLimit(options.streamConnections);
-  const { requestEvents, uploadEvents, streamEvents } = callEvents({
-    deadlines,
-    breaker,
-    held,
-    requestLimit,
-    streamLimit,
-  });
+  const limits = { requests: options.maximumRequests, streams: streamConnections };
+  const inFlight = { requests: 0, streams: 0 };
 
-  function openCall({ streaming, body }: UpstreamRequest): UpstreamCall {
-    if (streaming || isStream(body)) {
-      streamLimit.enter();
-      return new UpstreamCall(streaming ? streamEvents : uploadEvents);
+  function start(
+    pool: 'requests' | 'streams',
+    request: CallRequest,
+    timeoutMilliseconds: number,
+  ): UpstreamCall {
+    breaker.assertClosed();
+    if (inFlight[pool] >= limits[pool]) {
+      const cause = new Error('Too many requests are waiting for the upstream.');
+      throw serviceUnavailable(cause, 'upstream_overloaded');
     }
-    requestLimit.enter();
-    return new UpstreamCall(requestEvents);
+    inFlight[pool] += 1;
+    const call = new UpstreamCall(request, breaker, (settled) => {
+      running.end(settled);
+      inFlight[pool] -= 1;
+    });
+    breaker.begin(call);
+    running.start(call, timeoutMilliseconds);
+    return call;
   }
 
   return {
     url: options.url,
-    get circuit() {
+    get circuit(): CircuitState {
       return breaker.state;
     },
-    send(request) {
-      breaker.assertClosed();
-      const call = openCall(request);
-      breaker.begin(call);
-      deadlines.start(call, request.timeoutMilliseconds);
-      pools.send(request, call);
+    /** The reply rejects with an ApiError: `bad_gateway`, `timeout` or `service_unavailable`. */
+    send({ target, body: given, streaming, ...asked }: UpstreamRequest): UpstreamCall {
+      const isBuffered = given === undefined || given instanceof Uint8Array;
+      const body = isBuffered ? given : undefined;
+      const upload = isBuffered ? undefined : given;
+      const pool = streaming || !isBuffered ? 'streams' : 'requests';
+      const { method, headers, timeoutMilliseconds } = asked;
+      const path = prefix + target;
+      const request = { method, path, headers, body, upload, isStreaming: streaming };
+      const call = start(pool, request, timeoutMilliseconds);
+      if (pool === 'streams') {
+        streams.send(call);
+      } else {
+        requests.send(call);
+      }
       return call;
     },
-    async upgrade(request) {
-      breaker.assertClosed();
-      streamLimit.enter();
-      const call = new UpgradeCall({
-        answered: () => breaker.noteActivity(),
-        unanswered: (unanswered) => breaker.timedOut(unanswered),
-        settled: () => streamLimit.leave(),
-      });
-      breaker.begin(call);
-      const deadline = setTimeout(() => call.expire(), request.timeoutMilliseconds);
-      pools.upgrade(request, call);
-      return call.upgraded.finally(() => clearTimeout(deadline));
+    /** Opens a WebSocket. Rejects with an ApiError unless the service agrees. */
+    async upgrade(asked: UpgradeRequest): Promise<UpgradedConnection> {
+      const { target, headers, timeoutMilliseconds } = asked;
+      const path = prefix + target;
+      const request = { method: 'GET', path, headers, body: undefined, upload: undefined };
+      const call = start('streams', { ...request, isStreaming: true }, timeoutMilliseconds);
+      streams.send(call, 'websocket');
+      return upgradedConnection(call);
     },
-    load: pools.load,
-    close() {
+    /** The load of its connections now: of ordinary requests, and of streams. */
+    load: () => ({ requests: requests.load, streams: streams.load() }),
+    async close(): Promise<void> {
       breaker.close();
-      return pools.close();
+      await Promise.all([requests.close(), streams.close()]);
     },
   };
 }
 
-/** Reports the progress of a call to the deadlines, the breaker and the limits. */
-function callEvents(watchers: {
-  readonly deadlines: Deadlines<UpstreamCall>;
-  readonly breaker: CircuitBreaker;
-  readonly held: UnreadReplies<UpstreamCall>;
-  readonly requestLimit: ConcurrencyLimit;
-  readonly streamLimit: ConcurrencyLimit;
-}) {
-  const { deadlines, breaker, held } = watchers;
-  const end = (call: UpstreamCall) => {
-    deadlines.end(call);
-    if (call.isUnanswered) {
-      breaker.timedOut(call);
+/** Status of the service instead of 101 → error code. Every other status is `bad_gateway`. */
+const upgradeRefusals: Readonly<Record<number, ErrorCode>> = {
+  400: 'illegal_argument',
+  403: 'access_denied',
+  404: 'not_found',
+  426: 'illegal_argument',
+  429: 'too_many_requests',
+  503: 'service_unavailable',
+};
+
+async function upgradedConnection(call: UpstreamCall): Promise<UpgradedConnection> {
+  const { status, upgraded } = await call.reply;
+  if (upgraded === undefined) {
+    const cause = new Error(`The service answered ${status} to an upgrade.`);
+    const code = upgradeRefusals[status] ?? 'bad_gateway';
+    const error = new ApiError(code, { cause, reason: 'upstream_refused' });
+    call.cancel(error);
+    throw error;
+  }
+  return upgraded;
+}
+
+const SWEEP_MILLISECONDS = 25;
+
+/**
+ * The running calls. One timer checks all their deadlines: one timer per request would cost more
+ * (bench/gateway). A deadline ends a call up to 25 ms late, never early.
+ */
+class RunningCalls {
+  readonly all: UpstreamCall[] = [];
+  #sweeper: NodeJS.Timeout | undefined;
+
+  start(call: UpstreamCall, milliseconds: number): void {
+    call.expiresAt = performance.now() + milliseconds;
+    call.slot = this.all.push(call) - 1;
+    this.#sweeper ??= setInterval(() => this.#sweep(), SWEEP_MILLISECONDS);
+  }
+
+  end(call: UpstreamCall): void {
+    const last = this.all.pop();
+    if (last !== undefined && last !== call) {
+      this.all[call.slot] = last;
+      last.slot = call.slot;
     }
-  };
-  const noteActivity = () => breaker.noteActivity();
-  const requestEvents: UpstreamCallEvents = {
-    answered: noteActivity,
-    received: noteActivity,
-    held: (call, isHeld) => (isHeld ? held.hold(call) : held.release(call)),
-    settled(call) {
-      end(call);
-      held.release(call);
-      watchers.requestLimit.leave();
-    },
-  };
-  const uploadEvents: UpstreamCallEvents = {
-    answered: noteActivity,
-    received: noteActivity,
-    held: () => {},
-    settled(call) {
-      end(call);
-      watchers.streamLimit.leave();
-    },
-  };
-  const extendIdleTime = (call: UpstreamCall) => deadlines.extend(call, STREAM_IDLE_MILLISECONDS);
-  const noteStreamActivity = (call: UpstreamCall) => {
-    breaker.noteActivity();
-    extendIdleTime(call);
-  };
-  const streamEvents: UpstreamCallEvents = {
-    ...uploadEvents,
-    answered: noteStreamActivity,
-    received: noteStreamActivity,
-    // While the caller does not read, the service is not silent. The server cuts slow readers.
-    held: (call, isHeld) =>
-      isHeld ? deadlines.extend(call, Number.POSITIVE_INFINITY) : extendIdleTime(call),
-  };
-  return { requestEvents, uploadEvents, streamEvents };
-}
+  }
 
-function openBreaker(
-  { url, socketPath, health, onCircuitChange }: UpstreamOptions,
-  deadlines: Deadlines<UpstreamCall>,
-): CircuitBreaker {
-  const base = new URL(url);
-  const prefix = base.pathname === '/' ? '' : base.pathname;
-  const waiting = () => deadlines.running.filter((call) => !call.isAnswered);
-  return new CircuitBreaker({
-    health:
-      health === undefined
-        ? undefined
-        : createHealthProbe({ url: base, socketPath }, prefix + health),
-    isWaiting: () => waiting().length > 0,
-    endWaiting: (reason) => {
-      for (const call of waiting()) {
-        call.cancel(reason);
-      }
-    },
-    onChange: onCircuitChange,
-  });
+  #sweep(): void {
+    const now = performance.now();
+    for (const call of this.all.filter(({ expiresAt }) => expiresAt <= now)) {
+      call.expire();
+    }
+    if (this.all.length === 0) {
+      clearInterval(this.#sweeper);
+      this.#sweeper = undefined;
+    }
+  }
 }

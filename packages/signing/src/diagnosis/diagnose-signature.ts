@@ -8,11 +8,10 @@
  * of the tables and of the request bounds the work.
  */
 import type { SigningReasonName } from '@gatehouse/errors';
-import { findMatchingKey } from '../matching-key.ts';
-import { canonicalText, parseParameters } from '../parameters.ts';
-import type { Digest, Hmac, SignatureAlgorithm } from '../signature-algorithm.ts';
+import type { Digest, Hmac, SignatureAlgorithm } from '../signature.ts';
+import { findMatchingKey } from '../signature.ts';
 import { type RequestToSign, requestLines } from '../signed-lines.ts';
-import { signedPart } from '../signed-part.ts';
+import { canonicalText, parseParameters, signedPart } from '../version-1-text.ts';
 import { version1Texts, version2Texts } from './mistaken-texts.ts';
 
 /** A request whose signature is wrong, exactly as it was sent. The nonce is empty if absent. */

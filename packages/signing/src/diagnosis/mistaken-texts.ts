@@ -1,8 +1,7 @@
 /** The texts that signers sign by mistake, each with the mistake. The most common ones come first. */
 import type { SigningReasonName } from '@gatehouse/errors';
-import { compareCodePoints } from '../compare-code-points.ts';
-import type { Digest } from '../signature-algorithm.ts';
-import { signedPart } from '../signed-part.ts';
+import type { Digest } from '../signature.ts';
+import { compareCodePoints, signedPart } from '../version-1-text.ts';
 import type { FailedRequest } from './diagnose-signature.ts';
 
 /** A text, and the mistakes of a signer who signs it. */

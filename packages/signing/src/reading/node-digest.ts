@@ -1,5 +1,5 @@
 import { createHash, createHmac, hash } from 'node:crypto';
-import type { Digest, Hmac } from '../signature-algorithm.ts';
+import type { Digest, Hmac } from '../signature.ts';
 
 const JOINED_BYTES = 16 * 1024;
 

@@ -1,27 +1,20 @@
 /**
  * The page of the explorer. Credentials exist only in the fields and variables of this page.
  *
- *   operations ─▶ operation-form ─┐                    ┌▶ exchange-view (signed text, reply)
- *   sign-in ─▶ credential-form ───┴▶ main ─▶ signing/ ─┼▶ explain-rejection
- *                                                      └▶ copy-form ─▶ copied-calls/
+ *   operations ─┐               ┌▶ signature (signed text)
+ *   sign-in ─▶ credentials ─▶ main ─┼▶ reply
+ *                               └▶ copied-calls
  *
  * Texts of users and servers become text nodes only (elements). The policy of the page forbids
  * everything else.
  */
-import { type ApiRequest, sendRequest } from './api-request.ts';
-import { createCopyForm, hideCall } from './copy-form.ts';
-import { type Credential, InputProblem } from './credential.ts';
-import { createCredentialForm } from './credential-form.ts';
-import { element, find, show } from './elements.ts';
-import { hideReply, showReply, showSigned } from './exchange-view.ts';
-import { explainRejection } from './explain-rejection.ts';
-import { createOperationForm } from './operation-form.ts';
-import { loadOperations } from './operations.ts';
-import { loadPageSettings, type PageSettings } from './page-settings.ts';
+import { createCopyForm, hideCall } from './copied-calls.ts';
+import { type Credential, createCredentialForm, type PageSettings } from './credentials.ts';
+import { element, find, InputProblem, loadJson, show } from './elements.ts';
+import { createOperationForm } from './operations.ts';
+import { hideReply, sendRequest, showReply } from './reply.ts';
 import { completeSignIn, takeSignInReply } from './sign-in.ts';
-import { signVersion1 } from './signing/sign-version-1.ts';
-import { signVersion2 } from './signing/sign-version-2.ts';
-import type { SignedRequest } from './signing/signed-request.ts';
+import { showSignature, signRequest } from './signature.ts';
 
 const CHOSEN = 'gatehouse-explorer-operation';
 
@@ -32,13 +25,13 @@ await start().catch((error: unknown) => showProblem(error, 'problem'));
 
 async function start(): Promise<void> {
   const signInReply = takeSignInReply();
-  const [settings, operations] = await Promise.all([loadPageSettings(), loadOperations()]);
+  const settings = await loadJson<PageSettings>('explorer/settings.json');
   if (!window.isSecureContext) {
     throw new Error(
       `Open the explorer at ${settings.redirectUri}. Browsers compute signatures only on https and localhost.`,
     );
   }
-  const operationForm = createOperationForm(operations, showNothing);
+  const operationForm = await createOperationForm(showNothing);
   operationForm.choose(sessionStorage.getItem(CHOSEN) ?? '');
   sessionStorage.removeItem(CHOSEN);
   const rememberOperation = () => sessionStorage.setItem(CHOSEN, operationForm.chosen());
@@ -55,17 +48,32 @@ async function start(): Promise<void> {
     const signal = showNothing();
     const request = operationForm.read();
     const credential = credentialForm.read();
-    const signed = await sign(request, credential);
+    const signature = await signRequest(request, credential);
     signal.throwIfAborted();
-    showSigned(signed);
-    showCall({ gatewayUrl, request, credential: withoutSecret(credential) });
-    return { request, signed, signal, headers: signed?.headers ?? tokenHeader(credential) };
+    showSignature(signature);
+    showCall({ gatewayUrl, request, credential });
+    return { request, signature, signal, headers: signature?.headers ?? tokenHeader(credential) };
   }
+
+  async function exchange({ request, signature, headers, signal }: Prepared): Promise<void> {
+    const send = find('send', HTMLButtonElement);
+    send.disabled = true;
+    try {
+      const reply = await sendRequest(request, headers, signal).catch(() => {
+        signal.throwIfAborted();
+        throw new Error('No reply arrived. The request may have taken effect.');
+      });
+      await showReply(reply, signature, settings.advice, signal);
+    } finally {
+      send.disabled = false;
+    }
+  }
+  type Prepared = Awaited<ReturnType<typeof prepare>>;
 
   find('request', HTMLFormElement).addEventListener('submit', (event) => {
     event.preventDefault();
     void prepare()
-      .then((prepared) => exchange(prepared, settings))
+      .then(exchange)
       .catch((error: unknown) => showProblem(error));
   });
   find('sign-only', HTMLButtonElement).addEventListener('click', () => {
@@ -75,38 +83,6 @@ async function start(): Promise<void> {
   if (signInReply !== undefined) {
     credentialForm.showSignedIn(await completeSignIn(settings, signInReply));
   }
-}
-
-interface Prepared {
-  readonly request: ApiRequest;
-  readonly signed: SignedRequest | undefined;
-  readonly headers: Readonly<Record<string, string>>;
-  /** Aborted when the page shows another request. */
-  readonly signal: AbortSignal;
-}
-
-async function exchange({ request, signed, headers, signal }: Prepared, { advice }: PageSettings) {
-  const send = find('send', HTMLButtonElement);
-  send.disabled = true;
-  try {
-    const reply = await sendRequest(request, headers, signal).catch(() => {
-      signal.throwIfAborted();
-      throw new Error('No reply arrived. The request may have taken effect.');
-    });
-    const verification = await signed?.verify(reply);
-    signal.throwIfAborted();
-    showReply(reply, verification, explainRejection(reply, advice, signed?.lines));
-  } finally {
-    send.disabled = false;
-  }
-}
-
-function sign(request: ApiRequest, credential: Credential): Promise<SignedRequest> | undefined {
-  if (credential.kind !== 'secure-key') {
-    return undefined;
-  }
-  const signVersion = credential.version === 1 ? signVersion1 : signVersion2;
-  return signVersion(request, credential, Date.now());
 }
 
 function tokenHeader(credential: Credential): Readonly<Record<string, string>> {
@@ -120,12 +96,6 @@ function tokenHeader(credential: Credential): Readonly<Record<string, string>> {
   }
 }
 
-function withoutSecret(credential: Credential) {
-  return credential.kind === 'secure-key'
-    ? { kind: credential.kind, version: credential.version, clientId: credential.clientId }
-    : { kind: credential.kind };
-}
-
 /** Without the abort, an earlier reply could appear below another request. */
 function showNothing(): AbortSignal {
   current.abort();
@@ -135,7 +105,7 @@ function showNothing(): AbortSignal {
   for (const field of document.querySelectorAll('[aria-invalid]')) {
     field.removeAttribute('aria-invalid');
   }
-  showSigned(undefined);
+  showSignature(undefined);
   hideReply();
   hideCall();
   return current.signal;

@@ -1,100 +1,185 @@
-import { isRecord } from './reply-envelope.ts';
+/** The operations of `/openapi.json`, and a form with a field for each parameter. */
+import { element, find, InputProblem, loadJson, show, withQuotes } from './elements.ts';
 
-/** An operation of the OpenAPI document, as the form needs it. */
-export interface Operation {
-  /** `device.list` */
-  readonly id: string;
-  readonly group: string;
-  readonly title: string;
-  readonly description: string;
-  /** In upper case. */
+/** A request as the form describes it, without its credential. */
+export interface ApiRequest {
   readonly method: string;
-  /** `/api/v1/device/{deviceId}` */
+  /** Percent-encoded, without a path of the public URL of the gateway. */
   readonly path: string;
-  /** Those in the path and in the query. */
-  readonly parameters: readonly OperationParameter[];
-  /** An example of the JSON body. Undefined: the operation accepts no body. */
-  readonly body: string | undefined;
+  /** Percent-encoded, without `?`. Empty if absent. */
+  readonly query: string;
+  /** Empty if there is no body. */
+  readonly contentType: string;
+  /** Empty if the request has none. */
+  readonly body: string;
 }
 
-export interface OperationParameter {
+/** The part of the OpenAPI document that the form needs. The gateway created it. */
+interface ApiDocument {
+  readonly tags: readonly { readonly name: string }[];
+  readonly paths: Readonly<Record<string, Readonly<Record<string, ApiOperation>>>>;
+  readonly components: { readonly parameters: Readonly<Record<string, Parameter>> };
+}
+
+interface ApiOperation {
+  readonly operationId: string;
+  readonly tags: readonly string[];
+  readonly summary: string;
+  readonly description?: string;
+  readonly deprecated?: boolean;
+  readonly security: readonly object[];
+  readonly parameters?: readonly (Parameter | { readonly $ref: string })[];
+  readonly requestBody?: { readonly content: Readonly<Record<string, { example?: unknown }>> };
+}
+
+interface Parameter {
   readonly name: string;
-  readonly place: 'path' | 'query';
-  readonly description: string;
+  readonly in: string;
+  readonly description?: string;
 }
 
-const methods = ['get', 'post', 'patch', 'put', 'delete'];
+type Operation = ReturnType<typeof readOperations>[number];
 
-/** The operations that need a credential, each with its preferred route. */
-export async function loadOperations(): Promise<readonly Operation[]> {
-  const response = await fetch('explorer/openapi.json', { credentials: 'omit' });
-  if (!response.ok) {
-    throw new Error(`The gateway replied with ${response.status} to explorer/openapi.json.`);
+const JSON_TYPE = 'application/json';
+
+/** The operations that need a credential, each with its preferred route: the others are deprecated. */
+function readOperations({ tags, paths, components }: ApiDocument) {
+  const resolve = (given: Parameter | { readonly $ref: string }): Parameter | undefined =>
+    '$ref' in given ? components.parameters[given.$ref.split('/').at(-1) ?? ''] : given;
+  const groups = tags.map(({ name }) => name);
+  return Object.entries(paths)
+    .flatMap(([path, item]) =>
+      Object.entries(item)
+        .filter(([, { security, deprecated }]) => security?.[0] && deprecated !== true)
+        .map(([method, operation]) => {
+          const content = operation.requestBody?.content[JSON_TYPE];
+          return {
+            id: operation.operationId,
+            group: operation.tags[0] ?? '',
+            title: operation.summary,
+            description: operation.description ?? '',
+            method: method.toUpperCase(),
+            path,
+            parameters: (operation.parameters ?? [])
+              .flatMap((given) => resolve(given) ?? [])
+              .filter(({ in: place }) => place === 'path' || place === 'query'),
+            /** An example of the JSON body. Undefined: the operation accepts no body. */
+            body: content && JSON.stringify(content.example ?? {}, null, 2),
+          };
+        }),
+    )
+    .sort((one, other) => groups.indexOf(one.group) - groups.indexOf(other.group));
+}
+
+export async function createOperationForm(onChange: () => void) {
+  const operations = readOperations(await loadJson<ApiDocument>('explorer/openapi.json'));
+  const choice = find('operation', HTMLSelectElement);
+  for (const [label, members] of Map.groupBy(operations, ({ group }) => group)) {
+    const options = members.map(({ id, title }) =>
+      element('option', { value: id }, `${title} (${id})`),
+    );
+    choice.append(element('optgroup', { label }, ...options));
   }
-  return readOperations(await response.json());
-}
+  choice.addEventListener('change', () => {
+    showFields();
+    onChange();
+  });
+  showFields();
 
-/** Equivalent routes are deprecated. Public documents need no credential. */
-export function readOperations(document: unknown): readonly Operation[] {
-  const groups = entriesOf(at(document, 'tags')).map(([, tag]) => textAt(tag, 'name'));
-  const operations = entriesOf(at(document, 'paths')).flatMap(([path, item]) =>
-    entriesOf(item).flatMap(([method, operation]) => {
-      const needsCredential = at(operation, 'security', '0') !== undefined;
-      return methods.includes(method) && needsCredential && at(operation, 'deprecated') !== true
-        ? [readOperation(document, { path, method, operation })]
-        : [];
-    }),
-  );
-  return operations.sort((one, other) => groups.indexOf(one.group) - groups.indexOf(other.group));
-}
+  function current(): Operation {
+    const operation = operations.find(({ id }) => id === choice.value);
+    if (operation === undefined) {
+      throw new InputProblem('operation', 'Choose an operation.');
+    }
+    return operation;
+  }
 
-function readOperation(
-  document: unknown,
-  route: { readonly path: string; readonly method: string; readonly operation: unknown },
-): Operation {
-  const { path, method, operation } = route;
-  const content = at(operation, 'requestBody', 'content', 'application/json');
+  function showFields(): void {
+    const { method, path, description, parameters, body } = current();
+    show('route', element('span', { class: 'method' }, method), ` ${path}`);
+    show('description', withQuotes(description));
+    show('parameters', ...parameterFields(parameters));
+    show('body-field', ...(body === undefined ? [] : bodyField(body)));
+  }
+
   return {
-    id: textAt(operation, 'operationId'),
-    group: textAt(operation, 'tags', '0'),
-    title: textAt(operation, 'summary'),
-    description: textAt(operation, 'description'),
-    method: method.toUpperCase(),
-    path,
-    parameters: entriesOf(at(operation, 'parameters')).flatMap(([, parameter]) =>
-      readParameter(resolve(document, parameter)),
-    ),
-    body: content === undefined ? undefined : JSON.stringify(at(content, 'example') ?? {}, null, 2),
+    /** @throws InputProblem */
+    read: () => readRequest(current()),
+    /** The id of the chosen operation. */
+    chosen: () => choice.value,
+    choose(id: string) {
+      if (operations.some((operation) => operation.id === id)) {
+        choice.value = id;
+        showFields();
+      }
+    },
   };
 }
 
-function readParameter(parameter: unknown): readonly OperationParameter[] {
-  const place = at(parameter, 'in');
-  return place === 'path' || place === 'query'
-    ? [{ name: textAt(parameter, 'name'), place, description: textAt(parameter, 'description') }]
-    : [];
+/** The parameters of the query are optional, and there are many. */
+function parameterFields(parameters: readonly Parameter[]): readonly HTMLElement[] {
+  const { path = [], query = [] } = Object.groupBy(parameters, ({ in: place }) => place);
+  const summary = element('summary', {}, `Query parameters (${query.length})`);
+  return [
+    ...path.flatMap(fieldOf),
+    ...(query.length === 0 ? [] : [element('details', {}, summary, ...query.flatMap(fieldOf))]),
+  ];
 }
 
-function resolve(document: unknown, value: unknown): unknown {
-  const reference = at(value, '$ref');
-  return typeof reference === 'string' ? at(document, ...reference.split('/').slice(1)) : value;
+function fieldOf(parameter: Parameter): readonly HTMLElement[] {
+  const id = fieldId(parameter);
+  const isRequired = parameter.in === 'path';
+  const note = element('span', { class: 'note' }, isRequired ? ' required' : ' optional');
+  const input = element('input', {
+    ...{ id, type: 'text', autocomplete: 'off', spellcheck: 'false', autocapitalize: 'none' },
+    'aria-describedby': `${id}-hint`,
+    ...(isRequired && { required: '' }),
+  });
+  const hint = withQuotes(parameter.description ?? '');
+  return [
+    element('label', { for: id }, parameter.name, note),
+    input,
+    element('p', { id: `${id}-hint`, class: 'hint' }, hint),
+  ];
 }
 
-function at(value: unknown, ...path: readonly string[]): unknown {
-  return path.reduce<unknown>(
-    (found, key) =>
-      (isRecord(found) || Array.isArray(found)) && Object.hasOwn(found, key)
-        ? (found as Record<string, unknown>)[key]
-        : undefined,
-    value,
-  );
+function bodyField(example: string): readonly HTMLElement[] {
+  const text = element('textarea', { id: 'body', class: 'mono', rows: '9', spellcheck: 'false' });
+  text.value = example;
+  const note = element('span', { class: 'note' }, ' JSON');
+  return [element('label', { for: 'body' }, 'Body', note), text];
 }
 
-function textAt(value: unknown, ...path: readonly string[]): string {
-  const text = at(value, ...path);
-  return typeof text === 'string' ? text : '';
+function readRequest({ method, path, parameters, body: example }: Operation): ApiRequest {
+  let filled = path;
+  const pairs: string[] = [];
+  for (const parameter of parameters) {
+    const { name } = parameter;
+    const id = fieldId(parameter);
+    const value = checked(id, find(id, HTMLInputElement).value);
+    if (parameter.in === 'query' && value !== '') {
+      pairs.push(`${encodeURIComponent(name)}=${encodeURIComponent(value)}`);
+    } else if (parameter.in === 'path') {
+      if (value === '' || value === '.' || value === '..') {
+        throw new InputProblem(id, `Enter a value for ${name}.`);
+      }
+      filled = filled.replace(`{${name}}`, () => encodeURIComponent(value));
+    }
+  }
+  const body =
+    example === undefined ? '' : checked('body', find('body', HTMLTextAreaElement).value);
+  const contentType = body === '' ? '' : JSON_TYPE;
+  return { method, path: filled, query: pairs.join('&'), contentType, body };
 }
 
-function entriesOf(value: unknown): readonly (readonly [string, unknown])[] {
-  return typeof value === 'object' && value !== null ? Object.entries(value) : [];
+function fieldId(parameter: Parameter): string {
+  return `${parameter.in}-${parameter.name}`;
+}
+
+/** JSON needs no raw control characters. In a copied call, a terminal would interpret them. */
+function checked(field: string, value: string): string {
+  if (/[^\P{Cc}\n\t]/u.test(value) || !value.isWellFormed()) {
+    throw new InputProblem(field, 'Write control characters as JSON escapes, such as \\u0007.');
+  }
+  return value;
 }

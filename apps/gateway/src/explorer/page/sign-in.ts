@@ -1,5 +1,3 @@
-import { bytesOf } from './web-digests.ts';
-
 /**
  * The authorization code flow with PKCE for a public client (RFC 6749 §4.1, RFC 7636).
  *
@@ -11,7 +9,7 @@ export interface SignInSettings {
   readonly redirectUri: string;
 }
 
-export interface PendingSignIn {
+interface PendingSignIn {
   readonly state: string;
   readonly verifier: string;
   readonly clientId: string;
@@ -29,7 +27,10 @@ const PENDING = 'gatehouse-explorer-sign-in';
 export async function startSignIn(settings: SignInSettings, clientId: string): Promise<void> {
   const pending: PendingSignIn = { state: randomText(), verifier: randomText(), clientId };
   sessionStorage.setItem(PENDING, JSON.stringify(pending));
-  const challenge = await crypto.subtle.digest('SHA-256', bytesOf(pending.verifier));
+  const challenge = await crypto.subtle.digest(
+    'SHA-256',
+    new TextEncoder().encode(pending.verifier),
+  );
   const parameters = new URLSearchParams({
     response_type: 'code',
     client_id: clientId,
@@ -41,17 +42,11 @@ export async function startSignIn(settings: SignInSettings, clientId: string): P
   window.location.assign(`${settings.authorizationServerUrl}/authorize?${parameters}`);
 }
 
-/** The reply of the authorization server, and the sign-in that waits for it. */
-export interface SignInReply {
-  readonly reply: URLSearchParams;
-  readonly pending: PendingSignIn | undefined;
-}
-
 /**
  * Returns the reply if the address of the page contains one, and removes it from the address and
  * the history. Call it before anything that can fail.
  */
-export function takeSignInReply(): SignInReply | undefined {
+export function takeSignInReply() {
   const reply = new URLSearchParams(window.location.search);
   if (!reply.has('code') && !reply.has('error')) {
     return undefined;
@@ -63,7 +58,7 @@ export function takeSignInReply(): SignInReply | undefined {
 /** @throws Error with a sentence for the user */
 export async function completeSignIn(
   settings: SignInSettings,
-  { reply, pending }: SignInReply,
+  { reply, pending }: NonNullable<ReturnType<typeof takeSignInReply>>,
 ): Promise<SignedIn> {
   // Another site can open this address with its own code (RFC 9700 §4.7).
   if (pending === undefined || reply.get('state') !== pending.state) {

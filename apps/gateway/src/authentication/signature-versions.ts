@@ -1,0 +1,186 @@
+/**
+ * How each version of the signature reads a request: the gateway forwards exactly what the signature
+ * covers. signed-request.ts contains the steps that both versions share.
+ */
+import { illegalArgument } from '@gatehouse/errors';
+import type { Client } from '@gatehouse/identity';
+import {
+  assertNotReplyEnvelope,
+  assertReadableQuery,
+  coveredPart,
+  findLinesKey,
+  findSigningKey,
+  isNonce,
+  nodeDigest,
+  nodeHmac,
+  type PresentedSignature,
+  replyLines,
+  requestLines,
+  type SignatureAlgorithm,
+  type SignedBody,
+  sign,
+  signedBody,
+  signedQuery,
+  signLines,
+} from '@gatehouse/signing';
+import { assertAnnouncedSize, hasBody } from '../messages.ts';
+import type { SignedInput } from './explain-signature.ts';
+import { type HeldBody, readSignedBody } from './held-bodies.ts';
+import type { AuthenticationRequest, Signer } from './verified-request.ts';
+
+/** The interpretation of a signed request. */
+export interface SignedRequest {
+  /** The query to forward, without its `?`. */
+  readonly query: string;
+  readonly body: SignedBody | undefined;
+  /** What the signature must cover. */
+  readonly input: SignedInput;
+  /** The body as sent. Empty if absent. */
+  readonly received: Uint8Array;
+  /** Whether a client may send the request again unchanged. */
+  readonly repeatable: boolean;
+  /** Used once instead of the signature. */
+  readonly nonce: string | undefined;
+  /**
+   * Returns the key that made the signature. A failure takes the same time for every client.
+   *
+   * @param client undefined if it is unknown or may not use this version
+   */
+  findKey(secureKeys: readonly string[], client: Client | undefined): string | undefined;
+  /** @throws AmbiguousTextError if the signature may belong to a reply */
+  assertNotReplyEnvelope(): void;
+  createSigner(client: Client, secureKey: string): Signer;
+}
+
+export interface SignatureVersion {
+  /**
+   * The digest of the client. Undefined if its settings do not allow this version. No request can
+   * change them.
+   */
+  algorithmOf(client: Client): SignatureAlgorithm | undefined;
+  /** @throws AmbiguousTextError, ApiError */
+  read(
+    request: AuthenticationRequest,
+    presented: PresentedSignature,
+    held: HeldBody,
+  ): Promise<SignedRequest>;
+}
+
+/**
+ * Version 1, `X-Sign`: a digest over the query or the body, by the algorithm of the client.
+ *
+ * @param strict rejects MD5 and repeated signatures
+ */
+export function createVersion1(strict: boolean, decoyKeys: readonly string[]): SignatureVersion {
+  return {
+    algorithmOf({ signatureAlgorithm }) {
+      const isAccepted =
+        signatureAlgorithm === 'SHA-256' || (signatureAlgorithm === 'MD5' && !strict);
+      return isAccepted ? signatureAlgorithm : undefined;
+    },
+    async read(request, { sign: signature, timestamp }, held) {
+      const { part, signedText, query, body, received: bytes } = await readText(request, held);
+      return {
+        query,
+        body,
+        input: { signedAs: part, signed: signedText },
+        received: bytes,
+        repeatable: part === 'query' && !strict,
+        nonce: undefined,
+        findKey(secureKeys, client) {
+          const algorithm = digestOf(client);
+          const input = { algorithm, signedText, timestamp };
+          const secureKey = findSigningKey(input, signature, secureKeys, nodeDigest);
+          if (secureKey === undefined) {
+            // A failure computes both digests, so that its time does not reveal the client's
+            // algorithm.
+            const other = { ...input, algorithm: algorithm === 'MD5' ? 'SHA-256' : 'MD5' } as const;
+            findSigningKey(other, '', decoyKeys, nodeDigest);
+          }
+          return secureKey;
+        },
+        assertNotReplyEnvelope: () => assertNotReplyEnvelope(signedText),
+        createSigner: (client, secureKey) => ({
+          clientId: client.clientId,
+          header: 'X-Sign',
+          sign({ body: replied, timestamp: repliedAt }) {
+            // An attacker could send it back as a request that signs an empty text (CWE-301).
+            if (replied.length === 0) {
+              return undefined;
+            }
+            const algorithm = digestOf(client);
+            const input = { algorithm, signedText: replied, timestamp: repliedAt };
+            return sign(input, secureKey, nodeDigest);
+          },
+        }),
+      };
+    },
+  };
+}
+
+/**
+ * Version 2, `X-Sign-V2`: an HMAC over every part of the request that the upstream interprets.
+ * Every client may use it, regardless of its algorithm in version 1.
+ */
+export const version2: SignatureVersion = {
+  algorithmOf: () => 'SHA-256',
+  async read(
+    { message, method, target, bodyLimitBytes },
+    { clientId, timestamp, nonce = '', sign: signature },
+    held,
+  ) {
+    if (!isNonce(nonce)) {
+      const rule = 'must be 16 to 64 characters from A-Z, a-z, 0-9, _ and -';
+      throw illegalArgument([{ property: 'X-Nonce', message: rule }], 'nonce_malformed');
+    }
+    assertReadableQuery(target.query);
+    const bytes = await readSignedBody(message, bodyLimitBytes, held);
+    const lines = requestLines(
+      {
+        method,
+        path: target.sentPath,
+        query: target.query,
+        contentType: message.headers['content-type'] ?? '',
+        body: bytes,
+        clientId,
+        timestamp,
+        nonce,
+      },
+      nodeDigest,
+    );
+    return {
+      query: target.query,
+      body: hasBody(message) ? { bytes, contentType: undefined } : undefined,
+      input: { signedAs: 'lines', signed: lines },
+      received: bytes,
+      repeatable: false,
+      nonce,
+      findKey: (secureKeys) => findLinesKey(lines, signature, secureKeys, nodeHmac),
+      // The first signed line distinguishes replies from requests.
+      assertNotReplyEnvelope: () => undefined,
+      createSigner: (client, secureKey) => ({
+        clientId: client.clientId,
+        header: 'X-Sign-V2',
+        sign: (reply) =>
+          signLines(replyLines({ ...reply, nonce }, nodeDigest), secureKey, nodeHmac),
+      }),
+    };
+  },
+};
+
+/** Reads what version 1 covers. It checks everything that it can before it reads a body. */
+function readText(
+  { message, method, credential: { query }, bodyLimitBytes }: AuthenticationRequest,
+  held: HeldBody,
+) {
+  assertAnnouncedSize(message, bodyLimitBytes);
+  const contentType = message.headers['content-type'];
+  const part = coveredPart({ method, contentType, query, hasBody: hasBody(message) });
+  return part === 'query'
+    ? signedQuery(query)
+    : readSignedBody(message, bodyLimitBytes, held).then((bytes) => signedBody(part, bytes));
+}
+
+function digestOf(client: Client | undefined): SignatureAlgorithm {
+  return client?.signatureAlgorithm === 'MD5' ? 'MD5' : 'SHA-256';
+}

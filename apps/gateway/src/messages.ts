@@ -1,0 +1,128 @@
+/**
+ * The messages between callers and the gateway: names of headers, the body and address of a request,
+ * and the reply before it is written.
+ */
+import type { IncomingMessage } from 'node:http';
+import { isIP } from 'node:net';
+import { ApiError, failureEnvelope } from '@gatehouse/errors';
+import { type AddressMatcher, unmappedAddress } from '@gatehouse/server';
+
+/** The value of a header in name, value, … with names in lower case. */
+export function headerIn(headers: readonly string[], name: string): string | undefined {
+  for (let index = 0; index < headers.length; index += 2) {
+    if (headers[index] === name) {
+      return headers[index + 1];
+    }
+  }
+  return undefined;
+}
+
+/** Whether the request has a body (RFC 9112 §6.3). */
+export function hasBody({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+}
+
+/**
+ * @throws ApiError `payload_too_large` if Content-Length exceeds the limit, before any byte is read
+ */
+export function assertAnnouncedSize(request: IncomingMessage, limitBytes: number): void {
+  if (Number(request.headers['content-length'] ?? 0) > limitBytes) {
+    throw new ApiError('payload_too_large');
+  }
+}
+
+/**
+ * The address of the caller: the peer or, if the peer is a trusted proxy, the nearest address in
+ * X-Forwarded-For that is not a trusted proxy. Addresses to the left of it are not trustworthy.
+ */
+export function clientAddress(request: IncomingMessage, isTrustedProxy: AddressMatcher): string {
+  let address = unmappedAddress(request.socket.remoteAddress ?? '');
+  if (!isTrustedProxy(address)) {
+    return address;
+  }
+  const chain = String(request.headers['x-forwarded-for'] ?? '')
+    .split(',')
+    .reverse();
+  for (const entry of chain) {
+    const next = unmappedAddress(entry.trim());
+    if (isIP(next) === 0) {
+      return address;
+    }
+    address = next;
+    if (!isTrustedProxy(address)) {
+      return address;
+    }
+  }
+  return address;
+}
+
+/** A reply to the caller, before it is written. */
+export interface Reply {
+  readonly status: number;
+  /** Name, value, name, value, … The pipeline appends the headers of all replies. */
+  readonly headers: string[];
+  /** Undefined: the reply has no body (204, 304, the reply to a HEAD). */
+  readonly body: Buffer | StreamedBody | undefined;
+  /** The reply may stay open for long: server-sent events. */
+  readonly isOpenEnded?: boolean;
+}
+
+/** The body of a reply that is arriving from an upstream. */
+export interface StreamedBody {
+  /** The Content-Length of the reply, if it has one. */
+  readonly announcedLength: string | undefined;
+  /** The whole body, if it is already complete. */
+  arrived(): Buffer | undefined;
+  connect(sink: BodySink): void;
+  resume(): void;
+  /** Ends the exchange with the upstream. The sink fails with the error. */
+  cancel(error: Error): void;
+}
+
+/** Receives a body as it arrives. */
+export interface BodySink {
+  /** Returns false when the body must wait until `resume`. */
+  write(chunk: Buffer): boolean;
+  end(): void;
+  fail(error: unknown): void;
+}
+
+/** On every reply: caches must not store it, and browsers must not guess its type. */
+export const protectiveHeaders: readonly string[] = [
+  'Cache-Control',
+  'no-store',
+  'X-Content-Type-Options',
+  'nosniff',
+];
+
+/** The headers of a reply with JSON that the gateway creates itself. */
+export const jsonHeaders: readonly string[] = [
+  'Content-Type',
+  'application/json',
+  ...protectiveHeaders,
+];
+
+/** All error replies are created here. */
+export function failureReply(error: ApiError, now: number): Reply {
+  return {
+    status: error.status,
+    headers: [...jsonHeaders, ...Object.entries(error.headers).flat()],
+    body: Buffer.from(JSON.stringify(failureEnvelope(error, now))),
+  };
+}
+
+/**
+ * The `WWW-Authenticate` header (RFC 6750 §3). It has no `error` if the request had no bearer
+ * credential: such a caller learns only how to authenticate.
+ */
+export function bearerChallenge(
+  error?: 'invalid_request' | 'invalid_token' | 'insufficient_scope',
+  scope?: string,
+): Record<string, string> {
+  const parameters = [
+    'realm="gatehouse"',
+    ...(error === undefined ? [] : [`error="${error}"`]),
+    ...(scope === undefined ? [] : [`scope="${scope}"`]),
+  ];
+  return { 'WWW-Authenticate': `Bearer ${parameters.join(', ')}` };
+}

@@ -1,0 +1,273 @@
+/**
+ * Forward auth (`/_verify`): another proxy asks whether it may forward a request, and forwards it
+ * itself. The request that it asks about passes the stages of a request that the gateway forwards.
+ * This file reads the question and writes the answer. Deliberately not here: any check of a
+ * credential.
+ */
+import type { IncomingMessage } from 'node:http';
+import { deviceScopes } from '@gatehouse/device-api';
+import { ApiError, type FailureReasonName, illegalArgument } from '@gatehouse/errors';
+import type { Principal } from '@gatehouse/identity';
+import { unmappedAddress } from '@gatehouse/server';
+import {
+  credentialKinds,
+  parseRequestTarget,
+  type RequestTarget,
+  signedPart,
+} from '@gatehouse/signing';
+import { bearerChallenge, hasBody, protectiveHeaders, type Reply } from '../messages.ts';
+import { forwardAuthOperation, type Route } from '../routes/route.ts';
+import type { Exchange, Pipeline } from './exchange.ts';
+import { assertServedMethod } from './servable.ts';
+import { admittedOf, setMatch, unrouted } from './stages.ts';
+
+const PATH = '/_verify';
+const NO_BODY = Buffer.alloc(0);
+
+export function isVerification({ url = '' }: Pick<IncomingMessage, 'url'>): boolean {
+  return url.startsWith(PATH) && (url.length === PATH.length || /[?/]/.test(url[8] ?? ''));
+}
+
+/** @throws ApiError if the peer is not a trusted proxy, or its request is ambiguous */
+export function readVerification(
+  exchange: Exchange,
+  { router, isTrustedProxy }: Pipeline,
+): undefined {
+  const { message, notes } = exchange;
+  if (!isTrustedProxy(unmappedAddress(message.socket.remoteAddress ?? ''))) {
+    throw new ApiError('access_denied', {
+      message: 'Only a proxy whose address is in TRUSTED_PROXIES may ask for a verification.',
+      reason: 'verification_peer_untrusted',
+    });
+  }
+  if (hasBody(message)) {
+    const problem = { property: 'body', message: 'must not be sent to /_verify' };
+    throw illegalArgument([problem], 'verification_invalid');
+  }
+  const { method, target } = readOriginalRequest(message.rawHeaders);
+  const required = requiredRoute(ownQuery(message.url ?? ''));
+  exchange.method = method;
+  exchange.target = target;
+  assertServedMethod(exchange);
+  notes.method = method;
+  // A trailing slash counts: the proxy does not remove it when it forwards the request.
+  setMatch(exchange, required === undefined ? router.find(method, target) : { entry: required });
+}
+
+/**
+ * Rejects credentials that the gateway can only check for requests that it forwards itself.
+ *
+ * @throws ApiError `signed_body_not_verifiable`: the proxy asks without the body, and the gateway
+ *   cannot know that there is none. `unauthorized` for a token in the query, which the proxy would
+ *   pass on to the service
+ */
+export function assertVerifiable({ credential, method }: Exchange): undefined {
+  if (credential.kind === 'signature' && signedPart(method, undefined) !== 'query') {
+    throw new ApiError('signed_body_not_verifiable', { headers: bearerChallenge() });
+  }
+  if (credential.kind === 'bearer' && credential.place === 'query') {
+    throw new ApiError('unauthorized', {
+      message: 'The token is in the URL. Send it as "Authorization: Bearer".',
+      headers: bearerChallenge('invalid_request'),
+      reason: 'token_in_query',
+    });
+  }
+}
+
+/**
+ * Rejects a version 1 query with a repeated parameter. The signature covers `a=1&a=2` and `a=1,2`
+ * as the same text. The gateway forwards one form of it, but the proxy forwards what it received.
+ *
+ * @throws ApiError `ambiguous_request`
+ */
+export function assertSameParameters({ target, verified }: Exchange): undefined {
+  // The form that the gateway would forward.
+  const query = verified?.query ?? '';
+  if (target.query !== query && countPairs(target.query) !== countPairs(query)) {
+    throw new ApiError('ambiguous_request', {
+      message: 'The signature does not tell repeated parameters apart. Use version 2.',
+      reason: 'signed_parameter_repeated',
+    });
+  }
+}
+
+function countPairs(query: string): number {
+  return query.split('&').filter((pair) => pair !== '').length;
+}
+
+/** @throws ApiError `not_found` or `method_not_allowed` if the gateway would forward nothing */
+export function assertForwarded({ route, match }: Exchange): undefined {
+  if (route?.upstream === undefined) {
+    throw unrouted(match);
+  }
+}
+
+/** The answer for an authorized caller. */
+export function permit(
+  exchange: Exchange,
+  { issueInternalToken }: Pipeline,
+): Reply | Promise<Reply> {
+  const { verified, route } = admittedOf(exchange);
+  const { principal } = verified;
+  const token = issueInternalToken(principal, route.upstream ?? '');
+  return typeof token === 'string'
+    ? permission(principal, token)
+    : token.then((issued) => permission(principal, issued));
+}
+
+function permission({ clientId, subject, orgId, scopes }: Principal, token: string): Reply {
+  return {
+    // Not 204: Envoy accepts only 200.
+    status: 200,
+    headers: [
+      ...protectiveHeaders,
+      ...['Authorization', `Bearer ${token}`],
+      ...['X-Auth-Client-Id', clientId],
+      ...['X-Auth-Subject', subject],
+      ...['X-Auth-Organization', orgId],
+      ...['X-Auth-Scope', [...scopes].join(' ')],
+    ],
+    body: NO_BODY,
+  };
+}
+
+/** A proxy sends one pair. nginx and HAProxy send the first, Traefik and Caddy the second. */
+const pairs = [
+  { method: 'X-Original-Method', uri: 'X-Original-URI' },
+  { method: 'X-Forwarded-Method', uri: 'X-Forwarded-Uri' },
+] as const;
+
+const names: ReadonlySet<string> = new Set(
+  pairs.flatMap(({ method, uri }) => [method.toLowerCase(), uri.toLowerCase()]),
+);
+
+/**
+ * An encoded letter, digit, `-`, `_` or `~`. Two servers can differ in whether they decode it
+ * before they choose a handler (RFC 3986 §6.2.2.2), and the proxy forwards the path as it is.
+ */
+const NEEDLESS_ESCAPE = /%(?:3\d|4[1-9a-f]|5[0-9a]|6[1-9a-f]|7[0-9a]|2d|5f|7e)/i;
+
+/**
+ * Reads method and URI of the original request. A proxy sets one pair of headers and passes on what
+ * the caller sent of the other, so the gateway never chooses between them.
+ */
+function readOriginalRequest(rawHeaders: readonly string[]): {
+  readonly method: string;
+  readonly target: RequestTarget;
+} {
+  const found = findHeaders(rawHeaders);
+  const [pair, other] = pairs.filter(
+    ({ method, uri }) => found.has(method.toLowerCase()) || found.has(uri.toLowerCase()),
+  );
+  if (pair === undefined) {
+    const [{ method, uri }] = pairs;
+    throw refusal('verification_invalid', method, `is missing, and so is ${uri}`);
+  }
+  if (other !== undefined) {
+    throw refusal('verification_invalid', other.uri, `was sent together with ${pair.uri}`);
+  }
+  const method = requireValue(found, pair.method);
+  const target = parseRequestTarget(requireValue(found, pair.uri));
+  if (NEEDLESS_ESCAPE.test(target.sentPath)) {
+    const message = 'must not percent-encode a letter, a digit, "-", "_" or "~"';
+    throw refusal('target_invalid', 'path', message);
+  }
+  return { method, target };
+}
+
+function findHeaders(rawHeaders: readonly string[]): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const given = rawHeaders[index] ?? '';
+    const name = given.toLowerCase();
+    if (names.has(name)) {
+      if (found.has(name)) {
+        throw refusal('verification_invalid', given, 'was sent twice');
+      }
+      found.set(name, rawHeaders[index + 1] ?? '');
+    }
+  }
+  return found;
+}
+
+function requireValue(found: ReadonlyMap<string, string>, name: string): string {
+  const value = found.get(name.toLowerCase()) ?? '';
+  if (value === '') {
+    throw refusal('verification_invalid', name, 'is missing or empty');
+  }
+  return value;
+}
+
+function refusal(reason: FailureReasonName, property: string, message: string): ApiError {
+  return illegalArgument([{ property, message }], reason);
+}
+
+/**
+ * The query of `/_verify`. Envoy appends path and query of the original request (`/_verify/…`),
+ * which the caller chose: they are ignored.
+ */
+function ownQuery(url: string): string {
+  return url.startsWith(`${PATH}?`) ? url.slice(PATH.length + 1) : '';
+}
+
+/** The audience of the internal token if the proxy names none. */
+const DEFAULT_AUDIENCE = 'forward-auth';
+const AUDIENCE = /^[a-z][a-z0-9.-]{0,62}$/;
+const MAXIMUM_ROUTES = 1000;
+
+const allScopes: ReadonlySet<string> = new Set(deviceScopes);
+const requiredRoutes = new Map<string, Route>();
+
+/**
+ * Returns a route with the scope and audience in the query of `/_verify`, or undefined if the query
+ * is empty and the routes decide. The proxy's configuration contains the query.
+ *
+ * @throws ApiError `illegal_argument`: an unknown parameter may be a misspelled requirement
+ */
+function requiredRoute(query: string): Route | undefined {
+  if (query === '') {
+    return undefined;
+  }
+  const route = requiredRoutes.get(query) ?? readRequirement(query);
+  if (requiredRoutes.size < MAXIMUM_ROUTES) {
+    requiredRoutes.set(query, route);
+  }
+  return route;
+}
+
+function readRequirement(query: string): Route {
+  const parameters = new URLSearchParams(query);
+  const problems = [...parameters.keys()].flatMap((name) => {
+    if (name !== 'scope' && name !== 'audience') {
+      return [{ property: name, message: 'is not a parameter of /_verify' }];
+    }
+    const isRepeated = parameters.getAll(name).length > 1;
+    return isRepeated ? [{ property: name, message: 'was sent twice' }] : [];
+  });
+  const scope = parameters.get('scope') ?? '';
+  if (!allScopes.has(scope)) {
+    problems.push({ property: 'scope', message: `must be one of ${deviceScopes.join(', ')}` });
+  }
+  const audience = parameters.get('audience') ?? DEFAULT_AUDIENCE;
+  if (!AUDIENCE.test(audience)) {
+    problems.push({ property: 'audience', message: 'must be lower-case letters, digits, . or -' });
+  }
+  if (problems.length > 0) {
+    throw illegalArgument(problems, 'verification_invalid');
+  }
+  return {
+    operation: forwardAuthOperation,
+    // The query applies to requests of every method and path.
+    method: 'GET',
+    path: '/',
+    scope,
+    credentials: credentialKinds,
+    upstream: audience,
+    timeoutMilliseconds: 0,
+    bodyLimitBytes: 0,
+    requestHeaders: [],
+    rateLimit: undefined,
+    streaming: false,
+    webSocket: false,
+  };
+}

@@ -1,0 +1,207 @@
+/**
+ * Rate limits: verified requests count against their client, all others against their address group
+ * (addresses that count together). `packages/store` counts. Deliberately not here: sign-in attempts,
+ * which the authorization server counts.
+ */
+import { ApiError, type FailureReasonName } from '@gatehouse/errors';
+import { addressGroup } from '@gatehouse/server';
+import {
+  createRateLimiter,
+  createStoreBudget,
+  limitPolicy,
+  limitState,
+  type RateLimit,
+  type RateLimiter,
+  retryAfter,
+  type Store,
+  type Verdict,
+} from '@gatehouse/store';
+import type { SignatureBudget } from '../authentication/signed-request.ts';
+import type { Route } from '../routes/route.ts';
+
+/** One limit that a request was counted against. */
+export interface AppliedLimit {
+  /** In quotation marks, as in the headers. */
+  readonly name: string;
+  readonly policy: string;
+  readonly verdict: Verdict;
+}
+
+export type RequestLimits = ReturnType<typeof createRequestLimits>;
+
+interface NamedLimiter extends RateLimiter, Pick<AppliedLimit, 'name' | 'policy'> {}
+
+/** The limit of bad credentials per address, as a multiple of its limit of requests. */
+const BAD_CREDENTIALS_FACTOR = 10;
+
+const reasons: ReadonlyMap<string, FailureReasonName> = new Map([
+  ['client', 'client_rate_limit'],
+  ['address', 'address_rate_limit'],
+]);
+
+export function createRequestLimits(dependencies: {
+  readonly store: Store;
+  readonly now: () => number;
+  readonly client: RateLimit;
+  readonly address: RateLimit;
+  readonly routes: readonly Route[];
+  /** Called with the limit that rejected a request. */
+  readonly onRefused?: (limit: string) => void;
+}) {
+  const { now, routes, onRefused, address: addressLimit } = dependencies;
+  const createNamedLimiter = (key: string, limit: RateLimit, name = key): NamedLimiter => ({
+    ...createRateLimiter(key, limit, dependencies),
+    name: `"${name}"`,
+    policy: limitPolicy(`"${name}"`, limit),
+  });
+  const clients = createNamedLimiter('client', dependencies.client);
+  const addresses = createNamedLimiter('address', addressLimit);
+  const badCredentials = createNamedLimiter('address-credentials', {
+    ...addressLimit,
+    requests: addressLimit.requests * BAD_CREDENTIALS_FACTOR,
+  });
+  const byRoute = new Map(
+    routes.flatMap((route): [Route, NamedLimiter][] => {
+      const { operation, rateLimit } = route;
+      return rateLimit === undefined
+        ? []
+        : [[route, createNamedLimiter(`operation:${operation}`, rateLimit, operation)]];
+    }),
+  );
+
+  function note(
+    { name, policy }: NamedLimiter,
+    verdict: Verdict,
+    applied: AppliedLimit[],
+  ): undefined {
+    applied.push({ name, policy, verdict });
+    if (!verdict.allowed) {
+      // Removes the quotation marks that the headers need.
+      const limit = name.slice(1, -1);
+      onRefused?.(limit);
+      throw tooManyRequests(verdict, reasons.get(limit) ?? 'operation_rate_limit', now());
+    }
+  }
+
+  return {
+    /**
+     * Runs before verification: the requests of an address that is known to exceed its limit cost
+     * no more store reads. Requests with a credential are still verified until too many credentials
+     * of that address were bad. Otherwise one caller could block all clients that share its address.
+     *
+     * @throws ApiError `too_many_requests`
+     */
+    assertAddressOpen(address: string, hasCredential: boolean, applied: AppliedLimit[]): void {
+      const group = addressGroup(address);
+      const refused = addresses.knownRejection(group);
+      const isClosed = !hasCredential || badCredentials.knownRejection(group) !== undefined;
+      if (refused !== undefined && isClosed) {
+        note(addresses, refused, applied);
+      }
+    },
+    /** Counts a request that was not verified. @throws ApiError `too_many_requests` */
+    async countAddress(
+      address: string,
+      hasCredential: boolean,
+      applied: AppliedLimit[],
+    ): Promise<void> {
+      const group = addressGroup(address);
+      if (hasCredential) {
+        await badCredentials.take(group);
+      }
+      note(addresses, await addresses.take(group), applied);
+    },
+    /**
+     * Counts a verified request for its client and, if the route has a limit, for its operation.
+     *
+     * @throws ApiError `too_many_requests`
+     */
+    countClient(
+      clientId: string,
+      route: Route | undefined,
+      applied: AppliedLimit[],
+    ): Promise<void> | undefined {
+      const limiter = route && byRoute.get(route);
+      const countRoute = async (ofRoute: NamedLimiter) =>
+        note(ofRoute, await ofRoute.take(clientId), applied);
+      const verdict = clients.take(clientId);
+      if (verdict instanceof Promise) {
+        return verdict.then((late) => {
+          note(clients, late, applied);
+          return limiter && countRoute(limiter);
+        });
+      }
+      note(clients, verdict, applied);
+      return limiter && countRoute(limiter);
+    },
+  };
+}
+
+/**
+ * The claims of a signed request and its reply, measured with version 1 in Redis: at most 440
+ * bytes.
+ */
+const SIGNED_REQUEST_BYTES = 512;
+
+/** See `SignatureBudget`. */
+export function createSignatureBudget(dependencies: {
+  readonly store: Store;
+  readonly now: () => number;
+  /** The longest lifetime of a claimed signature. */
+  readonly windowSeconds: number;
+  /** Called for each rejected request. */
+  readonly onRefused?: (limit: string) => void;
+}): SignatureBudget {
+  const { now, onRefused } = dependencies;
+  const record = { ...dependencies, bytes: SIGNED_REQUEST_BYTES };
+  const budget = createStoreBudget('signed-requests', record, dependencies);
+
+  function assertFits(clientId: string, rejection: Verdict | undefined): void {
+    if (rejection !== undefined) {
+      onRefused?.('signature');
+      throw tooManyRequests(rejection, 'stored_state_limit', now(), {
+        clientId,
+        message:
+          'Too many signed requests: the used signatures of this client or its organization would ' +
+          'take up too much of the store. Wait, or call with an access token.',
+      });
+    }
+  }
+
+  return {
+    assertOpen: (client) => assertFits(client.clientId, budget.knownRejection(client)),
+    count: async (client) => assertFits(client.clientId, await budget.take(client)),
+  };
+}
+
+function tooManyRequests(
+  verdict: Verdict,
+  reason: FailureReasonName,
+  now: number,
+  details: { readonly clientId?: string; readonly message?: string } = {},
+): ApiError {
+  return new ApiError('too_many_requests', {
+    ...details,
+    headers: { 'Retry-After': retryAfter(verdict, now) },
+    reason,
+  });
+}
+
+/** Adds `RateLimit-Policy` and `RateLimit`. */
+export function addLimitHeaders(
+  headers: string[],
+  applied: readonly AppliedLimit[],
+  now: number,
+): void {
+  if (applied.length === 0) {
+    return;
+  }
+  let policies = '';
+  let states = '';
+  for (const { name, policy, verdict } of applied) {
+    const separator = policies === '' ? '' : ', ';
+    policies += separator + policy;
+    states += separator + limitState(name, verdict, now);
+  }
+  headers.push('RateLimit-Policy', policies, 'RateLimit', states);
+}

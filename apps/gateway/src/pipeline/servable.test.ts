@@ -1,0 +1,88 @@
+import type { IncomingMessage } from 'node:http';
+import { ApiError } from '@gatehouse/errors';
+import { describe, expect, test } from '@jest/globals';
+import {
+  assertNoUpgrade,
+  assertPlainBody,
+  assertServedMethod,
+  assertUnambiguous,
+} from './servable.ts';
+
+function request(
+  headers: Readonly<Record<string, string>> = {},
+  others: Partial<IncomingMessage> = {},
+): IncomingMessage {
+  const base = { method: 'GET', url: '/', httpVersion: '1.1', headers };
+  return { ...base, ...others } as IncomingMessage;
+}
+
+/** Undefined if the request may be served. */
+function refusalOf(message: IncomingMessage, acceptsUpgrade = false): ApiError | undefined {
+  try {
+    const request = { message, method: message.method ?? '' };
+    assertServedMethod(request);
+    if (!acceptsUpgrade) {
+      assertNoUpgrade(request);
+    }
+    assertPlainBody(request);
+    assertUnambiguous(request);
+    return undefined;
+  } catch (error) {
+    expect(error).toBeInstanceOf(ApiError);
+    return error as ApiError;
+  }
+}
+
+const reasonOf = (message: IncomingMessage, acceptsUpgrade?: boolean) =>
+  refusalOf(message, acceptsUpgrade)?.reason;
+
+describe('a request that the gateway may serve', () => {
+  test.each(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])(
+    'has the method %s',
+    (method) => {
+      expect(reasonOf(request({}, { method }))).toBeUndefined();
+    },
+  );
+
+  test.each(['TRACE', 'CONNECT', 'get'])('does not have the method %s', (method) => {
+    const refusal = refusalOf(request({}, { method }));
+    expect(refusal?.reason).toBe('method_not_allowed');
+    expect(refusal?.headers).toEqual({ Allow: 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS' });
+  });
+
+  test('has a path', () => {
+    expect(reasonOf(request({}, { method: 'OPTIONS', url: '*' }))).toBe('method_not_allowed');
+  });
+
+  test('asks for no upgrade but h2c, except where the route accepts one', () => {
+    for (const upgrade of ['websocket', 'h2', 'h2c, websocket']) {
+      expect(reasonOf(request({ upgrade }))).toBe('upgrade_not_accepted');
+      expect(reasonOf(request({ upgrade }), true)).toBeUndefined();
+    }
+    expect(reasonOf(request({ upgrade: ' H2C' }))).toBeUndefined();
+  });
+
+  test('has no ambiguous framing, and otherwise the connection closes', () => {
+    const refusal = refusalOf(request({ 'transfer-encoding': 'gzip, chunked' }));
+    expect(refusal?.reason).toBe('framing_ambiguous');
+    expect(refusal?.headers).toEqual({ Connection: 'close' });
+    expect(refusal?.result).toEqual([
+      { property: 'Transfer-Encoding', message: 'must be chunked' },
+    ]);
+    expect(reasonOf(request({ 'transfer-encoding': 'chunked' }))).toBeUndefined();
+  });
+
+  test('has no compressed body', () => {
+    expect(reasonOf(request({ 'content-encoding': 'gzip' }))).toBe('unsupported_media_type');
+  });
+
+  test('has a valid Host', () => {
+    expect(reasonOf(request({ host: 'api.example:8443' }))).toBeUndefined();
+    expect(reasonOf(request({ host: 'user@api.example' }))).toBe('http_invalid');
+  });
+
+  test('has the version 1.0 or 1.1', () => {
+    expect(reasonOf(request({}, { httpVersion: '1.0' }))).toBeUndefined();
+    expect(reasonOf(request({}, { httpVersion: '1.2' }))).toBe('http_invalid');
+  });
+});

@@ -1,0 +1,202 @@
+import { DEFAULT_BODY_LIMIT_BYTES } from '@gatehouse/device-api';
+import { ApiError } from '@gatehouse/errors';
+import { allowedMethods } from '@gatehouse/server';
+import { assertReadableQuery, parseRequestTarget, presentedCredential } from '@gatehouse/signing';
+import { StoreUnavailableError } from '@gatehouse/store';
+import type { VerifiedRequest } from '../authentication/verified-request.ts';
+import { switchingHeaders } from '../forwarding/open-reply.ts';
+import { bearerChallenge, type Reply } from '../messages.ts';
+import {
+  type Entry,
+  findEntry,
+  isPublic,
+  type PublicEntry,
+  type Route,
+  type RouteMatch,
+  routeOf,
+} from '../routes/route.ts';
+import type { Exchange, Pipeline } from './exchange.ts';
+
+export function findRoute(exchange: Exchange, { router }: Pipeline): undefined {
+  const requested = parseRequestTarget(exchange.message.url ?? '');
+  const { match, target } = findEntry(router, exchange.method, requested);
+  exchange.target = target;
+  setMatch(exchange, match);
+}
+
+export function setMatch(exchange: Exchange, match: RouteMatch): void {
+  const route = routeOf(match);
+  exchange.match = match;
+  exchange.route = route;
+  exchange.bodyLimitBytes = route?.bodyLimitBytes ?? DEFAULT_BODY_LIMIT_BYTES;
+}
+
+/** Answers requests that need no credential: preflights (Fetch §4.8) and public documents. */
+export function answerPublic(
+  exchange: Exchange,
+  pipeline: Pipeline,
+): Promise<Reply | undefined> | undefined {
+  const { match, method } = exchange;
+  if (method === 'OPTIONS') {
+    return answerPreflight(exchange, pipeline);
+  }
+  if (match?.entry === undefined) {
+    // Only the public documents of the path may be disclosed.
+    const others = match?.others.filter(isPublic) ?? [];
+    if (others.length > 0) {
+      throw unrouted({ entry: undefined, others });
+    }
+    return undefined;
+  }
+  return isPublic(match.entry) ? readDocument(match.entry, exchange, pipeline) : undefined;
+}
+
+async function answerPreflight(
+  { message, notes, clientAddress, appliedLimits }: Exchange,
+  { crossOrigin, limits }: Pipeline,
+): Promise<Reply | undefined> {
+  const reply = await crossOrigin.answerPreflight(message);
+  if (reply !== undefined) {
+    notes.operation = 'preflight';
+    await limits.countAddress(clientAddress, false, appliedLimits);
+  }
+  return reply;
+}
+
+async function readDocument(
+  entry: PublicEntry,
+  { message, method, target, notes, clientAddress, appliedLimits }: Exchange,
+  { limits }: Pipeline,
+): Promise<Reply> {
+  notes.operation = entry.operation;
+  // The documents need no store. While it cannot count requests, they are served without a limit.
+  await limits.countAddress(clientAddress, false, appliedLimits).catch((error: unknown) => {
+    if (!(error instanceof StoreUnavailableError)) {
+      throw error;
+    }
+  });
+  const reply = await entry.read(message, target.path);
+  return method === 'HEAD' ? { ...reply, body: undefined } : reply;
+}
+
+/** Finds the credential, unless the address of the caller has exceeded its limit. */
+export function readCredential(exchange: Exchange, { limits }: Pipeline): undefined {
+  const { message, notes, route, target, clientAddress, appliedLimits } = exchange;
+  notes.operation = route?.operation ?? 'unmatched';
+  exchange.credential = presentedCredential(message.rawHeaders, target.query);
+  limits.assertAddressOpen(clientAddress, hasCredential(exchange), appliedLimits);
+}
+
+/** Whether the request has a credential, good or bad. */
+export function hasCredential({ credential }: Pick<Exchange, 'credential'>): boolean {
+  return credential.kind !== 'none';
+}
+
+/** Verifies the credential, and counts the request for the client. */
+export async function authenticate(exchange: Exchange, pipeline: Pipeline): Promise<undefined> {
+  const { credential, target, notes, observed, route, appliedLimits } = exchange;
+  if (credential.kind !== 'signature') {
+    assertReadableQuery(target.query);
+  }
+  const verified = await pipeline.authenticate(exchange);
+  exchange.verified = verified;
+  notes.clientId = verified.principal.clientId;
+  notes.credential = verified.kind;
+  notes.keyId = verified.secureKeyId;
+  notes.verifiedMs = performance.now() - observed.startedAt;
+  const counting = pipeline.limits.countClient(verified.principal.clientId, route, appliedLimits);
+  if (counting !== undefined) {
+    await counting;
+  }
+}
+
+/** Runs only after authentication, so that unauthenticated callers cannot discover routes. */
+export function answerUnrouted({ method, match, route }: Exchange): Reply | undefined {
+  if (route !== undefined) {
+    return undefined;
+  }
+  if (match === undefined || match.entry !== undefined || method !== 'OPTIONS') {
+    throw unrouted(match);
+  }
+  return { status: 204, headers: ['Allow', allowHeader(match.others)], body: undefined };
+}
+
+/**
+ * Checks whether the caller may use the route. The device service decides who owns a device.
+ *
+ * @throws ApiError `unauthorized` for a kind of credential that the route does not accept,
+ *   `access_denied` for a missing scope
+ */
+export function authorize(exchange: Pick<Exchange, 'verified' | 'route' | 'match'>): undefined {
+  const { verified, route } = admittedOf(exchange);
+  if (!route.credentials.includes(verified.kind)) {
+    throw new ApiError('unauthorized', {
+      message: 'This operation does not accept this kind of credential.',
+      headers: bearerChallenge(),
+      reason: 'credential_kind_not_accepted',
+    });
+  }
+  if (route.scope !== undefined && !verified.principal.scopes.has(route.scope)) {
+    throw new ApiError('access_denied', {
+      message: `This operation needs the scope ${route.scope}.`,
+      headers: bearerChallenge('insufficient_scope', route.scope),
+      finding: `The operation needs the scope ${route.scope}.`,
+    });
+  }
+}
+
+/** Forwards the request to the upstream of its route, or calls the gateway's own operation. */
+export function serve(exchange: Exchange, { forwarding, localOperations }: Pipeline) {
+  const admitted = admittedOf(exchange);
+  const { operation: name, upstream } = admitted.route;
+  if (upstream !== undefined) {
+    return forwarding.forward(admitted);
+  }
+  const operation = localOperations.get(name);
+  if (operation === undefined) {
+    throw new Error(`The route ${name} has neither an upstream nor a local operation.`);
+  }
+  return operation(admitted);
+}
+
+export async function openWebSocket(exchange: Exchange, { forwarding }: Pipeline): Promise<Reply> {
+  const admitted = admittedOf(exchange);
+  if (!admitted.route.webSocket) {
+    throw unrouted(undefined);
+  }
+  exchange.connection = await forwarding.openWebSocket(admitted);
+  return { status: 101, headers: switchingHeaders(exchange.connection), body: undefined };
+}
+
+/** @throws ApiError `not_found` or `method_not_allowed` if no route serves the request */
+export function admittedOf<Admitted extends Pick<Exchange, 'verified' | 'route' | 'match'>>(
+  exchange: Admitted,
+): Admitted & { readonly verified: VerifiedRequest; readonly route: Route } {
+  const { verified, route } = exchange;
+  if (route === undefined) {
+    throw unrouted(exchange.match);
+  }
+  if (verified === undefined) {
+    throw new Error('The request was not verified.');
+  }
+  return exchange as Admitted & { verified: VerifiedRequest; route: Route };
+}
+
+/** The error of a request that no route serves: 405 with `Allow` for a known path, otherwise 404. */
+export function unrouted(match: RouteMatch): ApiError {
+  if (match === undefined || match.entry !== undefined) {
+    return new ApiError('not_found', {
+      message: 'There is no such operation.',
+    });
+  }
+  const allow = allowHeader(match.others);
+  return new ApiError('method_not_allowed', {
+    headers: { Allow: allow },
+    finding: `The path accepts ${allow}.`,
+  });
+}
+
+/** OPTIONS needs no route. */
+function allowHeader(others: readonly Entry[]): string {
+  return [...allowedMethods(others), 'OPTIONS'].join(', ');
+}

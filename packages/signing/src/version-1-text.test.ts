@@ -1,0 +1,135 @@
+import { describe, expect, test } from '@jest/globals';
+import {
+  AmbiguousTextError,
+  canonicalText,
+  encodeParameters,
+  parseParameters,
+  toParameters,
+} from './version-1-text.ts';
+
+const canonical = (query: string) => canonicalText(parseParameters(query));
+const forwarded = (query: string) => encodeParameters(parseParameters(query));
+
+describe('parseParameters', () => {
+  test('SG-02 orders keys by their bytes, unlike a comparison by locale', () => {
+    const keys = ['a', 'B', 'b', 'A', '_', 'a1', 'a10', 'a2', 'é', 'Z', '~', '[', '中'];
+    const ordered = ['A', 'B', 'Z', '[', '_', 'a', 'a1', 'a10', 'a2', 'b', '~', 'é', '中'];
+
+    const query = keys.map((key) => `${encodeURIComponent(key)}=1`).join('&');
+
+    expect(parseParameters(query).map(([key]) => key)).toEqual(ordered);
+    expect([...keys].sort((left, right) => left.localeCompare(right))).not.toEqual(ordered);
+  });
+
+  test('SG-03 orders U+FFFD before U+1F600, like their UTF-8 bytes', () => {
+    const keys = ['\u{1F600}', '\uFFFD', '\uE000', '\uD7FF'];
+    const query = keys.map((key) => `${encodeURIComponent(key)}=1`).join('&');
+
+    expect(parseParameters(query).map(([key]) => key)).toEqual([
+      '\uD7FF',
+      '\uE000',
+      '\uFFFD',
+      '\u{1F600}',
+    ]);
+  });
+
+  test('orders keys of several Unicode planes by their bytes', () => {
+    const alphabet = [
+      'a',
+      'Z',
+      '~',
+      'é',
+      '中',
+      '\uD7FF',
+      '\uE000',
+      '\uFFFD',
+      '\u{10000}',
+      '\u{1F600}',
+    ];
+    const keys = alphabet.flatMap((first) => ['', ...alphabet].map((second) => first + second));
+    const byBytes = [...keys].sort((left, right) =>
+      Buffer.compare(Buffer.from(left), Buffer.from(right)),
+    );
+
+    expect(toParameters(keys.map((key) => [key, ''])).map(([key]) => key)).toEqual(byBytes);
+  });
+
+  test('SG-04 joins the values of a repeated key in order of arrival', () => {
+    expect(canonical('a=2&b=0&a=1')).toBe('a=2,1&b=0');
+  });
+
+  test.each(['a=1&a=2', 'a=1,2', 'a=1%2C2'])(
+    'SG-05 reads %p as the parameters that are also forwarded',
+    (query) => {
+      expect(canonical(query)).toBe('a=1,2');
+      expect(forwarded(query)).toBe('a=1%2C2');
+    },
+  );
+
+  test.each(['a=1%26b%3D2', 'a=1%26b=2', 'a%26b=1', 'a%3Db=1'])(
+    'SG-06 rejects %p, which looks like other parameters when decoded',
+    (query) => {
+      expect(() => parseParameters(query)).toThrow(AmbiguousTextError);
+    },
+  );
+
+  test('keeps an equals sign in a value, because it is not ambiguous', () => {
+    expect(canonical('where=name=x')).toBe('where=name=x');
+    expect(forwarded('where=name=x')).toBe('where=name%3Dx');
+  });
+
+  test.each(['where=a+b', 'where=a%20b'])(
+    'SG-08 decodes %p before signing, with + as a space',
+    (query) => {
+      expect(canonical(query)).toBe('where=a b');
+      expect(forwarded(query)).toBe('where=a%20b');
+    },
+  );
+
+  test.each([
+    ['a=', 'a='],
+    ['a', 'a='],
+    ['&&', ''],
+    ['a=1&', 'a=1'],
+    ['', ''],
+  ])('SG-09 reads %p as %p', (query, text) => {
+    expect(canonical(query)).toBe(text);
+  });
+
+  test.each(['=1', 'a=1&=', '='])('SG-09 rejects %p, which has a value without a key', (query) => {
+    expect(() => parseParameters(query)).toThrow(AmbiguousTextError);
+  });
+
+  test.each([
+    'a=%zz',
+    'a=%',
+    '%',
+    'a=%c0%ae',
+    'a=%00',
+    'a=%0d%0a',
+    'a=%7f',
+    'a=%c2%85',
+    'a=%ed%a0%80',
+    '%00=1',
+  ])('SG-10 rejects %p', (query) => {
+    expect(() => parseParameters(query)).toThrow(AmbiguousTextError);
+  });
+
+  test('SG-10 rejects lone surrogates in decoded text', () => {
+    expect(() => toParameters([['a', '\uD800']])).toThrow(AmbiguousTextError);
+  });
+
+  test.each(['path=a%2fb', 'path=a%2Fb', '%70ath=a/b'])(
+    'SG-11 reads %p like its other spellings',
+    (query) => {
+      expect(canonical(query)).toBe('path=a/b');
+      expect(forwarded(query)).toBe('path=a%2Fb');
+    },
+  );
+
+  test('treats keys with the names of built-in object members like any other', () => {
+    expect(canonical('__proto__=1&constructor=2&toString=3')).toBe(
+      '__proto__=1&constructor=2&toString=3',
+    );
+  });
+});
