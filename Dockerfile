@@ -22,6 +22,7 @@ COPY package.json LICENSE ./
 COPY scripts scripts
 COPY apps apps
 COPY packages packages
+COPY examples/demo-application examples/demo-application
 RUN rm -rf packages/testing packages/client
 
 FROM ${NODE_IMAGE}

@@ -10,12 +10,12 @@ const root = join(import.meta.dirname, '..');
 const read = (path: string) => readFileSync(join(root, path), 'utf8');
 const { scripts } = JSON.parse(read('package.json'));
 
-const documents = globSync('{*.md,{docs,bench,examples,signers,packages,test}/**/*.md}', {
+const documents = globSync('{*.md,{docs,bench,examples,packages,test}/**/*.md}', {
   cwd: root,
   exclude: (path) => path.includes('node_modules'),
 });
 const code = globSync(
-  '{Dockerfile,*.yml,.env.example,{apps,packages,scripts,bench,test,signers,deploy,containers,examples}/**/*.{ts,mjs,c,h,go,py,php,java,sql,conf,cfg,lua,yml,yaml,ini}}',
+  '{Dockerfile,*.yml,.env.example,{apps,packages,scripts,bench,test,deploy,containers,examples}/**/*.{ts,mjs,c,h,go,py,php,java,sql,conf,cfg,lua,yml,yaml,ini}}',
   { cwd: root, exclude: (path) => path.includes('node_modules') },
 );
 

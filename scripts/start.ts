@@ -15,7 +15,7 @@ import {
   findMisspelledVariables,
   isLoopbackUrl,
 } from '@gatehouse/server/configuration';
-import { createApp as createDemoApplication } from '../apps/demo-application/src/app.ts';
+import { createApp as createDemoApplication } from '../examples/demo-application/app.ts';
 import { startMessage } from './start-message.ts';
 
 const root = join(import.meta.dirname, '..');

@@ -28,13 +28,7 @@ export function importedWorkspace(file: SourceFile, specifier: string): string |
   return apps.has(name) ? `apps/${name}` : `packages/${name}`;
 }
 
-const apps = new Set([
-  'authorization-server',
-  'cli',
-  'gateway',
-  'device-service',
-  'demo-application',
-]);
+const apps = new Set(['authorization-server', 'cli', 'gateway', 'device-service']);
 
 const authorizationServer = 'apps/authorization-server/src';
 const deviceService = 'apps/device-service/src';
@@ -135,16 +129,15 @@ const crossings: readonly Rule[] = [
       ),
   },
   {
-    name: 'lets scripts import no app but the demo application',
-    why: 'Scripts start apps as processes. The demo application is part of `npm start`, and documents are generated from the variables',
+    name: 'lets scripts import no app',
+    why: 'Scripts start apps as processes. Documents are generated from the variables',
     check: (file) =>
       imports(
         file,
         (target) =>
           file.path.startsWith('scripts/') &&
           file.path !== 'scripts/generate-docs.ts' &&
-          target.startsWith('apps/') &&
-          target !== 'apps/demo-application',
+          target.startsWith('apps/'),
       ),
   },
   {
@@ -201,29 +194,6 @@ const conduct: readonly Rule[] = [
             .map(({ specifier, line }) => ({ line, what: `imports ${specifier}` })),
   },
   {
-    name: 'has no folder for leftovers',
-    why: 'A folder is a domain noun or a pipeline stage',
-    check: (file) => {
-      const folder = posix
-        .dirname(file.path)
-        .split('/')
-        .find((name) => leftovers.has(name));
-      return folder === undefined ? [] : [{ line: 1, what: `is in a folder called ${folder}` }];
-    },
-  },
-  {
-    name: 'names files and folders in kebab-case',
-    why: 'One concept a file, named after its main export',
-    check: (file) =>
-      file.path
-        .split('/')
-        .every((name) =>
-          /^[a-z0-9]+(-[a-z0-9]+)*(\.slow|\.browser)?(\.test|\.d)?(\.ts|\.mjs)?$/.test(name),
-        )
-        ? []
-        : [{ line: 1, what: 'is not named in kebab-case' }],
-  },
-  {
     name: 'has no source file over 300 lines',
     why: 'A file that long holds more than one concept',
     check: (file) =>
@@ -231,25 +201,7 @@ const conduct: readonly Rule[] = [
         ? [{ line: file.lineCount, what: `has ${file.lineCount} lines` }]
         : [],
   },
-  {
-    name: 'has no function over 60 lines but the listed ones',
-    why: 'A function that long does more than one thing',
-    check: (file) =>
-      file.isTest || longFunctions.has(file.path)
-        ? []
-        : [...file.text.matchAll(/biome-ignore[^\n]*noExcessiveLinesPerFunction/g)].map(
-            (match) => ({
-              line: lineOf(file.text, match.index),
-              what: 'suppresses the limit of 60 lines for a function',
-            }),
-          ),
-  },
 ];
-
-/** Files with a longer function. The suppression contains the reason. */
-const longFunctions: ReadonlySet<string> = new Set([]);
-
-const leftovers = new Set(['utils', 'util', 'helpers', 'common', 'lib', 'types', 'misc', 'shared']);
 
 export const rules: readonly Rule[] = [...crossings, ...confinementRules, ...conduct];
 

@@ -177,7 +177,7 @@ describe.each(engines)('an installation on %s', (engine) => {
     runCommands(commandsNamed(name), environment);
   });
 
-  test('RD-20 is restored after the loss of all data, and revoked credentials stay revoked', async () => {
+  test('is restored after the loss of all data, and revoked credentials stay revoked', async () => {
     expect((await post('/revoke', { token: revoked })).status).toBe(200);
     expect((await call(revoked)).status).toBe(401);
     operate('organizations add later');

@@ -208,18 +208,15 @@ describe.each(apps)('nginx of the containers in front of %s', (app) => {
     expect(await reply.json()).toMatchObject(nobody);
   });
 
-  test.each([app, `${app}-2`])(
-    'CF-02 fails over to %s if the other instance is down',
-    async (name) => {
-      const seen = await serveAt(app, name, succeed);
-      for (let asked = 1; asked <= 4; asked += 1) {
-        expect((await post(app)).status).toBe(200);
-        expect(seen.requests).toBe(asked);
-      }
-    },
-  );
+  test.each([app, `${app}-2`])('fails over to %s if the other instance is down', async (name) => {
+    const seen = await serveAt(app, name, succeed);
+    for (let asked = 1; asked <= 4; asked += 1) {
+      expect((await post(app)).status).toBe(200);
+      expect(seen.requests).toBe(asked);
+    }
+  });
 
-  test('CF-02 never repeats a POST that an app read, and does not ask for a retry', async () => {
+  test('never repeats a POST that an app read, and does not ask for a retry', async () => {
     const first = await serveAt(app, app, breakOff);
     const second = await serveAt(app, `${app}-2`, breakOff);
     for (let asked = 1; asked <= 4; asked += 1) {
@@ -304,7 +301,7 @@ describe.each(apps)('nginx of the containers in front of %s', (app) => {
     }
   });
 
-  test('SL-03 logs one line for each of its own replies, without the request, and none for others', async () => {
+  test('logs one line for each of its own replies, without the request, and none for others', async () => {
     const before = readFileSync(log, 'utf8');
     const token = '?access_token=marker';
     expect((await post(app, token)).status).toBe(503);

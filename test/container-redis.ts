@@ -60,11 +60,16 @@ export async function startContainerRedis(
   };
 }
 
-/** containers/redis.conf without its paths. */
+/**
+ * containers/redis.conf without its paths. With `everysec`, a killed Redis can lose acknowledged
+ * writes that wait for an fsync, so this one leaves writing to the operating system.
+ */
 function containerSettings(): readonly string[] {
   const lines = readFileSync(join(root, 'containers/redis.conf'), 'utf8').split('\n');
   const settings = lines.map((line) => /^([a-z-]+) (.*)$/.exec(line)?.slice(1) ?? []);
   return settings.flatMap(([name = '', value = '']) =>
-    ['', 'aclfile', 'bind', 'dir'].includes(name) ? [] : [`--${name}`, value === '""' ? '' : value],
+    ['', 'aclfile', 'appendfsync', 'bind', 'dir'].includes(name)
+      ? []
+      : [`--${name}`, value === '""' ? '' : value],
   );
 }

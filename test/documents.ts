@@ -2,20 +2,16 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './source-tree.ts';
 
-/** A page of the documentation, and the names on it that must exist in the code. */
+/** A page of the documentation. */
 export interface Document {
   /** From the root, with forward slashes. */
   readonly path: string;
   readonly text: string;
 }
 
-export interface TableRow {
-  /** The text of each cell, unchanged. */
-  readonly cells: readonly string[];
-}
-
-export function readDocuments(): readonly Document[] {
-  return globSync(['*.md', 'docs/**/*.md', 'bench/*/*.md', 'examples/*.md'], { cwd: root })
+/** The pages of the operators' guide. */
+export function readOperationsPages(): readonly Document[] {
+  return globSync('docs/operations/*.md', { cwd: root })
     .map((path) => path.replaceAll('\\', '/'))
     .sort()
     .map(readDocument);
@@ -23,28 +19,6 @@ export function readDocuments(): readonly Document[] {
 
 export function readDocument(path: string): Document {
   return { path, text: readFileSync(join(root, path), 'utf8') };
-}
-
-/**
- * Returns the rows of every table below a heading, up to the next heading of the same or a higher
- * level.
- */
-export function tableRows(document: Document, heading: string): readonly TableRow[] {
-  return section(document, heading)
-    .split('\n')
-    .filter((line) => line.startsWith('| ') && !/^\| [^`#0-9]*\| ---|^\|-/.test(line))
-    .map((line) => ({
-      cells: line
-        .slice(1, -1)
-        .split('|')
-        .map((cell) => cell.trim()),
-    }))
-    .slice(1);
-}
-
-/** Returns the text in backticks at the start of a row's first cell. */
-export function firstName({ cells }: TableRow): string {
-  return /^`([^`]+)`/.exec(cells[0] ?? '')?.[1] ?? '';
 }
 
 export function section({ path, text }: Document, heading: string): string {

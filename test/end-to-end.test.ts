@@ -103,7 +103,7 @@ describe.each(systems)('the whole system on $engine', ({ system }) => {
     });
   });
 
-  test('CG-12 shows a device to its own organization only', async () => {
+  test('shows a device to its own organization only', async () => {
     expect(await createSigned('one', 'pump-2')).toMatchObject({ status: 200 });
     const { body } = await token({ grant_type: 'client_credentials' }, 'two');
     const foreign = await withBearer(body.access_token, '/api/v1/device/pump-2/_detail');
@@ -113,7 +113,7 @@ describe.each(systems)('the whole system on $engine', ({ system }) => {
     expect((await withBearer(body.access_token)).body.result).toEqual([]);
   });
 
-  test('CR-01 gives a token for the organization of the user, and revokes it after a replay of the code', async () => {
+  test('gives a token for the organization of the user, and revokes it after a replay of the code', async () => {
     const query = new URLSearchParams({
       response_type: 'code',
       client_id: 'two',
@@ -134,7 +134,7 @@ describe.each(systems)('the whole system on $engine', ({ system }) => {
     expect((await withBearer(first.body.access_token)).status).toBe(401);
   });
 
-  test('CG-11 accepts no refresh token and no code as an access token', async () => {
+  test('accepts no refresh token and no code as an access token', async () => {
     const query = new URLSearchParams({
       response_type: 'code',
       client_id: 'one',
@@ -155,7 +155,7 @@ describe.each(systems)('the whole system on $engine', ({ system }) => {
     expect((await withBearer(body.access_token)).status).toBe(200);
   });
 
-  test('UP-10 rejects requests to the device service that bypass the gateway', async () => {
+  test('rejects requests to the device service that bypass the gateway', async () => {
     const { body } = await token({ grant_type: 'client_credentials' });
     for (const headers of [{}, { authorization: `Bearer ${body.access_token}` }]) {
       const reply = await fetch(`${system.deviceServiceUrl}/api/device`, { headers });
@@ -163,7 +163,7 @@ describe.each(systems)('the whole system on $engine', ({ system }) => {
     }
   });
 
-  test('SG-19 rejects a captured version 2 request for another device', async () => {
+  test('rejects a captured version 2 request for another device', async () => {
     for (const id of ['pump-v2-a', 'pump-v2-b']) {
       expect(await createSigned('one', id)).toMatchObject({ status: 200 });
     }
@@ -191,7 +191,7 @@ describe.each(systems)('the whole system on $engine', ({ system }) => {
     expect(await stateOf('pump-v2-b')).toMatchObject({ state: { value: 'notActive' } });
   });
 
-  test('SL-03 writes no secret, token or code into any log at debug level', async () => {
+  test('writes no secret, token or code into any log at debug level', async () => {
     const output = await system.outputWith('"operation":"device.list"');
     expect(secrets.length).toBeGreaterThan(6);
     for (const secret of secrets) {
@@ -199,7 +199,7 @@ describe.each(systems)('the whole system on $engine', ({ system }) => {
     }
   });
 
-  test('SL-01 stores no secret, token or code in a form that can be read', async () => {
+  test('stores no secret, token or code in a form that can be read', async () => {
     const stored = await system.storedText();
     expect(stored).toContain('client:one');
     for (const secret of secrets) {

@@ -74,7 +74,7 @@ async function stopInTime(member: Member): Promise<number | null> {
 }
 
 describe('a process that receives a signal to end', () => {
-  test('CF-02 is immediately not ready, still replies during the shutdown delay, and exits cleanly', async () => {
+  test('is immediately not ready, still replies during the shutdown delay, and exits cleanly', async () => {
     const environment = { SHUTDOWN_DELAY_SECONDS: '5' };
     system = await startConstellation({ engine: 'sqlite', bootstrap, environment });
     const { members } = system;
@@ -124,13 +124,13 @@ describe('one of two gateways restarts under 200 requests a second', () => {
   }
 
   test(
-    'CF-02 fails no request behind a load balancer that checks /ready',
+    'fails no request behind a load balancer that checks /ready',
     () => restartUnderLoad(true),
     60_000,
   );
 
   test(
-    'CF-02 fails no request behind a load balancer that retries on another gateway',
+    'fails no request behind a load balancer that retries on another gateway',
     () => restartUnderLoad(false),
     60_000,
   );

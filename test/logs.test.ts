@@ -65,7 +65,7 @@ async function linesOf(app: AppName, requestId: string): Promise<readonly object
     await sleep(20);
   }
   // A second line would follow immediately.
-  await sleep(150);
+  await sleep(100);
   return find();
 }
 

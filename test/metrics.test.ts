@@ -237,7 +237,7 @@ function randomRequests(from: number, count: number): readonly string[] {
   });
 }
 
-describe('SL-08', () => {
+describe('labels of metrics', () => {
   test.each<[AppName, number]>([
     ['gateway', 10_000],
     ['device-service', 2000],

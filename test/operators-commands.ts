@@ -1,19 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { dirname } from 'node:path';
-import { codeBlock, type Document, readDocuments, section } from './documents.ts';
+import { codeBlock, type Document, readOperationsPages, section } from './documents.ts';
 import { root } from './source-tree.ts';
-
-/** The pages of the operators' guide. */
-export function readOperationsPages(): readonly Document[] {
-  return readDocuments().filter(({ path }) => path.startsWith('docs/operations/'));
-}
-
-/** The names of the named command blocks: the text after `sh` at the start of a block. */
-export function namesOfCommands(): readonly string[] {
-  return readOperationsPages().flatMap(({ text }) =>
-    [...text.matchAll(/^```sh (.+)$/gm)].map(([, name = '']) => name),
-  );
-}
 
 /** The commands of the block with this name. */
 export function commandsNamed(name: string): string {

@@ -1,26 +1,24 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readdirSync, symlinkSync } from 'node:fs';
+import { globSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { root } from './source-tree.ts';
 
 /**
- * The release that an upgrade starts from. There is no release yet, so it is a commit of earlier that
- * day: without rotation of the master key and without exports of the audit trail.
- * Replace it by the tag of the last release.
+ * The state that an upgrade starts from: the last one before packages were merged and records of
+ * clients changed. Replace it by the tag of the last release.
  */
-const PREVIOUS_RELEASE = 'a8904f94dc1252c21977a6d98776ebd65596085b';
+const PREVIOUS_RELEASE = 'b047a9deac2bd1b3f4c496423b9a6e86388b4c77';
 
 /**
- * Extracts the source of the previous release into a new folder. It uses the installed dependencies
- * of this release.
+ * Extracts the source of the previous release into a new folder. It runs with its own packages, and
+ * with the installed libraries of this release.
  *
  * @throws Error in a clone without history
  */
 export function extractPreviousRelease(): string {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-previous-'));
-  const archive = readArchive();
-  execFileSync('tar', ['-x', '-C', folder], { input: archive });
+  execFileSync('tar', ['-x', '-C', folder], { input: readArchive() });
   const modules = join(folder, 'node_modules');
   mkdirSync(join(modules, '@gatehouse'), { recursive: true });
   for (const name of readdirSync(join(root, 'node_modules'))) {
@@ -28,9 +26,9 @@ export function extractPreviousRelease(): string {
       symlinkSync(join(root, 'node_modules', name), join(modules, name));
     }
   }
-  // Each package has the name of its folder.
-  for (const name of readdirSync(join(folder, 'packages'))) {
-    symlinkSync(join('..', '..', 'packages', name), join(modules, '@gatehouse', name));
+  for (const manifest of globSync('{apps,packages}/*/package.json', { cwd: folder })) {
+    const { name } = JSON.parse(readFileSync(join(folder, manifest), 'utf8')) as { name: string };
+    symlinkSync(join(folder, dirname(manifest)), join(modules, name));
   }
   return folder;
 }

@@ -55,7 +55,7 @@ describe.each([1, 2])('with WORKERS=%i', (workers) => {
     await system.stop();
   });
 
-  test('CF-06 a rolling restart of two authorization servers and two gateways fails no request of 20 users', async () => {
+  test('a rolling restart of two authorization servers and two gateways fails no request of 20 users', async () => {
     const users = Array.from({ length: USERS }, (_value, i) =>
       createVirtualUser({
         ...userClient(i),

@@ -127,7 +127,7 @@ describe('npm start with an invalid setting', () => {
     expect(output).not.toMatch(/ {4}at .*start/);
   });
 
-  test('CF-07 names the misspelled variable, and creates no demo instead of the intended store', () => {
+  test('names the misspelled variable, and creates no demo instead of the intended store', () => {
     const { status, output, created } = failedStart({ STORE_URL_FIL: '/marker/store-url' });
     expect(status).toBe(1);
     expect(output).toContain('STORE_URL_FIL: looks like a misspelling of STORE_URL_FILE');

@@ -150,7 +150,7 @@ describe.each(integrationEngines)('two workers for each app, over %s', (engine) 
     }
   });
 
-  test('SG-17 accept a signed request once, whichever of them it reaches', async () => {
+  test('accept a signed request once, whichever of them it reaches', async () => {
     const connections = await connectionToEachWorker();
     const body = JSON.stringify({ id: 'd', name: 'd', productId: 'p', productName: 'P' });
     const timestamp = Date.now();

@@ -2,7 +2,7 @@
 
 import { readDemoIfPresent } from '@gatehouse/identity';
 import { runProcess, serve } from '@gatehouse/server';
-import { createApp } from '../../apps/demo-application/src/app.ts';
+import { createApp } from '../../examples/demo-application/app.ts';
 import { proxied } from './demo-device.ts';
 
 const issuer = process.env.AUTHORIZATION_SERVER_URL ?? '';

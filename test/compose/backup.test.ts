@@ -105,7 +105,7 @@ async function isAlive(token: string): Promise<boolean> {
   return JSON.parse(said) as boolean;
 }
 
-describe('RD-20 a tier of containers', () => {
+describe('a tier of containers', () => {
   test('is copied into files that no other user may read, and continues to run', async () => {
     kept = await issueToken();
     revoked = await issueToken();

@@ -72,7 +72,7 @@ describe('every container', () => {
   });
 });
 
-describe('SL-10 an app', () => {
+describe('an app', () => {
   test.each(apps)('%s dumps no core and opens no debugger', async (service) => {
     const found = await tier.node(
       service,
@@ -215,7 +215,7 @@ describe('the image', () => {
   });
 });
 
-describe('SL-05 a secret', () => {
+describe('a secret', () => {
   let secrets: ReadonlyMap<string, string>;
 
   beforeAll(async () => {

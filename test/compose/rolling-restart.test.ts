@@ -88,7 +88,7 @@ describe.each([
       }
     });
 
-    test(`CF-02 fails no request of ${REQUESTS_PER_SECOND} a second`, async () => {
+    test(`fails no request of ${REQUESTS_PER_SECOND} a second`, async () => {
       const { web } = users;
       const { body } = await requestToken(tier, web, { grant_type: 'client_credentials' });
       const query = 'pageIndex=0&pageSize=5';
@@ -129,7 +129,7 @@ describe.each([
       expect(sent).toBeGreaterThan(seconds * REQUESTS_PER_SECOND * 0.9);
     }, 300_000);
 
-    test(`CF-06 loses no refresh token of ${VIRTUAL_USERS} users, and answers no 5xx`, async () => {
+    test(`loses no refresh token of ${VIRTUAL_USERS} users, and answers no 5xx`, async () => {
       // One at a time, because hashing passwords is slow by design, and the server returns 503 for
       // too many at once.
       let line: Promise<unknown> = Promise.resolve();

@@ -36,7 +36,7 @@ describe.each(['sqlite', 'redis'])('the audit of the gateway on %s', (engine) =>
 
   async function recorded() {
     // A reply does not wait for its entry.
-    await sleep(200);
+    await sleep(100);
     await booted.identity.audit.flush();
     return booted.identity.audit.read({ since, limit: 10 });
   }

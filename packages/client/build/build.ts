@@ -13,7 +13,7 @@ const dist = join(packageFolder, 'dist');
 
 rmSync(dist, { recursive: true, force: true });
 compile(join(packageFolder, 'tsconfig.build.json'));
-const apiTypes = join(dist, 'devices/api-types.d.ts');
+const apiTypes = join(dist, 'api-types.d.ts');
 writeFileSync(apiTypes, expandApiTypes(readFileSync(apiTypes, 'utf8'), dist));
 keepPublicDeclarations();
 await build({

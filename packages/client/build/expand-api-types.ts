@@ -11,7 +11,9 @@ const packageFolder = join(import.meta.dirname, '..');
  * @param parent where the function creates a temporary folder
  */
 export function expandApiTypes(declarations: string, parent: string): string {
-  const names = [...declarations.matchAll(/^export type (\w+)/gm)].map(([, name = '']) => name);
+  const names = [...declarations.matchAll(/^export (?:type|interface) (\w+)/gm)].map(
+    ([, name = '']) => name,
+  );
   const folder = mkdtempSync(join(parent, 'expanded-'));
   try {
     writeFileSync(join(folder, 'values.ts'), valuesOf(names));
@@ -31,7 +33,7 @@ export function expandApiTypes(declarations: string, parent: string): string {
 
 /** The template literal makes a named union of texts a plain one. */
 function valuesOf(names: readonly string[]): string {
-  return `import type * as Api from '../../src/devices/api-types.ts';
+  return `import type * as Api from '../../src/api-types.ts';
 type Plain<T> = T extends string
   ? \`\${T}\`
   : T extends object

@@ -1,10 +1,8 @@
 import { parseEnvelope } from '@gatehouse/signing/core';
 import type { GatehouseFetch } from './call.ts';
-import { createCredentialFetch } from './credential-fetch.ts';
-import { failureOf } from './envelope.ts';
-import { GatehouseError } from './gatehouse-error.ts';
+import { createCredentialFetch, createTokenCache, type IssuedToken } from './credential-fetch.ts';
+import { failureOf, GatehouseError } from './gatehouse-error.ts';
 import { createSignedFetch, type SignedFetchOptions } from './signed-fetch.ts';
-import { createTokenCache, type IssuedToken } from './token-cache.ts';
 
 export interface AccessTokenFetchOptions extends SignedFetchOptions {
   /** The lifetime of each token. Default: that of the installation. */

@@ -1,26 +1,15 @@
 import { createWebDigests, type Digests } from '@gatehouse/signing/core';
 import { GatehouseError } from './gatehouse-error.ts';
 
-interface NodeHash {
-  update(data: string | Uint8Array): NodeHash;
-  digest(encoding: 'hex'): string;
-}
-
-interface NodeCrypto {
-  createHash(algorithm: string): NodeHash;
-  createHmac(algorithm: string, key: string): NodeHash;
-  hash(algorithm: string, data: string | Uint8Array): string;
-}
+type NodeCrypto = Pick<typeof import('node:crypto'), 'createHash' | 'createHmac' | 'hash'>;
 
 /**
  * `node:crypto` in Node, Deno and Bun. It is synchronous, so it does not delay a call, and it has
  * MD5. Browsers, Node before 20.16, and Deno before 2.2 have only WebCrypto.
  */
 export function platformDigests(): Digests {
-  const { process } = globalThis as {
-    process?: { getBuiltinModule?: (name: string) => unknown };
-  };
-  const nodeCrypto = process?.getBuiltinModule?.('node:crypto') as Partial<NodeCrypto> | undefined;
+  const nodeCrypto: Partial<NodeCrypto> | undefined =
+    globalThis.process?.getBuiltinModule?.('node:crypto');
   const { hash, createHash, createHmac } = nodeCrypto ?? {};
   return hash && createHash && createHmac
     ? createNodeDigests({ hash, createHash, createHmac })

@@ -1,3 +1,5 @@
+import { type Envelope, isRecord, parseEnvelope } from '@gatehouse/signing/core';
+
 export interface GatehouseErrorDetails {
   readonly status?: number | undefined;
   readonly requestId?: string | undefined;
@@ -34,4 +36,34 @@ export class GatehouseError extends Error {
     this.requestId = details.requestId;
     this.hint = details.hint;
   }
+}
+
+/** The `result` of a successful reply. Throws GatehouseError with the code of any other reply. */
+export async function readResult<Result = unknown>(response: Response): Promise<Result> {
+  const body = await response.text();
+  const envelope = parseEnvelope(response.status, body);
+  if (response.ok && envelope?.code === 'success') {
+    return envelope.result as Result;
+  }
+  throw failureOf(response, envelope);
+}
+
+/** @internal */
+export function failureOf(response: Response, envelope: Envelope | undefined): GatehouseError {
+  const { status } = response;
+  const hint = isRecord(envelope?.result) ? envelope.result.hint : undefined;
+  return new GatehouseError(
+    envelope?.code ?? 'unexpected_reply',
+    envelope?.message ?? `The reply with the status ${status} is not an envelope.`,
+    {
+      status,
+      requestId: requestIdOf(response),
+      hint: typeof hint === 'string' ? hint : undefined,
+    },
+  );
+}
+
+/** @internal */
+export function requestIdOf(response: Response): string | undefined {
+  return response.headers.get('x-request-id') ?? undefined;
 }

@@ -6,13 +6,17 @@ import {
   parseEnvelope,
   type Signer,
 } from '@gatehouse/signing/core';
-import { type Call, type CallOptions, type GatehouseFetch, readCall } from './call.ts';
-import { type Deadline, startDeadline } from './deadline.ts';
+import {
+  assertOption,
+  type Call,
+  type CallOptions,
+  type GatehouseFetch,
+  readAddress,
+  readCall,
+} from './call.ts';
 import { platformDigests } from './digests.ts';
-import { GatehouseError } from './gatehouse-error.ts';
-import { assertOption, readAddress } from './options.ts';
-import { sendWithRetries } from './send-with-retries.ts';
-import { type ReceivedReply, toVerifiedResponse, unverifiedFailure } from './verified-response.ts';
+import { failureOf, GatehouseError, requestIdOf } from './gatehouse-error.ts';
+import { type Deadline, sendWithRetries, startDeadline } from './send-with-retries.ts';
 
 export interface SignedFetchOptions extends CallOptions {
   readonly clientId: string;
@@ -24,7 +28,10 @@ export interface SignedFetchOptions extends CallOptions {
 }
 
 /** A reply, and whether the gateway signed it as the reply to the request. */
-interface Exchange extends ReceivedReply {
+interface Exchange {
+  readonly response: Response;
+  /** The body as received. */
+  readonly bytes: Uint8Array<ArrayBuffer>;
   readonly isVerified: boolean;
 }
 
@@ -32,6 +39,25 @@ interface Exchange extends ReceivedReply {
 const PROOF_PATH = '/api/v1/token';
 /** If the clock is further off, a person must set it. */
 const MAXIMUM_CORRECTION_SECONDS = 30 * 24 * 60 * 60;
+
+const STATUSES_WITHOUT_BODY = new Set([204, 205, 304]);
+/** What the gateway replies, unsigned, when it rejects a request or cannot verify it. */
+const REJECTIONS = new Set([
+  'ambiguous_request',
+  'headers_too_large',
+  'internal_server_error',
+  'invalid_signature',
+  'missing_signature',
+  'multiple_credentials',
+  'payload_too_large',
+  'replayed_request',
+  'request_timeout',
+  'service_unavailable',
+  'timestamp_out_of_range',
+  'too_many_requests',
+  'unauthorized',
+  'unsupported_media_type',
+]);
 
 /**
  * A `fetch` that signs each request and resolves only to replies that the gateway signed. Every
@@ -122,19 +148,17 @@ async function readSignedCall(...args: Parameters<typeof readCall>): Promise<Sig
   return { ...call, signedBody, contentType };
 }
 
+interface Signing {
+  readonly scheme: Signer;
+  readonly time: () => number;
+  readonly send: typeof fetch;
+}
+
 /** Each attempt has its own nonce. */
 async function sendSigned(
   call: SignedCall,
   deadline: Deadline,
-  {
-    scheme,
-    time,
-    send,
-  }: {
-    readonly scheme: Signer;
-    readonly time: () => number;
-    readonly send: typeof fetch;
-  },
+  { scheme, time, send }: Signing,
 ): Promise<Exchange> {
   const { url, path, method, headers, isSafe, signedBody, contentType } = call;
   const parts = { path, query: url.search.slice(1), method, contentType, body: signedBody };
@@ -151,15 +175,9 @@ async function sendSigned(
       const sent = { ...call.init, method, headers, body, signal, redirect: 'manual' } as const;
       const response = await send(url, sent);
       const { status } = response;
-      const reply = { response, bytes: new Uint8Array(await response.arrayBuffer()) };
-      return {
-        ...reply,
-        isVerified: await signed.isVerified({
-          status,
-          headers: response.headers,
-          bytes: reply.bytes,
-        }),
-      };
+      const bytes = new Uint8Array(await response.arrayBuffer());
+      const reply = { status, headers: response.headers, bytes };
+      return { response, bytes, isVerified: await signed.isVerified(reply) };
     },
     {
       ...{ deadline, url, isSafe },
@@ -195,4 +213,31 @@ function statedTime({ response, bytes, isVerified }: Exchange): number | undefin
     });
   }
   return time;
+}
+
+function toVerifiedResponse({ response, bytes }: Exchange): Response {
+  const { status, statusText, headers, url } = response;
+  const body = STATUSES_WITHOUT_BODY.has(status) ? null : bytes;
+  const verified = new Response(body, { status, statusText, headers });
+  return Object.defineProperty(verified, 'url', { value: url });
+}
+
+/**
+ * An unsigned reply can come from anybody, so the caller learns its code only if the code claims
+ * nothing about the resource. A forged `not_found` would look like an answer.
+ */
+function unverifiedFailure({ response, bytes }: Exchange): GatehouseError {
+  const envelope = parseEnvelope(response.status, new TextDecoder().decode(bytes));
+  if (envelope !== undefined && REJECTIONS.has(envelope.code)) {
+    return failureOf(response, envelope);
+  }
+  return new GatehouseError(
+    'unverified_reply',
+    'The reply has no valid signature of the gateway. It may be forged.',
+    {
+      status: response.status,
+      requestId: requestIdOf(response),
+      hint: 'Check the address of the gateway, and whether a proxy changes or writes replies.',
+    },
+  );
 }

@@ -1,12 +1,8 @@
 import { isRecord, parseJson } from '@gatehouse/signing/core';
-import type { CallOptions, GatehouseFetch } from './call.ts';
-import { createCredentialFetch } from './credential-fetch.ts';
-import { startDeadline } from './deadline.ts';
-import { requestIdOf } from './envelope.ts';
-import { GatehouseError } from './gatehouse-error.ts';
-import { assertOption, readAddress } from './options.ts';
-import { sendWithRetries } from './send-with-retries.ts';
-import { createTokenCache, type IssuedToken } from './token-cache.ts';
+import { assertOption, type CallOptions, type GatehouseFetch, readAddress } from './call.ts';
+import { createCredentialFetch, createTokenCache, type IssuedToken } from './credential-fetch.ts';
+import { GatehouseError, requestIdOf } from './gatehouse-error.ts';
+import { sendWithRetries, startDeadline } from './send-with-retries.ts';
 
 export interface TokenFetchOptions extends CallOptions {
   /** `token_endpoint` of the authorization server: its address with the path `/token`. */

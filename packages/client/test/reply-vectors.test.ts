@@ -36,14 +36,14 @@ describe('the client library', () => {
   const { replies } = signatureVectors;
 
   test.each(replies.filter(({ isValid }) => isValid))(
-    'RS-01 accepts the reply of version $version: $name',
+    'accepts the reply of version $version: $name',
     async (vector) => {
       expect(await isVerified(vector)).toBe(true);
     },
   );
 
   test.each(replies.filter(({ isValid }) => !isValid))(
-    'RS-01 rejects the reply of version $version: $name',
+    'rejects the reply of version $version: $name',
     async (vector) => {
       expect(await isVerified(vector)).toBe(false);
     },

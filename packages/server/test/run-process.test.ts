@@ -206,7 +206,7 @@ describe('a user that can signal a process', () => {
     const process_ = run('serve');
     const port = await process_.port();
     process_.child.kill('SIGUSR1');
-    await sleep(500);
+    await sleep(100);
     expect(process_.errors()).not.toContain('Debugger');
     // The process continues. Without a listener and an inspector, the signal would end it.
     const connection = openRawConnection(port);

@@ -1,14 +1,3 @@
-export { type AppName, type AppProcess, startApp } from './apps/app-process.ts';
-export {
-  type Constellation,
-  type ConstellationOptions,
-  type Member,
-  startConstellation,
-} from './apps/constellation.ts';
-export { endWithThisProcess } from './apps/end-with-this-process.ts';
-export { processEnvironment } from './apps/process-environment.ts';
-export { type MetricFamily, parseMetrics } from './apps/prometheus-text.ts';
-export { type Certificate, makeCertificate } from './network/certificate.ts';
 export { type FaultProxy, startFaultProxy } from './network/fault-proxy.ts';
 export { freePort } from './network/free-port.ts';
 export {
@@ -18,57 +7,78 @@ export {
   startHostileProxy,
 } from './network/hostile-proxy.ts';
 export { type Backend, type LoadBalancer, startLoadBalancer } from './network/load-balancer.ts';
-export { createLocalTlsFetch, type LocalTlsOptions, openLocalTls } from './network/local-tls.ts';
 export {
-  buildSigner,
-  type ReferenceSigner,
-  type SignerJob,
-  type SignerLanguage,
-  sanitizedC,
-  signerLanguages,
-} from './signers/reference-signer.ts';
+  type Certificate,
+  createLocalTlsFetch,
+  type LocalTlsOptions,
+  makeCertificate,
+  openLocalTls,
+} from './network/tls.ts';
 export {
-  type RefusedRequestVector,
-  type ReplyVector,
-  type RequestVector,
-  signatureVectors,
-} from './signers/signature-vectors.ts';
-export { type ClusterTopology, startClusterTopology } from './stores/cluster-topology.ts';
+  authorizeAsUser,
+  basic,
+  createPageVisitor,
+  type PageVisitor,
+  type VisitedPage,
+} from './page-visitor.ts';
+export { type MetricFamily, parseMetrics } from './prometheus-text.ts';
+export {
+  type AppName,
+  type AppProcess,
+  endWithThisProcess,
+  processEnvironment,
+  startApp,
+} from './servers/app-process.ts';
+export { type ClusterTopology, startClusterTopology } from './servers/cluster-topology.ts';
+export {
+  type Constellation,
+  type ConstellationOptions,
+  type Member,
+  startConstellation,
+} from './servers/constellation.ts';
 export {
   type PostgresServer,
   type PostgresServerOptions,
   startPostgresServer,
-} from './stores/postgres-server.ts';
-export type { RedisNode, TopologySecurity } from './stores/redis-node.ts';
+} from './servers/postgres-server.ts';
+export type { RedisNode, TopologySecurity } from './servers/redis-node.ts';
 export {
   type RedisServer,
   type RedisServerOptions,
   startRedisServer,
-} from './stores/redis-server.ts';
-export { type SentinelTopology, startSentinelTopology } from './stores/sentinel-topology.ts';
+} from './servers/redis-server.ts';
+export { type SentinelTopology, startSentinelTopology } from './servers/sentinel-topology.ts';
 export {
+  type Around,
   integrationEngines,
   isNightly,
+  listStoredKeys,
+  type StoredKey,
   type StoreEngine,
   type StoreEngineName,
   startStoreEngine,
   storeEngines,
-} from './stores/store-engine.ts';
-export { listStoredKeys, type StoredKey } from './stores/stored-keys.ts';
-export { type Around, wrappedStore } from './stores/wrapped-store.ts';
+  wrappedStore,
+} from './servers/store-engine.ts';
+export {
+  buildSigner,
+  type ReferenceSigner,
+  type RefusedRequestVector,
+  type ReplyVector,
+  type RequestVector,
+  type SignerJob,
+  type SignerLanguage,
+  sanitizedC,
+  signatureVectors,
+  signerLanguages,
+} from './signers.ts';
 export { median, medianRatio, type Times } from './times.ts';
 export { until } from './until.ts';
-export { basic } from './users/basic.ts';
-export {
-  authorizeAsUser,
-  createPageVisitor,
-  type PageVisitor,
-  type VisitedPage,
-} from './users/page-visitor.ts';
 export {
   createVirtualUser,
   type Disappointment,
+  manyUsers,
+  userClient,
   type VirtualUser,
   type VirtualUserOptions,
-} from './users/virtual-user.ts';
-export { manyUsers, userClient } from './users/virtual-users-bootstrap.ts';
+} from './virtual-user.ts';

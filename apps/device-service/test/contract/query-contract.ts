@@ -68,22 +68,30 @@ export function queryContract(appOf: () => BootedApp): void {
       ['counts', deviceSubject, '/device/instance/_count', '/device/instance/_count'],
       ['products', productSubject, '/device/product/_query', '/device/product/_query'],
       ['a log', logSubject, '/device/instance/walked/log/_query', undefined],
-    ])('of %s accepts every column in every clause', async (_what, subject, path, get) => {
+    ])('of %s accepts every column in every clause', async (what, subject, path, get) => {
       await client.create({ id: 'walked', ...camera }, 'org-walk');
       await client.report('walked', { type: 'event', content: 'a' }, 'org-walk');
       const rejected: unknown[] = [];
-      for (const clause of Object.entries(subject.columns).flatMap(([name, column]) =>
-        clausesOf(name, column),
-      )) {
-        const query = new URLSearchParams(Object.fromEntries(parametersOf(clause)));
-        // Only JSON has `paging`.
-        query.delete('paging');
-        const replies = await Promise.all([
-          client.call('POST', path, clause, { org: 'org-walk' }),
-          client.call('GET', `${get ?? path}?${query}`, undefined, { org: 'org-walk' }),
-        ]);
-        for (const { status, body } of replies.filter((reply) => reply.status !== 200)) {
-          rejected.push({ clause, status, body });
+      const call = async (method: string, target: string, clause: object, body?: object) => {
+        const reply = await client.call(method, target, body, { org: 'org-walk' });
+        rejected.push(...(reply.status === 200 ? [] : [{ clause, reply }]));
+      };
+      const kinds = new Set<string>();
+      for (const [name, column] of Object.entries(subject.columns)) {
+        // Parameters, and the SQL of a count, depend on the kind of a column only.
+        const isNewKind = !kinds.has(column.kind);
+        kinds.add(column.kind);
+        if (what === 'counts' && !isNewKind) {
+          continue;
+        }
+        for (const clause of clausesOf(name, column)) {
+          await call('POST', path, clause, clause);
+          if (isNewKind) {
+            const query = new URLSearchParams(Object.fromEntries(parametersOf(clause)));
+            // Only JSON has `paging`.
+            query.delete('paging');
+            await call('GET', `${get ?? path}?${query}`, clause);
+          }
         }
       }
       expect(rejected).toEqual([]);

@@ -55,7 +55,7 @@ describe('a Redis that may evict keys', () => {
         const failure = await claim();
         expect(failure).toBeInstanceOf(StoreUnavailableError);
         expect(String(failure.cause)).toContain(`maxmemory-policy ${policy}`);
-        await sleep(200);
+        await sleep(100);
       }
       expect(await redis.command('DBSIZE')).toBe(':0\r\n');
       expect(changes.at(-1)).toEqual(['unavailable', expect.stringContaining(advice)]);

@@ -1,2 +1,0 @@
-export { accessibilityProblems } from './accessibility-problems.ts';
-export { launchBrowser } from './launch-browser.ts';

@@ -1,6 +1,0 @@
-export {
-  createReplyValidator,
-  type DescribedApi,
-  type ReplyValidator,
-  type SeenReply,
-} from './reply-validator.ts';

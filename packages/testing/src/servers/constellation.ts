@@ -1,0 +1,225 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { errorCatalogue, type FailureReason, failureReasons } from '@gatehouse/errors';
+import { freePort } from '../network/free-port.ts';
+import { until } from '../until.ts';
+import { type AppName, type AppProcess, startApp } from './app-process.ts';
+import { type StoreEngine, type StoreEngineName, startStoreEngine } from './store-engine.ts';
+
+export interface ConstellationOptions {
+  /** A new store of this kind, or the given one. */
+  readonly engine: StoreEngineName | StoreEngine;
+  /** Content of the bootstrap file. */
+  readonly bootstrap: unknown;
+  /**
+   * The apps to start, by default all. An app that is listed twice shares everything except the
+   * port.
+   */
+  readonly apps?: readonly AppName[];
+  readonly environment?: Readonly<Record<string, string>>;
+}
+
+/** One app of a constellation. A restart keeps its ports. */
+export interface Member {
+  readonly app: AppName;
+  readonly url: string;
+  /** Base URL of `/ready` and `/metrics`. */
+  readonly operationsUrl: string;
+  /** The current or last process. */
+  readonly process: AppProcess;
+  start(): Promise<void>;
+}
+
+/**
+ * Apps in separate processes on free ports, with one store and the keys and files of a deployment.
+ */
+export interface Constellation {
+  readonly authorizationServerUrl: string;
+  /** All authorization servers. They share the issuer of the first one. */
+  readonly authorizationServerUrls: readonly string[];
+  readonly gatewayUrl: string;
+  readonly deviceServiceUrl: string;
+  readonly storeUrl: string;
+  readonly masterKey: Buffer;
+  readonly processes: readonly AppProcess[];
+  /** Each app, in the requested order. */
+  readonly members: readonly Member[];
+  /** The output of all apps so far, including lines that a process still buffers. */
+  output(): Promise<string>;
+  /** The output, once it contains this. */
+  outputWith(expected: string | RegExp): Promise<string>;
+  /** All data of the store. */
+  storedText(): Promise<string>;
+  stop(): Promise<void>;
+}
+
+/** Servers buffer their log for up to 100 ms (packages/server). */
+const LOG_COLLECTING_MILLISECONDS = 200;
+
+const portVariables = {
+  'authorization-server': 'AUTHORIZATION_SERVER_PORT',
+  gateway: 'GATEWAY_PORT',
+  'device-service': 'DEVICE_SERVICE_PORT',
+} as const satisfies Record<AppName, string>;
+
+export async function startConstellation(options: ConstellationOptions): Promise<Constellation> {
+  const { apps = ['authorization-server', 'gateway', 'device-service'] } = options;
+  const directory = await mkdtemp(join(tmpdir(), 'gatehouse-'));
+  const { engine } = options;
+  const store = typeof engine === 'string' ? await startStoreEngine(engine) : engine;
+  const places = await Promise.all(
+    apps.map(async (app) => ({ app, port: await freePort(), operationsPort: await freePort() })),
+  );
+  const urlOf = (app: AppName) => {
+    const place = places.find((candidate) => candidate.app === app);
+    return `http://localhost:${place?.port ?? 0}`;
+  };
+  const gatewayOperations = places.find((place) => place.app === 'gateway')?.operationsPort ?? 0;
+  const masterKey = randomBytes(32);
+  const shared = {
+    DATA_DIR: directory,
+    STORE_URL: store.storeUrl,
+    MASTER_KEY_FILE: await file(directory, 'master.key', masterKey.toString('hex')),
+    BOOTSTRAP_FILE: await file(directory, 'bootstrap.json', JSON.stringify(options.bootstrap)),
+    AUTHORIZATION_SERVER_URL: urlOf('authorization-server'),
+    GATEWAY_URL: urlOf('gateway'),
+    DEVICE_SERVICE_URL: urlOf('device-service').replace('localhost', '127.0.0.1'),
+    GATEWAY_JWKS_URL: `http://127.0.0.1:${gatewayOperations}/.well-known/jwks.json`,
+    LOG_LEVEL: 'debug',
+    ...options.environment,
+  };
+  const everything: AppProcess[] = [];
+  const starts = await Promise.allSettled(
+    places.map(async ({ app, port, operationsPort }) => {
+      const start = async () => {
+        const process = await startApp(app, {
+          ...shared,
+          [portVariables[app]]: String(port),
+          OPERATIONS_PORT: String(operationsPort),
+        });
+        everything.push(process);
+        return process;
+      };
+      return toMember({ app, port, operationsPort, start, process: await start() });
+    }),
+  );
+  const members = starts.flatMap((start) => (start.status === 'fulfilled' ? [start.value] : []));
+  const stop = async () => {
+    await Promise.all(everything.map((each) => each.stopWithoutDraining()));
+    await store.stop();
+    await rm(directory, { recursive: true, force: true });
+  };
+  const outputSoFar = () => everything.map((each) => each.output()).join('\n');
+  const output = async () => {
+    await sleep(LOG_COLLECTING_MILLISECONDS);
+    return outputSoFar();
+  };
+  const failure = starts.find((start) => start.status === 'rejected');
+  if (failure !== undefined) {
+    await stop();
+    throw failure.reason;
+  }
+  return {
+    authorizationServerUrl: urlOf('authorization-server'),
+    authorizationServerUrls: places
+      .filter((place) => place.app === 'authorization-server')
+      .map((place) => `http://localhost:${place.port}`),
+    gatewayUrl: urlOf('gateway'),
+    deviceServiceUrl: urlOf('device-service'),
+    storeUrl: store.storeUrl,
+    masterKey,
+    members,
+    get processes() {
+      return members.map((member) => member.process);
+    },
+    storedText: store.storedText,
+    output,
+    async outputWith(expected) {
+      await until(() =>
+        typeof expected === 'string'
+          ? outputSoFar().includes(expected)
+          : expected.test(outputSoFar()),
+      );
+      return output();
+    },
+    async stop() {
+      await stop();
+      assertReasons(outputSoFar());
+    },
+  };
+}
+
+function toMember(place: {
+  readonly app: AppName;
+  readonly port: number;
+  readonly operationsPort: number;
+  readonly start: () => Promise<AppProcess>;
+  process: AppProcess;
+}): Member {
+  return {
+    app: place.app,
+    url: `http://localhost:${place.port}`,
+    operationsUrl: `http://127.0.0.1:${place.operationsPort}`,
+    get process() {
+      return place.process;
+    },
+    async start() {
+      place.process = await place.start();
+    },
+  };
+}
+
+async function file(directory: string, name: string, content: string): Promise<string> {
+  const path = join(directory, name);
+  await writeFile(path, content, { mode: 0o600 });
+  return path;
+}
+
+interface RequestLine {
+  readonly status?: number;
+  readonly aborted?: boolean;
+  readonly code?: string;
+  readonly reason?: string;
+}
+
+const reasons: ReadonlyMap<string, FailureReason> = new Map(Object.entries(failureReasons));
+/** Reasons of all apps. */
+const shared = new Set([
+  ...Object.keys(errorCatalogue),
+  ...['store_unavailable', 'unexpected_error', 'http_invalid', 'target_invalid'],
+]);
+
+/**
+ * Every failed request to the authorization server has a reason that can have its code. Each suite
+ * checks this for the requests that it sent.
+ *
+ * @throws Error with the lines of the log that have none
+ */
+export function assertReasons(log: string): void {
+  const wrong = [...new Set(log.split('\n').filter(isWrong))];
+  if (wrong.length > 0) {
+    throw new Error(`Failed requests without a suitable reason:\n${wrong.join('\n')}`);
+  }
+}
+
+function isWrong(text: string): boolean {
+  if (!text.startsWith('{"level"') || !text.includes('"app":"authorization-server"')) {
+    return false;
+  }
+  const { status = 0, aborted = false, code, reason = '' } = parse(text);
+  const hasFailed = status >= 400 || code !== undefined;
+  const isKnown = shared.has(reason) || reasons.get(reason)?.codes.includes(code ?? '') === true;
+  return hasFailed && !aborted && !isKnown;
+}
+
+/** A killed process can leave half a line. */
+function parse(text: string): Partial<RequestLine> {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return {};
+  }
+}

@@ -1,0 +1,194 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '../network/free-port.ts';
+import { endWithThisProcess } from './app-process.ts';
+
+export interface RedisServerOptions {
+  /** Required password of clients, included in `url`. */
+  readonly password?: string;
+  /** User of the password, from an ACL file. It must have the right to send PING. */
+  readonly username?: string;
+  /** Further command line options: `['--appendonly', 'yes']`. */
+  readonly arguments?: readonly string[];
+  /** Makes it a Sentinel that watches these masters: lines of a sentinel.conf. */
+  readonly sentinel?: readonly string[];
+}
+
+/** A real redis-server on a free port of this machine, with its data in a temporary folder. */
+export interface RedisServer {
+  readonly port: number;
+  readonly url: string;
+  /** Folder of its files. */
+  readonly directory: string;
+  /** kill -9: connections break, no snapshot is saved. */
+  kill(): Promise<void>;
+  /** Restarts with the same port and folder, and waits until it answers. */
+  restart(): Promise<void>;
+  /** SIGSTOP: connections stay open without replies. */
+  freeze(): void;
+  thaw(): void;
+  /** Sends one command on a separate connection and resolves to the raw reply. */
+  command(...words: readonly string[]): Promise<string>;
+  /** Stops the server and removes its folder. */
+  stop(): Promise<void>;
+}
+
+const START_DEADLINE_MILLISECONDS = 10_000;
+
+/** The server to test, such as `valkey-server`. */
+const program = process.env.REDIS_SERVER ?? 'redis-server';
+
+/**
+ * Requires the program on the PATH. Keeps data in memory only, unless the arguments differ. With
+ * an append-only file, `kill` loses no acknowledged write.
+ */
+export async function startRedisServer(options: RedisServerOptions = {}): Promise<RedisServer> {
+  const directory = await mkdtemp(join(tmpdir(), 'gatehouse-redis-'));
+  const port = await freePort();
+  const command = (...words: readonly string[]) => sendCommand(port, words, login(options));
+  const startArguments =
+    options.sentinel === undefined
+      ? serverArguments(port, directory, options)
+      : await sentinelArguments(port, directory, options.sentinel);
+  let child: ChildProcess | undefined;
+
+  async function launch(): Promise<void> {
+    const launched = spawn(program, startArguments, { stdio: 'ignore' });
+    child = launched;
+    endWithThisProcess(launched);
+    await Promise.race([answers(command), failure(launched)]);
+  }
+
+  async function kill(): Promise<void> {
+    if (child !== undefined && child.exitCode === null && child.signalCode === null) {
+      const closed = once(child, 'close');
+      child.kill('SIGKILL');
+      await closed;
+    }
+  }
+
+  await launch();
+  const credentials =
+    options.password && `${options.username ?? ''}:${encodeURIComponent(options.password)}@`;
+  return {
+    port,
+    directory,
+    url: `redis://${credentials ?? ''}127.0.0.1:${port}`,
+    kill,
+    restart: async () => {
+      await kill();
+      await launch();
+    },
+    freeze: () => child?.kill('SIGSTOP'),
+    thaw: () => child?.kill('SIGCONT'),
+    command,
+    stop: async () => {
+      await kill();
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Arguments of AUTH. */
+function login({ username, password }: RedisServerOptions): readonly string[] {
+  return [username, password].filter((word) => word !== undefined);
+}
+
+function serverArguments(
+  port: number,
+  directory: string,
+  options: RedisServerOptions,
+): readonly string[] {
+  return [
+    '--port',
+    String(port),
+    '--bind',
+    '127.0.0.1',
+    '--dir',
+    directory,
+    '--save',
+    '',
+    '--appendonly',
+    'no',
+    // Replies never wait for a slow disk, and a killed Redis loses no acknowledged write: the
+    // operating system already holds it. With `everysec`, writes can wait in Redis for an fsync.
+    '--appendfsync',
+    'no',
+    '--maxmemory-policy',
+    'noeviction',
+    ...(options.password === undefined || options.username !== undefined
+      ? []
+      : ['--requirepass', options.password]),
+    ...(options.arguments ?? []),
+  ];
+}
+
+/** A Sentinel requires a file, which it rewrites. */
+async function sentinelArguments(
+  port: number,
+  directory: string,
+  lines: readonly string[],
+): Promise<readonly string[]> {
+  const file = join(directory, 'sentinel.conf');
+  const head = [`port ${port}`, 'bind 127.0.0.1', `dir ${directory}`];
+  await writeFile(file, `${[...head, ...lines].join('\n')}\n`);
+  return [file, '--sentinel'];
+}
+
+async function answers(command: (word: string) => Promise<string>): Promise<void> {
+  const deadline = Date.now() + START_DEADLINE_MILLISECONDS;
+  for (;;) {
+    const reply = await command('PING').catch(() => '');
+    if (reply.startsWith('+PONG')) {
+      return;
+    }
+    if (Date.now() > deadline) {
+      throw new Error('redis-server does not answer.');
+    }
+    await sleep(10);
+  }
+}
+
+function failure(child: ChildProcess): Promise<never> {
+  return new Promise((_resolve, reject) => {
+    child.once('error', (cause) => reject(new Error('redis-server cannot start.', { cause })));
+    child.once('close', (code) => reject(new Error(`redis-server ended early (${code}).`)));
+  });
+}
+
+/**
+ * Supports short replies only: authenticates if necessary and reads the first reply.
+ */
+function sendCommand(
+  port: number,
+  words: readonly string[],
+  credentials: readonly string[],
+): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, '127.0.0.1');
+    let received = '';
+    socket.setTimeout(2000, () => socket.destroy(new Error('redis-server sent no reply.')));
+    socket.once('error', reject);
+    socket.once('close', () => reject(new Error('redis-server closed the connection.')));
+    socket.on('data', (data) => {
+      received += data.toString();
+      const reply = credentials.length === 0 ? received : received.replace(/^\+OK\r\n/, '');
+      if (reply.includes('\r\n')) {
+        socket.end();
+        resolve(reply);
+      }
+    });
+    const authentication = credentials.length === 0 ? '' : encode(['AUTH', ...credentials]);
+    socket.write(authentication + encode(words));
+  });
+}
+
+function encode(words: readonly string[]): string {
+  const parts = words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`);
+  return `*${words.length}\r\n${parts.join('')}`;
+}

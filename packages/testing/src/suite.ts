@@ -1,0 +1,36 @@
+import { afterAll } from '@jest/globals';
+import {
+  type Constellation,
+  type ConstellationOptions,
+  startConstellation,
+} from './servers/constellation.ts';
+import { integrationEngines, type StoreEngineName } from './servers/store-engine.ts';
+
+/** A system on one of the store engines, for `describe.each`. */
+export interface OnEngine<System> {
+  readonly engine: StoreEngineName;
+  readonly system: System;
+}
+
+/** Starts a constellation for the tests of a file, which awaits it at its top level. */
+export async function startSystem(options: ConstellationOptions): Promise<Constellation> {
+  const system = await startConstellation(options);
+  afterAll(() => system.stop());
+  return system;
+}
+
+/** Starts such a constellation on each of the engines. */
+export function startOnEachEngine(
+  options: Omit<ConstellationOptions, 'engine'>,
+  engines = integrationEngines,
+): Promise<readonly OnEngine<Constellation>[]> {
+  return onEachEngine((engine) => startSystem({ engine, ...options }), engines);
+}
+
+/** Starts one system for each of the engines, all at the same time. */
+export function onEachEngine<System>(
+  start: (engine: StoreEngineName) => Promise<System>,
+  engines = integrationEngines,
+): Promise<readonly OnEngine<System>[]> {
+  return Promise.all(engines.map(async (engine) => ({ engine, system: await start(engine) })));
+}

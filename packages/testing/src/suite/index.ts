@@ -1,1 +1,0 @@
-export { type OnEngine, onEachEngine, startOnEachEngine, startSystem } from './start-system.ts';
