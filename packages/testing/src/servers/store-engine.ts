@@ -57,15 +57,20 @@ export type Around = (
   key: string,
 ) => Promise<unknown>;
 
-/** A store whose operations are delayed, counted or replaced by errors. */
+/**
+ * A store whose operations are delayed, counted or replaced by errors. An increment by 0 only reads,
+ * so its operation is called `count`.
+ */
 export function wrappedStore<Store extends object>(store: Store, around: Around): Store {
   return new Proxy(store, {
     get(target, name) {
       const member: unknown = Reflect.get(target, name, target);
       return typeof member !== 'function'
         ? member
-        : (...all: readonly unknown[]) =>
-            around(() => member.apply(target, all), String(name), String(all[0]));
+        : (...all: readonly unknown[]) => {
+            const operation = name === 'increment' && all[2] === 0 ? 'count' : String(name);
+            return around(() => member.apply(target, all), operation, String(all[0]));
+          };
     },
   });
 }
