@@ -187,10 +187,8 @@ describe('SQLite files', () => {
     const findings = await doctor(environment);
     const exposed = findings.filter(({ id }) => id === 'file_exposed').map(({ what }) => what);
     expect(exposed).toEqual([
-      expect.stringMatching(/^STORE_URL: .* every user .*chmod 600 \S+stores\/file\.sqlite$/),
-      expect.stringMatching(
-        /^DATABASE_URL: .* read and change .*chmod 600 \S+databases\/file\.sqlite$/,
-      ),
+      expect.stringMatching(/^STORE_URL: .*mode 0644.*chmod 600 \S+stores\/file\.sqlite$/),
+      expect.stringMatching(/^DATABASE_URL: .*mode 0666.*chmod 600 \S+databases\/file\.sqlite$/),
     ]);
   });
 
