@@ -14,8 +14,8 @@ export {
   type DiagnosisKeys,
   diagnoseSignature,
   type FailedRequest,
+  malformedSignature,
 } from './diagnosis/diagnose-signature.ts';
-export { malformedSignature } from './diagnosis/malformed-signature.ts';
 export { explainedFailure, explanationOf } from './reading/explained-failure.ts';
 export { nodeDigest, nodeHmac } from './reading/node-digest.ts';
 export {

@@ -4,7 +4,7 @@ import type { Digest } from '../signature.ts';
 import { compareCodePoints, signedPart } from '../version-1-text.ts';
 import type { FailedRequest } from './diagnose-signature.ts';
 
-/** A text, and the mistakes of a signer who signs it. */
+/** A wrong text, and the mistakes that produce it. */
 export type MistakenText = readonly [text: string, ...mistakes: readonly SigningReasonName[]];
 
 /** @param right the text that version 1 signs */
