@@ -15,7 +15,7 @@ import {
 } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 
-const ROOM_BYTES = 3_000_000;
+const ROOM_BYTES = 8_000_000;
 const MOST_REQUESTS = 20_000;
 const CONNECTIONS = 16;
 const redirectUri = 'https://attacked.example/callback';

@@ -296,7 +296,7 @@ describe.each(integrationEngines)('the budget of signatures on %s', (name) => {
       storeUrl: engine.storeUrl,
       around: (run, operation) =>
         operation === 'ping'
-          ? Promise.resolve({ usedBytes: 1_000_000, maximumBytes: 1_000_000 + free })
+          ? Promise.resolve({ usedBytes: 0, maximumBytes: Math.ceil((free * 16) / 15) })
           : run(),
     });
     for (const clientId of ['second', 'third']) {

@@ -5,7 +5,13 @@
  * for a machine or a user of a client, and for an organization. docs/security.md lists the sums.
  */
 import type { Identity } from '@gatehouse/identity';
-import { createStoreBudget, type Store, type StoreBudget, type Verdict } from '@gatehouse/store';
+import {
+  createStoreBudget,
+  freeBytes,
+  type Store,
+  type StoreBudget,
+  type Verdict,
+} from '@gatehouse/store';
 import { type Adapter, errors } from 'oidc-provider';
 import { addressGroupOf } from '../requests/caller.ts';
 import { TooManyAttemptsError } from '../requests/too-many-attempts-error.ts';
@@ -109,11 +115,11 @@ export async function chargeBudgets(
     readonly budgets: readonly ByteBudget[];
   },
 ): Promise<void> {
-  const { usedBytes, maximumBytes = Number.MAX_SAFE_INTEGER } = await store.ping();
+  const free = freeBytes(await store.ping());
   for (const budget of charge.budgets) {
     const key = `stored-bytes:${charge.name}:${budget.party}`;
     const { count, resetsAt } = await store.increment(key, charge.windowSeconds, charge.bytes);
-    if (count > Math.min(budget.bytes, maximumBytes - usedBytes)) {
+    if (count > Math.min(budget.bytes, free)) {
       throw new BudgetExhaustedError(resetsAt, Date.now());
     }
   }
