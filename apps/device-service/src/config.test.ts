@@ -63,7 +63,7 @@ describe('readConfiguration', () => {
     expect(readConfiguration({ BOOTSTRAP_FILE: '/x.json' }).demo).toBe(false);
   });
 
-  test('CF-07 reports every invalid variable', () => {
+  test('reports every invalid variable', () => {
     expect(
       problemsOf({
         DEVICE_SERVICE_PORT: '65500',

@@ -111,7 +111,7 @@ describe('opening a database', () => {
     expect(foreignKeys.rows).toEqual([{ foreign_keys: 1 }]);
   });
 
-  test('DL-05 recovers everything before an incomplete last record', async () => {
+  test('recovers everything before an incomplete last record', async () => {
     const database = await openDatabase({ engine: 'sqlite', path });
     const ours = scopeToOrganization(database, 'org-1');
     for (const id of ['a', 'b', 'c']) {
@@ -131,7 +131,7 @@ describe('opening a database', () => {
     await recovered.close();
   });
 
-  test('DL-05 rejects a file that is not a database', async () => {
+  test('rejects a file that is not a database', async () => {
     const file = join(directory, 'not-a-database');
     writeFileSync(file, 'this is not a database '.repeat(1000));
 

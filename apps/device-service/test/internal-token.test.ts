@@ -16,7 +16,7 @@ async function callWith(token: string, path = '/api/device') {
   return request(app.url).get(path).set('Authorization', `Bearer ${token}`);
 }
 
-describe('UP-10 a request that bypasses the gateway', () => {
+describe('a request that bypasses the gateway', () => {
   test('is rejected without a token, before the service looks for the route', async () => {
     for (const path of ['/api/device', '/no/such/route']) {
       const reply = await request(app.url).get(path);

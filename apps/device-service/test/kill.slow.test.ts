@@ -13,7 +13,7 @@ const MINUTE = 60_000;
 
 describe.each(databaseEngines)('a device service on %s', (name) => {
   test(
-    'DL-01 killed 50 times during 10,000 creates keeps every acknowledged device',
+    'killed 50 times during 10,000 creates keeps every acknowledged device',
     async () => {
       const engine = await startDatabaseEngine(name);
       const gateway = await startGatewayDouble();

@@ -22,7 +22,7 @@ afterAll(async () => {
 });
 
 describe('an outage of PostgreSQL', () => {
-  test('DL-01 by kill -9 during creates loses no acknowledged device', async () => {
+  test('by kill -9 during creates loses no acknowledged device', async () => {
     const acknowledged: string[] = [];
     const refusals = new Set<number>();
     let killed = false;

@@ -107,7 +107,7 @@ describe('a device service', () => {
     await service.end('SIGTERM');
   });
 
-  test('SL-03 logs one line per request with its operation, without tokens, ids or values', async () => {
+  test('logs one line per request with its operation, without tokens, ids or values', async () => {
     const service = await startServiceProcess({ ...environment, LOG_LEVEL: 'trace' });
     const client = clientOf(service);
     await client.create({ id: 'canary-id', ...camera, configuration: { key: 'canary-value' } });
@@ -134,7 +134,7 @@ describe('a device service', () => {
     expect(service.output()).not.toContain('eyJ');
   });
 
-  test('CF-07 does not start or create a database with a misspelled variable', async () => {
+  test('does not start or create a database with a misspelled variable', async () => {
     const { code, stderr } = await runUntilExit({
       DATABASE_URL_FIL: '/canary/database-url',
       SECURTY_PROFILE: 'canary',
@@ -168,7 +168,7 @@ describe('a device service', () => {
 });
 
 describe('a device service that receives SIGTERM', () => {
-  test('DL-06 during creates completes or rejects each, and keeps the acknowledged ones', async () => {
+  test('during creates completes or rejects each, and keeps the acknowledged ones', async () => {
     const service = await startServiceProcess(environment);
     const client = clientOf(service);
     const creates = Array.from({ length: 50 }, async (_, i) => {

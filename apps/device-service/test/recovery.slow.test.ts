@@ -37,7 +37,7 @@ describe.each(databaseEngines)('a device service on %s', (name) => {
   });
 
   // kill.slow.test.ts kills the service 50 times during 10,000 creates.
-  test('DL-01 has all or none of a batch after a kill during the batch', async () => {
+  test('has all or none of a batch after a kill during the batch', async () => {
     const batch = Array.from({ length: 5000 }, (_, i) => ({ id: `b${i}`, ...camera }));
     for (const [round, delay] of [30, 150].entries()) {
       const organization = `org-batch-${round}`;

@@ -41,7 +41,7 @@ describe.each(['sqlite', 'redis'])('the audit of the gateway on %s', (engine) =>
     return booted.identity.audit.read({ since, limit: 10 });
   }
 
-  test('SL-09 records an invalid signature once, with the client if it is registered', async () => {
+  test('records an invalid signature once, with the client if it is registered', async () => {
     const own = booted.signed({ query: 'a=1' });
     const reply = await send(booted.port, '/api/device?a=2', { headers: own });
     const refused = {
@@ -66,7 +66,7 @@ describe.each(['sqlite', 'redis'])('the audit of the gateway on %s', (engine) =>
     expect(JSON.stringify(entries)).not.toContain(own['X-Sign']);
   });
 
-  test('SL-09 records a replay once', async () => {
+  test('records a replay once', async () => {
     const headers = booted.signed({ query: 'b=1' });
     expect((await send(booted.port, '/api/device?b=1', { headers })).status).toBe(200);
     // The first forwarded request also creates the signing key, which is recorded too.
@@ -89,7 +89,7 @@ describe.each(['sqlite', 'redis'])('the audit of the gateway on %s', (engine) =>
     ]);
   });
 
-  test('SL-09 records a token for a signed request once, without the token', async () => {
+  test('records a token for a signed request once, without the token', async () => {
     const headers = { 'Content-Type': 'application/json', ...booted.signed({ body: '{}' }) };
     const reply = await send(booted.port, '/api/v1/token', { method: 'POST', headers, body: '{}' });
     booted.keepSecret(reply.json.result);

@@ -43,7 +43,7 @@ function reflect(reply: Received, port = booted.port) {
   });
 }
 
-describe('SG-33 the signature of a reply of version 1', () => {
+describe('the signature of a reply of version 1', () => {
   test.each([-299_000, 0, 299_000])(
     'is marked as used for a gateway whose clock differs by %d ms',
     async (difference) => {

@@ -24,7 +24,7 @@ function preflight(from: string, headers: Record<string, string> = {}) {
 }
 
 describe('a browser application', () => {
-  test('CG-19 gets an answer to its preflight from the gateway, regardless of other headers', async () => {
+  test('gets an answer to its preflight from the gateway, regardless of other headers', async () => {
     const reply = await preflight(origin, {
       'Access-Control-Request-Headers': 'authorization',
       'X-User-Id': 'admin',
@@ -42,7 +42,7 @@ describe('a browser application', () => {
     expect(booted.upstream.requests).toEqual([]);
   });
 
-  test('SG-19 may send and read the headers of both signature versions', async () => {
+  test('may send and read the headers of both signature versions', async () => {
     const allowed = (await preflight(origin)).headers['access-control-allow-headers'];
     expect(String(allowed).split(', ')).toEqual(
       expect.arrayContaining(['X-Client-Id', 'X-Timestamp', 'X-Sign', 'X-Sign-V2', 'X-Nonce']),
@@ -91,7 +91,7 @@ describe('a browser application', () => {
     'null',
     'https://app.example.evil.example',
     'http://app.example',
-  ])('TE-16 gets no CORS headers for the unregistered origin %s', async (from) => {
+  ])('gets no CORS headers for the unregistered origin %s', async (from) => {
     const asked = await preflight(from);
     expect(asked.status).toBe(401);
     expect(asked.headers).not.toHaveProperty('access-control-allow-origin');
@@ -104,7 +104,7 @@ describe('a browser application', () => {
 });
 
 describe('the protected resource metadata', () => {
-  test('IR-10 names the resource and its authorization server without authentication', async () => {
+  test('names the resource and its authorization server without authentication', async () => {
     const reply = await send(booted.port, '/.well-known/oauth-protected-resource', {
       headers: { Host: 'evil.example', 'X-Forwarded-Host': 'evil.example' },
     });
@@ -120,7 +120,7 @@ describe('the protected resource metadata', () => {
     expect(booted.upstream.requests).toEqual([]);
   });
 
-  test('IR-10 has the URL that the challenge contains', async () => {
+  test('has the URL that the challenge contains', async () => {
     const { headers } = await send(booted.port, '/api/device');
     const url = /resource_metadata="([^"]+)"/.exec(headers['www-authenticate'] ?? '')?.[1] ?? '';
     expect(url).toBe(`${publicUrl}/.well-known/oauth-protected-resource`);

@@ -14,7 +14,7 @@ function bearer(headers: Record<string, string> = {}) {
 }
 
 describe('a request to the service', () => {
-  test('CG-13 contains only the internal token, no credential of the caller', async () => {
+  test('contains only the internal token, no credential of the caller', async () => {
     await send(booted.port, '/api/device', bearer());
     const byBearer = booted.upstream.last();
     const signed = booted.signed({ query: 'a=1' });
@@ -75,7 +75,7 @@ describe('a request to the service', () => {
     },
   );
 
-  test('GW-20 contains no header whose name is an alias of X-Auth-Subject', async () => {
+  test('contains no header whose name is an alias of X-Auth-Subject', async () => {
     await send(
       booted.port,
       '/api/device',
@@ -84,7 +84,7 @@ describe('a request to the service', () => {
     expect(booted.upstream.last().rawHeaders).not.toContain('admin');
   });
 
-  test('GW-19 contains the address that a trusted proxy reports, and none to the left of it', async () => {
+  test('contains the address that a trusted proxy reports, and none to the left of it', async () => {
     const behindProxy = await bootGateway({ trustedProxies: ['127.0.0.1', '192.0.2.0/24'] });
     const own = await behindProxy.issueToken();
     await send(behindProxy.port, '/api/device', {
@@ -98,7 +98,7 @@ describe('a request to the service', () => {
     await behindProxy.close();
   });
 
-  test('GW-18 keeps identity and verification if Connection nominates their headers', async () => {
+  test('keeps identity and verification if Connection nominates their headers', async () => {
     const nominated = 'close, X-Sign, X-Client-Id, Authorization, X-Forwarded-For, X-Request-Id';
     const bySignature = await send(booted.port, '/api/device?b=2', {
       headers: { ...booted.signed({ query: 'b=2' }), Connection: nominated },

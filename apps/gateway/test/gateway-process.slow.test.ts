@@ -70,7 +70,7 @@ describe('the gateway process', () => {
     expect(output()).toContain('"msg":"GET device.list 401"');
   });
 
-  test('CF-07 does not start and reports the name of every wrong variable without its value', async () => {
+  test('does not start and reports the name of every wrong variable without its value', async () => {
     const { output, exited } = start({
       GATEWAY_PORT: 'eighty',
       DEVICE_SERVICE_URL: 'not-an-address',
@@ -104,7 +104,7 @@ describe('the gateway process', () => {
     expect(output()).toMatch(/^ {2}ROUTES_FILE: /m);
   });
 
-  test('CF-07 reports misspelled names with a suggestion, together with all other problems', async () => {
+  test('reports misspelled names with a suggestion, together with all other problems', async () => {
     const { output, exited } = start({
       SECURTY_PROFILE: 'strict-marker',
       TRUSTED_PROXY: '10.9.8.7',
@@ -123,7 +123,7 @@ describe('the gateway process', () => {
   });
 
   test.each(['STORE_URL_FIL', 'GATEWAY_URI', 'DATA_DIRR', 'BOOTSTRAP_FILES', 'MASTER_KEYFILE'])(
-    'CF-07 creates no demo and no key if %s is misspelled',
+    'creates no demo and no key if %s is misspelled',
     async (name) => {
       const { output, exited } = start({ [name]: 'marker', LOG_LEVEL: 'shouting' });
       expect((await exited)[0]).toBe(1);
@@ -134,7 +134,7 @@ describe('the gateway process', () => {
     },
   );
 
-  test('CF-01 rejects plain http and trust in every proxy on a public address', async () => {
+  test('rejects plain http and trust in every proxy on a public address', async () => {
     const { output, exited } = start({
       GATEWAY_URL: 'http://gateway.example',
       TRUSTED_PROXIES: '0.0.0.0/0',
@@ -161,14 +161,14 @@ describe('the gateway process', () => {
     };
   }
 
-  test('CF-01 starts on a public address with random keys and listed proxies', async () => {
+  test('starts on a public address with random keys and listed proxies', async () => {
     const { child, output, exited } = start({ ...production(), TRUSTED_PROXIES: '10.0.0.0/8' });
     await once(child, 'message');
     child.kill('SIGTERM');
     expect([(await exited)[0], output()]).toEqual([0, expect.not.stringContaining('refuse')]);
   });
 
-  test('CF-01 SL-07 rejects weak keys, weak secrets and half the internet as proxies, all at once', async () => {
+  test('rejects weak keys, weak secrets and half the internet as proxies, all at once', async () => {
     const zeros = join(directory, 'zeros');
     writeFileSync(zeros, '0'.repeat(64), { mode: 0o600 });
     const bootstrap = join(directory, 'bootstrap.json');
@@ -196,7 +196,7 @@ describe('the gateway process', () => {
     expect(output()).not.toContain('password12345678');
   });
 
-  test('CF-01 rejects files that other users can read, and prints the commands to fix them', async () => {
+  test('rejects files that other users can read, and prints the commands to fix them', async () => {
     const environment = production();
     const bootstrap = join(directory, 'bootstrap.json');
     writeFileSync(bootstrap, '{}');
@@ -215,7 +215,7 @@ describe('the gateway process', () => {
   });
 
   test.each(['--inspect=0', '--heapsnapshot-signal=SIGUSR2', '--report-on-signal'])(
-    'SL-10 rejects a public address if Node is started with %s',
+    'rejects a public address if Node is started with %s',
     async (option) => {
       const { output, exited } = start({ ...production(), NODE_OPTIONS: option });
       expect((await exited)[0]).toBe(1);
@@ -223,7 +223,7 @@ describe('the gateway process', () => {
     },
   );
 
-  test('CF-01 SL-07 rejects a public address with a store that contains the demo', async () => {
+  test('rejects a public address with a store that contains the demo', async () => {
     const demo = { DATA_DIR: directory, GATEWAY_PORT: '0', OPERATIONS_PORT: '0' };
     const first = start(demo);
     await once(first.child, 'message');
@@ -240,7 +240,7 @@ describe('the gateway process', () => {
     expect(output()).toContain('  STORE_URL: names a store with the demo user');
   });
 
-  test('RD-01 starts while its store is unavailable, reports it in /ready and answers 503', async () => {
+  test('starts while its store is unavailable, reports it in /ready and answers 503', async () => {
     const [port, operationsPort] = [await freePort(), await freePort()];
     const masterKeyFile = join(directory, 'key');
     writeFileSync(masterKeyFile, 'ab'.repeat(32), { mode: 0o600 });

@@ -113,7 +113,7 @@ async function measure(first: number, rounds: number): Promise<readonly Times[]>
 }
 
 describe('a wrong signature with a wrong key', () => {
-  test('SG-36 SG-19 gets the same reply in the same time, whatever the client', async () => {
+  test('gets the same reply in the same time, whatever the client', async () => {
     // A difference in the code shows in each measurement, and a busy machine only in some.
     let difference = Number.POSITIVE_INFINITY;
     for (let attempt = 0; attempt < 4 && difference >= TOLERANCE; attempt += 1) {

@@ -211,7 +211,7 @@ describe('an upgrade', () => {
     });
   }
 
-  test('GW-25 to websocket reaches the service on a route that allows it, after verification', async () => {
+  test('to websocket reaches the service on a route that allows it, after verification', async () => {
     const own = await gateway.issueToken();
     const { status, headers, socket } = await handshake('/socket?a=1', {
       Authorization: `Bearer ${own}`,
@@ -230,7 +230,7 @@ describe('an upgrade', () => {
     await until(() => gateway.log().includes('"msg":"GET socket 101"'));
   });
 
-  test('GW-25 accepts the token of a browser in the query and does not forward it', async () => {
+  test('accepts the token of a browser in the query and does not forward it', async () => {
     const own = await gateway.issueToken();
     const { status, socket } = await handshake(`/socket?access_token=${own}&a=1`, {});
     expect(status).toBe(101);
@@ -270,7 +270,7 @@ describe('an upgrade', () => {
     ['to another protocol', '/socket', { Authorization: 'good', Upgrade: 'h2' }, 400],
     ['with a body encoding', '/socket', { Authorization: 'good', 'Content-Encoding': 'gzip' }, 415],
     ['that the service rejects', '/socket?refuse', { Authorization: 'good' }, 403],
-  ])('GW-25 %s is rejected', async (_name, path, headers: Record<string, string>, status) => {
+  ])('%s is rejected', async (_name, path, headers: Record<string, string>, status) => {
     const own = await gateway.issueToken();
     const sent =
       headers.Authorization === 'good' ? { ...headers, Authorization: `Bearer ${own}` } : headers;
@@ -278,7 +278,7 @@ describe('an upgrade', () => {
     expect(upgrades.length).toBe(path.includes('refuse') ? 1 : 0);
   });
 
-  test('GW-25 rejects a signed request', async () => {
+  test('rejects a signed request', async () => {
     expect((await handshake('/socket', gateway.signed())).status).toBe(401);
     expect(upgrades).toEqual([]);
   });

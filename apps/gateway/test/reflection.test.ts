@@ -199,7 +199,7 @@ const profiles = [
 
 describe.each(
   integrationEngines.flatMap((engine) => profiles.map((profile) => ({ engine, ...profile }))),
-)('SG-33 a captured signature on $engine in the $profile profile', ({ engine, strict }) => {
+)('a captured signature on $engine in the $profile profile', ({ engine, strict }) => {
   let store: StoreEngine;
   let booted: BootedGateway;
   /** Shares the store, and therefore the used signatures. */
@@ -285,7 +285,7 @@ describe.each(
   });
 });
 
-describe('SG-33 a request of version 1 whose body resembles a reply envelope', () => {
+describe('a request of version 1 whose body resembles a reply envelope', () => {
   const event = { status: 1, code: 'E42', message: 'Too hot', timestamp: 1574993804802 };
   const reply = { ...event, status: 200 };
   let booted: BootedGateway;
@@ -324,7 +324,7 @@ describe('SG-33 a request of version 1 whose body resembles a reply envelope', (
   });
 });
 
-describe('SG-33 another installation with the same client and secure key', () => {
+describe('another installation with the same client and secure key', () => {
   test('accepts a captured reply that is not an envelope, and rejects one that is', async () => {
     const booted = await bootGateway({ now: () => clock });
     const installation = await bootGateway({ now: () => clock });

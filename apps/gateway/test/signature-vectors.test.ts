@@ -45,7 +45,7 @@ function sendVector(
 }
 
 describe('the test vectors', () => {
-  test('SG-01 cover requests, refused requests and replies of both versions', () => {
+  test('cover requests, refused requests and replies of both versions', () => {
     for (const version of [1, 2]) {
       for (const vectors of [requests, refusedRequests, replies]) {
         expect(vectors.filter((each) => each.version === version).length).toBeGreaterThan(15);
@@ -53,7 +53,7 @@ describe('the test vectors', () => {
     }
   });
 
-  test('SG-13 contain every reason for which the gateway rejects a signed request', () => {
+  test('contain every reason for which the gateway rejects a signed request', () => {
     const covered = new Set(refusedRequests.map(({ reason }) => reason));
     expect([...covered].filter((reason) => !(reason in failureReasons))).toEqual([]);
     for (const reason of [
@@ -70,7 +70,7 @@ describe('the test vectors', () => {
 describe('the gateway accepts the test vector of', () => {
   const calls = useSignedCalls();
 
-  test.each(requests)('SG-01 SG-19 version $version: $name', async (vector) => {
+  test.each(requests)('version $version: $name', async (vector) => {
     await saveClientOf(calls, vector);
     calls.now = Number(vector.timestamp);
     const { version, clientId, timestamp, nonce = '', contentType, query } = vector;
@@ -94,7 +94,7 @@ describe('the gateway rejects the test vector of', () => {
   // are used.
   const calls = useSignedCalls();
 
-  test.each(refusedRequests)('SG-13 version $version: $name', async (vector) => {
+  test.each(refusedRequests)('version $version: $name', async (vector) => {
     await saveClientOf(calls, vector);
     calls.now = vector.clock;
     const headers = vector.headers.flat();

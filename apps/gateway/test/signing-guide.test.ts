@@ -62,7 +62,7 @@ function run(secureKey = booted.secureKey): Promise<string> {
 }
 
 describe('docs/signing.md', () => {
-  test('SG-19 RS-01 has a script that signs and verifies', async () => {
+  test('has a script that signs and verifies', async () => {
     const output = await run();
     expect(output).toBe('200\n200\n');
     const [read, created] = booted.upstream.requests;
@@ -80,14 +80,14 @@ describe('docs/signing.md', () => {
     expect(output).not.toMatch(/^200$/m);
   });
 
-  test('SG-01 shows correct digests', () => {
+  test('shows correct digests', () => {
     const parts = ['pageIndex=0&pageSize=20', '1574993804802', 'testSecure'];
     expect(page).toContain(parts.join(''));
     expect(page).toContain(digest('MD5', ...parts));
     expect(page).toContain(digest('SHA-256', ...parts));
   });
 
-  test('SG-19 shows a correct signature of version 2', () => {
+  test('shows a correct signature of version 2', () => {
     const lines = /```\n(GATEHOUSE-V2\n[^`]*)\n```/.exec(page)?.[1] ?? '';
     const parts = lines.split('\n');
     expect(parts).toHaveLength(9);

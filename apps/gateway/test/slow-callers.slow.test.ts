@@ -51,7 +51,7 @@ async function answerOthers(count: number): Promise<number> {
   return performance.now() - started;
 }
 
-describe('GW-30 more slow callers than upstream connections do not block others', () => {
+describe('more slow callers than upstream connections do not block others', () => {
   test('if they send small bodies slowly: a request gets a connection after its body is complete', async () => {
     booted.upstream.requests.length = 0;
     const creation = head(

@@ -55,7 +55,7 @@ test.each([
     30_000,
   ],
 ])(
-  'GW-30 500 connections with slow %s are closed and do not affect others',
+  '500 connections with slow %s are closed and do not affect others',
   async (_name, beginning, drip, deadline) => {
     const token = await booted.issueToken();
     const quiet = await p99(token);

@@ -177,7 +177,7 @@ export function batchContract(appOf: () => BootedApp): void {
       expect((await client.createAll(wrap([good]), org, query)).body.result.created).toBe(1);
     });
 
-    test('DL-03 creates one device per id, although concurrent batches share ids', async () => {
+    test('creates one device per id, although concurrent batches share ids', async () => {
       const org = 'org-batch-race';
       const ids = Array.from({ length: 300 }, (_, i) => `r-${i}`);
       const shuffled = (seed: number) =>

@@ -53,7 +53,7 @@ export function createDeviceContract(appOf: () => BootedApp): void {
       expect((await client.detail('shared', 'org-b')).body.result.name).toBe('Two');
     });
 
-    test('DL-02 rejects an existing id with duplicate_key and changes nothing', async () => {
+    test('rejects an existing id with duplicate_key and changes nothing', async () => {
       await client.create({ id: 'twice', ...camera });
 
       const again = await client.create({
@@ -76,7 +76,7 @@ export function createDeviceContract(appOf: () => BootedApp): void {
       ]);
     });
 
-    test('DL-03 lets exactly one of 50 concurrent creates of one id succeed', async () => {
+    test('lets exactly one of 50 concurrent creates of one id succeed', async () => {
       const replies = await Promise.all(
         Array.from({ length: 50 }, (_, i) =>
           client.create({ id: 'contended', ...camera, name: `D${i}` }),
@@ -89,7 +89,7 @@ export function createDeviceContract(appOf: () => BootedApp): void {
       expect((await client.detail('contended')).body.result.name).toBe(winner?.body.result.name);
     });
 
-    test('DL-07 ignores members that only the server sets', async () => {
+    test('ignores members that only the server sets', async () => {
       const reply = await client.create({
         id: 'modest',
         ...camera,

@@ -63,7 +63,7 @@ export function deviceDetailContract(appOf: () => BootedApp): void {
       expect(neither.body.result.state.text).toBe('Not activated');
     });
 
-    test('CG-12 answers the same for a device of another organization and an unknown one', async () => {
+    test('answers the same for a device of another organization and an unknown one', async () => {
       await client.create({ id: 'private', ...camera });
 
       const foreign = await client.detail('private', 'org-2');

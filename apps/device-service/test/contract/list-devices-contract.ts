@@ -44,7 +44,7 @@ export function listDevicesContract(appOf: () => BootedApp): void {
       expect(new Set(ids).size).toBe(30);
     });
 
-    test('GW-39 returns an empty page past the end, and limits the page size to 1000', async () => {
+    test('returns an empty page past the end, and limits the page size to 1000', async () => {
       const past = await client.list(`?pageIndex=${Number.MAX_SAFE_INTEGER}&pageSize=1000`, org);
       const clamped = await client.list('?pageSize=1000000000', org);
 
@@ -64,7 +64,7 @@ export function listDevicesContract(appOf: () => BootedApp): void {
       ['pageIndex=9007199254740992', 'pageIndex'],
       ['pageIndex=-1', 'pageIndex'],
       ['pageIndex=%zz', 'pageIndex'],
-    ])('GW-39 rejects %s and names the property', async (query, property) => {
+    ])('rejects %s and names the property', async (query, property) => {
       const reply = await client.list(`?${query}`, org);
 
       expect(reply.status).toBe(400);

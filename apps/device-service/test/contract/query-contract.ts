@@ -285,7 +285,7 @@ export function queryContract(appOf: () => BootedApp): void {
       });
     });
 
-    test('DL-10 finds a device right after it was created', async () => {
+    test('finds a device right after it was created', async () => {
       await client.create({ id: 'fresh', ...camera }, 'org-fresh');
 
       const reply = await client.query({ where: 'id = fresh' }, 'org-fresh');

@@ -109,7 +109,7 @@ describe('loadRouting', () => {
     expect(problem).toMatch(/^ROUTES_FILE routes\.0\.requestHeaders\.1: must /);
   });
 
-  test('CF-07 reports every problem at once, without the values', () => {
+  test('reports every problem at once, without the values', () => {
     const problems = problemsOf({
       upstreams: { Bad: { url: 'ftp://secret-value' } },
       routes: [

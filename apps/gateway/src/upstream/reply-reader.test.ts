@@ -135,7 +135,7 @@ describe('a reader of replies', () => {
     expect(read.taken).toBe('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n'.length);
   });
 
-  test('UP-11 leaves bytes after a reply without a body to the connection', () => {
+  test('leaves bytes after a reply without a body to the connection', () => {
     const reply = 'HTTP/1.1 204 No Content\r\n\r\n';
     const read = readText(`${reply}HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nbad`);
 
@@ -205,7 +205,7 @@ describe('a reader of replies', () => {
       'trailers without end',
       `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n${`a: ${'b'.repeat(500)}\r\n`.repeat(40)}`,
     ],
-  ])('UP-07 rejects %s', (_name, text) => {
+  ])('rejects %s', (_name, text) => {
     expect(readText(text)).toMatchObject({ refused: true, ended: false });
     const pieces = [...bytes(text)].map((byte) => Buffer.from([byte]));
     const { refused, taken } = readPieces(pieces);
@@ -217,7 +217,7 @@ describe('a reader of replies', () => {
     'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf',
     'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n',
     'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n0\r\n',
-  ])('RS-08 never treats half a reply as complete: %j', (text) => {
+  ])('never treats half a reply as complete: %j', (text) => {
     expect(readText(text, { closes: true })).toMatchObject({ refused: true, ended: false });
   });
 
