@@ -94,8 +94,12 @@ export {
   type SigningKeys,
   signingKeyCreatedAt,
 } from './secrets/signing-keys.ts';
-export type { AccessTokenVerifier, Principal } from './tokens/access-tokens.ts';
-export type { FindLiveHolder, LiveHolder } from './tokens/live-holder.ts';
+export type {
+  AccessTokenVerifier,
+  FindLiveHolder,
+  LiveHolder,
+  Principal,
+} from './tokens/access-tokens.ts';
 export {
   longestBindingSeconds,
   type ReplayGuard,
