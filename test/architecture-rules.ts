@@ -66,10 +66,10 @@ const confinements: readonly (readonly [module: string, places: readonly string[
     ],
     [
       'oidc-provider',
-      ['account', 'pages', 'provider', 'sign-in', 'throttle', 'token'].map(
+      ['account', 'outcomes', 'pages', 'provider', 'sign-in', 'throttle', 'token'].map(
         (folder) => `${authorizationServer}/${folder}/`,
       ),
-      'provider/ configures the library, token/ extends it, and the folders of the pages answer for it',
+      'provider/ configures the library, token/ extends it, outcomes/ reports its events, and the folders of the pages answer for it',
     ],
     [
       'oidc-provider/lib',

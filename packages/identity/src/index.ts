@@ -11,6 +11,9 @@ export { bootstrapDefinition, loadBootstrap } from './bootstrap/load-bootstrap.t
 export {
   type Client,
   clientSchema,
+  type GrantType,
+  grantFacts,
+  grantNames,
   identityScopes,
   knownScopes,
   type Scope,
