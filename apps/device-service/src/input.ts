@@ -2,15 +2,24 @@ import { deviceIdPattern } from '@gatehouse/device-api';
 import { ApiError, type IllegalArgument, illegalArgument } from '@gatehouse/errors';
 import type { z } from 'zod';
 
-/** @throws ApiError `illegal_argument` naming every wrong member */
+/** Limits the size of a reply that reports problems. */
+export const MAXIMUM_REPORTED_PROBLEMS = 100;
+
+/**
+ * Checks input, or the part of it at `path`, such as `terms[0].terms`.
+ *
+ * @throws ApiError `illegal_argument` naming the wrong members
+ */
 export function parsePayload<Schema extends z.ZodType>(
   schema: Schema,
-  body: unknown,
+  input: unknown,
+  path = '',
 ): z.infer<Schema> {
-  const parsed = schema.safeParse(body);
+  const parsed = schema.safeParse(input);
   if (!parsed.success) {
+    const issues = parsed.error.issues.slice(0, MAXIMUM_REPORTED_PROBLEMS);
     throw illegalArgument(
-      parsed.error.issues.map((issue) => toIllegalArgument(issue)),
+      issues.map((issue) => toIllegalArgument(issue, path)),
       'illegal_argument',
     );
   }

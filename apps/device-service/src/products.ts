@@ -17,14 +17,28 @@ import {
   type Handler,
   type Labels,
   labelerOf,
+  readJsonBody,
   readQuery,
 } from './http/handler.ts';
-import { readJsonBody } from './http/json-body.ts';
+
 import { parsePayload, withoutUndefined } from './input.ts';
-import { enumColumn, integerColumn, textColumn } from './query/columns.ts';
-import { compileCondition, orderOf } from './query/compile.ts';
-import { countQuery, describePage, type Page, readPage, toCount } from './query/pages.ts';
-import { parseQuery, type Query, querySubject } from './query/query.ts';
+import {
+  compileCondition,
+  countQuery,
+  describePage,
+  orderOf,
+  type Page,
+  readPage,
+  toCount,
+} from './query/pages.ts';
+import {
+  enumColumn,
+  integerColumn,
+  parseQuery,
+  type Query,
+  querySubject,
+  textColumn,
+} from './query/query.ts';
 
 export const productHandlers = {
   'product.query': async (request: ApiRequest) => {

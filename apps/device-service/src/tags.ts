@@ -9,8 +9,8 @@ import { MAXIMUM_TAGS, type TagRecord, tagRequest, tagsRequest } from '@gatehous
 import { ApiError, illegalArgument } from '@gatehouse/errors';
 import type { OrganizationDatabase } from './database/organization-database.ts';
 import { inTransaction, prepared } from './database/queries.ts';
-import { type ApiRequest, withoutInput } from './http/handler.ts';
-import { readJsonBody } from './http/json-body.ts';
+import { type ApiRequest, readJsonBody, withoutInput } from './http/handler.ts';
+
 import { findByDeviceId, parsePayload } from './input.ts';
 
 export const tagHandlers = {

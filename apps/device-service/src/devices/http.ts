@@ -21,11 +21,12 @@ import {
   type Labels,
   labelerOf,
   queryOf,
+  readJsonBody,
   readQuery,
   withoutBody,
   withoutInput,
 } from '../http/handler.ts';
-import { readJsonBody } from '../http/json-body.ts';
+
 import { findByDeviceId } from '../input.ts';
 import { deviceTypeLabels } from '../products.ts';
 import { countHeaders, describeItems, describePage } from '../query/pages.ts';

@@ -2,11 +2,17 @@ import { deviceStates, deviceTypes } from '@gatehouse/device-api';
 import { sql } from 'kysely';
 import type { OrganizationDatabase } from '../database/organization-database.ts';
 import { prepared } from '../database/queries.ts';
-import { enumColumn, integerColumn, textColumn } from '../query/columns.ts';
-import { compileCondition, orderOf } from '../query/compile.ts';
 import { type Condition, comparisonsOf } from '../query/condition.ts';
-import { countQuery, type Page, readPage, toCount, type Window } from '../query/pages.ts';
-import { type Query, querySubject } from '../query/query.ts';
+import {
+  compileCondition,
+  countQuery,
+  orderOf,
+  type Page,
+  readPage,
+  toCount,
+  type Window,
+} from '../query/pages.ts';
+import { enumColumn, integerColumn, type Query, querySubject, textColumn } from '../query/query.ts';
 import { productColumns, type SummaryRow, summaryColumns } from './rows.ts';
 
 /** What a query of devices can name. */

@@ -13,7 +13,13 @@ import { ApiError, type IllegalArgument, illegalArgument } from '@gatehouse/erro
 import type { z } from 'zod';
 import { DatabaseUnavailableError } from '../database/database-errors.ts';
 import type { OrganizationDatabase } from '../database/organization-database.ts';
-import { findByDeviceId, parsePayload, toIllegalArgument, withoutUndefined } from '../input.ts';
+import {
+  findByDeviceId,
+  MAXIMUM_REPORTED_PROBLEMS,
+  parsePayload,
+  toIllegalArgument,
+  withoutUndefined,
+} from '../input.ts';
 import { type AddOutcome, addDevice, addDevices, type NewDevice } from './add.ts';
 import {
   changeDevice,
@@ -22,9 +28,6 @@ import {
   findDevice,
   removeDevice,
 } from './rows.ts';
-
-/** Limits the size of a reply that reports problems. */
-const MAXIMUM_REPORTED_PROBLEMS = 100;
 
 const nameMissing: IllegalArgument = {
   property: 'productName',

@@ -7,8 +7,14 @@
  * records.
  */
 import type { LogRecordReply, LogType } from '@gatehouse/device-api';
-import { type ApiRequest, type Labels, labelerOf, readQuery } from '../http/handler.ts';
-import { readJsonBody } from '../http/json-body.ts';
+import {
+  type ApiRequest,
+  type Labels,
+  labelerOf,
+  readJsonBody,
+  readQuery,
+} from '../http/handler.ts';
+
 import { findByDeviceId } from '../input.ts';
 import { countHeaders, describeItems, describePage } from '../query/pages.ts';
 import { parseQuery } from '../query/query.ts';

@@ -3,11 +3,24 @@ import { logTypes } from '@gatehouse/device-api';
 import { sql } from 'kysely';
 import type { OrganizationDatabase } from '../database/organization-database.ts';
 import { inTransaction, prepared, withOneChange } from '../database/queries.ts';
-import { enumColumn, integerColumn, textColumn } from '../query/columns.ts';
-import { compileCondition, orderOf } from '../query/compile.ts';
 import type { Condition } from '../query/condition.ts';
-import { countQuery, type Page, readPage, toCount, type Window } from '../query/pages.ts';
-import { type Query, querySubject, type Sort } from '../query/query.ts';
+import {
+  compileCondition,
+  countQuery,
+  orderOf,
+  type Page,
+  readPage,
+  toCount,
+  type Window,
+} from '../query/pages.ts';
+import {
+  enumColumn,
+  integerColumn,
+  type Query,
+  querySubject,
+  type Sort,
+  textColumn,
+} from '../query/query.ts';
 import { type NewLogRecord, type Transition, transitionsOf } from './rules.ts';
 
 /** What a query of log records can name. */

@@ -1,10 +1,28 @@
-import type { DatabaseSync } from 'node:sqlite';
-import { CompiledQuery, type DatabaseConnection, type Driver, type QueryResult } from 'kysely';
-import { DatabaseUnavailableError } from './database-errors.ts';
-import { cacheStatements } from './sqlite-statements.ts';
+/**
+ * The driver and dialect of Kysely for `node:sqlite`, which Kysely does not include. It uses one
+ * connection, and turns errors that the database causes into `DatabaseUnavailableError`.
+ */
+import type { DatabaseSync, SQLInputValue, SQLOutputValue } from 'node:sqlite';
+import {
+  CompiledQuery,
+  type DatabaseConnection,
+  type Dialect,
+  type Driver,
+  type LimitNode,
+  type OffsetNode,
+  type QueryResult,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from 'kysely';
+import { LRUCache } from 'lru-cache';
+import { DatabaseUnavailableError, translateSqliteError } from './database-errors.ts';
 
 /** A longer commit would delay the replies of its first members. */
 const MAXIMUM_MEMBERS = 64;
+const CACHED_STATEMENTS = 64;
+/** Batches have long texts, and a statement keeps the values that were bound last. */
+const MAXIMUM_TEXT_LENGTH = 4096;
 
 /** Takes the write lock first. SQLite does not wait for it if the transaction has already read. */
 const BEGIN = CompiledQuery.raw('begin immediate');
@@ -30,22 +48,9 @@ class Group {
 }
 
 /** One use of the only connection: a query, or the queries of a transaction. */
-class Turn implements DatabaseConnection {
-  readonly #execute: (turn: Turn, query: CompiledQuery) => QueryResult<unknown>;
-  isInTransaction = false;
-  hasEnded = false;
-
-  constructor(execute: (turn: Turn, query: CompiledQuery) => QueryResult<unknown>) {
-    this.#execute = execute;
-  }
-
-  async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
-    return this.#execute(this, query) as QueryResult<Row>;
-  }
-
-  streamQuery(): never {
-    throw new Error('The service reads no streams of rows.');
-  }
+interface Turn extends DatabaseConnection {
+  isInTransaction: boolean;
+  hasEnded: boolean;
 }
 
 /**
@@ -53,16 +58,15 @@ class Turn implements DatabaseConnection {
  * event-loop turn share a commit, because each commit waits for the disk. None of them succeeds
  * before the commit, and no query outside of them runs before it.
  */
-export class SqliteGroupDriver implements Driver {
+export class SqliteDriver implements Driver {
   readonly #database: DatabaseSync;
-  readonly #statementOf;
+  readonly #statements = new LRUCache<string, SqliteStatement>({ max: CACHED_STATEMENTS });
   readonly #waiting: (() => void)[] = [];
   #isBusy = false;
   #group: Group | undefined;
 
   constructor(database: DatabaseSync) {
     this.#database = database;
-    this.#statementOf = cacheStatements(database);
   }
 
   async init(): Promise<void> {}
@@ -74,11 +78,26 @@ export class SqliteGroupDriver implements Driver {
       });
     }
     this.#isBusy = true;
-    return new Turn((turn, query) => this.#execute(turn, query));
+    const turn: Turn = {
+      isInTransaction: false,
+      hasEnded: false,
+      executeQuery: async <Row>(query: CompiledQuery) =>
+        this.#execute(turn, query) as QueryResult<Row>,
+      streamQuery() {
+        throw new Error('The service reads no streams of rows.');
+      },
+    };
+    return turn;
   }
 
-  async releaseConnection(turn: DatabaseConnection): Promise<void> {
-    this.#end(turn as Turn);
+  async releaseConnection(connection: DatabaseConnection): Promise<void> {
+    const turn = connection as Turn;
+    if (!turn.hasEnded) {
+      turn.hasEnded = true;
+      const next = this.#waiting.shift();
+      this.#isBusy = next !== undefined;
+      next?.();
+    }
   }
 
   async beginTransaction(connection: DatabaseConnection): Promise<void> {
@@ -107,7 +126,7 @@ export class SqliteGroupDriver implements Driver {
     if (group.isDue || group.members === MAXIMUM_MEMBERS) {
       this.#commit(turn);
     }
-    this.#end(turn);
+    await this.releaseConnection(turn);
     await group.outcome.promise;
   }
 
@@ -147,17 +166,27 @@ export class SqliteGroupDriver implements Driver {
 
   /** Synchronous, so that no other query runs between a failed commit and its rollback. */
   #execute(turn: Turn, query: CompiledQuery): QueryResult<unknown> {
-    if (!turn.isInTransaction) {
+    if (this.#group !== undefined && !turn.isInTransaction) {
       this.#commit(turn);
     }
     try {
-      return this.#statementOf(query.sql)(query.parameters);
+      const statement = this.#statements.get(query.sql) ?? this.#prepare(query.sql);
+      return statement(query.parameters);
     } catch (error) {
       if (query === COMMIT) {
         this.#rollBack();
       }
-      throw error;
+      throw translateSqliteError(error);
     }
+  }
+
+  /** SQLite itself prepares a statement again after a change of the schema. */
+  #prepare(text: string): SqliteStatement {
+    const statement = prepareStatement(this.#database, text);
+    if (text.length <= MAXIMUM_TEXT_LENGTH) {
+      this.#statements.set(text, statement);
+    }
+    return statement;
   }
 
   #becomeDue(group: Group, turn: Turn): void {
@@ -193,16 +222,75 @@ export class SqliteGroupDriver implements Driver {
       this.#database.exec('rollback');
     }
   }
+}
 
-  #end(turn: Turn): void {
-    if (!turn.hasEnded) {
-      turn.hasEnded = true;
-      const next = this.#waiting.shift();
-      if (next === undefined) {
-        this.#isBusy = false;
-      } else {
-        next();
-      }
+type Row = Record<string, SQLOutputValue | undefined>;
+
+type SqliteStatement = (parameters: CompiledQuery['parameters']) => QueryResult<Row>;
+
+/** Reads rows as arrays, because `node:sqlite` needs twice the time for objects. */
+function prepareStatement(database: DatabaseSync, text: string): SqliteStatement {
+  const statement = database.prepare(text);
+  let names = statement.columns().map(({ name }) => name);
+  // Kysely types parameters as unknown. node:sqlite throws for values that it cannot bind.
+  if (names.length === 0) {
+    return (parameters) => {
+      const { changes, lastInsertRowid } = statement.run(...(parameters as SQLInputValue[]));
+      return { insertId: BigInt(lastInsertRowid), numAffectedRows: BigInt(changes), rows: [] };
+    };
+  }
+  statement.setReturnArrays(true);
+  return (parameters) => {
+    const rows = statement.all(...(parameters as SQLInputValue[])) as unknown as SQLOutputValue[][];
+    // SQLite prepares `select *` again after a change of the schema.
+    if (rows.length > 0 && rows[0]?.length !== names.length) {
+      names = statement.columns().map(({ name }) => name);
     }
+    return { rows: rows.map((row) => toObject(names, row)) };
+  };
+}
+
+function toObject(names: readonly string[], row: readonly SQLOutputValue[]): Row {
+  const object: Row = {};
+  for (let i = 0; i < names.length; i += 1) {
+    object[names[i] as string] = row[i];
+  }
+  return object;
+}
+
+export function createSqliteDialect(driver: SqliteDriver): Dialect {
+  return {
+    createDriver: () => driver,
+    createQueryCompiler: () => new SteadyLimitCompiler(),
+    createAdapter: () => new TransactionalSqliteAdapter(),
+    createIntrospector: (db) => new SqliteIntrospector(db),
+  };
+}
+
+/**
+ * SQLite prepares a statement again when a plain parameter in LIMIT or OFFSET is bound, which takes
+ * longer than reading a page. An expression avoids it.
+ */
+class SteadyLimitCompiler extends SqliteQueryCompiler {
+  protected override visitLimit(node: LimitNode): void {
+    this.append('limit +');
+    this.visitNode(node.limit);
+  }
+
+  protected override visitOffset(node: OffsetNode): void {
+    this.append('offset +');
+    this.visitNode(node.offset);
+  }
+}
+
+class TransactionalSqliteAdapter extends SqliteAdapter {
+  /** The driver queues for the connection. The mutex of Kysely wakes every waiter each time. */
+  override get supportsMultipleConnections(): boolean {
+    return true;
+  }
+
+  /** SQLite can roll back CREATE TABLE, so migrations can run in one transaction. */
+  override get supportsTransactionalDdl(): boolean {
+    return true;
   }
 }
