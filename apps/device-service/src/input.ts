@@ -1,4 +1,3 @@
-import { deviceIdPattern } from '@gatehouse/device-api';
 import { ApiError, type IllegalArgument, illegalArgument } from '@gatehouse/errors';
 import type { z } from 'zod';
 
@@ -35,27 +34,10 @@ export function toIllegalArgument(issue: z.core.$ZodIssue, within = ''): Illegal
   return { property, message: issue.message };
 }
 
-/**
- * Calls `find` only for ids that a device can have.
- *
- * @throws ApiError `not_found` if the id is impossible, or if `find` resolves to undefined
- */
-export async function findByDeviceId<Found>(
-  id: string,
-  find: (id: string) => Promise<Found | undefined>,
-): Promise<Found> {
-  const found = deviceIdPattern.test(id) ? await find(id) : undefined;
+/** @throws ApiError `not_found` */
+export function assertFound<Found>(found: Found | undefined): Found {
   if (found === undefined) {
     throw new ApiError('not_found');
   }
   return found;
-}
-
-type Loose<Shape> = { readonly [Name in keyof Shape]: Shape[Name] | undefined };
-
-/** Removes the members that are undefined: an update changes only the members that exist. */
-export function withoutUndefined<Shape extends object>(loose: Loose<Shape>): Shape {
-  return Object.fromEntries(
-    Object.entries(loose).filter(([, value]) => value !== undefined),
-  ) as Shape;
 }

@@ -107,7 +107,12 @@ export class SqliteDriver implements Driver {
       await turn.executeQuery(BEGIN);
       const group = new Group();
       this.#group = group;
-      setImmediate(() => this.#becomeDue(group, turn));
+      setImmediate(() => {
+        group.isDue = true;
+        if (group === this.#group && !group.hasOpenMember) {
+          this.#commit(turn);
+        }
+      });
     }
     await turn.executeQuery(SAVE);
     this.#group.hasOpenMember = true;
@@ -187,17 +192,6 @@ export class SqliteDriver implements Driver {
       this.#statements.set(text, statement);
     }
     return statement;
-  }
-
-  #becomeDue(group: Group, turn: Turn): void {
-    if (group !== this.#group) {
-      return;
-    }
-    if (group.hasOpenMember) {
-      group.isDue = true;
-    } else {
-      this.#commit(turn);
-    }
   }
 
   #commit(turn: Turn): void {

@@ -1,18 +1,17 @@
 import type { IncomingMessage } from 'node:http';
 import { DEFAULT_BODY_LIMIT_BYTES, type Labeled, type OperationName } from '@gatehouse/device-api';
-import { ApiError, type IllegalArgument, illegalArgument } from '@gatehouse/errors';
+import { ApiError, illegalArgument } from '@gatehouse/errors';
 import { parseStrictJson, StrictJsonError } from '@gatehouse/server';
 import accepts from 'accepts';
-import { LRUCache } from 'lru-cache';
 import type { OrganizationDatabase } from '../database/organization-database.ts';
-import type { Caller } from './caller.ts';
+
+export type PathParameters = Readonly<Record<'deviceId' | 'productId' | 'tagId', string>>;
 
 /** What a handler needs of a request. */
 export interface ApiRequest {
   readonly message: IncomingMessage;
-  readonly caller: Caller;
-  /** The decoded path segments, by the name of their parameter. */
-  readonly path: Readonly<Record<string, string>>;
+  /** The decoded path segments, by the name of their parameter. A device can have the `deviceId`. */
+  readonly path: PathParameters;
   /** Of the organization of the caller. */
   readonly database: OrganizationDatabase;
   /** When the service received the request, in epoch milliseconds. */
@@ -45,35 +44,27 @@ export function queryOf({ url = '' }: IncomingMessage): URLSearchParams {
 }
 
 /** Rejects a body. Ignoring it would accept a signature that was created for another request. */
-export function withoutBody(handle: Handler): Handler {
+export function withoutBody(handle: Handler, acceptsParameters = true): Handler {
   return async (request) => {
-    assertNone(bodyProblems(request));
+    const { message } = request;
+    const parameters = acceptsParameters ? [] : [...new Set(queryOf(message).keys())];
+    const problems = parameters.map((property) => ({
+      property,
+      message: 'is not a parameter of this operation',
+    }));
+    if (hasBody(message)) {
+      problems.unshift({ property: 'body', message: 'is not accepted by this operation' });
+    }
+    if (problems.length > 0) {
+      throw illegalArgument(problems, 'input_not_accepted');
+    }
     return handle(request);
   };
 }
 
 /** Rejects a body and parameters, for the same reason. */
 export function withoutInput(handle: Handler): Handler {
-  return async (request) => {
-    const parameters = [...new Set(queryOf(request.message).keys())].map((property) => ({
-      property,
-      message: 'is not a parameter of this operation',
-    }));
-    assertNone([...bodyProblems(request), ...parameters]);
-    return handle(request);
-  };
-}
-
-function assertNone(problems: readonly IllegalArgument[]): void {
-  if (problems.length > 0) {
-    throw illegalArgument(problems, 'input_not_accepted');
-  }
-}
-
-function bodyProblems({ message }: ApiRequest): readonly IllegalArgument[] {
-  return hasBody(message)
-    ? [{ property: 'body', message: 'is not accepted by this operation' }]
-    : [];
+  return withoutBody(handle, false);
 }
 
 /** RFC 9112 §6.3. */
@@ -81,29 +72,20 @@ function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
 
-type Language = 'en' | 'zh';
-
 export type Labels<Value extends string> = Readonly<
-  Record<Value, Readonly<Record<Language, string>>>
+  Record<Value, Readonly<Record<'en' | 'zh', string>>>
 >;
 
 /** How replies show an enumerated value, in the language that the caller prefers. */
 export type Labeler = <Value extends string>(labels: Labels<Value>, value: Value) => Labeled<Value>;
 
 export function labelerOf({ message }: ApiRequest): Labeler {
-  const language = preferences.memo(message.headers['accept-language'] ?? '*');
+  const prefersChinese =
+    message.headers['accept-language'] !== undefined &&
+    accepts(message).language('en', 'zh') === 'zh';
+  const language = prefersChinese ? 'zh' : 'en';
   return (labels, value) => ({ text: labels[value][language], value });
 }
-
-const CACHED_PREFERENCES = 100;
-
-const preferences = new LRUCache<string, Language>({
-  max: CACHED_PREFERENCES,
-  memoMethod: (header) => {
-    const request = { headers: { 'accept-language': header } } as IncomingMessage;
-    return accepts(request).language('en', 'zh') === 'zh' ? 'zh' : 'en';
-  },
-});
 
 const JSON_MEDIA_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?;?$/i;
 

@@ -7,7 +7,7 @@
  * handler: what handlers read of a request. The handlers are in the folders of their resources.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { type Operation, type OperationName, routes } from '@gatehouse/device-api';
+import { deviceIdPattern, type OperationRoute, routes } from '@gatehouse/device-api';
 import {
   ApiError,
   failureEnvelope,
@@ -21,12 +21,13 @@ import {
   messageProblem,
   observedRequest,
   pathParameters,
+  type RoutedTarget,
   splitPath,
 } from '@gatehouse/server';
 import { DatabaseUnavailableError } from '../database/database-errors.ts';
 import type { OrganizationDatabase } from '../database/organization-database.ts';
 import { assertScope, type Callers } from './caller.ts';
-import type { Handlers, Reply } from './handler.ts';
+import type { Handlers, PathParameters, Reply } from './handler.ts';
 
 /** Serves every route of the device API. */
 export function handleRequests({
@@ -46,11 +47,13 @@ export function handleRequests({
   async function answer(message: IncomingMessage): Promise<Reply> {
     assertClearMessage(message);
     const caller = await callers.authenticate(message);
-    const { operation, path } = findRoute(message);
-    observedRequest(message).notes.operation = operation.name;
-    assertScope(caller, operation.scope);
+    const { entry, target } = findRoute(message);
+    const { name, scope } = entry.operation;
+    observedRequest(message).notes.operation = name;
+    assertScope(caller, scope);
+    const path = readParameters(entry, target);
     const database = databases.memo(caller.organizationId);
-    return handlers[operation.name]({ message, caller, path, database, now: now() });
+    return handlers[name]({ message, path, database, now: now() });
   }
 
   return async (message, response) => {
@@ -137,20 +140,14 @@ function write(
   response.end(body);
 }
 
-interface Route {
-  readonly operation: Operation<OperationName>;
-  /** The decoded path segments, by the name of their parameter. */
-  readonly path: Readonly<Record<string, string>>;
-}
-
 const router = createRouter(routes, { plainPathsHideOthers: true });
 
 /**
  * Compares paths by segment. Case matters, and so does a trailing slash.
  *
- * @throws ApiError `not_found`, `method_not_allowed`, `illegal_argument` for an invalid encoding
+ * @throws ApiError `not_found`, `method_not_allowed`
  */
-function findRoute({ url = '', method = '' }: IncomingMessage): Route {
+function findRoute({ url = '', method = '' }: IncomingMessage) {
   const [path = ''] = url.split('?', 1);
   const target = { path, segments: splitPath(path) };
   const match = router.find(method, target);
@@ -161,11 +158,24 @@ function findRoute({ url = '', method = '' }: IncomingMessage): Route {
     const allow = allowedMethods(match.others).join(', ');
     throw new ApiError('method_not_allowed', { headers: { Allow: allow } });
   }
-  const parameters = Object.entries(pathParameters(match.entry.path, target));
-  return {
-    operation: match.entry.operation,
-    path: Object.fromEntries(parameters.map(([name, text]) => [name, decode(text)])),
-  };
+  return { entry: match.entry, target };
+}
+
+/**
+ * @throws ApiError `illegal_argument` for an invalid encoding, `not_found` for an id that no record
+ *   can have
+ */
+function readParameters({ path }: OperationRoute, target: RoutedTarget): PathParameters {
+  const parameters: Record<string, string> = {};
+  for (const [name, segment] of Object.entries(pathParameters(path, target))) {
+    const value = decode(segment);
+    // PostgreSQL rejects NUL in text.
+    if (name === 'deviceId' ? !deviceIdPattern.test(value) : value.includes('\0')) {
+      throw new ApiError('not_found');
+    }
+    parameters[name] = value;
+  }
+  return parameters as PathParameters;
 }
 
 function decode(segment: string): string {

@@ -89,13 +89,11 @@ function selectRecords(
   { id, incarnation }: LogKey,
   condition?: Condition,
 ) {
-  const ofDevice = tables
+  return tables
     .selectFrom('device_logs')
     .where('device_id', '=', id)
-    .where('incarnation', '=', incarnation);
-  return condition === undefined
-    ? ofDevice
-    : ofDevice.where(compileCondition(condition, logSubject.columns, engine));
+    .where('incarnation', '=', incarnation)
+    .where(compileCondition(condition, logSubject.columns, engine));
 }
 
 function selectPage(
@@ -167,37 +165,17 @@ async function insertRecords(
   return complete;
 }
 
-type Insertion = Omit<LogRow, 'product_id'>;
-
-const insertedRecord = prepared(({ tables }, row: Insertion) =>
+/** The device adds its own two members. */
+const insertedRecord = prepared(({ tables }, row: Omit<LogRow, 'product_id'>) =>
   tables
     .insertInto('device_logs')
-    .columns([
-      'id',
-      'device_id',
-      'incarnation',
-      'product_id',
-      'type',
-      'create_time',
-      'timestamp',
-      'content',
-      'message_id',
-    ])
+    .columns([...(Object.keys(row) as (keyof typeof row)[]), 'incarnation', 'product_id'])
     .expression((query) =>
       query
         .selectFrom('devices')
         .where('id', '=', row.device_id)
-        .select(({ val }) => [
-          val(row.id).as('id'),
-          'devices.id as device_id',
-          'incarnation',
-          'product_id',
-          val(row.type).as('type'),
-          val(row.create_time).as('create_time'),
-          val(row.timestamp).as('timestamp'),
-          val(row.content).as('content'),
-          val(row.message_id).as('message_id'),
-        ]),
+        .select(({ val }) => Object.entries(row).map(([name, value]) => val(value).as(name)))
+        .select(['incarnation', 'product_id']),
     )
     .returning('product_id'),
 );

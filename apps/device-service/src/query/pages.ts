@@ -60,15 +60,11 @@ export async function readPage<Row>(query: Query, source: PageSource<Row>): Prom
   if (isLast) {
     return { rows, total: query.offset + rows.length, isExact: true };
   }
-  const count = knownCount(query) ?? (await source.count());
+  const { knownTotal: total } = query;
+  // A total that equals the limit may come from a count that stopped there.
+  const count =
+    total === undefined ? await source.count() : { total, isExact: total !== COUNT_LIMIT };
   return { ...count, rows };
-}
-
-/** A known total that equals the limit may come from a count that stopped there. */
-function knownCount({ knownTotal }: Query): Count | undefined {
-  return knownTotal === undefined
-    ? undefined
-    : { total: knownTotal, isExact: knownTotal !== COUNT_LIMIT };
 }
 
 /** A page past the end is empty at any offset. */
@@ -152,10 +148,13 @@ function pick<Item extends object>(item: Item, fields: ReadonlySet<string>): Par
 
 /** Compiles a condition to SQL. Every value is a parameter and every column is known. */
 export function compileCondition(
-  condition: Condition,
+  condition: Condition | undefined,
   columns: QueryColumns,
   engine: DatabaseEngine,
 ): Expression<SqlBool> {
+  if (condition === undefined) {
+    return sql`true`;
+  }
   if (condition.kind === 'comparison') {
     return compileComparison(condition, columnOf(condition.column, columns), engine);
   }
