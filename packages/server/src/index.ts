@@ -25,7 +25,6 @@ export {
 export {
   allowedMethods,
   createRouter,
-  pathParameters,
   pathShape,
   type RoutedTarget,
   type Router,

@@ -7,7 +7,7 @@
  * handler: what handlers read of a request. The handlers are in the folders of their resources.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
-import { deviceIdPattern, type OperationRoute, routes } from '@gatehouse/device-api';
+import { deviceIdPattern, routes } from '@gatehouse/device-api';
 import {
   ApiError,
   failureEnvelope,
@@ -20,8 +20,6 @@ import {
   createRouter,
   messageProblem,
   observedRequest,
-  pathParameters,
-  type RoutedTarget,
   splitPath,
 } from '@gatehouse/server';
 import { DatabaseUnavailableError } from '../database/database-errors.ts';
@@ -47,11 +45,11 @@ export function handleRequests({
   async function answer(message: IncomingMessage): Promise<Reply> {
     assertClearMessage(message);
     const caller = await callers.authenticate(message);
-    const { entry, target } = findRoute(message);
-    const { name, scope } = entry.operation;
+    const { operation, parameters, segments } = findRoute(message);
+    const { name, scope } = operation;
     observedRequest(message).notes.operation = name;
     assertScope(caller, scope);
-    const path = readParameters(entry, target);
+    const path = readParameters(parameters, segments);
     const database = databases.memo(caller.organizationId);
     return handlers[name]({ message, path, database, now: now() });
   }
@@ -140,7 +138,22 @@ function write(
   response.end(body);
 }
 
-const router = createRouter(routes, { plainPathsHideOthers: true });
+/** A parameter of a path, and the position of its segment. */
+interface PathParameter {
+  readonly name: string;
+  readonly index: number;
+}
+
+const router = createRouter(
+  routes.map((route) => ({ ...route, parameters: parametersOf(route.path) })),
+  { plainPathsHideOthers: true },
+);
+
+function parametersOf(path: string): readonly PathParameter[] {
+  return splitPath(path).flatMap((part, index) =>
+    part.startsWith('{') ? [{ name: part.slice(1, -1), index }] : [],
+  );
+}
 
 /**
  * Compares paths by segment. Case matters, and so does a trailing slash.
@@ -149,8 +162,8 @@ const router = createRouter(routes, { plainPathsHideOthers: true });
  */
 function findRoute({ url = '', method = '' }: IncomingMessage) {
   const [path = ''] = url.split('?', 1);
-  const target = { path, segments: splitPath(path) };
-  const match = router.find(method, target);
+  const segments = splitPath(path);
+  const match = router.find(method, { path, segments });
   if (match === undefined) {
     throw new ApiError('not_found');
   }
@@ -158,24 +171,27 @@ function findRoute({ url = '', method = '' }: IncomingMessage) {
     const allow = allowedMethods(match.others).join(', ');
     throw new ApiError('method_not_allowed', { headers: { Allow: allow } });
   }
-  return { entry: match.entry, target };
+  return { ...match.entry, segments };
 }
 
 /**
  * @throws ApiError `illegal_argument` for an invalid encoding, `not_found` for an id that no record
  *   can have
  */
-function readParameters({ path }: OperationRoute, target: RoutedTarget): PathParameters {
-  const parameters: Record<string, string> = {};
-  for (const [name, segment] of Object.entries(pathParameters(path, target))) {
-    const value = decode(segment);
+function readParameters(
+  parameters: readonly PathParameter[],
+  segments: readonly string[],
+): PathParameters {
+  const values: Record<string, string> = {};
+  for (const { name, index } of parameters) {
+    const value = decode(segments[index] ?? '');
     // PostgreSQL rejects NUL in text.
     if (name === 'deviceId' ? !deviceIdPattern.test(value) : value.includes('\0')) {
       throw new ApiError('not_found');
     }
-    parameters[name] = value;
+    values[name] = value;
   }
-  return parameters as PathParameters;
+  return values as PathParameters;
 }
 
 function decode(segment: string): string {

@@ -162,7 +162,7 @@ type Written = z.infer<QuerySubject['schema']>;
 /** If both are present, `terms` and `where` must both match. */
 function readCondition({ terms, where }: Written, columns: QueryColumns) {
   const ofTerms = combine(readTerms(terms, columns));
-  const ofWhere = parseWhere(where, columns);
+  const ofWhere = (where ?? undefined) === undefined ? undefined : parseWhere(where, columns);
   const condition: Condition | undefined =
     ofTerms && ofWhere ? { kind: 'all', of: [ofTerms, ofWhere] } : (ofTerms ?? ofWhere);
   if (condition !== undefined) {
@@ -214,17 +214,7 @@ function selectFields(
   return new Set(selected.filter((name) => !excludes.includes(name)));
 }
 
-const plainParameters: ReadonlySet<string> = new Set([
-  'firstPageIndex',
-  'pageIndex',
-  'pageSize',
-  'total',
-  'where',
-  'orderBy',
-  'includes',
-  'excludes',
-]);
-
+const PLAIN = /^(?:firstPageIndex|pageIndex|pageSize|total|where|orderBy|includes|excludes)$/;
 const INDEXED = /^(?:terms|sorts)\[/;
 const INDEXED_PATH =
   /^(?:terms(?:\[\d{1,3}\]\.terms)*\[\d{1,3}\]\.(?:column|termType|value|type)|sorts\[\d{1,3}\]\.(?:name|order))$/;
@@ -242,7 +232,7 @@ type Item = Record<string, unknown>;
 export function readQueryParameters(parameters: URLSearchParams): object {
   const query: Item = {};
   for (const property of new Set(parameters.keys())) {
-    if (plainParameters.has(property)) {
+    if (PLAIN.test(property)) {
       query[property] = theOnly(parameters, property);
     } else if (INDEXED.test(property)) {
       place(query, property, theOnly(parameters, property));

@@ -12,14 +12,9 @@ import type { QueryColumns } from './query.ts';
 
 const MAXIMUM_LENGTH = 8192;
 
-const symbols: ReadonlyMap<string, string> = new Map([
-  ['=', 'eq'],
-  ['!=', 'not'],
-  ['>', 'gt'],
-  ['<', 'lt'],
-  ['>=', 'gte'],
-  ['<=', 'lte'],
-]);
+const symbols: ReadonlyMap<string, string> = new Map(
+  Object.entries({ '=': 'eq', '!=': 'not', '>': 'gt', '<': 'lt', '>=': 'gte', '<=': 'lte' }),
+);
 
 /** A token at the current position, and the space after it. */
 const token = (source: string) => new RegExp(`(${source})\\s*`, 'isuy');
@@ -47,9 +42,6 @@ const WORD = token(`(?![=<>'"]|!=)[^\\s()]+`);
  * `or`.
  */
 export function parseWhere(where: unknown, columns: QueryColumns): Condition | undefined {
-  if (where === undefined || where === null) {
-    return undefined;
-  }
   if (typeof where !== 'string' || where.length > MAXIMUM_LENGTH) {
     const message = `must be a string of at most ${MAXIMUM_LENGTH} characters`;
     throw queryError('where', message);

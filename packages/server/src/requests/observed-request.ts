@@ -179,8 +179,8 @@ function describe(
     method: notes.method ?? request.method,
     status,
     aborted,
-    durationMs: tenths(milliseconds),
-    upstreamMs: notes.upstreamMs === undefined ? undefined : tenths(notes.upstreamMs),
+    durationMs: Math.round(milliseconds * 10) / 10,
+    upstreamMs: notes.upstreamMs && Math.round(notes.upstreamMs * 10) / 10,
     operation: notes.operation,
     clientId: notes.clientId,
     credential: notes.credential,
@@ -189,10 +189,6 @@ function describe(
     stage: reason && failureReasons[reason].stage,
     finding: reason && notes.finding,
   };
-}
-
-function tenths(milliseconds: number): number {
-  return Math.round(milliseconds * 10) / 10;
 }
 
 /**
