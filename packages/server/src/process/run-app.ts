@@ -18,7 +18,7 @@ interface App<Configuration extends AppConfiguration> {
   start(configuration: Configuration, logger: Logger): Promise<ServedApp>;
 }
 
-interface AppConfiguration extends ListenAddress {
+export interface AppConfiguration extends ListenAddress {
   readonly operationsPort: number;
   readonly shutdownDelayMilliseconds: number;
   readonly maximumConnections: number;

@@ -82,10 +82,10 @@ export interface RecordedRequest extends Omit<RequestLine, 'operation' | 'stage'
   readonly operation: string;
   /** Whether the client proved its identity. */
   readonly verified: boolean;
-  readonly keyId: string | undefined;
-  readonly verifiedMs: number | undefined;
+  readonly keyId?: string | undefined;
+  readonly verifiedMs?: number | undefined;
   readonly addressGroup: string;
-  readonly userAgent: string | undefined;
+  readonly userAgent?: string | undefined;
 }
 
 export type RequestRecorder = ReturnType<typeof createRequestRecorder>;
@@ -134,10 +134,7 @@ export function createRequestRecorder(dependencies: {
         ...recordedLine(app, line),
         at: Date.now(),
         verified: false,
-        keyId: undefined,
-        verifiedMs: undefined,
         addressGroup: addressGroup(unmappedAddress(peerAddress)),
-        userAgent: undefined,
       });
     },
   };

@@ -89,21 +89,8 @@ function collectLines(destination: pino.DestinationStream, most: number): pino.D
 }
 
 /** Members of a log record that the text of a line already contains. */
-const IN_TEXT = [
-  'app',
-  'requestId',
-  'method',
-  'status',
-  'aborted',
-  'durationMs',
-  'upstreamMs',
-  'operation',
-  'clientId',
-  'credential',
-  'code',
-  'reason',
-  'stage',
-];
+const IN_TEXT =
+  'app,requestId,method,status,aborted,durationMs,upstreamMs,operation,clientId,credential,code,reason,stage';
 
 /** pino-pretty writes these itself, and escapes those of a record. */
 const OWN_CONTROLS = '\n\t\u001b';
@@ -118,7 +105,7 @@ export function terminalStream(destination: NodeJS.WritableStream = process.stdo
   return pretty({
     sync: true,
     singleLine: true,
-    ignore: ['pid', 'hostname', ...IN_TEXT].join(','),
+    ignore: `pid,hostname,${IN_TEXT}`,
     messageFormat: (record, messageKey) =>
       `${record.app}: ${record[messageKey]}${requestDetails(record)}`,
     destination: new Writable({
