@@ -17,7 +17,7 @@ const symbols: ReadonlyMap<string, string> = new Map(
 );
 
 /** A token at the current position, and the space after it. */
-const token = (source: string) => new RegExp(`(${source})\\s*`, 'isuy');
+const token = (source: string) => new RegExp(`(${source})\\s*`, 'iuy');
 
 const SPACE = token('');
 const OPEN = token('\\(');
@@ -27,7 +27,7 @@ const CONNECTOR = token('(?:and|or)(?![^\\s()])');
 const COLUMN = token(`(?!(?:and|or)(?![^\\s()])|['"])[^\\s()=!<>]+`);
 const OPERATOR = token(`!=|>=|<=|[=<>]|[^\\s()=<>'"][^\\s()]*`);
 const QUOTE = token(`['"]`);
-const QUOTED = token(`'(?:[^'\\\\]|\\\\.|'')*'|"(?:[^"\\\\]|\\\\.|"")*"`);
+const QUOTED = token(`'(?:[^'\\\\]|\\\\[^]|'')*'|"(?:[^"\\\\]|\\\\[^]|"")*"`);
 /** May contain symbols: `%a=b%` is one value. */
 const WORD = token(`(?![=<>'"]|!=)[^\\s()]+`);
 
