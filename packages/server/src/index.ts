@@ -32,6 +32,7 @@ export {
   splitPath,
 } from './requests/router.ts';
 export { parseStrictJson, StrictJsonError } from './requests/strict-json.ts';
+export { atEndOfTurn } from './server/connections.ts';
 export { explainPortInUse } from './server/listen.ts';
 export { lingerBeforeClose, messageProblem, sendContinue } from './server/message-framing.ts';
 export { createOperations, type OperationsOptions, serveOperations } from './server/operations.ts';

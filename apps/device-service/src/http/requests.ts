@@ -17,6 +17,7 @@ import {
 } from '@gatehouse/errors';
 import {
   allowedMethods,
+  atEndOfTurn,
   createRouter,
   messageProblem,
   observedRequest,
@@ -135,7 +136,7 @@ function write(
     String(Buffer.byteLength(body)),
     ...Object.entries(headers).flat(),
   ]);
-  response.end(body);
+  atEndOfTurn(() => response.end(body));
 }
 
 /** A parameter of a path, and the position of its segment. */
