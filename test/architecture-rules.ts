@@ -89,11 +89,7 @@ const confinements: readonly (readonly [module: string, places: readonly string[
       ['packages/store/src/sqlite/', `${deviceService}/database/`],
       'Only the port leads to an engine',
     ],
-    [
-      'pino',
-      ['packages/server/src/telemetry/logger.ts', 'packages/server/src/telemetry/request-line.ts'],
-      'One logger, one redaction',
-    ],
+    ['pino', ['packages/server/src/telemetry/logger.ts'], 'One logger, one redaction'],
   ];
 
 const confinementRules = confinements.map(

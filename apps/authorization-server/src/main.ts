@@ -18,7 +18,6 @@ import {
   type ServedApp,
   storeSignals,
 } from '@gatehouse/server';
-import { describeStartFailure } from '@gatehouse/server/configuration';
 import { createApp } from './app.ts';
 import { type Configuration, loadConfiguration } from './config.ts';
 import { createAuthorizationServerMetrics } from './outcomes/metrics.ts';
@@ -31,7 +30,6 @@ await runApp({
   portVariable: 'AUTHORIZATION_SERVER_PORT',
   loadConfiguration: () => loadConfiguration(process.env),
   start,
-  describeFailure: describeStartFailure,
 });
 
 async function start(configuration: Configuration, logger: Logger): Promise<ServedApp> {
