@@ -124,7 +124,7 @@ export function createApp({ database, callers, now, logger, registry, tracer }: 
   const app = handleRequests({
     handlers,
     callers,
-    databaseOf: (organizationId) => databases.memo(organizationId),
+    databases,
     now,
   });
   return observeRequests(app, logger, {

@@ -181,8 +181,8 @@ const idResult = z
   .strictObject({
     index: z.int().describe('Position in the request.'),
     id: z.string(),
-    status: z.union([z.literal(200), z.literal(400), z.literal(404), z.literal(503)]),
-    code: z.enum(['success', 'illegal_argument', 'not_found', 'service_unavailable']),
+    status: z.union([z.literal(200), z.literal(400), z.literal(404)]),
+    code: z.enum(['success', 'illegal_argument', 'not_found']),
     problems: z.array(problem).readonly().optional(),
   })
   .readonly()

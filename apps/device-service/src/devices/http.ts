@@ -12,8 +12,8 @@ import {
   type DeviceState,
   type DeviceSummaryRecord,
   type DeviceType,
+  deviceChangesRequest,
 } from '@gatehouse/device-api';
-import type { OrganizationDatabase } from '../database/organization-database.ts';
 import {
   type ApiRequest,
   type Handler,
@@ -21,25 +21,27 @@ import {
   type Labels,
   labelerOf,
   queryOf,
+  readJsonBody,
   readQuery,
   withoutBody,
   withoutInput,
 } from '../http/handler.ts';
-import { readJsonBody } from '../http/json-body.ts';
-import { findByDeviceId } from '../input.ts';
+
+import { assertFound, parsePayload } from '../input.ts';
 import { deviceTypeLabels } from '../products.ts';
 import { countHeaders, describeItems, describePage } from '../query/pages.ts';
 import { parseQuery } from '../query/query.ts';
 import { describeTag, type TagRow } from '../tags.ts';
 import { countDevices, deviceSubject, readDevices } from './pages.ts';
-import { type DeviceRow, deploy, findDevice, type SummaryRow, undeploy } from './rows.ts';
 import {
-  changeEachDevice,
-  createDevice,
-  createDevices,
-  deleteDevice,
-  updateDevice,
-} from './rules.ts';
+  changeDevice,
+  type DeviceRow,
+  deploy,
+  findDevice,
+  type SummaryRow,
+  undeploy,
+} from './rows.ts';
+import { changeEachDevice, createDevice, createDevices, deleteDevice } from './rules.ts';
 
 export const deviceHandlers = {
   /** Operation 2 returns an array, with the count in a header. */
@@ -60,7 +62,7 @@ export const deviceHandlers = {
     return { result: await countDevices(request.database, condition) };
   },
   /** Operation 5. */
-  'device.detail': answer(({ database }, id) => findDeviceById(database, id)),
+  'device.detail': answer(({ database }, id) => findDevice(database, id)),
   /** Operation 3 returns the stored device. */
   'device.create': answer(async ({ database, message, now }) =>
     createDevice(database, await readJsonBody(message), now),
@@ -71,43 +73,34 @@ export const deviceHandlers = {
     return { result: await createDevices(database, body, allOrNothing, now) };
   },
   'device.update': answer(async ({ database, message }, id) =>
-    updateDevice(database, id, await readJsonBody(message)),
+    changeDevice(database, id, parsePayload(deviceChangesRequest, await readJsonBody(message))),
   ),
   'device.delete': withoutInput(async ({ database, path }) => {
-    await deleteDevice(database, String(path.deviceId));
+    await deleteDevice(database, path.deviceId);
     return { result: undefined };
   }),
-  'device.deploy': withoutBody(answer(({ database }, id) => deployDevice(database, id))),
-  'device.undeploy': withoutBody(
-    answer(({ database }, id) => findByDeviceId(id, (known) => undeploy(database, known))),
+  'device.deploy': withoutBody(answer(({ database }, id) => deploy(database, id))),
+  'device.undeploy': withoutBody(answer(({ database }, id) => undeploy(database, id))),
+  'device.deploy-batch': changeEach(async (database, id) =>
+    assertFound(await deploy(database, id)),
   ),
-  'device.deploy-batch': changeEach(deployDevice),
   'device.delete-batch': changeEach(deleteDevice),
 };
 
 /** Runs an operation on a device and returns the resulting device. */
-function answer(operation: (request: ApiRequest, id: string) => Promise<DeviceRow>): Handler {
-  return async (request) => {
-    const row = await operation(request, String(request.path.deviceId));
-    return { result: describeDevice(row, request) };
-  };
-}
-
-function changeEach(
-  change: (database: OrganizationDatabase, id: string) => Promise<unknown>,
+function answer(
+  operation: (request: ApiRequest, id: string) => Promise<DeviceRow | undefined>,
 ): Handler {
-  return async ({ database, message }) => {
-    const body = await readJsonBody(message);
-    return { result: await changeEachDevice(body, (id) => change(database, id)) };
+  return async (request) => {
+    const row = await operation(request, request.path.deviceId);
+    return { result: describeDevice(assertFound(row), request) };
   };
 }
 
-function findDeviceById(database: OrganizationDatabase, id: string): Promise<DeviceRow> {
-  return findByDeviceId(id, (known) => findDevice(database, known));
-}
-
-function deployDevice(database: OrganizationDatabase, id: string): Promise<DeviceRow> {
-  return findByDeviceId(id, (known) => deploy(database, known));
+function changeEach(change: Parameters<typeof changeEachDevice>[2]): Handler {
+  return async ({ database, message }) => ({
+    result: await changeEachDevice(database, await readJsonBody(message), change),
+  });
 }
 
 const stateLabels: Labels<DeviceState> = {

@@ -2,11 +2,17 @@ import { deviceStates, deviceTypes } from '@gatehouse/device-api';
 import { sql } from 'kysely';
 import type { OrganizationDatabase } from '../database/organization-database.ts';
 import { prepared } from '../database/queries.ts';
-import { enumColumn, integerColumn, textColumn } from '../query/columns.ts';
-import { compileCondition, orderOf } from '../query/compile.ts';
 import { type Condition, comparisonsOf } from '../query/condition.ts';
-import { countQuery, type Page, readPage, toCount, type Window } from '../query/pages.ts';
-import { type Query, querySubject } from '../query/query.ts';
+import {
+  compileCondition,
+  countQuery,
+  orderOf,
+  type Page,
+  readPage,
+  toCount,
+  type Window,
+} from '../query/pages.ts';
+import { enumColumn, integerColumn, type Query, querySubject, textColumn } from '../query/query.ts';
 import { productColumns, type SummaryRow, summaryColumns } from './rows.ts';
 
 /** What a query of devices can name. */
@@ -53,7 +59,7 @@ export function readDevices(
     count: async () => {
       const maintained = await readCounters(database, condition);
       return maintained === undefined
-        ? toCount(await countQuery(database, selectDevices(database, condition, [])).execute())
+        ? toCount(await countQuery(database, selectDevices(database, condition)).execute())
         : { total: maintained, isExact: true };
     },
   });
@@ -68,7 +74,7 @@ export async function countDevices(
   if (maintained !== undefined) {
     return maintained;
   }
-  const all = countQuery(database, selectDevices(database, condition, []), Number.MAX_SAFE_INTEGER);
+  const all = countQuery(database, selectDevices(database, condition), Number.MAX_SAFE_INTEGER);
   return (await all.executeTakeFirstOrThrow()).total;
 }
 
@@ -83,8 +89,7 @@ function selectPage(
   { limit, offset }: Window,
 ) {
   const order = orderOf(sorts, deviceSubject);
-  const sortColumns = sorts.map(({ column }) => column);
-  const page = selectDevices(database, condition, sortColumns)
+  const page = selectDevices(database, condition, sorts)
     // The outer query sorts by org_id too, so the page needs it.
     .select([...summaryColumns, 'devices.org_id', 'devices.protocol', 'devices.transport'])
     .orderBy(order)
@@ -101,21 +106,18 @@ function selectPage(
 function selectDevices(
   { tables, engine }: OrganizationDatabase,
   condition: Condition | undefined,
-  sortColumns: readonly string[],
+  sorts: Query['sorts'] = [],
 ) {
-  const named = condition === undefined ? [] : comparisonsOf(condition).map(({ column }) => column);
-  const needsProducts = [...named, ...sortColumns].some((column) => ofProducts.has(column));
+  const named = condition === undefined ? sorts : [...comparisonsOf(condition), ...sorts];
   const devices = tables.selectFrom('devices');
-  const source = needsProducts
+  const source = named.some(({ column }) => ofProducts.has(column))
     ? (devices.innerJoin(
         'products',
         'products.id',
         'devices.product_id',
       ) as unknown as typeof devices)
     : devices;
-  return condition === undefined
-    ? source
-    : source.where(compileCondition(condition, deviceSubject.columns, engine));
+  return source.where(compileCondition(condition, deviceSubject.columns, engine));
 }
 
 const ALL_PRODUCTS = '';

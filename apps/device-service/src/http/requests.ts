@@ -1,12 +1,13 @@
 /**
  * The HTTP interface: it authenticates requests, finds their handlers, and writes replies.
  *
- *   requests ─▶ framing ─▶ caller (internal token, cached) ─▶ router ─▶ scope ─▶ handler of a resource
- *                                                  result or failure ─▶ this file ─▶ envelope
+ *   requests ─▶ framing ─▶ caller (internal token, cached) ─▶ route ─▶ scope ─▶ handler of a resource
+ *                                                 result or failure ─▶ this file ─▶ envelope
  *
  * handler: what handlers read of a request. The handlers are in the folders of their resources.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { deviceIdPattern, type OperationRoute, routes } from '@gatehouse/device-api';
 import {
   ApiError,
   failureEnvelope,
@@ -14,23 +15,32 @@ import {
   successEnvelope,
   toApiError,
 } from '@gatehouse/errors';
-import { atEndOfTurn, messageProblem, observedRequest } from '@gatehouse/server';
+import {
+  allowedMethods,
+  atEndOfTurn,
+  createRouter,
+  messageProblem,
+  observedRequest,
+  pathParameters,
+  type RoutedTarget,
+  splitPath,
+} from '@gatehouse/server';
 import { DatabaseUnavailableError } from '../database/database-errors.ts';
 import type { OrganizationDatabase } from '../database/organization-database.ts';
 import { assertScope, type Callers } from './caller.ts';
-import type { Handlers, Reply } from './handler.ts';
-import { findRoute } from './router.ts';
+import type { Handlers, PathParameters, Reply } from './handler.ts';
 
 /** Serves every route of the device API. */
 export function handleRequests({
   handlers,
   callers,
-  databaseOf,
+  databases,
   now,
 }: {
   readonly handlers: Handlers;
   readonly callers: Pick<Callers, 'authenticate'>;
-  readonly databaseOf: (organizationId: string) => OrganizationDatabase;
+  /** By organization. */
+  readonly databases: { memo(organizationId: string): OrganizationDatabase };
   /** Epoch milliseconds. */
   readonly now: () => number;
 }): RequestListener {
@@ -38,19 +48,22 @@ export function handleRequests({
   async function answer(message: IncomingMessage): Promise<Reply> {
     assertClearMessage(message);
     const caller = await callers.authenticate(message);
-    const { operation, path } = findRoute(message);
-    observedRequest(message).notes.operation = operation.name;
-    assertScope(caller, operation.scope);
-    const database = databaseOf(caller.organizationId);
-    return handlers[operation.name]({ message, caller, path, database, now: now() });
+    const { entry, target } = findRoute(message);
+    const { name, scope } = entry.operation;
+    observedRequest(message).notes.operation = name;
+    assertScope(caller, scope);
+    const path = readParameters(entry, target);
+    const database = databases.memo(caller.organizationId);
+    return handlers[name]({ message, path, database, now: now() });
   }
 
-  return (message, response) => {
-    answer(message)
-      .then(({ result, headers = {} }) =>
-        write(message, response, 200, headers, successEnvelope(result, now())),
-      )
-      .catch((error: unknown) => writeFailure(message, response, error, now()));
+  return async (message, response) => {
+    try {
+      const { result, headers = {} } = await answer(message);
+      write(message, response, 200, headers, successEnvelope(result, now()));
+    } catch (error) {
+      writeFailure(message, response, error, now());
+    }
   };
 }
 
@@ -126,4 +139,54 @@ function write(
     ...Object.entries(headers).flat(),
   ]);
   atEndOfTurn(() => response.end(body));
+}
+
+const router = createRouter(routes, { plainPathsHideOthers: true });
+
+/**
+ * Compares paths by segment. Case matters, and so does a trailing slash.
+ *
+ * @throws ApiError `not_found`, `method_not_allowed`
+ */
+function findRoute({ url = '', method = '' }: IncomingMessage) {
+  const [path = ''] = url.split('?', 1);
+  const target = { path, segments: splitPath(path) };
+  const match = router.find(method, target);
+  if (match === undefined) {
+    throw new ApiError('not_found');
+  }
+  if (match.entry === undefined) {
+    const allow = allowedMethods(match.others).join(', ');
+    throw new ApiError('method_not_allowed', { headers: { Allow: allow } });
+  }
+  return { entry: match.entry, target };
+}
+
+/**
+ * @throws ApiError `illegal_argument` for an invalid encoding, `not_found` for an id that no record
+ *   can have
+ */
+function readParameters({ path }: OperationRoute, target: RoutedTarget): PathParameters {
+  const parameters: Record<string, string> = {};
+  for (const [name, segment] of Object.entries(pathParameters(path, target))) {
+    const value = decode(segment);
+    // PostgreSQL rejects NUL in text.
+    if (name === 'deviceId' ? !deviceIdPattern.test(value) : value.includes('\0')) {
+      throw new ApiError('not_found');
+    }
+    parameters[name] = value;
+  }
+  return parameters as PathParameters;
+}
+
+function decode(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch (cause) {
+    throw new ApiError('illegal_argument', {
+      message: 'The path is not valid.',
+      cause,
+      reason: 'target_invalid',
+    });
+  }
 }
