@@ -1,19 +1,23 @@
-import { deviceStates, deviceTypes } from '@gatehouse/device-api';
+import { type DeviceState, deviceStates, deviceTypes } from '@gatehouse/device-api';
 import { sql } from 'kysely';
 import type { OrganizationDatabase } from '../database/organization-database.ts';
-import { prepared } from '../database/queries.ts';
+import { jsonObject, prepared } from '../database/queries.ts';
+import type { DatabaseEngine } from '../database/tables.ts';
+import type { Labels, Language } from '../http/handler.ts';
+import { deviceTypeLabels } from '../products.ts';
 import { type Condition, comparisonsOf } from '../query/condition.ts';
 import {
   compileCondition,
   countQuery,
   orderOf,
   type Page,
+  type PrintedRow,
   readPage,
   toCount,
   type Window,
 } from '../query/pages.ts';
 import { enumColumn, integerColumn, type Query, querySubject, textColumn } from '../query/query.ts';
-import { productColumns, type SummaryRow, summaryColumns } from './rows.ts';
+import { summaryColumns } from './rows.ts';
 
 /** What a query of devices can name. */
 export const deviceSubject = querySubject(
@@ -50,12 +54,15 @@ const ofProducts: ReadonlySet<string> = new Set([
 export function readDevices(
   database: OrganizationDatabase,
   query: Query,
-): Promise<Page<SummaryRow>> {
-  const { condition, sorts } = query;
-  const isPlain = condition === undefined && sorts.length === 0;
+  language: Language,
+): Promise<Page<PrintedRow>> {
+  const { condition, sorts, fields } = query;
+  const isPlain = condition === undefined && sorts.length === 0 && fields === undefined;
   return readPage(query, {
     rows: (window) =>
-      isPlain ? plainRows(database, window) : selectPage(database, query, window).execute(),
+      isPlain
+        ? plainRows[language](database, window)
+        : selectPage(database, query, window, language).execute(),
     count: async () => {
       const maintained = await readCounters(database, condition);
       return maintained === undefined
@@ -78,15 +85,18 @@ export async function countDevices(
   return (await all.executeTakeFirstOrThrow()).total;
 }
 
-const plainRows = prepared((database, window: Window) =>
-  selectPage(database, { condition: undefined, sorts: [] }, window),
-);
+const plain = { condition: undefined, sorts: [], fields: undefined };
+const plainRows = {
+  en: prepared((database, window: Window) => selectPage(database, plain, window, 'en')),
+  zh: prepared((database, window: Window) => selectPage(database, plain, window, 'zh')),
+};
 
 /** Selects the page before it joins the products, so that skipped rows cost no join. */
 function selectPage(
   database: OrganizationDatabase,
-  { condition, sorts }: Pick<Query, 'condition' | 'sorts'>,
+  { condition, sorts, fields }: Pick<Query, 'condition' | 'sorts' | 'fields'>,
   { limit, offset }: Window,
+  language: Language,
 ) {
   const order = orderOf(sorts, deviceSubject);
   const page = selectDevices(database, condition, sorts)
@@ -98,10 +108,37 @@ function selectPage(
   return database.tables
     .selectFrom(page.as('devices'))
     .innerJoin('products', 'products.id', 'devices.product_id')
-    .select(summaryColumns)
-    .select(productColumns)
+    .select(sql<string>`cast(${summary(database.engine, language, fields)} as text)`.as('json'))
     .orderBy(order);
 }
+
+/** The members of a device in a list, in the order of the columns that a query can name. */
+function summary(engine: DatabaseEngine, language: Language, fields: Query['fields']) {
+  const labels: Partial<Record<string, Labels<string>>> = {
+    deviceType: deviceTypeLabels,
+    state: stateLabels,
+  };
+  const members = Object.entries(deviceSubject.columns)
+    .filter(([name]) => fields?.has(name) ?? true)
+    .map(([name, column]) => {
+      const texts = Object.entries(labels[name] ?? {}).map(
+        ([value, text]) => sql`when ${sql.lit(value)} then ${sql.lit(text[language])}`,
+      );
+      const text = sql`case ${column.sql} ${sql.join(texts, sql` `)} end`;
+      const labeled = [
+        ['text', text],
+        ['value', column.sql],
+      ] as const;
+      return [name, texts.length > 0 ? jsonObject(engine, labeled) : column.sql] as const;
+    });
+  return jsonObject(engine, members);
+}
+
+export const stateLabels: Labels<DeviceState> = {
+  notActive: { en: 'Not activated', zh: '未启用' },
+  offline: { en: 'Offline', zh: '离线' },
+  online: { en: 'Online', zh: '在线' },
+};
 
 function selectDevices(
   { tables, engine }: OrganizationDatabase,
