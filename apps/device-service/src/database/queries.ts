@@ -1,11 +1,5 @@
 import { createHash } from 'node:crypto';
-import {
-  type Compilable,
-  type Expression,
-  type RawBuilder,
-  type SelectQueryBuilder,
-  sql,
-} from 'kysely';
+import { type Compilable, type RawBuilder, type SelectQueryBuilder, sql } from 'kysely';
 import { jsonArrayFrom } from 'kysely/helpers/sqlite';
 import { isNameRefused, isRolledBackForOthers } from './database-errors.ts';
 import {
@@ -74,21 +68,6 @@ export function jsonArray(
   return engine === 'postgres'
     ? sql<string>`(select coalesce(json_agg(item), '[]')::text from ${rows} as item)`
     : (jsonArrayFrom(rows) as unknown as RawBuilder<string>);
-}
-
-/**
- * An object as JSON. The database prints a row in three quarters of the time that it takes to read
- * its values and print them here (bench/whole-path).
- */
-export function jsonObject(
-  engine: DatabaseEngine,
-  members: readonly (readonly [name: string, value: Expression<unknown>])[],
-): RawBuilder<unknown> {
-  if (engine === 'sqlite') {
-    return sql`json_object(${sql.join(members.flatMap(([name, value]) => [sql.lit(name), value]))})`;
-  }
-  const columns = members.map(([name, value]) => sql`${value} as ${sql.id(name)}`);
-  return sql`(select row_to_json(item) from (select ${sql.join(columns)}) as item)`;
 }
 
 const ATTEMPTS = 3;
