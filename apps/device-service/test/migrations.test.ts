@@ -133,9 +133,13 @@ describe.each(databaseEngines)('migrations on %s', (name) => {
       configuration: '{"k":"v"}',
       tags: '[]',
     });
-    const page = await readDevices(ours, parseQuery({ orderBy: 'id', pageSize: 2 }, deviceSubject));
+    const page = await readDevices(
+      ours,
+      parseQuery({ orderBy: 'id', pageSize: 2 }, deviceSubject),
+      'en',
+    );
     expect(page.total).toBe(3);
-    expect(page.rows.map(({ id }) => id)).toEqual(['B', 'a']);
+    expect(page.rows.map(({ json }) => JSON.parse(json).id)).toEqual(['B', 'a']);
     const { condition } = parseQuery({ where: 'state=notActive' }, deviceSubject);
     expect(await countDevices(ours, condition)).toBe(2);
     await removeDevice(ours, 'b');

@@ -41,9 +41,6 @@ const deviceRows = prepared((database, { id }: { readonly id: string }) =>
 /** A device with its tags. `configuration` and `tags` are JSON texts. */
 export type DeviceRow = Awaited<ReturnType<typeof deviceRows>>[number];
 
-/** The members in a list. */
-export type SummaryRow = Omit<DeviceRow, 'configuration' | 'metadata' | 'tags'>;
-
 export async function findDevice(
   database: OrganizationDatabase,
   id: string,

@@ -18,6 +18,15 @@ export interface ApiRequest {
   readonly now: number;
 }
 
+/** A result that the database has already printed as JSON. */
+export class JsonText {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+}
+
 /** The reply contains the result in an envelope. */
 export interface Reply {
   readonly result: unknown;
@@ -73,17 +82,23 @@ function hasBody({ headers }: IncomingMessage): boolean {
 }
 
 export type Labels<Value extends string> = Readonly<
-  Record<Value, Readonly<Record<'en' | 'zh', string>>>
+  Record<Value, Readonly<Record<Language, string>>>
 >;
 
 /** How replies show an enumerated value, in the language that the caller prefers. */
 export type Labeler = <Value extends string>(labels: Labels<Value>, value: Value) => Labeled<Value>;
 
-export function labelerOf({ message }: ApiRequest): Labeler {
+export type Language = 'en' | 'zh';
+
+export function languageOf({ message }: ApiRequest): Language {
   const prefersChinese =
     message.headers['accept-language'] !== undefined &&
     accepts(message).language('en', 'zh') === 'zh';
-  const language = prefersChinese ? 'zh' : 'en';
+  return prefersChinese ? 'zh' : 'en';
+}
+
+export function labelerOf(request: ApiRequest): Labeler {
+  const language = languageOf(request);
   return (labels, value) => ({ text: labels[value][language], value });
 }
 

@@ -26,7 +26,7 @@ import {
 import { DatabaseUnavailableError } from '../database/database-errors.ts';
 import type { OrganizationDatabase } from '../database/organization-database.ts';
 import { assertScope, type Callers } from './caller.ts';
-import type { Handlers, PathParameters, Reply } from './handler.ts';
+import { type Handlers, JsonText, type PathParameters, type Reply } from './handler.ts';
 
 /** Serves every route of the device API. */
 export function handleRequests({
@@ -58,7 +58,7 @@ export function handleRequests({
   return async (message, response) => {
     try {
       const { result, headers = {} } = await answer(message);
-      write(message, response, 200, headers, successEnvelope(result, now()));
+      write(message, response, 200, headers, printSuccess(result, now()));
     } catch (error) {
       writeFailure(message, response, error, now());
     }
@@ -108,7 +108,13 @@ function writeFailure(
     return;
   }
   const headers = { ...error.headers, 'X-Failure': `${error.code} ${error.reason}` };
-  write(request, response, error.status, headers, failureEnvelope(error, now));
+  write(request, response, error.status, headers, JSON.stringify(failureEnvelope(error, now)));
+}
+
+function printSuccess(result: unknown, now: number): string {
+  return result instanceof JsonText
+    ? JSON.stringify(successEnvelope('', now)).replace('""', () => result.text)
+    : JSON.stringify(successEnvelope(result, now));
 }
 
 /**
@@ -120,9 +126,8 @@ function write(
   response: ServerResponse,
   status: number,
   headers: Readonly<Record<string, string>>,
-  envelope: object,
+  body: string,
 ): void {
-  const body = JSON.stringify(envelope);
   response.writeHead(status, [
     'X-Request-Id',
     observedRequest(request).id,

@@ -26,6 +26,11 @@ export interface Page<Row> extends Count {
   readonly rows: readonly Row[];
 }
 
+/** A record as JSON text. */
+export interface PrintedRow {
+  readonly json: string;
+}
+
 /** The rows that a page shows. */
 export interface Window {
   readonly limit: number;
@@ -104,21 +109,28 @@ export function toCount([row]: readonly { readonly total: number }[]): Count {
   return { total: Math.min(total, COUNT_LIMIT), isExact: total <= COUNT_LIMIT };
 }
 
-/**
- * A page in the form of operation 6. `totalIsExact: false` means that counting stopped early: there
- * are at least `total` records.
- */
+/** A page in the form of operation 6. */
 export function describePage<Row, Item extends object>(
   page: Page<Row>,
   query: Query,
   describe: (row: Row) => Item,
 ) {
+  return { ...describeCount(page, query), data: describeItems(page, query, describe) };
+}
+
+/** A page of rows that the database has printed. */
+export function printPage(page: Page<PrintedRow>, query: Query): string {
+  const count = JSON.stringify(describeCount(page, query));
+  return `${count.slice(0, -1)},"data":${printItems(page)}}`;
+}
+
+/** `totalIsExact: false` means that counting stopped early: there are at least `total` records. */
+function describeCount(page: Page<unknown>, query: Query) {
   return {
     pageIndex: query.pageIndex,
     pageSize: query.paging ? query.pageSize : page.rows.length,
     total: page.total,
     ...(page.isExact ? {} : { totalIsExact: false }),
-    data: describeItems(page, query, describe),
   };
 }
 
@@ -130,6 +142,14 @@ export function describeItems<Row, Item extends object>(
 ): readonly Partial<Item>[] {
   const items = page.rows.map(describe);
   return fields === undefined ? items : items.map((item) => pick(item, fields));
+}
+
+export function printItems({ rows }: Page<PrintedRow>): string {
+  let items = '';
+  for (const { json } of rows) {
+    items += items === '' ? json : `,${json}`;
+  }
+  return `[${items}]`;
 }
 
 /** The count, for operations that return an array. */
