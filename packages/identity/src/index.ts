@@ -11,6 +11,9 @@ export { bootstrapDefinition, loadBootstrap } from './bootstrap/load-bootstrap.t
 export {
   type Client,
   clientSchema,
+  type GrantType,
+  grantFacts,
+  grantNames,
   identityScopes,
   knownScopes,
   type Scope,
@@ -94,8 +97,12 @@ export {
   type SigningKeys,
   signingKeyCreatedAt,
 } from './secrets/signing-keys.ts';
-export type { AccessTokenVerifier, Principal } from './tokens/access-tokens.ts';
-export type { FindLiveHolder, LiveHolder } from './tokens/live-holder.ts';
+export type {
+  AccessTokenVerifier,
+  FindLiveHolder,
+  LiveHolder,
+  Principal,
+} from './tokens/access-tokens.ts';
 export {
   longestBindingSeconds,
   type ReplayGuard,
