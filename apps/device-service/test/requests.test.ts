@@ -86,38 +86,33 @@ describe('a creation body', () => {
     expect(reply.status).toBe(413);
   });
 
+  const headOf = (framing: string, version = 'HTTP/1.1') =>
+    `POST /device-instance ${version}\r\nHost: x\r\nAuthorization: ${authorization}\r\n` +
+    `Content-Type: application/json\r\n${framing}\r\n\r\n`;
+
   test.each([
-    ['that is incomplete', 'HTTP/1.1', 'Content-Length: 5000', /is not valid HTTP/],
-    [
-      'in chunks of HTTP/1.0',
-      'HTTP/1.0',
-      'Transfer-Encoding: chunked',
-      /"property":"Transfer-Encoding","message":"needs HTTP\/1.1"/,
-    ],
-    [
-      'in gzip and chunks',
-      'HTTP/1.1',
-      'Transfer-Encoding: gzip, chunked',
-      /"property":"Transfer-Encoding","message":"must be chunked"/,
-    ],
+    ['chunked', 'HTTP/1.0', 'needs HTTP/1.1'],
+    ['gzip, chunked', 'HTTP/1.1', 'must be chunked'],
   ])(
-    'CWE-444 %s creates no device, and closes the connection',
-    async (_what, version, framing, expected) => {
-      const head = `Host: x\r\nAuthorization: ${authorization}\r\n`;
-      const smuggled = `0\r\n\r\nGET /api/device HTTP/1.1\r\n${head}\r\n`;
-      const body = framing.startsWith('Content') ? good : smuggled;
+    'CWE-444 with Transfer-Encoding: %s in %s gets 400 and closes the connection',
+    async (encoding, version, message) => {
+      const smuggled = `0\r\n\r\nGET /api/device HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}`;
       const socket = connect(app.port, '127.0.0.1');
-      socket.end(
-        `POST /device-instance ${version}\r\n${head}Content-Type: application/json\r\n${framing}\r\n\r\n${body}`,
-      );
+      socket.write(`${headOf(`Transfer-Encoding: ${encoding}`, version)}${smuggled}\r\n\r\n`);
       const reply = await readText(socket);
-      expect(reply).toMatch(expected);
-      expect(reply.match(/^HTTP\/1\.[01] \d+/gm) ?? []).toEqual(
-        reply === '' ? [] : ['HTTP/1.1 400'],
-      );
-      await expectNoDevices();
+      expect(reply.match(/^HTTP\/1\.[01] \d+/gm)).toEqual(['HTTP/1.1 400']);
+      expect(reply).toMatch(/^connection: close\r$/im);
+      expect(reply).toContain(`"property":"Transfer-Encoding","message":"${message}"`);
     },
   );
+
+  test('that is incomplete creates no device', async () => {
+    const socket = connect(app.port, '127.0.0.1');
+    socket.end(`${headOf('Content-Length: 5000')}${good}`);
+    // The service may answer with an error before it notices the end.
+    expect(await readText(socket)).toMatch(/^$|^HTTP\/1\.1 400 /);
+    await expectNoDevices();
+  });
 
   test('with charset utf-8 is accepted', async () => {
     expect((await post(good, { 'content-type': 'application/json;charset=UTF-8' })).status).toBe(
