@@ -54,10 +54,10 @@ export { type Identity, openIdentity } from './open-identity.ts';
 export { demoProblems, productionProblems } from './production-problems.ts';
 export { type OnDamagedRecord, RejectedChangeError } from './records/record.ts';
 export {
-  createMasterKeyRotation,
+  examineRecords,
+  finishMasterKeyRotation,
   LONGEST_UNLISTED_SECONDS,
-  type MasterKeyRotation,
-  type MasterKeyUse,
+  rotateMasterKey,
 } from './rotate-master-key.ts';
 export {
   accessTokenKey,
