@@ -22,11 +22,11 @@ import {
   finishMasterKeyRotation,
   lastingKey,
   loadMasterKey,
-  loadSigningKey,
   openIdentity,
   rotateMasterKey,
   userSessionsKey,
 } from '../src/index.ts';
+import { loadSigningKeys } from '../src/secrets/signing-keys.ts';
 import { newClient } from './on-both-engines.ts';
 
 const HOUR = 3_600_000;
@@ -86,8 +86,8 @@ describe.each(storeEngines)('the rotation of the master key on %s', (engineName)
     await clients.rotateKey('client-1', { replaceOldest: false });
     const [, oldest] = clients.describeKeys((await clients.find('client-1')) ?? fail());
     await clients.removeKey('client-1', oldest?.keyId ?? '');
-    await loadSigningKey('gateway', 'EdDSA', { store, sealer });
-    await loadSigningKey('authorization-server', 'RS256', { store, sealer });
+    await loadSigningKeys('gateway', 'EdDSA', { store, sealer });
+    await loadSigningKeys('authorization-server', 'RS256', { store, sealer });
     const user = { username: 'alice', password: randomBytes(16).toString('hex'), name: 'Alice' };
     const { userId } = await users.ensure({ ...user, orgId: 'org-1' });
     const uidKey = `oidc:Session:uid:${credentialHash('uid-1')}`;
