@@ -1,5 +1,5 @@
+import { LONGEST_UNLISTED_SECONDS } from '@gatehouse/identity';
 import { expect, test } from '@jest/globals';
-import { LONGEST_UNLISTED_SECONDS } from '../../../packages/identity/src/rotate-master-key.ts';
 import { interactionLifetime, lifetimes, sessionLifetime } from '../src/provider/lifetimes.ts';
 import { EXPIRED_DEVICE_CODE_SECONDS, sealedModels } from '../src/provider/oidc-adapter.ts';
 

@@ -55,6 +55,7 @@ export { RejectedChangeError } from './records/record.ts';
 export {
   examineRecords,
   finishMasterKeyRotation,
+  LONGEST_UNLISTED_SECONDS,
   rotateMasterKey,
 } from './rotate-master-key.ts';
 export {
