@@ -16,28 +16,7 @@ import {
 import { z } from 'zod';
 import { type DatabaseLocation, parseDatabaseUrl } from './database/database-url.ts';
 
-export interface DeviceServiceConfiguration {
-  readonly host: string;
-  readonly port: number;
-  /** Path of a Unix socket to serve on, instead of host and port. */
-  readonly socketPath: string | undefined;
-  readonly operationsPort: number;
-  readonly logLevel: string;
-  /** How long the service accepts connections after it reports that it is not ready. */
-  readonly shutdownDelayMilliseconds: number;
-  readonly maximumConnections: number;
-  /** Processes that serve requests. */
-  readonly workers: number;
-  readonly database: DatabaseLocation;
-  /** Log records expire this long after they are stored. */
-  readonly logRetentionDays: number;
-  /** The issuer of the internal tokens. */
-  readonly gatewayUrl: string;
-  readonly gatewayJwksUrl: string;
-  /** Without DATABASE_URL and BOOTSTRAP_FILE, a new database gets a demo device. */
-  readonly demo: boolean;
-  readonly warnings: readonly string[];
-}
+export type DeviceServiceConfiguration = ReturnType<typeof readConfiguration>;
 
 /** docs/configuration.md shows descriptions and defaults: npm run generate:docs. */
 export const variables = z.object({
@@ -77,7 +56,7 @@ export const variables = z.object({
 const indispensable = ['GATEWAY_URL', 'DATABASE_URL', 'DATA_DIR'];
 
 /** @throws ConfigurationError that lists every problem */
-export function readConfiguration(environment: Environment): DeviceServiceConfiguration {
+export function readConfiguration(environment: Environment) {
   const problems = createProblemCollector();
   const set = readValidVariables(variables, environment, problems, indispensable);
   const gatewayUrl = set.GATEWAY_URL ?? `http://localhost:${set.GATEWAY_PORT}`;
@@ -89,21 +68,31 @@ export function readConfiguration(environment: Environment): DeviceServiceConfig
   });
   problems.add(exposed);
   problems.throwIfAny();
+  const database: DatabaseLocation = set.DATABASE_URL ?? {
+    engine: 'sqlite',
+    path: join(set.DATA_DIR, 'devices.sqlite'),
+  };
   return {
     host: set.HOST,
     port: set.DEVICE_SERVICE_PORT,
+    /** Path of a Unix socket to serve on, instead of host and port. */
     socketPath: set.DEVICE_SERVICE_SOCKET,
     operationsPort: set.OPERATIONS_PORT ?? operationsPortOf(set.DEVICE_SERVICE_PORT),
     logLevel: set.LOG_LEVEL,
+    /** How long the service accepts connections after it reports that it is not ready. */
     shutdownDelayMilliseconds: set.SHUTDOWN_DELAY_SECONDS * 1000,
     maximumConnections: set.MAXIMUM_CONNECTIONS,
+    /** Processes that serve requests. */
     workers: set.WORKERS,
-    database: set.DATABASE_URL ?? { engine: 'sqlite', path: join(set.DATA_DIR, 'devices.sqlite') },
+    database,
+    /** Log records expire this long after they are stored. */
     logRetentionDays: set.LOG_RETENTION_DAYS,
+    /** The issuer of the internal tokens. */
     gatewayUrl,
     gatewayJwksUrl:
       set.GATEWAY_JWKS_URL ??
       `http://127.0.0.1:${operationsPortOf(set.GATEWAY_PORT)}/.well-known/jwks.json`,
+    /** Without DATABASE_URL and BOOTSTRAP_FILE, a new database gets a demo device. */
     demo: set.DATABASE_URL === undefined && set.BOOTSTRAP_FILE === undefined,
     warnings: [...findMisspelledVariables(environment).warnings, ...warnings],
   };

@@ -11,6 +11,9 @@ export { bootstrapDefinition, loadBootstrap } from './bootstrap/load-bootstrap.t
 export {
   type Client,
   clientSchema,
+  type GrantType,
+  grantFacts,
+  grantNames,
   identityScopes,
   knownScopes,
   type Scope,
@@ -59,6 +62,7 @@ export {
   rotateMasterKey,
 } from './rotate-master-key.ts';
 export {
+  accessTokenKey,
   type CredentialHash,
   clientRecordsKey,
   credentialId,
@@ -89,8 +93,7 @@ export {
   type SigningKeyPolicy,
   type SigningKeys,
 } from './secrets/signing-keys.ts';
-export type { AccessTokenVerifier, Principal } from './tokens/access-tokens.ts';
-export type { LiveHolder } from './tokens/live-holder.ts';
+export type { AccessTokenVerifier, LiveHolder, Principal } from './tokens/access-tokens.ts';
 export {
   longestBindingSeconds,
   type ReplayGuard,

@@ -40,12 +40,6 @@ export function createClientRegistry(dependencies: {
   const cache = createRecordCache(store, keys.parse, now, { ...dependencies, kind: 'client' });
   const { write, update } = createWrites(store, keys.parse, cache.forget);
 
-  /** The id of the key that the secret equals. The time reveals neither client nor key. */
-  function identifySecret(client: Client | undefined, presented: string): string | undefined {
-    const keyId = keys.identify(client, presented);
-    return client?.enabled === true ? keyId : undefined;
-  }
-
   return {
     /** Returns a copy that is at most 50 ms old. */
     find: (clientId: string): Promise<Client | undefined> => cache.read(clientRecordKey(clientId)),
@@ -58,9 +52,9 @@ export function createClientRegistry(dependencies: {
     secureKeys: keys.open,
     /** Takes the same time for unknown clients and wrong secrets, so that timing reveals neither. */
     verifySecret: (client: Client | undefined, presented: string): boolean =>
-      identifySecret(client, presented) !== undefined,
+      keys.identify(client, presented) !== undefined,
     /** Like `verifySecret`, but returns the id of the key. Issued tokens contain this id. */
-    identifySecret,
+    identifySecret: keys.identify,
     secureKeyId: keys.idOf,
     /** Whether credentials that were issued with the key are valid. Reads only the record. */
     isLiveKey: (client: Client, keyId: string): boolean =>
