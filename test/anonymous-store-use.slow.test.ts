@@ -62,7 +62,6 @@ const counted = [
   { prefix: 'stored-bytes:', bytes: 170, records: 24 },
   { prefix: 'rate:address:', bytes: 170, records: 1 },
   { prefix: 'rate:address-credentials:', bytes: 170, records: 1 },
-  { prefix: 'request-share:', bytes: 170, records: 2 },
 ];
 const { pushed: pushedLimits, device: deviceLimits } = storedRequestLimits;
 /** Records that a budget in bytes, or a trail of limited size, bounds: MiB of 1 and 100 groups. */

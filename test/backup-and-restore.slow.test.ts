@@ -78,10 +78,8 @@ describe.each(engines)('an installation on %s', (engine) => {
         REDIS_PORT: String(redis.port),
         REDIS_DIRECTORY: redis.directory,
         MASTER_KEY_FILE: join(data, 'master.key'),
-        COOKIE_KEYS_FILE: join(data, 'cookie.keys'),
       });
       writeFileSync(join(data, 'master.key'), randomBytes(32).toString('hex'), { mode: 0o600 });
-      writeFileSync(join(data, 'cookie.keys'), randomBytes(32).toString('hex'), { mode: 0o600 });
     }
     await start();
   });

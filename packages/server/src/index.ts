@@ -36,6 +36,7 @@ export {
   splitPath,
 } from './requests/router.ts';
 export { parseStrictJson, StrictJsonError } from './requests/strict-json.ts';
+export { atEndOfTurn } from './server/end-of-turn.ts';
 export { explainPortInUse } from './server/listen.ts';
 export { messageProblem } from './server/message-framing.ts';
 export { createOperations, type OperationsOptions, serveOperations } from './server/operations.ts';

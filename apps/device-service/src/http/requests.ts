@@ -14,7 +14,7 @@ import {
   successEnvelope,
   toApiError,
 } from '@gatehouse/errors';
-import { messageProblem, observedRequest } from '@gatehouse/server';
+import { atEndOfTurn, messageProblem, observedRequest } from '@gatehouse/server';
 import { DatabaseUnavailableError } from '../database/database-errors.ts';
 import type { OrganizationDatabase } from '../database/organization-database.ts';
 import { assertScope, type Callers } from './caller.ts';
@@ -125,5 +125,5 @@ function write(
     String(Buffer.byteLength(body)),
     ...Object.entries(headers).flat(),
   ]);
-  response.end(body);
+  atEndOfTurn(() => response.end(body));
 }

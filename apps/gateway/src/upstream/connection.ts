@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
+import { atEndOfTurn } from '@gatehouse/server';
 import type { OpenSocket } from './open-socket.ts';
 import { MalformedReplyError, type ReplyHead } from './reply-head.ts';
 import { ReplyReader } from './reply-reader.ts';
@@ -56,7 +57,9 @@ export class Connection implements ReplyController {
   readonly #reader = new ReplyReader(this);
   #exchange: Exchange | undefined;
   #isConnecting = true;
+  /** The request is sent, or will be at the end of this turn. */
   #isSent = false;
+  #isWritten = false;
   /** An earlier exchange succeeded here. */
   #isReused = false;
   /** A byte arrived since the request was sent. */
@@ -117,16 +120,10 @@ export class Connection implements ReplyController {
       return;
     }
     this.#isSent = true;
+    this.#isWritten = false;
     this.#isAnswered = false;
     this.#reader.begin(request.method);
-    if (request.body === undefined) {
-      this.#socket.write(head, 'latin1');
-    } else {
-      this.#socket.cork();
-      this.#socket.write(head, 'latin1');
-      this.#socket.write(request.body);
-      this.#socket.uncork();
-    }
+    atEndOfTurn(() => this.#write(head, request.body));
   }
 
   pause(): void {
@@ -168,6 +165,18 @@ export class Connection implements ReplyController {
     this.#takeExchange()?.onResponseEnd();
   }
 
+  #write(head: string, body: Uint8Array | undefined): void {
+    this.#isWritten = true;
+    if (body === undefined) {
+      this.#socket.write(head, 'latin1');
+    } else {
+      this.#socket.cork();
+      this.#socket.write(head, 'latin1');
+      this.#socket.write(body);
+      this.#socket.uncork();
+    }
+  }
+
   #headOf({ method, path, headers, body }: OutgoingRequest): string {
     if (FORBIDDEN_IN_PATH.test(path)) {
       throw new Error('The forwarded path contains a character that is not allowed.');
@@ -207,7 +216,7 @@ export class Connection implements ReplyController {
     if (this.#socket.destroyed) {
       return;
     }
-    if (this.#exchange === undefined) {
+    if (this.#exchange === undefined || !this.#isWritten) {
       // Without a request, it would be read as the reply to the next one (CWE-444).
       this.destroy(new MalformedReplyError('The service sent data without a request.'));
       return;
