@@ -16,7 +16,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
   MAXIMUM_PARAMETER_BYTES,
   storedRequestLimits,
-} from '../apps/authorization-server/src/provider/stored-budgets.ts';
+} from '../apps/authorization-server/src/throttle/stored-budgets.ts';
 
 const MIB = 1024 * 1024;
 const REQUESTS = 10;

@@ -66,10 +66,10 @@ const confinements: readonly (readonly [module: string, places: readonly string[
     ],
     [
       'oidc-provider',
-      ['account', 'pages', 'provider', 'sign-in', 'throttle', 'token'].map(
+      ['account', 'outcomes', 'pages', 'provider', 'sign-in', 'throttle', 'token'].map(
         (folder) => `${authorizationServer}/${folder}/`,
       ),
-      'provider/ configures the library, token/ extends it, and the folders of the pages answer for it',
+      'provider/ configures the library, token/ extends it, outcomes/ reports its events, and the folders of the pages answer for it',
     ],
     [
       'oidc-provider/lib',
@@ -89,11 +89,7 @@ const confinements: readonly (readonly [module: string, places: readonly string[
       ['packages/store/src/sqlite/', `${deviceService}/database/`],
       'Only the port leads to an engine',
     ],
-    [
-      'pino',
-      ['packages/server/src/telemetry/logger.ts', 'packages/server/src/telemetry/request-line.ts'],
-      'One logger, one redaction',
-    ],
+    ['pino', ['packages/server/src/telemetry/logger.ts'], 'One logger, one redaction'],
   ];
 
 const confinementRules = confinements.map(

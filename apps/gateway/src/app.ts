@@ -100,7 +100,7 @@ export function createGateway(dependencies: GatewayDependencies) {
       forwardAuth: dependencies.forwardAuth === true,
       localOperations: createLocalOperations(dependencies, xAccessTokens),
       crossOrigin: createCrossOrigin({
-        registeredOrigins: createRegisteredOrigins(identity.clients, now),
+        registeredOrigins: createRegisteredOrigins(identity.clients),
         clients: identity.clients,
         routes: routing.routes,
       }),

@@ -7,9 +7,15 @@
  * records.
  */
 import type { LogRecordReply, LogType } from '@gatehouse/device-api';
-import { type ApiRequest, type Labels, labelerOf, readQuery } from '../http/handler.ts';
-import { readJsonBody } from '../http/json-body.ts';
-import { findByDeviceId } from '../input.ts';
+import {
+  type ApiRequest,
+  type Labels,
+  labelerOf,
+  readJsonBody,
+  readQuery,
+} from '../http/handler.ts';
+
+import { assertFound } from '../input.ts';
 import { countHeaders, describeItems, describePage } from '../query/pages.ts';
 import { parseQuery } from '../query/query.ts';
 import { readReport } from './rules.ts';
@@ -31,9 +37,7 @@ export const logHandlers = {
     const { database, message, path, now } = request;
     const body = await readJsonBody(message);
     const records = readReport(body, now);
-    const rows = await findByDeviceId(String(path.deviceId), (id) =>
-      appendToLog(database, id, records, now),
-    );
+    const rows = assertFound(await appendToLog(database, path.deviceId, records, now));
     const described = rows.map(recordDescriber(request));
     return { result: Array.isArray(body) ? described : described[0] };
   },
@@ -41,9 +45,7 @@ export const logHandlers = {
 
 async function findPage(request: ApiRequest) {
   const query = parseQuery(await readQuery(request), logSubject);
-  const page = await findByDeviceId(String(request.path.deviceId), (id) =>
-    readLog(request.database, id, query),
-  );
+  const page = assertFound(await readLog(request.database, request.path.deviceId, query));
   return { page, query };
 }
 
