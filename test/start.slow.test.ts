@@ -123,7 +123,7 @@ describe('npm start with an invalid setting', () => {
   test('names the invalid variable, exits with 1 and prints no stack', () => {
     const { status, output } = failedStart({ GATEWAY_PORT: 'nonsense' });
     expect(status).toBe(1);
-    expect(output).toContain('GATEWAY_PORT: must be a port number');
+    expect(output).toContain('GATEWAY_PORT: must be a whole number, 0 to 65535');
     expect(output).not.toMatch(/ {4}at .*start/);
   });
 

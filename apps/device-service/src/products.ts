@@ -15,13 +15,13 @@ import type { ProductTable } from './database/tables.ts';
 import {
   type ApiRequest,
   type Handler,
-  type Labels,
   labelerOf,
   readJsonBody,
   readQuery,
 } from './http/handler.ts';
 
 import { assertFound, parsePayload } from './input.ts';
+import { deviceTypeLabels } from './labels.ts';
 import {
   compileCondition,
   countQuery,
@@ -62,12 +62,6 @@ function answer(
     return { result: { ...describeProduct(row, request), metadata: row.metadata } };
   };
 }
-
-export const deviceTypeLabels: Labels<DeviceType> = {
-  device: { en: 'Direct-connected device', zh: '直连设备' },
-  childrenDevice: { en: 'Gateway child device', zh: '网关子设备' },
-  gateway: { en: 'Gateway device', zh: '网关设备' },
-};
 
 function describeProduct(row: Omit<ProductRow, 'metadata'>, request: ApiRequest) {
   return {

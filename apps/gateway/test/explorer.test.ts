@@ -1,5 +1,4 @@
 import { describe, expect, test } from '@jest/globals';
-import { deviceRoutes } from '../src/routes/route.ts';
 import { bootSuiteGateway, openGateway } from './suite-gateway.ts';
 
 const gateway = await bootSuiteGateway({ explorer: true });
@@ -7,7 +6,7 @@ const gateway = await bootSuiteGateway({ explorer: true });
 test('A gateway without the explorer treats /explorer like any unknown path.', async () => {
   const own = await openGateway();
   const headers = await own.bearer();
-  for (const path of ['/explorer', '/explorer/', '/explorer/settings.json']) {
+  for (const path of ['/explorer', '/explorer/', '/explorer/page/main.ts']) {
     expect((await own.send(path)).status).toBe(401);
     expect((await own.send(path, { headers })).status).toBe(404);
   }
@@ -39,8 +38,10 @@ describe('a gateway with the explorer', () => {
     for (const name of names) {
       const { status, headers, body } = await gateway.send(`/${name}`);
       expect([name, status, headers['x-content-type-options']]).toEqual([name, 200, 'nosniff']);
-      for (const [, imported = ''] of body.toString().matchAll(/^import [^']* from '([^']+)'/gm)) {
-        expect(imported).toMatch(/^\.\.?\/[\w./-]+\.js$/);
+      const text = body.toString();
+      expect(text).not.toMatch(/^(?:export )?(?:interface|type) /m);
+      for (const [, imported = ''] of text.matchAll(/^import [^']* from '([^']+)'/gm)) {
+        expect(imported).toMatch(/^\.\.?\/[\w./-]+\.ts$/);
         expect(names).toContain(new URL(imported, `http://host/${name}`).pathname.slice(1));
       }
     }
@@ -49,7 +50,7 @@ describe('a gateway with the explorer', () => {
   test('serves no other file, no other method, and no path above its folder', async () => {
     const statusOf = async (path: string, method = 'GET') =>
       (await gateway.send(path, { method })).status;
-    expect(await statusOf('/explorer/page/main.ts')).toBe(404);
+    expect(await statusOf('/explorer/page/tsconfig.json')).toBe(404);
     expect(await statusOf('/explorer/%2e%2e/config.ts')).not.toBe(200);
     expect(await statusOf('/explorers')).toBe(401);
     expect(await statusOf('/explorer', 'POST')).toBe(405);
@@ -57,18 +58,6 @@ describe('a gateway with the explorer', () => {
     expect([head.status, head.body.length]).toEqual([200, 0]);
     const slash = await gateway.send('/explorer/');
     expect([slash.status, slash.headers.location]).toEqual([308, '../explorer']);
-  });
-
-  test('tells the page whether its client is registered with its redirect URI', async () => {
-    const isRegistered = async () =>
-      (await gateway.send('/explorer/settings.json')).json.isRegistered;
-    expect(await isRegistered()).toBe(false);
-    const client = { clientId: 'explorer', public: true };
-    await gateway.saveClient({ ...client, redirectUris: ['https://other.example/'] });
-    expect(await isRegistered()).toBe(false);
-    const redirectUris = ['http://gateway.example:8844/explorer'];
-    await gateway.saveClient({ ...client, redirectUris });
-    expect(await isRegistered()).toBe(true);
   });
 
   test('counts its requests in the limit of the address, and names them in the log', async () => {
@@ -79,14 +68,5 @@ describe('a gateway with the explorer', () => {
     expect((await own.send('/explorer/favicon.svg')).status).toBe(429);
     const messages = own.logLines().map(({ msg }) => msg);
     expect(messages).toEqual(expect.arrayContaining(['GET explorer 404', 'GET explorer 429']));
-  });
-
-  test('has its operations while a route of ROUTES_FILE replaces /openapi.json', async () => {
-    const list = deviceRoutes.filter(({ operation }) => operation === 'device.list');
-    const routes = list.map((route) => ({ ...route, path: '/openapi.json' }));
-    const own = await openGateway({ explorer: true, routes: [...deviceRoutes, ...routes] });
-    expect((await own.send('/openapi.json')).status).toBe(401);
-    const { status, json } = await own.send('/explorer/openapi.json');
-    expect([status, json.openapi]).toEqual([200, expect.stringMatching(/^3\.1/)]);
   });
 });

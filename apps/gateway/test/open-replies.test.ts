@@ -10,7 +10,7 @@ import {
 import { type AddressInfo, connect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { accessTokenKey } from '@gatehouse/identity';
+import { credentialKey } from '@gatehouse/identity';
 import { until } from '@gatehouse/testing';
 import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { deviceRoutes, type Route } from '../src/routes/route.ts';
@@ -78,7 +78,7 @@ const endings: readonly [name: string, end: (gateway: BootedGateway) => Promise<
     'its credential is revoked',
     ({ identity }) => {
       const token = headers.Authorization?.slice('Bearer '.length) ?? '';
-      return identity.store.delete([accessTokenKey(identity.credentialHash(token))]);
+      return identity.store.delete([credentialKey('AccessToken', identity.credentialHash(token))]);
     },
   ],
   ['its client loses the scope', (gateway) => gateway.saveClient({ scopes: ['device:write'] })],

@@ -230,18 +230,6 @@ describe('connections to a service', () => {
     expect(await bodyOf()).toBe('{}');
     expect(service.requests).toHaveLength(1);
   });
-
-  test('let a running reply finish before they close', async () => {
-    const begun = Promise.withResolvers<Socket>();
-    service.answer = begun.resolve;
-    const reply = bodyOf();
-    const socket = await begun.promise;
-    const closed = pool.close();
-    socket.write(whole('late'));
-
-    expect(await reply).toBe('late');
-    await closed;
-  });
 });
 
 describe('a reply, read by the gateway and by llhttp', () => {

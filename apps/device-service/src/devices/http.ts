@@ -27,11 +27,11 @@ import {
 } from '../http/handler.ts';
 
 import { assertFound, parsePayload } from '../input.ts';
-import { deviceTypeLabels } from '../products.ts';
+import { deviceTypeLabels, stateLabels } from '../labels.ts';
 import { countHeaders, printItems, printPage } from '../query/pages.ts';
 import { parseQuery } from '../query/query.ts';
 import { describeTag, type TagRow } from '../tags.ts';
-import { countDevices, deviceSubject, readDevices, stateLabels } from './pages.ts';
+import { countDevices, deviceSubject, readDevices } from './pages.ts';
 import { changeDevice, type DeviceRow, deploy, findDevice, undeploy } from './rows.ts';
 import { changeEachDevice, createDevice, createDevices, deleteDevice } from './rules.ts';
 

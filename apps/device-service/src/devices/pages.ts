@@ -1,10 +1,10 @@
-import { type DeviceState, deviceStates, deviceTypes } from '@gatehouse/device-api';
+import { deviceStates, deviceTypes } from '@gatehouse/device-api';
 import { sql } from 'kysely';
 import type { OrganizationDatabase } from '../database/organization-database.ts';
 import { prepared } from '../database/queries.ts';
 import type { DatabaseEngine } from '../database/tables.ts';
-import type { Labels, Language } from '../http/handler.ts';
-import { deviceTypeLabels } from '../products.ts';
+
+import { deviceTypeLabels, type Labels, type Language, stateLabels } from '../labels.ts';
 import { type Condition, comparisonsOf } from '../query/condition.ts';
 import {
   compileCondition,
@@ -113,12 +113,6 @@ function selectPage(
     .select(summaryOf(database.engine, language, fields))
     .orderBy(order);
 }
-
-export const stateLabels: Labels<DeviceState> = {
-  notActive: { en: 'Not activated', zh: '未启用' },
-  offline: { en: 'Offline', zh: '离线' },
-  online: { en: 'Online', zh: '在线' },
-};
 
 const labels: Readonly<Record<string, Labels<string>>> = {
   deviceType: deviceTypeLabels,

@@ -4,6 +4,7 @@ import { ApiError, illegalArgument } from '@gatehouse/errors';
 import { parseStrictJson, StrictJsonError } from '@gatehouse/server';
 import accepts from 'accepts';
 import type { OrganizationDatabase } from '../database/organization-database.ts';
+import type { Labels, Language } from '../labels.ts';
 
 export type PathParameters = Readonly<Record<'deviceId' | 'productId' | 'tagId', string>>;
 
@@ -81,15 +82,7 @@ function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
 
-export type Labels<Value extends string> = Readonly<
-  Record<Value, Readonly<Record<Language, string>>>
->;
-
-/** How replies show an enumerated value, in the language that the caller prefers. */
-export type Labeler = <Value extends string>(labels: Labels<Value>, value: Value) => Labeled<Value>;
-
-export type Language = 'en' | 'zh';
-
+/** The language that the caller prefers. */
 export function languageOf({ message }: ApiRequest): Language {
   const prefersChinese =
     message.headers['accept-language'] !== undefined &&
@@ -97,9 +90,13 @@ export function languageOf({ message }: ApiRequest): Language {
   return prefersChinese ? 'zh' : 'en';
 }
 
-export function labelerOf(request: ApiRequest): Labeler {
+/** How replies show an enumerated value. */
+export function labelerOf(request: ApiRequest) {
   const language = languageOf(request);
-  return (labels, value) => ({ text: labels[value][language], value });
+  return <Value extends string>(labels: Labels<Value>, value: Value): Labeled<Value> => ({
+    text: labels[value][language],
+    value,
+  });
 }
 
 const JSON_MEDIA_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?;?$/i;
