@@ -15,16 +15,11 @@ export interface Signing {
  * The parts that version 2 signs. Defaults: GET /api/device of the client demo, now, without a
  * body.
  */
-export interface SigningV2 {
+export interface SigningV2 extends Omit<Signing, 'algorithm'> {
   readonly method?: string;
   readonly path?: string;
-  readonly query?: string;
   readonly contentType?: string;
-  readonly body?: string | Buffer;
-  readonly clientId?: string;
-  readonly timestamp?: string;
   readonly nonce?: string;
-  readonly secureKey?: string;
 }
 
 export interface TestCredentials {

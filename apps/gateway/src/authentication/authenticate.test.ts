@@ -32,7 +32,7 @@ describe('concurrent verifications of a token', () => {
     expect(await Promise.all(answers)).toEqual([alice, alice, undefined]);
   });
 
-  test('CG-14 are not cached: a later request verifies the token again', async () => {
+  test('are not cached: a later request verifies the token again', async () => {
     const { running, verify } = createVerifier();
     const first = verify('token');
     running[0]?.resolve(alice);
@@ -47,7 +47,7 @@ describe('concurrent verifications of a token', () => {
     expect(await third).toBeUndefined();
   });
 
-  test('CG-14 are not shared when the store is slow: the result may precede a revocation', async () => {
+  test('are not shared when the store is slow: the result may precede a revocation', async () => {
     const { running, verify } = createVerifier();
     const slow = verify('token');
     await sleep(30);
