@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { get, type IncomingMessage } from 'node:http';
 import { describe, expect, test } from '@jest/globals';
 import { exportJWK, generateKeyPair, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose';
+import request from 'supertest';
 import { type BootedApp, bootApp } from './booted-app.ts';
 import { bootSuiteApp } from './device-suite.ts';
 import { validClaims } from './gateway-double.ts';
@@ -10,11 +11,10 @@ const app = await bootSuiteApp();
 const { issuer, publicJwk, token } = app.gateway;
 
 async function call(authorization?: string, path = '/api/device', at: BootedApp = app) {
-  const headers = authorization === undefined ? undefined : { authorization };
-  const reply = await fetch(at.url + path, { ...(headers && { headers }) });
-  const { code } = (await reply.json()) as { readonly code: string };
-  const challenge = reply.headers.get('www-authenticate');
-  return { status: reply.status, code, challenge, retryAfter: reply.headers.get('retry-after') };
+  const sent = authorization === undefined ? {} : { authorization };
+  const { status, headers, body } = await request(at.url).get(path).set(sent);
+  const { 'www-authenticate': challenge, 'retry-after': retryAfter } = headers;
+  return { status, code: body.code, challenge, retryAfter };
 }
 const callWith = (bearer: string, path?: string, at?: BootedApp) =>
   call(`Bearer ${bearer}`, path, at);
