@@ -26,6 +26,12 @@ const STREAM_IDLE_MILLISECONDS = 5 * 60_000;
 const BUFFER_LIMIT_BYTES = 64 * 1024;
 
 /**
+ * Not a set: V8 chains the old tables of a set from which much is deleted, and the garbage collector
+ * must then traverse them.
+ */
+export type RunningCalls = UpstreamCall[];
+
+/**
  * One exchange with an upstream, and the body of its reply. `reply` resolves with the head or
  * rejects with an ApiError. Later failures appear in the body, which buffers data until a sink is
  * connected: a small reply is usually complete by then, and leaves in one write.
@@ -41,7 +47,8 @@ export class UpstreamCall
   expiresAt: number;
   readonly #isStreaming: boolean;
   readonly #onActivity: () => void;
-  readonly #running: Set<UpstreamCall>;
+  readonly #running: RunningCalls;
+  #slot = 0;
   readonly #head = Promise.withResolvers<UpstreamReply>();
   readonly reply = this.#head.promise;
   #controller: ReplyController | undefined;
@@ -56,14 +63,15 @@ export class UpstreamCall
   constructor(
     request: OutgoingRequest,
     { timeoutMilliseconds, streaming }: Pick<UpstreamRequest, 'timeoutMilliseconds' | 'streaming'>,
-    running: Set<UpstreamCall>,
+    running: RunningCalls,
     onActivity: () => void,
   ) {
     this.request = request;
     this.expiresAt = performance.now() + timeoutMilliseconds;
     this.#isStreaming = streaming;
     this.#onActivity = onActivity;
-    this.#running = running.add(this);
+    this.#running = running;
+    this.#slot = running.push(this) - 1;
   }
 
   /** Ends the exchange in any state. Does nothing after its end. */
@@ -198,7 +206,11 @@ export class UpstreamCall
       this.#isOver = true;
       // Releases the connection's memory: this object may live until the reply is written.
       this.#controller = undefined;
-      this.#running.delete(this);
+      const last = this.#running.pop();
+      if (last !== undefined && last !== this) {
+        this.#running[this.#slot] = last;
+        last.#slot = this.#slot;
+      }
     }
   }
 }

@@ -10,7 +10,7 @@
 import type { Readable } from 'node:stream';
 import { ApiError, type ErrorCode, serviceUnavailable } from '@gatehouse/errors';
 import { type Dispatcher, Pool } from 'undici';
-import { type UpgradedConnection, UpstreamCall } from './call.ts';
+import { type RunningCalls, type UpgradedConnection, UpstreamCall } from './call.ts';
 import { type CircuitState, createCircuitBreaker } from './circuit-breaker.ts';
 import type { OutgoingRequest } from './connection.ts';
 import { ConnectionPool, type ConnectionPoolOptions } from './connection-pool.ts';
@@ -65,7 +65,7 @@ export function createUpstream(options: {
   const requests = new ConnectionPool({ ...address, connections });
   const streams = openStreams({ ...address, connections: streamConnections });
   // The caller decides how long a stream lasts, and a body that was not read ahead.
-  const running = { requests: new Set<UpstreamCall>(), streams: new Set<UpstreamCall>() };
+  const running = { requests: [] as RunningCalls, streams: [] as RunningCalls };
   const limits = { requests: options.maximumRequests, streams: streamConnections };
   const calls = () => [...running.requests, ...running.streams];
   const breaker = createCircuitBreaker({
@@ -87,7 +87,7 @@ export function createUpstream(options: {
   ): UpstreamCall {
     breaker.assertClosed();
     const { [pool]: calls } = running;
-    if (calls.size >= limits[pool]) {
+    if (calls.length >= limits[pool]) {
       const cause = new Error('Too many requests are waiting for the upstream.');
       throw serviceUnavailable(cause, 'upstream_overloaded');
     }
