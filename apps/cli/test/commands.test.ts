@@ -129,7 +129,7 @@ describe.each(integrationEngines)('gatehouse on %s', (engineName) => {
       }
     });
 
-    test('SG-19 can be restricted to signature version 2', async () => {
+    test('can be restricted to signature version 2', async () => {
       const args = 'clients add modern --org org-1 --signature-algorithm';
       expect((await gatehouse(`${args} HMAC-SHA-1`)).code).toBe(2);
       expect((await gatehouse(`${args} HMAC-SHA-256`)).code).toBe(0);
@@ -161,7 +161,7 @@ describe.each(integrationEngines)('gatehouse on %s', (engineName) => {
       expect(spa.json).not.toHaveProperty('secureKey');
     });
 
-    test('RU-17 IM-04 cannot have a redirect URI that a rule of the bootstrap file rejects', async () => {
+    test('cannot have a redirect URI that a rule of the bootstrap file rejects', async () => {
       const add = 'clients add bad --org org-1 --grant-type authorization_code --redirect-uri';
       for (const more of [
         'https://rp.example/cb?code=1',
@@ -246,7 +246,7 @@ describe.each(integrationEngines)('gatehouse on %s', (engineName) => {
       expect(await gatehouse('clients add changing --org org-1')).toMatchObject({ code: 1 });
     });
 
-    test('CA-14 can be disabled, which revokes their tokens for good, and enabled again', async () => {
+    test('can be disabled, which revokes their tokens for good, and enabled again', async () => {
       await gatehouse('clients add off --org org-1');
       const { json } = await gatehouse('clients change off --disable --yes --json');
       expect(json.client).toMatchObject({ enabled: false, notBefore: expect.any(Number) });
@@ -401,7 +401,7 @@ describe.each(integrationEngines)('gatehouse on %s', (engineName) => {
   });
 
   describe('the audit trail', () => {
-    test('SL-09 lists every change once with its operator, and filters', async () => {
+    test('lists every change once with its operator, and filters', async () => {
       await gatehouse('clients add audited --org org-1');
       const { keyId } = (await gatehouse('clients rotate-key audited --json')).json;
       await gatehouse(`clients remove-key audited ${keyId} --revoke --yes`);
@@ -511,7 +511,7 @@ describe.each(integrationEngines)('gatehouse on %s', (engineName) => {
       expect(confirmed.errors).toContain('Unknown token.');
     });
 
-    test('RD-20 records revoke all, which requires confirmation', async () => {
+    test('records revoke all, which requires confirmation', async () => {
       expect(await gatehouse('tokens revoke --all')).toMatchObject({ code: 1 });
       expect(await gatehouse('tokens revoke --all --yes')).toMatchObject({ code: 0 });
       const { json } = await gatehouse('audit list --event everything_revoked --json');
@@ -573,7 +573,7 @@ describe('calling gatehouse', () => {
     [['audit', 'list', '--limit', 'marker']],
     [['tokens', 'revoke', 'marker']],
     [['tokens', 'revoke', '--all', '--client', 'marker']],
-  ])('CF-07 %j exits with 2 and quotes no value', async (args) => {
+  ])('%j exits with 2 and quotes no value', async (args) => {
     const { code, errors, output } = await runGatehouse({ ...nowhere, ...keyFiles() }, args);
     expect(code).toBe(2);
     expect(errors).not.toMatch(/marker|yesterday/);
@@ -658,7 +658,7 @@ describe('calling gatehouse', () => {
     expect(errors).toContain('DATA_DIR: contains no store. Start the servers once');
   });
 
-  test('CF-07 rejects a misspelled variable instead of changing the embedded store', async () => {
+  test('rejects a misspelled variable instead of changing the embedded store', async () => {
     const { code, errors, output } = await runGatehouse(
       {
         ...nowhere,
@@ -686,7 +686,7 @@ describe('calling gatehouse', () => {
     );
   });
 
-  test('CF-07 reports why the store is unavailable, without the password', async () => {
+  test('reports why the store is unavailable, without the password', async () => {
     const redis = await startRedisServer({ password: 'right-marker' });
     try {
       const { code, errors } = await runGatehouse(

@@ -167,7 +167,7 @@ describeOnBothEngines('bootstrap', ({ openIdentity, storeUrl, masterKey }) => {
     await applyBootstrap(define({ users: content.users }), identity);
   });
 
-  test('CF-07 reports every client and user of an unknown organization, and writes nothing', async () => {
+  test('reports every client and user of an unknown organization, and writes nothing', async () => {
     const content = newContent();
     const strangers = content.clients.map((client) => ({ ...client, orgId: 'marker' }));
     const identity = openIdentity();
@@ -219,7 +219,7 @@ describeOnBothEngines('bootstrap', ({ openIdentity, storeUrl, masterKey }) => {
     expect(client && identity.clients.secureKeys(client)).toHaveLength(2);
   });
 
-  test('RD-01 throws StoreUnavailableError if the store is unavailable, so that it can be repeated', async () => {
+  test('throws StoreUnavailableError if the store is unavailable, so that it can be repeated', async () => {
     const identity = openIdentity();
     await identity.store.close();
     await expect(applyBootstrap(define(newContent()), identity)).rejects.toBeInstanceOf(

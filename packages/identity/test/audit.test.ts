@@ -24,7 +24,7 @@ const refused = (clientId: string, endpoint: string): AuditEvent => ({
 const DAY = 24 * 60 * 60 * 1000;
 
 describeOnBothEngines('the audit trail', ({ openIdentity, openStore, storeUrl }) => {
-  test('SL-09 stores each event once, with time, parties, address, request and outcome', async () => {
+  test('stores each event once, with time, parties, address, request and outcome', async () => {
     const { audit } = openIdentity(() => START);
     const clientId = 'complete';
     audit.record(

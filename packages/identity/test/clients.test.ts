@@ -42,7 +42,7 @@ describeOnBothEngines('clients', ({ openIdentity, openStore, storedText, masterK
     expect(await clients.find(randomUUID())).toBeUndefined();
   });
 
-  test('SG-38 a client id is never a pattern or the key of another record', async () => {
+  test('a client id is never a pattern or the key of another record', async () => {
     const { clients } = openIdentity();
     for (const name of ['__proto__', 'constructor', '*', '?', 'a\nb', '', '../clients', '\0']) {
       expect(await clients.find(name)).toBeUndefined();
@@ -63,7 +63,7 @@ describeOnBothEngines('clients', ({ openIdentity, openStore, storedText, masterK
     expect(await clients.save(client)).toEqual(three);
   });
 
-  test('CA-11 CA-14 accepts only an active key of an enabled client', async () => {
+  test('accepts only an active key of an enabled client', async () => {
     const { clients } = openIdentity();
     const client = newClient();
     const saved = await clients.save(client, first);
@@ -77,7 +77,7 @@ describeOnBothEngines('clients', ({ openIdentity, openStore, storedText, masterK
     expect(clients.verifySecret(undefined, '')).toBe(false);
   });
 
-  test('CA-14 a change by another process takes effect within 50 ms', async () => {
+  test('a change by another process takes effect within 50 ms', async () => {
     let time = Date.now();
     const gateway = openIdentity(() => time);
     const client = newClient();
@@ -163,7 +163,7 @@ describeOnBothEngines('clients', ({ openIdentity, openStore, storedText, masterK
     ['no object', 'null'],
     ['an array', '[]'],
     ['missing members', '{"clientId":"a"}'],
-  ])('CG-18 a damaged record, %s, is not a client and is not overwritten', async (_name, text) => {
+  ])('a damaged record, %s, is not a client and is not overwritten', async (_name, text) => {
     const identity = openIdentity();
     const client = newClient();
     await identity.store.set(`client:${client.clientId}`, text);
@@ -173,7 +173,7 @@ describeOnBothEngines('clients', ({ openIdentity, openStore, storedText, masterK
     );
   });
 
-  test('CG-18 a record without a not-before is not a client, because that would undo revocations', async () => {
+  test('a record without a not-before is not a client, because that would undo revocations', async () => {
     const identity = openIdentity();
     const client = newClient();
     const { notBefore: _lost, ...damaged } = await identity.clients.save(client, first);
@@ -181,7 +181,7 @@ describeOnBothEngines('clients', ({ openIdentity, openStore, storedText, masterK
     expect(await openIdentity().clients.find(client.clientId)).toBeUndefined();
   });
 
-  test('SL-02 the store contains no readable secure key', async () => {
+  test('the store contains no readable secure key', async () => {
     const { clients } = openIdentity();
     const secureKey = generateSecureKey();
     await clients.save(newClient(), secureKey);
@@ -189,7 +189,7 @@ describeOnBothEngines('clients', ({ openIdentity, openStore, storedText, masterK
     expect(await storedText()).not.toContain(masterKey.toString('hex'));
   });
 
-  test('SL-02 an encrypted key cannot be decrypted in the record of another client', async () => {
+  test('an encrypted key cannot be decrypted in the record of another client', async () => {
     const { clients } = openIdentity();
     const victim = await clients.save(newClient(), first);
     const thief = { ...victim, clientId: randomUUID() };

@@ -30,7 +30,7 @@ describe.each(storeEngines)('the check of the master key on %s', (engineName) =>
     await engine.stop();
   });
 
-  test('SL-02 an empty store belongs to the first key that opens it, and rejects all others', async () => {
+  test('an empty store belongs to the first key that opens it, and rejects all others', async () => {
     await check(right);
     await check(right);
     await expect(check(other)).rejects.toThrow(refusal);
@@ -69,7 +69,7 @@ describe.each(storeEngines)('the check of the master key on %s', (engineName) =>
   });
 });
 
-test('RD-01 an unavailable store is not reported as a different master key', async () => {
+test('an unavailable store is not reported as a different master key', async () => {
   const store = createStore(`redis://127.0.0.1:${await freePort()}`);
   const identity = openIdentity({ store, masterKey: randomBytes(32) });
   await expect(assertMasterKeyFits(identity)).rejects.toBeInstanceOf(StoreUnavailableError);

@@ -42,7 +42,7 @@ describeOnBothEngines('revocation by operators', ({ openIdentity, openStore }) =
   }
 
   test.each(['client', 'user', 'everything'] as const)(
-    'RD-20 G1 other processes reject credentials from before the not-before of %s after 50 ms, but accept newer ones',
+    'G1 other processes reject credentials from before the not-before of %s after 50 ms, but accept newer ones',
     async (what) => {
       const { operator, clientId, userId, issue, isAlive, advance } = await prepare();
       const before = await issue('AccessToken', { accountId: userId });

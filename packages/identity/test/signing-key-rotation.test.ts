@@ -179,7 +179,7 @@ describeOnBothEngines('rotation of signing keys', ({ openIdentity, storedText })
     expect((await kept.current()).kid).not.toBe(kid);
   });
 
-  test('IR-09 SL-02 a rotation never publishes or stores a readable private member', async () => {
+  test('a rotation never publishes or stores a readable private member', async () => {
     const { current } = await load();
     now += 90 * DAY;
     const kept = keepSigningKeys('gateway', 'EdDSA', { ...openIdentity(), now: clock, policy });

@@ -20,7 +20,7 @@ const [first, second, third] = ['1', '2', '3'].map(
   (digit) => `${digit}Q3xV7mK9pT2wZ5rB8nD1fG4hJ6kL0sC`,
 ) as [string, string, string];
 
-test('CA-06 verification takes the same time for an unknown, a disabled and a known client', async () => {
+test('verification takes the same time for an unknown, a disabled and a known client', async () => {
   const store = createStore(
     `sqlite:${join(mkdtempSync(join(tmpdir(), 'gatehouse-times-')), 'store.db')}`,
   );
@@ -47,7 +47,7 @@ test('CA-06 verification takes the same time for an unknown, a disabled and a kn
   expect(Math.min(...ratios)).toBeGreaterThan(1 / 1.5);
 });
 
-test('PW-08 is not computed for a password with too many bytes', async () => {
+test('is not computed for a password with too many bytes', async () => {
   const tooLong = 'é'.repeat(MAXIMUM_PASSWORD_BYTES / 2 + 1);
   const started = performance.now();
   const hash = await hashPassword(tooLong);

@@ -23,7 +23,7 @@ async function changeOwnPassword(identity: Identity, username: string): Promise<
   await identity.store.set(`user:${user?.userId}`, JSON.stringify(changed));
 }
 
-describe('PW-09 the canonical form of a username', () => {
+describe('the canonical form of a username', () => {
   test.each([
     ['Alice', 'alice'],
     ['ＡＬＩＣＥ', 'alice'],
@@ -45,7 +45,7 @@ describe('PW-09 the canonical form of a username', () => {
 });
 
 describeOnBothEngines('users', ({ openIdentity, storedText }) => {
-  test('PW-09 a user signs in with every spelling of the name, but only with the right password', async () => {
+  test('a user signs in with every spelling of the name, but only with the right password', async () => {
     const { users } = openIdentity();
     const tail = randomUUID();
     const user = await users.ensure(newUser(`Zoé-${tail}`));
@@ -216,7 +216,7 @@ describeOnBothEngines('users', ({ openIdentity, storedText }) => {
     expect(await users.find(userId)).toMatchObject({ notBefore: 2_000 });
   });
 
-  test('PW-02 unknown users, disabled users and wrong passwords cost one hash each', async () => {
+  test('unknown users, disabled users and wrong passwords cost one hash each', async () => {
     const { users } = openIdentity();
     const [known, disabled] = [newUser(), newUser()];
     await users.ensure(known);
@@ -240,7 +240,7 @@ describeOnBothEngines('users', ({ openIdentity, storedText }) => {
     expect(Math.min(...fastest)).toBeGreaterThan(Math.max(...fastest) / 5);
   });
 
-  test('PW-08 a password that is too long is rejected without looking up the user', async () => {
+  test('a password that is too long is rejected without looking up the user', async () => {
     const identity = openIdentity();
     await identity.store.close();
     const tooLong = 'a'.repeat(MAXIMUM_PASSWORD_BYTES + 1);
@@ -257,7 +257,7 @@ describeOnBothEngines('users', ({ openIdentity, storedText }) => {
     expect(await openIdentity().users.verify(wanted.username, wanted.password)).toBeDefined();
   });
 
-  test('CG-15 a restart does not undo a revocation by another process', async () => {
+  test('a restart does not undo a revocation by another process', async () => {
     const identity = openIdentity();
     const wanted = newUser();
     const user = await identity.users.ensure(wanted);
@@ -269,7 +269,7 @@ describeOnBothEngines('users', ({ openIdentity, storedText }) => {
     expect(await identity.users.ensure(wanted)).toMatchObject({ notBefore: 1_700_000_000 });
   });
 
-  test('CG-18 a damaged record is not a user', async () => {
+  test('a damaged record is not a user', async () => {
     const identity = openIdentity();
     const wanted = newUser();
     const user = await identity.users.ensure(wanted);
@@ -283,7 +283,7 @@ describeOnBothEngines('users', ({ openIdentity, storedText }) => {
     expect(await openIdentity().users.verify(wanted.username, wanted.password)).toBeUndefined();
   });
 
-  test('SL-01 the store contains no readable password', async () => {
+  test('the store contains no readable password', async () => {
     const wanted = { ...newUser(), password: `marker-${randomUUID()}` };
     await openIdentity().users.ensure(wanted);
     expect(await storedText()).not.toContain(wanted.password);

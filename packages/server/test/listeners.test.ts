@@ -61,7 +61,7 @@ describe('the operations port', () => {
     });
   });
 
-  test.concurrent('RD-01 /ready is 503 and names the unavailable dependency without the reason', async () => {
+  test.concurrent('/ready is 503 and names the unavailable dependency without the reason', async () => {
     const thrower = () => {
       throw new Error('at once');
     };
@@ -74,7 +74,7 @@ describe('the operations port', () => {
     });
   });
 
-  test.concurrent('RD-03 /ready names a dependency that does not answer, without waiting for it', async () => {
+  test.concurrent('/ready names a dependency that does not answer, without waiting for it', async () => {
     const silent = () => new Promise(() => undefined);
     const url = await startOperations({ checks: { database: silent, store: up } });
     const reply = await ask(`${url}/ready`);
@@ -91,7 +91,7 @@ describe('the operations port', () => {
     });
   });
 
-  test.concurrent('CF-02 /ready fails as soon as a shutdown begins, and /live does not', async () => {
+  test.concurrent('/ready fails as soon as a shutdown begins, and /live does not', async () => {
     const metrics = createMetricsRegistry();
     const server = await serveOperations(createOperations({ metrics, checks: { store: up } }), at);
     servers.push(server);
@@ -153,7 +153,7 @@ describe('a deferred listener', () => {
     expect(await (await ask(url)).text()).toBe('built');
   });
 
-  test.concurrent('RD-01 replies with 503 until the application can be built', async () => {
+  test.concurrent('replies with 503 until the application can be built', async () => {
     let away = true;
     let attempts = 0;
     const deferred = await deferListener(async () => {

@@ -20,7 +20,7 @@ describe('a counter', () => {
     );
   });
 
-  test('SL-08 counts any number of undeclared values as other', () => {
+  test('counts any number of undeclared values as other', () => {
     const registry = createMetricsRegistry();
     const cells = registry.counter({
       name: 'n_total',

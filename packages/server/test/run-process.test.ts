@@ -85,7 +85,7 @@ async function runAndAsk(mode: string, path: string) {
 
 describe('the end of a process', () => {
   test.concurrent.each(['SIGTERM', 'SIGINT'] as const)(
-    'CF-02 after %s replies to requests in flight and exits with 0',
+    'after %s replies to requests in flight and exits with 0',
     async (signal) => {
       const { child, connection, exit } = await runAndAsk('patient', '/slow');
       child.kill(signal);
@@ -95,7 +95,7 @@ describe('the end of a process', () => {
   );
 
   test.concurrent.each(['patient', 'overloaded'])(
-    'CF-02 replies on connections that were not accepted yet: %s',
+    'replies on connections that were not accepted yet: %s',
     async (mode) => {
       const { child, port, exit } = run(mode);
       const address = await port();
@@ -114,7 +114,7 @@ describe('the end of a process', () => {
     },
   );
 
-  test.concurrent('CF-03 follows a second signal immediately, with any request in flight', async () => {
+  test.concurrent('follows a second signal immediately, with any request in flight', async () => {
     const { child, exit, errors } = await runAndAsk('patient', '/hang');
     child.kill('SIGTERM');
     await sleep(50);
@@ -139,13 +139,13 @@ describe('the end of a process', () => {
     expect(await exit).toBe(0);
   });
 
-  test.concurrent('CF-03 closes a hanging request and still ends in order', async () => {
+  test.concurrent('closes a hanging request and still ends in order', async () => {
     const { child, exit } = await runAndAsk('serve', '/hang');
     child.kill('SIGTERM');
     expect(await exit).toBe(0);
   });
 
-  test.concurrent('CF-03 does not wait for a hanging close after the deadline', async () => {
+  test.concurrent('does not wait for a hanging close after the deadline', async () => {
     const process_ = run('close hangs');
     await process_.port();
     process_.child.kill('SIGTERM');
@@ -192,7 +192,7 @@ describe('the end of a process', () => {
     expect(await process_.exit).toBe(0);
   });
 
-  test.concurrent('CF-01 after an invalid configuration prints every reason and has the exit code 1', async () => {
+  test.concurrent('after an invalid configuration prints every reason and has the exit code 1', async () => {
     const process_ = run('refused');
     expect(await process_.exit).toBe(1);
     expect(process_.errors()).toBe(
@@ -202,7 +202,7 @@ describe('the end of a process', () => {
 });
 
 describe('a user that can signal a process', () => {
-  test.concurrent('SL-10 cannot open the debugger', async () => {
+  test.concurrent('cannot open the debugger', async () => {
     const process_ = run('serve');
     const port = await process_.port();
     process_.child.kill('SIGUSR1');
@@ -215,7 +215,7 @@ describe('a user that can signal a process', () => {
     connection.socket.destroy();
   });
 
-  test.concurrent('SL-10 gets a core dump without memory', async () => {
+  test.concurrent('gets a core dump without memory', async () => {
     const process_ = run('serve');
     await process_.port();
     const file = `/proc/${process_.child.pid}/coredump_filter`;
@@ -235,7 +235,7 @@ describe('an unhandled error', () => {
   });
 
   test.concurrent.each(['/crash', '/rejection'])(
-    'SL-03 %s is logged without secrets and ends the process with 1',
+    '%s is logged without secrets and ends the process with 1',
     async (path) => {
       const { exit, output } = await runAndAsk('serve', path);
       expect(await exit).toBe(1);
@@ -309,7 +309,7 @@ describe('the log of requests', () => {
     connection.socket.destroy();
   });
 
-  test.concurrent('SL-03 contains the cause of a failure without secrets', async () => {
+  test.concurrent('contains the cause of a failure without secrets', async () => {
     const { connection, output, printed } = await runAndAsk('serve', '/failing');
     await connection.until('500');
     await printed('"level":"error"');

@@ -48,7 +48,7 @@ describe('a connection with ambiguous framing', () => {
 });
 
 describe('closing a server', () => {
-  test.concurrent('CF-02 completes a request in flight, sends Connection: close, and then ends', async () => {
+  test.concurrent('completes a request in flight, sends Connection: close, and then ends', async () => {
     const server = await start((_request, response) => {
       setTimeout(() => response.end('done'), 400);
     });
@@ -62,7 +62,7 @@ describe('closing a server', () => {
     expect(reply).toMatch(/done$/);
   });
 
-  test.concurrent('CF-02 replies to every request of a started pipeline, including one after the signal', async () => {
+  test.concurrent('replies to every request of a started pipeline, including one after the signal', async () => {
     const waiting: ServerResponse[] = [];
     const server = await start((_request, response) => {
       waiting.push(response);
@@ -99,7 +99,7 @@ describe('closing a server', () => {
     expect(await connection.ended()).toMatch(/halfhalf$/);
   });
 
-  test.concurrent('CF-02 replies to a request in transit on an idle connection', async () => {
+  test.concurrent('replies to a request in transit on an idle connection', async () => {
     const server = await start((_request, response) => response.end('done'));
     const connection = openRawConnection(server.port);
     connection.send(GET);
@@ -142,7 +142,7 @@ describe('closing a server', () => {
     expect(await first.ended()).toMatch(/done$/);
   });
 
-  test.concurrent('CF-03 ends a hanging request after the deadline', async () => {
+  test.concurrent('ends a hanging request after the deadline', async () => {
     const server = await start(() => undefined, 500);
     const connection = openRawConnection(server.port);
     connection.send(GET);
@@ -206,7 +206,7 @@ describe('invalid HTTP', () => {
       '1,001 headers with X-Sign last',
       `GET / HTTP/1.1\r\nHost: a\r\n${'a: b\r\n'.repeat(1000)}X-Sign: 1\r\n\r\n`,
     ],
-  ])('GW-28 GW-29 is rejected with 431 for %s, and the connection closes', async (_name, text) => {
+  ])('is rejected with 431 for %s, and the connection closes', async (_name, text) => {
     const server = await start(ok);
     const connection = openRawConnection(server.port);
     connection.send(text);
@@ -251,7 +251,7 @@ describe('invalid HTTP', () => {
     expect(reply.match(/HTTP\/1\.1 \d{3} /g)).toHaveLength(1);
   });
 
-  test.concurrent('GW-16 does not get the reply to an earlier valid request', async () => {
+  test.concurrent('does not get the reply to an earlier valid request', async () => {
     const server = await start((_request, response) => {
       setTimeout(() => response.end('late'), 200);
     });
@@ -268,7 +268,7 @@ describe('invalid HTTP', () => {
     'GET / HTTP/1.0\r\nHost: test\r\n\r\n',
     'GET / HTTP/1.0\r\n\r\n',
     'GET / HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n',
-  ])('GW-24 after the last request of a connection does not affect its reply: %j', async (last) => {
+  ])('after the last request of a connection does not affect its reply: %j', async (last) => {
     const server = await start((_request, response) => {
       setTimeout(() => response.end('reached'), 50);
     });
@@ -283,7 +283,7 @@ describe('invalid HTTP', () => {
   });
 
   test.concurrent.each(['begun', ''])(
-    'GW-16 does not affect the replies to earlier requests, of which %j was sent',
+    'does not affect the replies to earlier requests, of which %j was sent',
     async (begun) => {
       const server = await start((_request, response) => {
         if (begun !== '') {
@@ -300,7 +300,7 @@ describe('invalid HTTP', () => {
     },
   );
 
-  test.concurrent('GW-16 does not interrupt a started reply', async () => {
+  test.concurrent('does not interrupt a started reply', async () => {
     const server = await start((_request, response) => {
       response.writeHead(200, { 'Content-Length': '10' });
       response.write('begun');

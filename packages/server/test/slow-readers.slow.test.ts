@@ -9,7 +9,7 @@ import { openRawConnection } from './raw-connection.ts';
 
 const MEBIBYTE = 1024 * 1024;
 
-describe('GW-30 a peer that reads slowly', () => {
+describe('a peer that reads slowly', () => {
   const running: Server[] = [];
   afterAll(() => {
     for (const server of running) {

@@ -160,7 +160,7 @@ describe('the end of several workers', () => {
       (app: WorkerApp) => process.kill(-(app.child.pid ?? 0), 'SIGTERM'),
     ],
   ])(
-    'CF-02 when %s, requests in flight get replies, and the exit code is 0',
+    'when %s, requests in flight get replies, and the exit code is 0',
     async (_name, end) => {
       const socketPath = join(directory, 'ending.sock');
       const app = await runWorkerApp({ workers: 2, socketPath });

@@ -96,7 +96,7 @@ describe('a server on a Unix socket', () => {
     expect(readdirSync(place)).toEqual([]);
   });
 
-  test('CF-02 keeps the name of a successor when it ends', async () => {
+  test('keeps the name of a successor when it ends', async () => {
     const first = await start('handed-over', 200);
     const inFlight = post('handed-over');
     await sleep(50);
@@ -110,7 +110,7 @@ describe('a server on a Unix socket', () => {
     expect(await post('handed-over')).toBe('127.0.0.1');
   });
 
-  test('CF-02 replies on every accepted connection and removes its name first', async () => {
+  test('replies on every accepted connection and removes its name first', async () => {
     const server = await start('ending', 30);
     const outcomes: Promise<string>[] = [];
     const sending = setInterval(() => outcomes.push(post('ending'), post('ending')), 1);

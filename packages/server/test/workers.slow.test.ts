@@ -127,7 +127,7 @@ describe('several workers', () => {
 
 describe('the end of several workers', () => {
   test(
-    'CF-02 if the supervisor is killed, the workers answer requests in flight and end',
+    'if the supervisor is killed, the workers answer requests in flight and end',
     async () => {
       const app = await runWorkerApp({ workers: 2 });
       const workers = app.workers();
@@ -143,7 +143,7 @@ describe('the end of several workers', () => {
   );
 
   test(
-    'CF-03 a second signal ends all of them immediately',
+    'a second signal ends all of them immediately',
     async () => {
       const app = await runWorkerApp({ workers: 2 });
       const workers = app.workers();

@@ -60,7 +60,7 @@ describe('a misspelled variable', () => {
     ['COOKIE_KEY_FILE', 'COOKIE_KEYS_FILE'],
     ['DATA_DIRR', 'DATA_DIR'],
     ...Object.entries(likelyNames).filter(([, meant]) => securityVariables.includes(meant)),
-  ])('CF-07 %j is rejected as a misspelling of %s', (name, meant) => {
+  ])('%j is rejected as a misspelling of %s', (name, meant) => {
     expect(findMisspelledVariables({ [name]: 'marker' })).toEqual({
       problems: [{ name, meant, message: hint(meant) }],
       warnings: [],
@@ -71,7 +71,7 @@ describe('a misspelled variable', () => {
     ['GATEWAY_PROT', 'GATEWAY_PORT'],
     ['log_level', 'LOG_LEVEL'],
     ['SHUTDOWN_DELAY', 'SHUTDOWN_DELAY_SECONDS'],
-  ])('CF-07 %j causes a warning, because %s protects nothing', (name, meant) => {
+  ])('%j causes a warning, because %s protects nothing', (name, meant) => {
     expect(findMisspelledVariables({ [name]: 'marker' })).toEqual({
       problems: [],
       warnings: [`${name}: ${hint(meant)}`],
@@ -82,7 +82,7 @@ describe('a misspelled variable', () => {
     expect(knownVariables).toEqual(expect.arrayContaining(Object.values(likelyNames)));
   });
 
-  test.each(longNames)('CF-07 is found for every single mistake in %s', (name) => {
+  test.each(longNames)('is found for every single mistake in %s', (name) => {
     const exempt = new Set([...knownVariables, ...variablesOfOthers]);
     const misspellings = oneMistake(name).filter((wrong) => !exempt.has(wrong));
     expect(misspellings.length).toBeGreaterThan(500);
@@ -94,7 +94,7 @@ describe('a misspelled variable', () => {
     }
   });
 
-  test('CF-07 is reported together with all others', () => {
+  test('is reported together with all others', () => {
     const found = findMisspelledVariables({ STORE_URI: 'a', HOST: 'b', DATA_DIRR: 'c', PATH: 'd' });
     expect(found.problems.map(({ name }) => name)).toEqual(['STORE_URI', 'DATA_DIRR']);
   });

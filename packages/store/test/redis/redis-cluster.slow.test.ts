@@ -3,4 +3,4 @@
 import { describeStoreContract } from '../contract/store-contract.ts';
 import { startClusterNodes } from './redis-cluster-nodes.ts';
 
-describeStoreContract('RD-12 Redis Cluster', startClusterNodes);
+describeStoreContract('Redis Cluster', startClusterNodes);

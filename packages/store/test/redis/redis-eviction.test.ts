@@ -45,7 +45,7 @@ const advice = 'Set it to noeviction.';
 
 describe('a Redis that may evict keys', () => {
   test.concurrent.each(['allkeys-lru', 'volatile-ttl'])(
-    'RD-15 receives no writes with %s, reports the reason, and works after the setting is corrected',
+    'receives no writes with %s, reports the reason, and works after the setting is corrected',
     async (policy) => {
       const { redis, store, changes } = await start('--maxmemory-policy', policy);
       const claim = () => store.claim('used-code', 'first', 60).catch((error) => error);
@@ -67,7 +67,7 @@ describe('a Redis that may evict keys', () => {
     },
   );
 
-  test.concurrent('RD-15 shows in the readiness when the policy is changed under a running server', async () => {
+  test.concurrent('shows in the readiness when the policy is changed under a running server', async () => {
     const { redis, store } = await start();
     await works(() => store.ping());
     await redis.command('CONFIG', 'SET', 'maxmemory-policy', 'allkeys-random');
@@ -76,7 +76,7 @@ describe('a Redis that may evict keys', () => {
     await expect(store.ping()).rejects.toBeInstanceOf(StoreUnavailableError);
   });
 
-  test.concurrent('RD-15 is reported differently from a Redis that was unavailable', async () => {
+  test.concurrent('is reported differently from a Redis that was unavailable', async () => {
     const { redis, store, changes } = await start();
     await works(() => store.ping());
     const before = changes.length;
@@ -97,7 +97,7 @@ describe('a Redis that may evict keys', () => {
 /** Loads a key in half a millisecond, and replies to commands while loading. */
 const loadsSlowly = ['--key-load-delay', '500', '--loading-process-events-interval-bytes', '1024'];
 
-test.concurrent('RD-22 a Redis that is loading is unavailable, and then works', async () => {
+test.concurrent('a Redis that is loading is unavailable, and then works', async () => {
   const { redis, store } = await start('--appendonly', 'yes', ...loadsSlowly);
   for (let batch = 0; batch < 10; batch += 1) {
     const keys = Array.from({ length: 300 }, (_, number) => `key-${300 * batch + number}`);

@@ -99,7 +99,7 @@ describe('a Redis at its maxmemory', () => {
     expect((await limiter.take('another')).allowed).toBe(true);
   });
 
-  test('RL-04 does not hide an outage: without Redis, a limiter throws', async () => {
+  test('does not hide an outage: without Redis, a limiter throws', async () => {
     const limit = { requests: 40, windowSeconds: 60 };
     const limiter = createRateLimiter('gone', limit, { store, now: Date.now });
     await fill();

@@ -42,7 +42,7 @@ describe('the reason why a Redis is unavailable', () => {
     ['with a wrong password', (port: number) => `redis://:${wrong}@127.0.0.1:${port}`, 'WRONGPASS'],
     ['without a password', (port: number) => `redis://127.0.0.1:${port}`, 'NOAUTH'],
   ])(
-    'CF-07 %s is the first word of its reply, reported once, without the password',
+    '%s is the first word of its reply, reported once, without the password',
     async (_how, url, word) => {
       const { port } = await start();
       const { store, changes } = open(url(port));

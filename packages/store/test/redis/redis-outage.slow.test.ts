@@ -34,7 +34,7 @@ afterEach(async () => {
 });
 
 describe('a Redis that is killed', () => {
-  test('RD-02 fails operations in time, in flight and afterwards, and recovers', async () => {
+  test('fails operations in time, in flight and afterwards, and recovers', async () => {
     await store.set('key', 'value');
     const inFlight = Array.from({ length: 20 }, () => outcome(store.get('key')));
     await redis.kill();
@@ -68,7 +68,7 @@ describe('a Redis that is killed', () => {
     expect(median).toBeLessThan(100);
   });
 
-  test('RD-24 does not apply a write after the outage in which it failed', async () => {
+  test('does not apply a write after the outage in which it failed', async () => {
     await store.ping();
     await redis.kill();
     const attempts = Array.from({ length: 1000 }, () => outcome(store.increment('counter', 60)));
@@ -93,7 +93,7 @@ describe('a Redis that is killed', () => {
 });
 
 describe('a Redis that is frozen', () => {
-  test('RD-03 fails every operation in time, and recovers', async () => {
+  test('fails every operation in time, and recovers', async () => {
     await store.set('key', 'value');
     redis.freeze();
     const started = performance.now();
@@ -142,7 +142,7 @@ describe('a Redis that is frozen', () => {
     await expectRecovery(store);
   });
 
-  test('RD-01 fails operations in time even if it is frozen at start, and recovers', async () => {
+  test('fails operations in time even if it is frozen at start, and recovers', async () => {
     redis.freeze();
     const early = createStore(redis.url);
     await expectUnavailable(early);
@@ -155,7 +155,7 @@ describe('a Redis that is frozen', () => {
 });
 
 describe('a Redis that is down at start', () => {
-  test('RD-01 lets the process start, fails operations in time, and recovers', async () => {
+  test('lets the process start, fails operations in time, and recovers', async () => {
     await redis.kill();
     const early = createStore(redis.url, { onStateChange: (state) => states.push(state) });
     await expectUnavailable(early);
@@ -176,7 +176,7 @@ describe('a Redis that is down at start', () => {
 });
 
 describe('a Redis that replies with errors', () => {
-  test('RD-10 READONLY is StoreUnavailableError, never success, until the role changes back', async () => {
+  test('READONLY is StoreUnavailableError, never success, until the role changes back', async () => {
     await store.set('key', 'value');
     await redis.command('REPLICAOF', '127.0.0.1', '1');
     expect((await outcome(store.claim('claim', 'owner', 60))).error).toBeInstanceOf(
@@ -187,7 +187,7 @@ describe('a Redis that replies with errors', () => {
     expect(await store.claim('claim', 'owner', 60)).toBe('owner');
   });
 
-  test('RD-21 scripts continue to work after SCRIPT FLUSH, even many concurrently', async () => {
+  test('scripts continue to work after SCRIPT FLUSH, even many concurrently', async () => {
     await store.increment('counter', 60);
     await redis.command('SCRIPT', 'FLUSH');
     await Promise.all(Array.from({ length: 20 }, () => store.increment('counter', 60)));
@@ -224,7 +224,7 @@ describe('a Redis that replies with errors', () => {
 });
 
 describe('a Redis with a password', () => {
-  test('SL-03 accepts the right password, and a wrong password does not appear in errors', async () => {
+  test('accepts the right password, and a wrong password does not appear in errors', async () => {
     const secured = await startRedisServer({ password: 'right:p@ss/word' });
     const trusted = createStore(secured.url);
     await trusted.set('key', 'value');

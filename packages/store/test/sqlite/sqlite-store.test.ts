@@ -119,7 +119,7 @@ describe('a SQLite store', () => {
     await store.close();
   });
 
-  test('RL-08 sweeps a backlog of expired rows, and keeps the others', async () => {
+  test('sweeps a backlog of expired rows, and keeps the others', async () => {
     const path = freshPath();
     const store = createStore(`sqlite:${path}`);
     const reader = new DatabaseSync(path, { readOnly: true });
