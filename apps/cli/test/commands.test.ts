@@ -129,14 +129,6 @@ describe.each(integrationEngines)('gatehouse on %s', (engineName) => {
       }
     });
 
-    test('can be restricted to signature version 2', async () => {
-      const args = 'clients add modern --org org-1 --signature-algorithm';
-      expect((await gatehouse(`${args} HMAC-SHA-1`)).code).toBe(2);
-      expect((await gatehouse(`${args} HMAC-SHA-256`)).code).toBe(0);
-      const shown = await gatehouse('clients show modern --json');
-      expect(shown.json).toMatchObject({ client: { signatureAlgorithm: 'HMAC-SHA-256' } });
-    });
-
     test('read a supplied key from standard input, and have no key if they are public', async () => {
       const own = await gatehouse(
         'clients add own --org org-1 --secure-key-stdin',
@@ -434,50 +426,6 @@ describe.each(integrationEngines)('gatehouse on %s', (engineName) => {
       expect(byUser.json.entries).toMatchObject([{ change: 'revoked' }, { change: 'enabled' }]);
     });
 
-    test('names the operator that called sudo', async () => {
-      const named = { ...environment, SUDO_USER: 'alice\u001b[2J' };
-      await runGatehouse(named, ['organizations', 'add', 'named']);
-      const { json } = await gatehouse('audit list --event organization_added --limit 1 --json');
-      expect(json.entries).toMatchObject([{ organizationId: 'named', operator: 'alice[2J' }]);
-    });
-
-    test('is a table, filtered by severity, event and time', async () => {
-      const { output } = await gatehouse('audit list --severity notice --event user_changed');
-      const [heading = '', first = ''] = output.split('\n');
-      expect(heading.split(/\s{2,}/)).toEqual([
-        'LAST TIME',
-        'SEVERITY',
-        'EVENT',
-        'COUNT',
-        'CLIENT',
-        'USER',
-        'FROM',
-        'DETAILS',
-      ]);
-      expect(first).toMatch(
-        /^\d{4}-\d\d-\d\dT[\d:.]+Z\s+notice\s+user_changed\s+×1\s+-\s+carol\s+cli\s+.*change=/,
-      );
-      const others = await gatehouse('audit list --severity alert --severity noise --json');
-      expect(others.json.entries).toEqual([]);
-      const past = await gatehouse('audit list --until 2020-01-01T00:00Z --json');
-      expect(past.json.entries).toEqual([]);
-      for (const wrong of ['--severity high', '--until tomorrow']) {
-        expect(await gatehouse(`audit list ${wrong}`)).toMatchObject({ code: 2, output: '' });
-      }
-    });
-
-    test('shows the names of clients and users next to their ids', async () => {
-      await gatehouse('clients add shown --org org-1 --name Shop');
-      await gatehouse('users add frank --org org-1 --generate');
-      const table = (await gatehouse('audit list')).output;
-      expect(table).toMatch(/client_changed .* shown \(Shop\) /);
-      expect(table).toMatch(/user_changed .* frank /);
-      const { entries } = (await gatehouse('audit list --user frank --json')).json;
-      expect(entries).toMatchObject([
-        { userId: expect.stringMatching(/^[0-9a-f]{32}$/), username: 'frank' },
-      ]);
-    });
-
     test.each([
       ['clients', 'clients change NAME --disable'],
       ['clients', 'tokens revoke --client NAME'],
@@ -502,13 +450,6 @@ describe.each(integrationEngines)('gatehouse on %s', (engineName) => {
       expect(confirmed).toMatchObject({ code: 0 });
       expect(confirmed.errors).toContain('Continue? [y/N]');
       expect(await shown()).not.toBe(before);
-    });
-
-    test('revoke token needs a confirmation before it looks for the token', async () => {
-      const piped = await gatehouse('tokens revoke', 'unknown-token');
-      expect(piped.errors).toContain('Nothing was changed. Add --yes');
-      const confirmed = await gatehouse('tokens revoke --yes', 'unknown-token');
-      expect(confirmed.errors).toContain('Unknown token.');
     });
 
     test('records revoke all, which requires confirmation', async () => {
@@ -614,26 +555,6 @@ describe('calling gatehouse', () => {
     expect(parseArguments(args, commands)).toMatchObject({ help: undefined });
   });
 
-  test('warns about an old name', async () => {
-    const { code, errors } = await runGatehouse({ ...nowhere, ...keyFiles() }, ['revoke', 'all']);
-    expect(code).toBe(1);
-    expect(errors).toContain('Warning: gatehouse revoke all is deprecated. Use gatehouse tokens');
-    expect(errors).toContain('Nothing was changed. Add --yes');
-  });
-
-  test('completes commands and options in bash', async () => {
-    const { output } = await runGatehouse(nowhere, ['completion']);
-    const complete = (...words: readonly string[]) => {
-      const setup = `COMP_WORDS=(${words.map((word) => `'${word}'`).join(' ')})`;
-      const script = `${output}\n${setup}\nCOMP_CWORD=${words.length - 1}\n_gatehouse\necho "\${COMPREPLY[@]}"`;
-      return execFileSync('bash', ['-c', script], { encoding: 'utf8' }).trim();
-    };
-    expect(complete('gatehouse', 'ba')).toBe('backup');
-    expect(complete('gatehouse', 'users', 's')).toBe('show');
-    expect(complete('gatehouse', 'clients', 'change', 'x', '--add-s')).toBe('--add-scope');
-    expect(complete('gatehouse', 'doctor', '--f')).toBe('--fix --fail');
-  });
-
   test('works as a program, from any folder', () => {
     const program = join(import.meta.dirname, '../src/main.ts');
     const folder = mkdtempSync(join(tmpdir(), 'gatehouse-program-'));
@@ -652,12 +573,6 @@ describe('calling gatehouse', () => {
     ]);
   });
 
-  test('explains what to do without a store, and creates none', async () => {
-    const { code, errors } = await runGatehouse(nowhere, ['clients', 'list']);
-    expect(code).toBe(1);
-    expect(errors).toContain('DATA_DIR: contains no store. Start the servers once');
-  });
-
   test('rejects a misspelled variable instead of changing the embedded store', async () => {
     const { code, errors, output } = await runGatehouse(
       {
@@ -673,17 +588,6 @@ describe('calling gatehouse', () => {
     expect(errors).toContain('STORE_URI: looks like a misspelling of STORE_URL');
     expect(errors).toContain('COOKIE_KEY_FILE: looks like a misspelling of COOKIE_KEYS_FILE');
     expect(errors).not.toContain('marker');
-  });
-
-  test('reports an unavailable store, with --json as JSON', async () => {
-    const { code, json } = await runGatehouse(
-      { ...nowhere, ...keyFiles(), STORE_URL: 'redis://127.0.0.1:1' },
-      ['clients', 'list', '--json'],
-    );
-    expect(code).toBe(1);
-    expect(json.error.message).toBe(
-      'The store is unavailable. The connection fails with ECONNREFUSED. Check that STORE_URL is correct and that the store runs.',
-    );
   });
 
   test('reports why the store is unavailable, without the password', async () => {

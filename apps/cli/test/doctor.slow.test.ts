@@ -1,14 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, connect, createServer as createConnectionServer } from 'node:net';
@@ -190,35 +181,6 @@ describe('SQLite files', () => {
       expect.stringMatching(/^STORE_URL: .*mode 0644.*chmod 600 \S+stores\/file\.sqlite$/),
       expect.stringMatching(/^DATABASE_URL: .*mode 0666.*chmod 600 \S+databases\/file\.sqlite$/),
     ]);
-  });
-
-  test('in DATA_DIR of a device service whose store is elsewhere', async () => {
-    const { DATABASE_URL: _, ...environment } = elsewhere().environment;
-    const DATA_DIR = join(directory, 'devices');
-    mkdirSync(DATA_DIR);
-    writeFileSync(join(DATA_DIR, 'devices.sqlite'), '', { mode: 0o644 });
-    chmodSync(DATA_DIR, 0o700);
-    const file = join(DATA_DIR, 'devices.sqlite');
-    const findings = await doctor({ ...environment, DATA_DIR });
-    await expectFinding('file_exposed', findings, /^DATA_DIR: .* \(mode 0644\)\. Run: chmod 600 /);
-    expect(statSync(file).mode & 0o777).toBe(0o644);
-    const fixed = await doctor({ ...environment, DATA_DIR }, '--fix');
-    await expectFinding(
-      'file_exposed',
-      fixed,
-      /devices\.sqlite \(mode 0644\)\. Its mode is now 0600/,
-    );
-    expect(statSync(file).mode & 0o777).toBe(0o600);
-  });
-
-  test('that do not exist are not created', async () => {
-    const { store, environment } = elsewhere();
-    await expectFinding(
-      'store_not_opened',
-      doctor(environment),
-      /^STORE_URL names a file that does/,
-    );
-    expect(existsSync(store)).toBe(false);
   });
 });
 
@@ -410,17 +372,6 @@ describe('servers as clients see them', () => {
       doctor({ ...newStore(), GATEWAY_URL: proxy.url }),
       /answers \/api\/device with 403/,
     );
-  });
-
-  test('a proxy whose gateway is stopped', async () => {
-    const proxy = await listen((_request, response) => response.writeHead(502).end());
-    const findings = await doctor({ ...newStore(), GATEWAY_URL: proxy.url });
-    await expectFinding(
-      'url_unreachable',
-      findings,
-      /with 502: the gateway is stopped or not ready/,
-    );
-    expect(findings.map(({ id }) => id)).not.toContain('url_of_another_service');
   });
 
   test('a proxy that redirects, or serves something else', async () => {

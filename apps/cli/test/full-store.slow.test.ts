@@ -125,13 +125,6 @@ describe('a store at its maxmemory', () => {
     expect(refused.body.error).toBe('temporarily_unavailable');
   });
 
-  test('answers 401 to an invalid token, as usual', async () => {
-    await fill();
-    for (let count = 0; count < 5; count += 1) {
-      expect(await call('not-a-token')).toBe(401);
-    }
-  });
-
   test.each([
     ['revoke client', ['tokens', 'revoke', '--yes', '--client', 'client']],
     ['clients disable', ['clients', 'change', '--disable', '--yes', 'client-off']],

@@ -123,16 +123,6 @@ describe.each(integrationEngines)('commands for locked users on %s', (engine) =>
     expect((await signIn('reset', 'another good password')).status).toBe(303);
   });
 
-  test('a new password on the account page unlocks the account', async () => {
-    const visitor = await openSession('changed');
-    await lock('changed');
-    const form = await visitor.get(`${system.authorizationServerUrl}/account/password`);
-    const wanted = 'another good password';
-    const entered = { current: password, wanted, repeated: wanted };
-    expect((await visitor.submit(form, entered)).status).toBe(303);
-    expect((await signIn('changed', wanted)).status).toBe(303);
-  });
-
   test('users change --unlock also ends the lock of a browser with an earlier sign-in', async () => {
     const { device } = await signIn('browser');
     await lock('browser', device);

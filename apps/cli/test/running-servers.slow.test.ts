@@ -71,28 +71,6 @@ describe.each(integrationEngines)(
     /** Runs the command in this process, which saves a start. */
     const here = (args: readonly string[]) => runGatehouse(environment, args);
 
-    /** Runs the command in a separate process, as operators do. */
-    function gatehouse(
-      args: readonly string[],
-      stdin = '',
-    ): Promise<{ code: number | null; output: string }> {
-      return new Promise((resolve) => {
-        const child = spawn(process.execPath, [main, ...args], {
-          env: { ...processEnvironment, ...environment },
-          stdio: ['pipe', 'pipe', 'pipe'],
-        });
-        let output = '';
-        child.stdout.on('data', (chunk) => {
-          output += String(chunk);
-        });
-        child.stderr.on('data', (chunk) => {
-          output += String(chunk);
-        });
-        child.once('close', (code) => resolve({ code, output }));
-        child.stdin.end(stdin);
-      });
-    }
-
     const authorization = (clientId: string, key = secureKey) => basic(clientId, key);
 
     async function post(
@@ -206,61 +184,6 @@ describe.each(integrationEngines)(
       expect(await gatewayAccepts(body.access_token)).toBe(true);
       const machine = await post('/token', 'by-client', { grant_type: 'client_credentials' });
       expect(await gatewayAccepts(machine.body.access_token)).toBe(true);
-    });
-
-    test('G1 revoking a token from standard input also revokes its refresh token', async () => {
-      const { tokens, refreshToken } = await credentialsOf('by-token');
-      const [token = '', machineToken = ''] = tokens;
-      const { code, output } = await gatehouse(
-        ['tokens', 'revoke', '--json', '--yes'],
-        `${token}\n`,
-      );
-      expect({ code, output: JSON.parse(output) }).toMatchObject({
-        code: 0,
-        output: { revoked: { kind: 'AccessToken', clientId: 'by-token' } },
-      });
-      expect(await gatewayAccepts(token)).toBe(false);
-      expect(await gatewayAccepts(machineToken)).toBe(true);
-      const refresh = { grant_type: 'refresh_token', refresh_token: refreshToken };
-      expect((await post('/token', 'by-token', refresh, 1)).body.error).toBe('invalid_grant');
-    });
-
-    test('a new key works at once next to the old one, and a removed key stops working, on every process', async () => {
-      const status = async (key: string, server: number) =>
-        (
-          await fetch(`${system.authorizationServerUrls[server]}/token`, {
-            method: 'POST',
-            headers: { authorization: authorization('keys', key) },
-            body: new URLSearchParams({ grant_type: 'client_credentials' }),
-          })
-        ).status;
-      const rotated = JSON.parse((await here(['clients', 'rotate-key', 'keys', '--json'])).output);
-      await sleep(60);
-      const [, old] = rotated.client.keys;
-      const tokenOf = async (key: string) => {
-        const reply = await fetch(`${system.authorizationServerUrl}/token`, {
-          method: 'POST',
-          headers: { authorization: authorization('keys', key) },
-          body: new URLSearchParams({ grant_type: 'client_credentials' }),
-        });
-        return String(((await reply.json()) as { access_token: string }).access_token);
-      };
-      const [ofOld, ofNew] = [await tokenOf(secureKey), await tokenOf(rotated.secureKey)];
-      expect([await gatewayAccepts(ofOld), await gatewayAccepts(ofNew)]).toEqual([true, true]);
-      for (const server of [0, 1]) {
-        expect(await status(secureKey, server)).toBe(200);
-        expect(await status(rotated.secureKey, server)).toBe(200);
-      }
-      expect(await here(['clients', 'remove-key', 'keys', old.keyId, '--yes'])).toMatchObject({
-        code: 0,
-        output: expect.stringContaining(`Tokens issued with ${old.keyId} are revoked`),
-      });
-      await sleep(60);
-      expect([await gatewayAccepts(ofOld), await gatewayAccepts(ofNew)]).toEqual([false, true]);
-      for (const server of [0, 1]) {
-        expect(await status(secureKey, server)).toBe(401);
-        expect(await status(rotated.secureKey, server)).toBe(200);
-      }
     });
 
     test('audit list --follow prints new entries of every process', async () => {

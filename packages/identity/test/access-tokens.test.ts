@@ -106,14 +106,6 @@ describeOnBothEngines('access tokens', ({ masterKey, openIdentity, openStore }) 
     expect(reads.filter((each) => each === grantTombstoneKey(grantId))).toHaveLength(1);
   });
 
-  test('a token with a damaged grant is rejected', async () => {
-    const { identity, record } = await prepare();
-    for (const grantId of [1, null, {}]) {
-      const token = await store(identity, { ...record, grantId });
-      expect(await identity.verifyAccessToken(token)).toBeUndefined();
-    }
-  });
-
   test('a client limited to users of its organization loses the tokens of other users', async () => {
     const { identity, client, record, advance } = await prepare();
     const token = await store(identity, record);
@@ -166,14 +158,6 @@ describeOnBothEngines('access tokens', ({ masterKey, openIdentity, openStore }) 
     expect(await identity.verifyAccessToken(token)).toBeUndefined();
   });
 
-  test('a deleted token is rejected immediately', async () => {
-    const { identity, record } = await prepare();
-    const token = await store(identity, record);
-    expect(await identity.verifyAccessToken(token)).toBeDefined();
-    await identity.store.delete([accessTokenKey(identity.credentialHash(token))]);
-    expect(await identity.verifyAccessToken(token)).toBeUndefined();
-  });
-
   test('the tokens of a client are rejected 50 ms after another process disables it', async () => {
     const { identity, client, record, advance } = await prepare();
     const token = await store(identity, record);
@@ -208,12 +192,6 @@ describeOnBothEngines('access tokens', ({ masterKey, openIdentity, openStore }) 
     }
     await identity.store.delete([key]);
     advance(50);
-    expect(await identity.verifyAccessToken(token)).toBeUndefined();
-  });
-
-  test('a token of a deleted client is rejected', async () => {
-    const { identity, record } = await prepare();
-    const token = await store(identity, { ...record, clientId: randomUUID() });
     expect(await identity.verifyAccessToken(token)).toBeUndefined();
   });
 

@@ -6,7 +6,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { ConfigurationError } from '@gatehouse/server/configuration';
-import { StoreUnavailableError } from '@gatehouse/store';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { bootstrapSchema } from '../src/bootstrap/bootstrap-schema.ts';
 import {
@@ -56,22 +55,6 @@ describeOnBothEngines('bootstrap', ({ openIdentity, storeUrl, masterKey }) => {
     await applyBootstrap(define(content), restarted);
     expect(await restarted.clients.find(clientId)).toEqual(client);
     expect(await restarted.users.find(user?.userId ?? '')).toEqual(user);
-  });
-
-  test('makes a changed secure key the second active one', async () => {
-    const content = newContent();
-    const identity = openIdentity();
-    await applyBootstrap(define(content), identity);
-    const changed = content.clients.map((client) => ({
-      ...client,
-      secureKey: 'nQ3xV7mK9pT2wZ5rB8nD1fG4hJ6kL0sC',
-    }));
-    await applyBootstrap(define({ ...content, clients: changed }), identity);
-    const client = await identity.clients.find(content.clients[0]?.clientId ?? '');
-    expect(client && identity.clients.secureKeys(client)).toEqual([
-      'nQ3xV7mK9pT2wZ5rB8nD1fG4hJ6kL0sC',
-      content.clients[0]?.secureKey,
-    ]);
   });
 
   test.each([
@@ -160,13 +143,6 @@ describeOnBothEngines('bootstrap', ({ openIdentity, storeUrl, masterKey }) => {
     });
   });
 
-  test('can name an organization that an earlier file created', async () => {
-    const content = newContent();
-    const identity = openIdentity();
-    await applyBootstrap(define(content), identity);
-    await applyBootstrap(define({ users: content.users }), identity);
-  });
-
   test('reports every client and user of an unknown organization, and writes nothing', async () => {
     const content = newContent();
     const strangers = content.clients.map((client) => ({ ...client, orgId: 'marker' }));
@@ -201,30 +177,6 @@ describeOnBothEngines('bootstrap', ({ openIdentity, storeUrl, masterKey }) => {
     expect(
       await identity.users.verify(content.users[0]?.username ?? '', 'from the file'),
     ).toBeDefined();
-  });
-
-  test('leaves two working keys if three connections apply different ones together', async () => {
-    const content = newContent();
-    await Promise.all(
-      Array.from({ length: 3 }, () => {
-        const clients = content.clients.map((each) => ({
-          ...each,
-          secureKey: generateSecureKey(),
-        }));
-        return applyBootstrap(define({ ...content, clients }), openIdentity());
-      }),
-    );
-    const identity = openIdentity();
-    const client = await identity.clients.find(content.clients[0]?.clientId ?? '');
-    expect(client && identity.clients.secureKeys(client)).toHaveLength(2);
-  });
-
-  test('throws StoreUnavailableError if the store is unavailable, so that it can be repeated', async () => {
-    const identity = openIdentity();
-    await identity.store.close();
-    await expect(applyBootstrap(define(newContent()), identity)).rejects.toBeInstanceOf(
-      StoreUnavailableError,
-    );
   });
 });
 

@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
 import {
-  chmodSync,
   existsSync,
   mkdtempSync,
   readdirSync,
@@ -52,12 +51,6 @@ describe('the master key file', () => {
     expect(loadMasterKey(keyFile, false).keys()).toEqual([first]);
     expect(statSync(keyFile).mode & 0o777).toBe(0o600);
     expect(readFileSync(keyFile, 'utf8')).toBe(`${first.toString('hex')}\n`);
-  });
-
-  test('is accepted with or without white space, in either case and with any mode', () => {
-    writeFileSync(keyFile, ` ${hexadecimal.toUpperCase()}\r\n`);
-    chmodSync(keyFile, 0o444);
-    expect(loadMasterKey(keyFile, false).keys()).toEqual([Buffer.from(hexadecimal, 'hex')]);
   });
 
   test.each([
@@ -173,17 +166,6 @@ describe('the bootstrap definition of an app', () => {
     expect(bootstrapDefinition(settings({ embedded: false }))).toBeUndefined();
     expect(existsSync(join(directory, 'demo.json'))).toBe(false);
     expect(bootstrapDefinition(settings())?.clients[0]?.clientId).toBe('demo');
-  });
-
-  test('is the bootstrap file if it is set', () => {
-    const bootstrapFile = join(directory, 'bootstrap.json');
-    writeFileSync(bootstrapFile, '{"organizations":[{"id":"a","name":"A"}]}');
-    expect(bootstrapDefinition(settings({ bootstrapFile }))).toEqual({
-      organizations: [{ id: 'a', name: 'A' }],
-      clients: [],
-      users: [],
-    });
-    expect(existsSync(join(directory, 'demo.json'))).toBe(false);
   });
 
   test('is an error if a public address would serve a store with the demo', () => {

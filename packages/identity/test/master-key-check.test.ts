@@ -1,7 +1,7 @@
 // requires: redis-server
 import { randomBytes } from 'node:crypto';
 import { createStore, type Store, StoreUnavailableError } from '@gatehouse/store';
-import { freePort, startStoreEngine, storeEngines, until } from '@gatehouse/testing';
+import { startStoreEngine, storeEngines, until } from '@gatehouse/testing';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { assertMasterKeyFits, loadSigningKey, openIdentity } from '../src/index.ts';
 
@@ -67,11 +67,4 @@ describe.each(storeEngines)('the check of the master key on %s', (engineName) =>
     await store.set(CANARY, sealer.seal('The master key fits.', 'elsewhere'));
     await expect(check(right)).rejects.toThrow(refusal);
   });
-});
-
-test('an unavailable store is not reported as a different master key', async () => {
-  const store = createStore(`redis://127.0.0.1:${await freePort()}`);
-  const identity = openIdentity({ store, masterKey: randomBytes(32) });
-  await expect(assertMasterKeyFits(identity)).rejects.toBeInstanceOf(StoreUnavailableError);
-  await store.close();
 });

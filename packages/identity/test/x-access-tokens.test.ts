@@ -107,16 +107,6 @@ describeOnBothEngines('X-Access-Tokens', ({ openIdentity, openStore, storedText 
     expect(alive.map((principal) => principal !== undefined)).toEqual([true, false, true, true]);
   });
 
-  test('the records of a client in the store are limited', async () => {
-    const { client, tokens, identity } = await prepare(20);
-    for (let round = 0; round < 10; round += 1) {
-      await Promise.all(Array.from({ length: 30 }, () => tokens.issue(client, 600)));
-    }
-    await tokens.issue(client, 600);
-    const index = await identity.store.members(`x-access-tokens:${client.clientId}`);
-    expect(index).toHaveLength(20);
-  });
-
   test('a client has at most 1000 valid tokens', async () => {
     const { client, identity } = await prepare();
     const tokens = createXAccessTokens({ ...identity, now: () => START });

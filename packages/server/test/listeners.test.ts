@@ -51,16 +51,6 @@ describe('the operations port', () => {
     expect(reply.headers.get('cache-control')).toBe('no-store');
   });
 
-  test.concurrent('/ready is 200 when everything answers', async () => {
-    const url = await startOperations({ checks: { store: up, database: up } });
-    const reply = await ask(`${url}/ready?verbose`);
-    expect(reply.status).toBe(200);
-    expect(await reply.json()).toEqual({
-      status: 'ready',
-      checks: { store: 'ok', database: 'ok' },
-    });
-  });
-
   test.concurrent('/ready is 503 and names the unavailable dependency without the reason', async () => {
     const thrower = () => {
       throw new Error('at once');
@@ -102,26 +92,6 @@ describe('the operations port', () => {
     expect((await ask(`http://127.0.0.1:${server.port}/live`)).status).toBe(200);
   });
 
-  test.concurrent('/metrics returns the registry in the format of Prometheus', async () => {
-    const metrics = createMetricsRegistry();
-    metrics.counter({ name: 'a_total', help: 'A.' }).of().value = 3;
-    const server = await serveOperations(createOperations({ metrics, checks: {} }), at);
-    servers.push(server);
-    const reply = await ask(`http://127.0.0.1:${server.port}/metrics`);
-    expect(reply.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
-    expect(await reply.text()).toBe('# HELP a_total A.\n# TYPE a_total counter\na_total 3\n');
-  });
-
-  test.concurrent('HEAD gets no body, and other methods get 405', async () => {
-    const url = await startOperations({ checks: { store: down } });
-    const head = await ask(`${url}/ready`, { method: 'HEAD' });
-    expect(head.status).toBe(503);
-    expect(await head.text()).toBe('');
-    const post = await ask(`${url}/live`, { method: 'POST', body: 'x' });
-    expect(post.status).toBe(405);
-    expect(post.headers.get('allow')).toBe('GET, HEAD');
-  });
-
   test.concurrent('documents are served, or 503 if they cannot be created', async () => {
     const url = await startOperations({
       checks: {},
@@ -145,13 +115,6 @@ describe('the operations port', () => {
 describe('a deferred listener', () => {
   const isAway = (error: unknown) => error instanceof Error && error.message === 'away';
   const application: RequestListener = (_request, response) => response.end('built');
-
-  test.concurrent('is the application itself if it can be built immediately', async () => {
-    const deferred = await deferListener(async () => application, isAway);
-    await deferred.ready();
-    const url = await start(deferred.listener);
-    expect(await (await ask(url)).text()).toBe('built');
-  });
 
   test.concurrent('replies with 503 until the application can be built', async () => {
     let away = true;

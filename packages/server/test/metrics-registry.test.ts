@@ -36,12 +36,6 @@ describe('a counter', () => {
       [{ one: 'known', two: 'other' }, 10_000],
     ]);
   });
-
-  test('cannot be declared twice', () => {
-    const registry = createMetricsRegistry();
-    registry.counter({ name: 'a_total', help: 'A.' });
-    expect(() => registry.counter({ name: 'a_total', help: 'B.' })).toThrow('a_total');
-  });
 });
 
 test('a histogram counts durations up to each bound, and all of them at infinity', () => {

@@ -139,12 +139,6 @@ describe('the end of a process', () => {
     expect(await exit).toBe(0);
   });
 
-  test.concurrent('closes a hanging request and still ends in order', async () => {
-    const { child, exit } = await runAndAsk('serve', '/hang');
-    child.kill('SIGTERM');
-    expect(await exit).toBe(0);
-  });
-
   test.concurrent('does not wait for a hanging close after the deadline', async () => {
     const process_ = run('close hangs');
     await process_.port();
@@ -183,13 +177,6 @@ describe('the end of a process', () => {
     // the second.
     process_.child.kill('SIGTERM');
     expect(await process_.exit).toBe(1);
-  });
-
-  test.concurrent('also follows the end of the supervisor during the start', async () => {
-    const process_ = run('starts slowly', { supervised: true });
-    await process_.printed('starting');
-    process_.child.disconnect();
-    expect(await process_.exit).toBe(0);
   });
 
   test.concurrent('after an invalid configuration prints every reason and has the exit code 1', async () => {
@@ -269,14 +256,6 @@ describe('an unhandled error', () => {
     expect(process_.output()).toContain('"level":"fatal"');
     expect(process_.output()).toContain('wrong configuration');
   });
-
-  test.concurrent('of a deferred application does not disturb a shutdown', async () => {
-    const process_ = run('fails later while closing');
-    await process_.printed('running');
-    process_.child.kill('SIGTERM');
-    expect(await process_.exit).toBe(0);
-    expect(process_.output()).not.toContain('fatal');
-  });
 });
 
 describe('the log of requests', () => {
@@ -317,14 +296,5 @@ describe('the log of requests', () => {
     expect(output()).toContain('"code":"internal_server_error"');
     expect(output()).not.toContain('marker');
     connection.socket.destroy();
-  });
-
-  test.concurrent('reports that a disconnected client got no status', async () => {
-    const { connection, printed, output } = await runAndAsk('serve', '/hang');
-    connection.socket.destroy();
-    await printed('aborted');
-    const line = JSON.parse(output().trim().split('\n').at(-1) ?? '');
-    expect(line).toMatchObject({ aborted: true, msg: 'GET hang aborted' });
-    expect(line).not.toHaveProperty('status');
   });
 });

@@ -104,18 +104,6 @@ describe('several workers', () => {
   );
 
   test(
-    'do not start if the first one is killed, and the signal is printed',
-    async () => {
-      const trouble = join(directory, 'killed-first');
-      writeFileSync(`${trouble}-signal`, '');
-      const app = await runWorkerApp({ workers: 2, trouble });
-      expect(await app.exit).toBe(1);
-      expect(app.output()).toContain('The first worker was killed by SIGKILL before it was ready.');
-    },
-    SECONDS * 1000,
-  );
-
-  test(
     'start again after all of them were killed, some of them during their start',
     async () => {
       const trouble = join(directory, 'killed-start');
@@ -131,21 +119,6 @@ describe('several workers', () => {
       rmSync(`${trouble}-signal`);
       await untilSlow(async () => (await readyState(app)) === '200 2 of 2');
       await everyWorkerAnswers(app);
-    },
-    2 * SECONDS * 1000,
-  );
-
-  test(
-    'disappear from the metrics while they do not answer',
-    async () => {
-      const app = await runWorkerApp({ workers: 2 });
-      await untilSlow(async () => (await sampleOf(app, 'gatehouse_workers')) === 2);
-      const [frozen = 0] = app.workers();
-      process.kill(frozen, 'SIGSTOP');
-      await untilSlow(async () => (await sampleOf(app, 'gatehouse_workers')) === 1);
-      expect(app.lines('restarting a worker')).toEqual([]);
-      process.kill(frozen, 'SIGCONT');
-      await untilSlow(async () => (await sampleOf(app, 'gatehouse_workers')) === 2);
     },
     2 * SECONDS * 1000,
   );
@@ -172,22 +145,6 @@ describe('the end of several workers', () => {
       );
       expect(await app.exit).toBe(0);
       expect(new Set(await replies.stop())).toEqual(new Set(['ENOENT']));
-    },
-    SECONDS * 1000,
-  );
-
-  test(
-    'the exit code is 0 although a probe waits for the workers',
-    async () => {
-      const socketPath = join(directory, 'probed.sock');
-      const app = await runWorkerApp({ workers: 2, socketPath, checkMilliseconds: 200 });
-      const replies = Array.from({ length: 8 }, () => app.get('/slow'));
-      const probe = app.operations('/ready');
-      await untilSlow(() => app.lines('checking').length === 2);
-      app.child.kill('SIGTERM');
-      expect([await app.exit, app.output()]).toEqual([0, expect.any(String)]);
-      expect(await Promise.all(replies)).not.toContain('ECONNRESET');
-      await probe;
     },
     SECONDS * 1000,
   );

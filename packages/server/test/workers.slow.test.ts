@@ -18,25 +18,6 @@ const isAlive = (pid: number) => existsSync(`/proc/${pid}/task`);
 
 describe('several workers', () => {
   test(
-    'add their metrics, and keep the counts of a worker that was killed',
-    async () => {
-      const app = await runWorkerApp({ workers: 2 });
-      const count = () => sampleOf(app, 'gatehouse_requests_total');
-      await Promise.all(Array.from({ length: 50 }, () => app.get('/')));
-      await untilSlow(async () => (await count()) === 50);
-      expect(await sampleOf(app, 'gatehouse_request_duration_seconds_count')).toBe(50);
-      expect(await sampleOf(app, 'gatehouse_workers')).toBe(2);
-      process.kill(app.workers()[0] ?? 0, 'SIGKILL');
-      await untilSlow(() => app.lines('restarting a worker').length === 1);
-      await untilSlow(async () => (await sampleOf(app, 'gatehouse_workers')) === 2);
-      expect(await count()).toBe(50);
-      await Promise.all(Array.from({ length: 10 }, () => app.get('/')));
-      await untilSlow(async () => (await count()) === 60);
-    },
-    2 * SECONDS * 1000,
-  );
-
-  test(
     'that end soon after their start are restarted while the others answer',
     async () => {
       const trouble = join(directory, 'crash-loop');
@@ -64,30 +45,6 @@ describe('several workers', () => {
       expect(app.lines('no worker is left')).toMatchObject([{ level: 'fatal' }]);
     },
     SECONDS * 1000,
-  );
-
-  test(
-    'start again if one of them cannot start while another starts',
-    async () => {
-      const trouble = join(directory, 'trouble');
-      const app = await runWorkerApp({ workers: 2, trouble });
-      writeFileSync(`${trouble}-once`, '');
-      for (const pid of app.workers()) {
-        process.kill(pid, 'SIGKILL');
-      }
-      await untilSlow(() => app.output().includes('there is trouble once'));
-      await untilSlow(async () => (await readyState(app)) === '200 2 of 2');
-    },
-    2 * SECONDS * 1000,
-  );
-
-  test(
-    'may take minutes to start, as with a migration',
-    async () => {
-      const app = await runWorkerApp({ workers: 2, migrationMilliseconds: 95_000 });
-      expect(await app.get('/')).toContain('127.0.0.1');
-    },
-    6 * SECONDS * 1000,
   );
 
   test(

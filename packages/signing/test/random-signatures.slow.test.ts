@@ -3,10 +3,8 @@
 import { buildSigner, signerLanguages } from '@gatehouse/testing';
 import { describe, expect, test } from '@jest/globals';
 import {
-  encodeParameters,
   findLinesKey,
   findSigningKey,
-  parseParameters,
   type ReplyToSign,
   type RequestToSign,
   replyLines,
@@ -134,15 +132,6 @@ describe('the verifier of version 1', () => {
         );
       }
     });
-  });
-
-  test('reads a forwarded query as the parameters that were verified', () => {
-    for (const request of version1) {
-      if (request.query !== '' && signedText(request) !== undefined) {
-        const parameters = parseParameters(request.query);
-        expect(parseParameters(encodeParameters(parameters))).toEqual(parameters);
-      }
-    }
   });
 });
 

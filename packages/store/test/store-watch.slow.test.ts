@@ -4,14 +4,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type RedisServer, startRedisServer } from '@gatehouse/testing';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import {
-  createStore,
-  type Store,
-  StoreFullError,
-  type StoreRoom,
-  StoreUnavailableError,
-  storeReadiness,
-} from '../src/index.ts';
+import { createStore, type Store, type StoreRoom, storeReadiness } from '../src/index.ts';
 import { type ClusterNodes, startClusterNodes } from './redis/redis-cluster-nodes.ts';
 
 /**
@@ -102,16 +95,6 @@ describe('a watched store without traffic', () => {
     },
   );
 
-  test('reports READONLY and is not ready if its Redis has become a replica', async () => {
-    const { redis, store, changes } = await open();
-    await redis.command('REPLICAOF', '127.0.0.1', '1');
-    await until(() => changes.length > 0);
-    expect(await isReady(store)).toBe(false);
-    await until(() => changes.some(([, reason]) => reason?.includes('READONLY') === true));
-    await redis.command('REPLICAOF', 'NO', 'ONE');
-    await until(() => isReady(store));
-  });
-
   test('reports the used and the maximum space of Redis', async () => {
     const { redis, rooms } = await open();
     expect(rooms.at(-1)?.maximumBytes).toBeUndefined();
@@ -119,19 +102,6 @@ describe('a watched store without traffic', () => {
     await redis.command('CONFIG', 'SET', 'maxmemory', '100000000');
     await until(() => rooms.at(-1)?.maximumBytes === 100_000_000);
   });
-});
-
-test('a store at its limit stays full even if some writes succeed', async () => {
-  const { redis, store, changes } = await open();
-  for (let round = 0; round < 4; round += 1) {
-    await redis.command('CONFIG', 'SET', 'maxmemory', '1');
-    await expect(store.set('key', 'value')).rejects.toBeInstanceOf(StoreFullError);
-    await redis.command('CONFIG', 'SET', 'maxmemory', '0');
-    await store.set('key', 'value');
-    await expect(store.ping()).rejects.toBeInstanceOf(StoreFullError);
-    await sleep(400);
-  }
-  expect(changes).toEqual([['full', expect.any(String)]]);
 });
 
 describe('a watched cluster', () => {
@@ -167,17 +137,5 @@ describe('a watched cluster', () => {
     await until(() => changes.some(([, reason]) => reason?.includes('CLUSTERDOWN') === true));
     expect(changes.at(-1)?.[1]).toContain('start the master that is missing');
     expect(await isReady(store)).toBe(false);
-  });
-
-  test('reports an outage that an operation notices before the next examination', async () => {
-    cluster = await startClusterNodes();
-    endings.push(() => cluster.stop());
-    const { store, changes } = await watch(cluster.url);
-    for (const node of cluster.nodes) {
-      await node.command('CONFIG', 'SET', 'min-replicas-to-write', '1');
-    }
-    await expect(store.set('key', 'value')).rejects.toBeInstanceOf(StoreUnavailableError);
-    await until(() => changes.length > 0);
-    expect(changes[0]).toEqual(['unavailable', expect.stringContaining('NOREPLICAS')]);
   });
 });

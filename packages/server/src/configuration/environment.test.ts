@@ -5,14 +5,7 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { ConfigurationError } from './configuration-error.ts';
 import { type Environment, parseEnvironment } from './environment.ts';
-import {
-  addressList,
-  baseUrl,
-  commonVariables,
-  logLevel,
-  port,
-  socketPath,
-} from './variable-kinds.ts';
+import { addressList, baseUrl, commonVariables, port, socketPath } from './variable-kinds.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'gatehouse-environment-'));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
@@ -123,11 +116,6 @@ describe('a list of addresses', () => {
   });
 });
 
-test('a log level is one of the known levels', () => {
-  expect(logLevel.parse('debug')).toBe('debug');
-  expect(logLevel.safeParse('verbose').success).toBe(false);
-});
-
 describe('parseEnvironment', () => {
   const schema = z.object({ ...commonVariables, GATEWAY_PORT: port.default(8844) });
 
@@ -141,12 +129,6 @@ describe('parseEnvironment', () => {
       WORKERS: 1,
       GATEWAY_PORT: 8844,
     });
-  });
-
-  test('treats empty text as not set', () => {
-    const read = parseEnvironment(schema, { GATEWAY_PORT: '', HOST: '', OPERATIONS_PORT: '' });
-    expect(read).toMatchObject({ GATEWAY_PORT: 8844, HOST: '127.0.0.1' });
-    expect(read.OPERATIONS_PORT).toBeUndefined();
   });
 
   test.each([
@@ -185,12 +167,6 @@ describe('parseEnvironment', () => {
       { name: 'LOG_LEVEL' },
     ]);
     expect(JSON.stringify(problems)).not.toContain('marker');
-  });
-
-  test('puts each problem on one line of the message', () => {
-    expect(() => parseEnvironment(schema, { GATEWAY_PORT: 'x', LOG_LEVEL: 'y' })).toThrow(
-      /^LOG_LEVEL: must be .*\nGATEWAY_PORT: must be a port number$/,
-    );
   });
 });
 
@@ -260,11 +236,6 @@ describe('a variable that can contain a password', () => {
     });
     expect(problems.map((problem) => problem.name)).toEqual(['STORE_URL_FILE', 'GATEWAY_PORT']);
     expect(JSON.stringify(problems)).not.toContain('marker');
-  });
-
-  test('is the only kind of variable that is read from a file', () => {
-    const GATEWAY_PORT_FILE = file('port', '99');
-    expect(parseEnvironment(schema, { GATEWAY_PORT_FILE })).toEqual({ GATEWAY_PORT: 1 });
   });
 });
 

@@ -36,10 +36,6 @@ export function describeCollectionsContract({ store, freshKey }: ContractSubject
       expect(await store().members(key)).toEqual(['b']);
     });
 
-    test('an unknown index has no members', async () => {
-      expect(await store().members(freshKey())).toEqual([]);
-    });
-
     test('members that have not expired are never evicted, even if there are many', async () => {
       const key = freshKey();
       const now = Date.now();

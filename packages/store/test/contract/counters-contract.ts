@@ -30,16 +30,6 @@ export function describeCountersContract({ store, freshKey }: ContractSubject): 
       expect((await store().increment(freshKey(), 60, 0)).count).toBe(0);
     });
 
-    test('an amount of 0 reads the current window without counting', async () => {
-      const key = freshKey();
-      expect((await store().increment(key, 60, 0)).count).toBe(0);
-      const { resetsAt } = await store().increment(key, 60);
-      const counter = await store().increment(key, 60, 0);
-      expect(counter.count).toBe(1);
-      expect(Math.abs(counter.resetsAt - resetsAt)).toBeLessThan(TOLERANCE_MILLISECONDS);
-      expect((await store().increment(key, 60, 0)).count).toBe(1);
-    });
-
     test('decrement subtracts one, never goes below zero and keeps the window', async () => {
       const key = freshKey();
       const { resetsAt } = await store().increment(key, 60);

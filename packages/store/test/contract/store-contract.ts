@@ -68,15 +68,6 @@ function describeLifecycle({ url, store, freshKey }: ContractSubject): void {
       expect(maximumBytes ?? Number.POSITIVE_INFINITY).toBeGreaterThan(usedBytes);
     });
 
-    test('the first operation works immediately after createStore', async () => {
-      const fresh = createStore(url());
-      try {
-        await expect(fresh.get(freshKey())).resolves.toBeUndefined();
-      } finally {
-        await fresh.close();
-      }
-    });
-
     test('after close, every operation throws StoreUnavailableError, and close does nothing', async () => {
       const closed = createStore(url());
       await closed.ping();

@@ -56,10 +56,6 @@ export function describeValuesContract({ store, freshKey }: ContractSubject): vo
       expect(await store().read(log, 5)).toEqual([]);
     });
 
-    test('delete of no keys does nothing', async () => {
-      await expect(store().delete([])).resolves.toBeUndefined();
-    });
-
     test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])(
       'a lifetime of %p is rejected, because every caller would win a claim that expires immediately',
       async (ttlSeconds) => {
@@ -97,14 +93,6 @@ export function describeValuesContract({ store, freshKey }: ContractSubject): vo
         store().claim(free, 'loser', 60),
       ];
       expect(await Promise.all(claims)).toEqual(['owner', 'former', 'owner', 'owner']);
-    });
-
-    test('a claim without a lifetime stays until it is deleted', async () => {
-      const key = freshKey();
-      expect(await store().claim(key, 'first')).toBe('first');
-      expect(await store().claim(key, 'second')).toBe('first');
-      await store().delete([key]);
-      expect(await store().claim(key, 'second')).toBe('second');
     });
   });
 }

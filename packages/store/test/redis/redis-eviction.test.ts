@@ -75,23 +75,6 @@ describe('a Redis that may evict keys', () => {
     await store.ping().catch(() => undefined);
     await expect(store.ping()).rejects.toBeInstanceOf(StoreUnavailableError);
   });
-
-  test.concurrent('is reported differently from a Redis that was unavailable', async () => {
-    const { redis, store, changes } = await start();
-    await works(() => store.ping());
-    const before = changes.length;
-    await redis.kill();
-    while (changes.length === before) {
-      await sleep(20);
-    }
-    while (changes.at(-1)?.[1] === undefined) {
-      await sleep(20);
-    }
-    expect(changes.at(-1)).toEqual(['unavailable', 'The connection fails with ECONNREFUSED.']);
-    await redis.restart();
-    await works(() => store.ping());
-    expect(changes.at(-1)).toEqual(['available', undefined]);
-  });
 });
 
 /** Loads a key in half a millisecond, and replies to commands while loading. */

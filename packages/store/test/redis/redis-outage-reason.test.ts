@@ -76,23 +76,6 @@ describe('the reason why a Redis is unavailable', () => {
     expect(changes).toEqual([['unavailable', reason]]);
   });
 
-  test.concurrent('is reported once in each outage', async () => {
-    const redis = await start();
-    const { store, changes } = open(redis.url);
-    await store.ping();
-    for (let outage = 0; outage < 2; outage += 1) {
-      await redis.kill();
-      await sleep(SEVERAL_ATTEMPTS_MILLISECONDS);
-      await redis.restart();
-      while (changes.at(-1)?.[0] !== 'available') {
-        await sleep(20);
-      }
-    }
-    const refusals = changes.filter(([, reason]) => reason?.includes('ECONNREFUSED'));
-    expect(refusals).toHaveLength(2);
-    expect(changes.filter(([state]) => state === 'available')).toHaveLength(2);
-  });
-
   test.concurrent('is reported once for each of two reasons that alternate', async () => {
     const replies = ['-LOADING now\r\n', `-ERR ${wrong}\r\n`];
     let connections = 0;
