@@ -17,29 +17,10 @@ export function makeCertificate(directory: string, names: readonly string[]): Ce
   const certificateFile = join(directory, 'certificate.pem');
   const keyFile = join(directory, 'certificate.key');
   const subjects = names.map((name) => `${isIP(name) === 0 ? 'DNS' : 'IP'}:${name}`).join(',');
-  execFileSync(
-    'openssl',
-    [
-      'req',
-      '-x509',
-      '-newkey',
-      'ec',
-      '-pkeyopt',
-      'ec_paramgen_curve:P-256',
-      '-nodes',
-      '-days',
-      '2',
-      '-subj',
-      '/CN=gatehouse test',
-      '-addext',
-      `subjectAltName=${subjects}`,
-      '-keyout',
-      keyFile,
-      '-out',
-      certificateFile,
-    ],
-    { stdio: 'ignore' },
-  );
+  const key = 'req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 2'.split(' ');
+  const named = ['-subj', '/CN=gatehouse test', '-addext', `subjectAltName=${subjects}`];
+  const files = ['-keyout', keyFile, '-out', certificateFile];
+  execFileSync('openssl', [...key, ...named, ...files], { stdio: 'ignore' });
   return { certificateFile, keyFile, authority: readFileSync(certificateFile, 'utf8') };
 }
 

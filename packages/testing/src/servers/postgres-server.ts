@@ -1,20 +1,14 @@
-import { type ChildProcess, spawn } from 'node:child_process';
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { chmod, mkdtemp, rm } from 'node:fs/promises';
+import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { text } from 'node:stream/consumers';
 import { freePort } from '../network/free-port.ts';
+import { until } from '../until.ts';
 import { endWithThisProcess } from './app-process.ts';
-import {
-  findPostgresPrograms,
-  initializeCluster,
-  type PostgresPrograms,
-  runPsql,
-  USER,
-} from './postgres-programs.ts';
 
 export interface PostgresServerOptions {
   /** Settings as in postgresql.conf: `{ shared_buffers: '1GB' }`. */
@@ -56,7 +50,10 @@ export interface PostgresServer {
   stop(): Promise<void>;
 }
 
-const START_DEADLINE_MILLISECONDS = 30_000;
+/** Also the operating system user that the package of Debian creates. */
+const USER = 'postgres';
+
+const START_DEADLINE_SECONDS = 30;
 const DATABASE = 'gatehouse';
 
 /**
@@ -79,7 +76,7 @@ export async function startPostgresServer(
     const launched = spawnServer(programs, { data, port, smallDiskPath, options });
     child = launched;
     endWithThisProcess(launched, () => signal('SIGKILL'));
-    await Promise.race([answers(port), failure(launched)]);
+    await Promise.race([until(() => isReady(port), START_DEADLINE_SECONDS), failure(launched)]);
   }
 
   /** Each server process is a separate process group, so each one gets the signal. */
@@ -204,16 +201,6 @@ function sendSignal(pid: number, name: NodeJS.Signals): void {
   }
 }
 
-async function answers(port: number): Promise<void> {
-  const deadline = Date.now() + START_DEADLINE_MILLISECONDS;
-  while (!(await isReady(port))) {
-    if (Date.now() > deadline) {
-      throw new Error('PostgreSQL does not answer.');
-    }
-    await sleep(20);
-  }
-}
-
 /** Sends a start-up message. During recovery, PostgreSQL replies with an error. */
 function isReady(port: number): Promise<boolean> {
   return new Promise((resolve) => {
@@ -239,4 +226,74 @@ function failure(child: ChildProcess): Promise<never> {
     child.once('error', (cause) => reject(new Error('postgres cannot start.', { cause })));
     child.once('close', (code) => reject(new Error(`postgres ended early (${code}).`)));
   });
+}
+
+/** The programs of PostgreSQL on this machine, and how to run them. */
+interface PostgresPrograms {
+  readonly folder: string;
+  /** Command prefix that runs a program without root privileges. */
+  readonly asUser: readonly string[];
+}
+
+/** Debian has one folder per version in /usr/lib/postgresql. Other systems use the PATH. */
+async function findPostgresPrograms(): Promise<PostgresPrograms> {
+  const root = '/usr/lib/postgresql';
+  const versions = await readdir(root).catch(() => []);
+  const [newest] = versions.sort((one, other) => Number(other) - Number(one));
+  const onPath = spawnSync('sh', ['-c', 'dirname "$(command -v postgres)"'], { encoding: 'utf8' });
+  const folder = newest === undefined ? onPath.stdout.trim() : join(root, newest, 'bin');
+  const isRoot = process.getuid?.() === 0;
+  const asUser = ['setpriv', `--reuid=${USER}`, `--regid=${USER}`, '--clear-groups'];
+  return { folder, asUser: isRoot ? asUser : [] };
+}
+
+/** Creates the folders and, in the first one, a new cluster or a standby of the given server. */
+async function initializeCluster(
+  programs: PostgresPrograms,
+  [data = '', smallDisk = '']: readonly string[],
+  primaryPort?: number,
+): Promise<void> {
+  const script =
+    programs.asUser.length === 0
+      ? `mkdir -m 700 ${data} ${smallDisk}`
+      : `install -d -m 700 -o ${USER} -g ${USER} ${data} ${smallDisk}`;
+  await run('sh', ['-c', script]);
+  const [name = '', ...parameters] =
+    primaryPort === undefined
+      ? ['initdb', '-A', 'trust', '--locale=C', '-E', 'UTF8']
+      : ['pg_basebackup', '-R', '-c', 'fast', '-h', '127.0.0.1', '-p', String(primaryPort)];
+  const [program = '', ...rest] = [...programs.asUser, join(programs.folder, name)];
+  await run(program, [...rest, '-D', data, '-U', USER, '--no-sync', ...parameters]);
+}
+
+/** Resolves to the output of the statements, unaligned and without headers. */
+function runPsql(
+  programs: PostgresPrograms,
+  port: number,
+  database: string,
+  statements: string,
+): Promise<string> {
+  const connection = ['-h', '127.0.0.1', '-p', String(port), '-U', USER, '-d', database];
+  const format = ['-X', '-A', '-t', '-q', '-v', 'ON_ERROR_STOP=1'];
+  return run(join(programs.folder, 'psql'), [...connection, ...format], statements);
+}
+
+async function run(
+  program: string,
+  parameters: readonly string[],
+  input: string = '',
+): Promise<string> {
+  const child = spawn(program, parameters);
+  // If a program ends without reading its input, the exit code is the reason.
+  child.stdin.on('error', () => undefined);
+  child.stdin.end(input);
+  const [[code], output, errors] = await Promise.all([
+    once(child, 'close'),
+    text(child.stdout),
+    text(child.stderr),
+  ]);
+  if (code !== 0) {
+    throw new Error(`${program} ended with ${code}: ${errors}`);
+  }
+  return output.trim();
 }

@@ -4,8 +4,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../network/free-port.ts';
+import { until } from '../until.ts';
 import { endWithThisProcess } from './app-process.ts';
 
 export interface RedisServerOptions {
@@ -38,7 +38,7 @@ export interface RedisServer {
   stop(): Promise<void>;
 }
 
-const START_DEADLINE_MILLISECONDS = 10_000;
+const START_SECONDS = 10;
 
 /** The server to test, such as `valkey-server`. */
 const program = process.env.REDIS_SERVER ?? 'redis-server';
@@ -61,7 +61,10 @@ export async function startRedisServer(options: RedisServerOptions = {}): Promis
     const launched = spawn(program, startArguments, { stdio: 'ignore' });
     child = launched;
     endWithThisProcess(launched);
-    await Promise.race([answers(command), failure(launched)]);
+    await Promise.race([
+      until(async () => (await command('PING')).startsWith('+PONG'), START_SECONDS),
+      failure(launched),
+    ]);
   }
 
   async function kill(): Promise<void> {
@@ -99,31 +102,16 @@ function login({ username, password }: RedisServerOptions): readonly string[] {
   return [username, password].filter((word) => word !== undefined);
 }
 
-function serverArguments(
-  port: number,
-  directory: string,
-  options: RedisServerOptions,
-): readonly string[] {
+function serverArguments(port: number, directory: string, options: RedisServerOptions) {
+  const { password, username } = options;
   return [
-    '--port',
-    String(port),
-    '--bind',
-    '127.0.0.1',
-    '--dir',
-    directory,
-    '--save',
-    '',
-    '--appendonly',
-    'no',
+    ...`--port ${port} --bind 127.0.0.1 --dir ${directory} --appendonly no`.split(' '),
+    ...['--save', ''],
     // Replies never wait for a slow disk, and a killed Redis loses no acknowledged write: the
     // operating system already holds it. With `everysec`, writes can wait in Redis for an fsync.
-    '--appendfsync',
-    'no',
-    '--maxmemory-policy',
-    'noeviction',
-    ...(options.password === undefined || options.username !== undefined
-      ? []
-      : ['--requirepass', options.password]),
+    ...['--appendfsync', 'no'],
+    ...['--maxmemory-policy', 'noeviction'],
+    ...(password === undefined || username !== undefined ? [] : ['--requirepass', password]),
     ...(options.arguments ?? []),
   ];
 }
@@ -138,20 +126,6 @@ async function sentinelArguments(
   const head = [`port ${port}`, 'bind 127.0.0.1', `dir ${directory}`];
   await writeFile(file, `${[...head, ...lines].join('\n')}\n`);
   return [file, '--sentinel'];
-}
-
-async function answers(command: (word: string) => Promise<string>): Promise<void> {
-  const deadline = Date.now() + START_DEADLINE_MILLISECONDS;
-  for (;;) {
-    const reply = await command('PING').catch(() => '');
-    if (reply.startsWith('+PONG')) {
-      return;
-    }
-    if (Date.now() > deadline) {
-      throw new Error('redis-server does not answer.');
-    }
-    await sleep(10);
-  }
 }
 
 function failure(child: ChildProcess): Promise<never> {
