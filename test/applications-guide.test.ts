@@ -1,9 +1,9 @@
 // requires: curl openssl
 /** Runs every command of docs/applications.md, as an application developer pastes them. */
+
 import { execFileSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { appendFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
   authorizeAsUser,
@@ -11,12 +11,13 @@ import {
   createPageVisitor,
   startConstellation,
 } from '@gatehouse/testing';
+import { temporaryFolder } from '@gatehouse/testing/suite';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { codeBlock, readDocument } from './documents.ts';
 import { runCommands } from './operators-commands.ts';
 
 const guide = readDocument('docs/applications.md');
-const directory = mkdtempSync(join(tmpdir(), 'gatehouse-applications-'));
+const directory = temporaryFolder();
 /** The variables that earlier commands set in the shell. */
 const variables = join(directory, 'variables');
 const alice = { username: 'alice', password: 'a person’s password' };
@@ -70,7 +71,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await system.stop();
-  rmSync(directory, { recursive: true });
 });
 
 function block(heading: string): string {

@@ -3,9 +3,9 @@
  * Runs the commands of docs/operations/back-up-and-restore.md in order: backup, loss of all data,
  * restore.
  */
+
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openIdentity } from '@gatehouse/identity';
@@ -21,13 +21,14 @@ import {
   startPostgresServer,
   startRedisServer,
 } from '@gatehouse/testing';
+import { temporaryFolder } from '@gatehouse/testing/suite';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { commandsNamed, commandsUnder, runCommands } from './operators-commands.ts';
 
 const engines = ['sqlite', 'redis and postgres'] as const;
 
 describe.each(engines)('an installation on %s', (engine) => {
-  const directory = mkdtempSync(join(tmpdir(), 'gatehouse-backup-'));
+  const directory = temporaryFolder();
   const data = join(directory, 'data');
   const backup = join(directory, 'backup');
   const keysBackup = join(directory, 'keys-backup');
@@ -88,7 +89,6 @@ describe.each(engines)('an installation on %s', (engine) => {
   afterAll(async () => {
     await stop();
     await Promise.all([redis?.stop(), postgres?.stop()]);
-    rmSync(directory, { recursive: true });
   });
 
   async function start(): Promise<void> {

@@ -1,15 +1,16 @@
 // requires: curl
 /** Runs every command of docs/devices.md in order. */
+
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { basic, type Constellation, startConstellation } from '@gatehouse/testing';
+import { temporaryFolder } from '@gatehouse/testing/suite';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { codeBlock, readDocument } from './documents.ts';
 
 const guide = readDocument('docs/devices.md');
-const directory = mkdtempSync(join(tmpdir(), 'gatehouse-devices-'));
+const directory = temporaryFolder();
 /** The variables and functions that earlier commands defined in the shell. */
 const session = join(directory, 'session');
 const secureKey = 'deviceTeamKey0123456789a';
@@ -41,7 +42,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await system.stop();
-  rmSync(directory, { recursive: true });
 });
 
 async function tokenOf(clientId: string): Promise<string> {

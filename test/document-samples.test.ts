@@ -1,12 +1,11 @@
 /** The files that documents show work when a reader copies them. */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { loadRouting } from '../apps/gateway/src/routes/route-file.ts';
 import { bootstrapSchema } from '../packages/identity/src/bootstrap/bootstrap-schema.ts';
 import { codeBlock, readDocument, section } from './documents.ts';
-import { root } from './source-tree.ts';
 
 test('the bootstrap file of docs/configuration.md is valid', () => {
   const page = readDocument('docs/configuration.md');
@@ -32,14 +31,4 @@ test('the gateway accepts the route file of docs/routes.md', () => {
   } finally {
     rmSync(directory, { recursive: true });
   }
-});
-
-test('git and npm ignore the secrets that the commands of the guides write', () => {
-  const guides = readDocument('docs/guides.md').text;
-  const ignored = readFileSync(join(root, 'examples/.gitignore'), 'utf8').split('\n');
-  const written = [...guides.matchAll(/> (examples\/\S+?)\)?$/gm)].map(([, path = '']) =>
-    basename(path),
-  );
-  expect(written.length).toBeGreaterThan(2);
-  expect(written.filter((name) => !ignored.includes(name))).toEqual([]);
 });

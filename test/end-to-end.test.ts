@@ -134,27 +134,6 @@ describe.each(systems)('the whole system on $engine', ({ system }) => {
     expect((await withBearer(first.body.access_token)).status).toBe(401);
   });
 
-  test('accepts no refresh token and no code as an access token', async () => {
-    const query = new URLSearchParams({
-      response_type: 'code',
-      client_id: 'one',
-      redirect_uri: redirectUri,
-    });
-    const landing = await authorizeAsUser(
-      `${system.authorizationServerUrl}/authorize?${query}`,
-      alice,
-    );
-    const code = landing.searchParams.get('code') ?? '';
-    expect((await withBearer(code)).status).toBe(401);
-    const { body } = await token({
-      grant_type: 'authorization_code',
-      code,
-      redirect_uri: redirectUri,
-    });
-    expect((await withBearer(body.refresh_token)).status).toBe(401);
-    expect((await withBearer(body.access_token)).status).toBe(200);
-  });
-
   test('rejects requests to the device service that bypass the gateway', async () => {
     const { body } = await token({ grant_type: 'client_credentials' });
     for (const headers of [{}, { authorization: `Bearer ${body.access_token}` }]) {

@@ -229,12 +229,6 @@ describe.each([
     await expectRefused(await call(version1, path, post), 401, 'signed_body_not_verifiable');
   });
 
-  test('asks about HEAD', async () => {
-    const good = bearer(await gateway.issueToken());
-    expect((await call(good, URI, { method: 'HEAD' })).status).toBe(200);
-    expect(service.last().method).toBe('HEAD');
-  });
-
   test.each(['websocket', 'h2c', 'h2c, websocket'])(
     'CWE-444 offers the service no protocol except WebSocket, if a caller offers %p',
     async (protocol) => {

@@ -87,42 +87,6 @@ describe.each(['authorization-server', 'gateway'] as const)('the %s', (name) => 
     await redis.stop();
   });
 
-  test('stays ready and shows that Redis rejects writes, and logs it once', async () => {
-    const redis = await startRedisServer();
-    await start(name, { STORE_URL: redis.url });
-    await until(async () => (await readiness()).status === 200);
-    await redis.command('CONFIG', 'SET', 'maxmemory', '1');
-    const full = await readiness();
-    expect([full.status, full.body.checks.store]).toEqual([200, 'full']);
-    while ((await metric('gatehouse_store_up')) !== 0) {
-      await sleep(20);
-    }
-    expect((await readiness()).body.checks.store).toBe('full');
-    await redis.command('CONFIG', 'SET', 'maxmemory', '0');
-    await until(async () => (await readiness()).body.checks.store === 'ok');
-    expect(await metric('gatehouse_store_up')).toBe(1);
-    while (!app?.output().includes('"store available"')) {
-      await sleep(20);
-    }
-    const reported = app.output().match(/^.*"store full".*$/gm) ?? [];
-    expect(reported).toHaveLength(1);
-    expect(reported[0]).toContain('Redis replies OOM. It has reached its maxmemory: raise it');
-    await redis.stop();
-  });
-
-  test('reports the used and the maximum space of Redis', async () => {
-    const redis = await startRedisServer();
-    await start(name, { STORE_URL: redis.url });
-    await until(async () => (await readiness()).status === 200);
-    const used = (await metric('gatehouse_store_used_bytes')) ?? 0;
-    expect(await metric('gatehouse_store_maximum_bytes')).toBeUndefined();
-    const maximum = Math.round(used / 0.88);
-    await redis.command('CONFIG', 'SET', 'maxmemory', String(maximum));
-    await until(async () => (await metric('gatehouse_store_maximum_bytes')) === maximum);
-    expect(await metric('gatehouse_store_up')).toBe(1);
-    await redis.stop();
-  });
-
   test('exits with 1 if the store returns and contains the demo', async () => {
     const redis = await startRedisServer();
     await redis.kill();

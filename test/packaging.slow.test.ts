@@ -49,15 +49,6 @@ describe('npm pack', () => {
   });
 });
 
-test('every workspace has the version of the release', () => {
-  const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
-    readonly packages: Readonly<Record<string, { readonly version?: string }>>;
-  };
-  const own = Object.entries(lock.packages).filter(([path]) => !path.includes('node_modules'));
-  expect(own.length).toBeGreaterThan(10);
-  expect(own.filter(([, workspace]) => workspace.version !== version)).toEqual([]);
-});
-
 test('the bill of materials lists what runs, and no tool of developers', () => {
   const bill = run('run', '-s', 'sbom') as {
     readonly bomFormat: string;

@@ -1,9 +1,10 @@
 // requires: curl openssl
+
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { authorizeAsUser, type Constellation, startConstellation } from '@gatehouse/testing';
+import { temporaryFolder } from '@gatehouse/testing/suite';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { readDocument, section } from './documents.ts';
 
@@ -31,7 +32,7 @@ const bootstrap = {
   users: [{ username: demo.username, password: demo.password, name: 'Alice', orgId: 'demo' }],
 };
 
-const directory = mkdtempSync(join(tmpdir(), 'gatehouse-readme-'));
+const directory = temporaryFolder();
 let system: Constellation | undefined;
 
 beforeAll(async () => {
@@ -40,7 +41,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await system?.stop();
-  rmSync(directory, { recursive: true, force: true });
 });
 
 /** Returns the commands below a heading, with the addresses of the running system. */

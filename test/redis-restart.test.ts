@@ -1,7 +1,3 @@
-// requires: redis-server
-/** Acknowledged writes survive a restart of Redis with the configuration of the containers. */
-import { readFileSync } from 'node:fs';
-import { createStore, NEVER_EXPIRES, type Store } from '@gatehouse/store';
 import {
   authorizeAsUser,
   basic,
@@ -16,89 +12,6 @@ import { type ContainerRedis, startContainerRedis } from './container-redis.ts';
 
 let redis: ContainerRedis;
 afterEach(() => redis.stop());
-
-/**
- * The former ACL file, from before the rights of `default` mattered when Redis loads its
- * append-only file.
- */
-function restrictedDefaultUser(aclFile: string): string {
-  // The former user of the store could not run ACL DRYRUN. The former file had no user `health`,
-  // but the test needs it.
-  const kept = aclFile
-    .replace(' +acl|dryrun', '')
-    .split('\n')
-    .filter((line) => /^user (gatehouse|health) /.test(line));
-  return `user default on nopass resetchannels resetkeys -@all +ping\n${kept.join('\n')}\n`;
-}
-
-async function write(store: Store): Promise<void> {
-  const inAnHour = Date.now() + 3_600_000;
-  await store.set('value', 'kept', 600);
-  await store.claim('claimed', 'first', 600);
-  for (const member of ['first', 'second']) {
-    await store.increment('counter', 600);
-    await store.addToIndex('expiring-index', member, inAnHour);
-    await store.addToIndex('lasting-index', member, NEVER_EXPIRES);
-    await store.append('log', [member], 100);
-  }
-}
-
-async function contents(store: Store) {
-  const counter = await store.increment('counter', 600, 0);
-  return {
-    value: await store.get('value'),
-    claimed: await store.get('claimed'),
-    count: counter.count,
-    countsForMinutes: Math.round((counter.resetsAt - Date.now()) / 60_000),
-    expiring: await store.members('expiring-index'),
-    lasting: await store.members('lasting-index'),
-    log: await store.read('log', 100),
-  };
-}
-
-const everything = {
-  value: 'kept',
-  claimed: 'first',
-  count: 2,
-  countsForMinutes: 10,
-  expiring: ['first', 'second'],
-  lasting: ['first', 'second'],
-  log: ['second', 'first'],
-};
-
-describe('a restart of Redis', () => {
-  test('keeps values, claims, counters with their lifetimes, indexes and the audit trail', async () => {
-    redis = await startContainerRedis();
-    const store = createStore(redis.storeUrl);
-    try {
-      await write(store);
-      for (let restart = 0; restart < 2; restart += 1) {
-        await redis.server.restart();
-        await until(() => store.ping());
-        expect(await contents(store)).toEqual(everything);
-      }
-    } finally {
-      await store.close();
-    }
-  });
-
-  test('restores the data of an installation with the former users after its secrets are renewed', async () => {
-    redis = await startContainerRedis(restrictedDefaultUser);
-    const passwords = readFileSync(redis.aclFile, 'utf8').match(/#[0-9a-f]{64}/g);
-    const store = createStore(redis.storeUrl);
-    try {
-      await write(store);
-      redis.makeSecrets();
-      await redis.server.restart();
-      await until(() => store.ping());
-      expect(await contents(store)).toEqual(everything);
-      // The apps continue to use their password.
-      expect(readFileSync(redis.aclFile, 'utf8')).toContain(passwords?.[0]);
-    } finally {
-      await store.close();
-    }
-  });
-});
 
 const client = { clientId: 'web', secureKey: 'restartKey0123456789ab' };
 const redirectUri = 'https://app.example/callback';

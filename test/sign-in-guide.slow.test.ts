@@ -2,11 +2,12 @@
  * Registers the clients as docs/sign-in-to-applications.md and docs/guides.md describe. Then
  * sends the requests of each application and reads the claims that it uses.
  */
+
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { authorizeAsUser, basic, type Constellation, startConstellation } from '@gatehouse/testing';
+import { temporaryFolder, writeMasterKey } from '@gatehouse/testing/suite';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { createRemoteJWKSet, jwtVerify } from 'jose';
 import { codeBlock, readDocument } from './documents.ts';
@@ -14,7 +15,7 @@ import { runCommands } from './operators-commands.ts';
 import { root } from './source-tree.ts';
 
 const guide = readDocument('docs/sign-in-to-applications.md');
-const directory = mkdtempSync(join(tmpdir(), 'gatehouse-sign-in-guide-'));
+const directory = temporaryFolder();
 const state = 'Zs81';
 const nonce = '52a0';
 const verifier = randomBytes(32).toString('base64url');
@@ -93,8 +94,7 @@ async function verifiedClaims(idToken: string, jwks: string, audience: string) {
 }
 
 beforeAll(async () => {
-  const MASTER_KEY_FILE = join(directory, 'master.key');
-  writeFileSync(MASTER_KEY_FILE, randomBytes(32).toString('hex'), { mode: 0o600 });
+  const MASTER_KEY_FILE = writeMasterKey(directory);
   system = await startConstellation({
     engine: 'sqlite',
     bootstrap: {},
@@ -107,7 +107,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await system.stop();
-  rmSync(directory, { recursive: true });
 });
 
 describe('docs/sign-in-to-applications.md', () => {

@@ -1,7 +1,7 @@
 // requires: chromium curl openssl
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -148,57 +148,6 @@ describe('npm start with an invalid setting', () => {
     );
     expect(output).not.toMatch(/ReferenceError| {4}at .*start/);
   });
-
-  test('names the operations port that is in use', async () => {
-    const taken = createServer().listen(0, '127.0.0.1');
-    await once(taken, 'listening');
-    const { port } = taken.address() as AddressInfo;
-    const { status, output } = failedStart({ GATEWAY_PORT: String(port - 100) });
-    taken.close();
-    expect(status).toBe(1);
-    expect(output).toContain(
-      `gateway did not start: port ${port} is in use. Stop the program that uses it, ` +
-        'or set OPERATIONS_PORT (with npm start: GATEWAY_PORT) to a free port.',
-    );
-  });
-
-  test('rejects an unknown option, and --show before the first start', () => {
-    expect(failedStart({}, '--again')).toMatchObject({
-      status: 2,
-      output: expect.stringContaining('Unknown option: --again. Usage: npm start [-- --show]'),
-    });
-    const { status, output, created } = failedStart({}, '--show');
-    expect([status, created]).toEqual([1, []]);
-    expect(output).toMatch(/There is no demo in \S+\. Run npm start first\./);
-  });
-
-  test('reports a data folder that is a file', () => {
-    const { status, output } = failedStart({ DATA_DIR: join(root, 'package.json') });
-    expect(status).toBe(1);
-    expect(output).toContain('package.json');
-    expect(output).not.toMatch(/ {4}at /);
-  });
-});
-
-describe('npm start with NODE_ENV=production', () => {
-  test('names the missing dependencies and how to install them, and prints no stack', () => {
-    const clone = mkdtempSync(join(tmpdir(), 'gatehouse-clone-'));
-    for (const file of ['package.json', 'package-lock.json', 'scripts/launch.mjs']) {
-      cpSync(join(root, file), join(clone, file));
-    }
-    const { status, stdout, stderr } = spawnSync('npm', ['start'], {
-      cwd: clone,
-      env: { ...environment, NODE_ENV: 'production' },
-      encoding: 'utf8',
-    });
-    const created = readdirSync(clone).sort();
-    rmSync(clone, { recursive: true, force: true });
-    expect(status).toBe(1);
-    expect(stderr).toContain('the dependencies are not installed, and with NODE_ENV=production');
-    expect(stderr).toContain('Run: npm ci --omit=dev');
-    expect(stdout + stderr).not.toMatch(/ {4}at /);
-    expect(created).toEqual(['package-lock.json', 'package.json', 'scripts']);
-  });
 });
 
 describe('npm start', () => {
@@ -214,10 +163,6 @@ describe('npm start', () => {
         process.kill(-(started.group.pid ?? 0), 'SIGKILL');
       }
     }
-  });
-
-  test('prints fewer than 60 lines', () => {
-    expect(first.output().split('\n').length).toBeLessThan(60);
   });
 
   test('prints a command that gets an access token', () => {
@@ -282,49 +227,6 @@ describe('npm start', () => {
     } finally {
       await browser.close();
     }
-  });
-
-  test('serves a demo application that claims no success without a valid code', async () => {
-    const [, home = ''] = /Demo application {6}(\S+)/.exec(first.output()) ?? [];
-    const browser = await launchBrowser();
-    try {
-      const page = await browser.newPage();
-      const shown = async (path: string) => {
-        await page.goto(home + path);
-        expect(await page.getByRole('link', { name: 'Sign in' }).count()).toBe(1);
-        expect(await accessibilityProblems(page)).toEqual([]);
-        return page.getByRole('alert').textContent();
-      };
-      expect(await shown('/callback')).toBe('There is no authorization code in this address.');
-      expect(await shown('/callback?code=')).toBe(
-        'There is no authorization code in this address.',
-      );
-      expect(await shown('/callback?error=access_denied')).toMatch(/^The sign-in failed: access_d/);
-      expect(await shown('/elsewhere')).toBe('This page does not exist.');
-      await page.goto(`${home}/callback?code=invented`);
-      expect(await page.getByText(/succeeded|signed in/).count()).toBe(0);
-      await page.getByRole('button', { name: 'Redeem it' }).click();
-      expect(await page.getByRole('alert').textContent()).toMatch(
-        /^The authorization server rejected the code: invalid_grant/,
-      );
-      await page.goto(home);
-      expect(await page.locator('pre').count()).toBe(0);
-    } finally {
-      await browser.close();
-    }
-  });
-
-  test('prints the same instructions again with --show, while it runs', () => {
-    const { status, stdout } = spawnSync('npm', ['start', '--', '--show'], {
-      cwd: root,
-      env: environment,
-      encoding: 'utf8',
-    });
-    expect(status).toBe(0);
-    const instructions = (output: string) =>
-      / {2}Authorization server[\s\S]*?\nhttp\S+\n/.exec(output)?.[0];
-    expect(instructions(stdout)).toBe(instructions(first.output()));
-    expect(first.output()).toContain('To print this again: npm start -- --show');
   });
 
   test('writes no secret into its log', () => {

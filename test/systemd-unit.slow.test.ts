@@ -62,9 +62,4 @@ describe('the unit for systemd', () => {
       expect(child.exitCode).toBe(0);
     },
   );
-
-  test('waits longer for the end of a server than a server needs', () => {
-    const serverSeconds = 10;
-    expect(Number(setting('TimeoutStopSec'))).toBeGreaterThan(serverSeconds);
-  });
 });

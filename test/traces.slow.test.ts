@@ -142,10 +142,6 @@ describe.each(integrationEngines)('traces on %s', (engine) => {
     return found as ReceivedSpan;
   };
 
-  test('requests succeed or fail as without tracing', () => {
-    expect(statuses).toEqual({ device: 200, query: 200, signed: 200, refused: 401, invalid: 200 });
-  });
-
   test('one trace has the spans of gateway, store, device service and database', () => {
     const spans = spansOf(traces.device);
     const request = find(spans, 'gatehouse-gateway', 'GET device.list');
@@ -169,21 +165,6 @@ describe.each(integrationEngines)('traces on %s', (engine) => {
     expect(service).toMatchObject({ parentSpanId: forward.spanId, kind: kinds.server });
     const statement = find(spans, 'gatehouse-device-service', 'database select');
     expect(statement).toMatchObject({ parentSpanId: service.spanId, kind: kinds.client });
-  });
-
-  test('each span lies within the time of its parent', () => {
-    const spans = spansOf(traces.device);
-    const slack = 2_000_000n;
-    for (const span of spans) {
-      const parent = spans.find(({ spanId }) => spanId === span.parentSpanId);
-      const [start, end] = [BigInt(span.startTimeUnixNano), BigInt(span.endTimeUnixNano)];
-      expect(end >= start).toBe(true);
-      // The clocks of two processes differ.
-      if (parent?.service === span.service) {
-        expect(start + slack >= BigInt(parent.startTimeUnixNano)).toBe(true);
-        expect(end <= BigInt(parent.endTimeUnixNano) + slack).toBe(true);
-      }
-    }
   });
 
   test('a signed request has a span for its claim and for the signature of the reply', () => {
@@ -217,15 +198,6 @@ describe.each(integrationEngines)('traces on %s', (engine) => {
       'error.type': 'unauthorized',
       'gatehouse.reason': expect.any(String),
     });
-  });
-
-  test('an invalid traceparent starts a new trace', () => {
-    const roots = receiver.spans.filter(
-      ({ name, service, parentSpanId }) =>
-        service === 'gatehouse-gateway' && name === 'GET device.list' && !parentSpanId,
-    );
-    // Three with an invalid header, and one without a header.
-    expect(new Set(roots.map(({ traceId }) => traceId)).size).toBe(4);
   });
 
   test('nothing that is exported contains a secret', () => {
@@ -285,21 +257,6 @@ describe('which requests have spans', () => {
     expect(spans).toEqual([]);
     const unset = `00-${sampled.traceId}-${sampled.spanId}-00`;
     expect(received).toEqual([unset, unsampled.header, undefined]);
-  });
-
-  test('with parentbased_traceidratio, the flag of the caller decides', async () => {
-    const [sampled, unsampled] = [newTraceparent('01'), newTraceparent('00')];
-    const environment = { ...off, OTEL_TRACES_SAMPLER: 'parentbased_traceidratio' };
-    const { spans, received } = await send(environment, [
-      sampled.header,
-      unsampled.header,
-      undefined,
-    ]);
-    expect(spans.map(({ traceId }) => traceId)).toEqual([sampled.traceId]);
-    expect(received[0]).toMatch(
-      new RegExp(`^00-${sampled.traceId}-(?!${sampled.spanId})[0-9a-f]{16}-01$`),
-    );
-    expect(received.slice(1)).toEqual([unsampled.header, undefined]);
   });
 });
 

@@ -1,10 +1,11 @@
 /** The apps derive misspelled names from the variables that they read. */
+
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { lastingKey, loadMasterKey } from '@gatehouse/identity';
-import { afterAll, expect, test } from '@jest/globals';
+import { temporaryFolder } from '@gatehouse/testing/suite';
+import { expect, test } from '@jest/globals';
 import { loadConfiguration as loadAuthorizationServer } from '../apps/authorization-server/src/config.ts';
 import { readConfiguration as loadDeviceService } from '../apps/device-service/src/config.ts';
 import { loadConfiguration as loadGateway } from '../apps/gateway/src/config.ts';
@@ -13,8 +14,7 @@ import {
   writeMasterKeyFile,
 } from '../packages/identity/src/secrets/master-key-file.ts';
 
-const directory = mkdtempSync(join(tmpdir(), 'gatehouse-variables-'));
-afterAll(() => rmSync(directory, { recursive: true }));
+const directory = temporaryFolder();
 
 test.each([
   ['authorization server', loadAuthorizationServer],

@@ -3,10 +3,8 @@
  * An anonymous caller causes many different failures, to displace a locked account from the audit
  * trail.
  */
+
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { type Identity, openIdentity } from '@gatehouse/identity';
 import { createStore } from '@gatehouse/store';
 import {
@@ -15,6 +13,7 @@ import {
   integrationEngines,
   startConstellation,
 } from '@gatehouse/testing';
+import { temporaryFolder, writeMasterKey } from '@gatehouse/testing/suite';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { flood } from './flood.ts';
 
@@ -36,15 +35,13 @@ const bootstrap = {
 };
 
 describe.each(integrationEngines)('flushing the audit trail on %s', (engine) => {
-  let directory: string;
+  const directory = temporaryFolder();
   let system: Constellation;
   let identity: Identity;
 
   beforeAll(async () => {
-    directory = mkdtempSync(join(tmpdir(), 'gatehouse-audit-flush-'));
     const masterKey = randomBytes(32);
-    const MASTER_KEY_FILE = join(directory, 'master.key');
-    writeFileSync(MASTER_KEY_FILE, masterKey.toString('hex'), { mode: 0o600 });
+    const MASTER_KEY_FILE = writeMasterKey(directory, masterKey);
     system = await startConstellation({
       engine,
       bootstrap,
@@ -60,7 +57,6 @@ describe.each(integrationEngines)('flushing the audit trail on %s', (engine) => 
   afterAll(async () => {
     await identity?.store.close();
     await system?.stop();
-    rmSync(directory, { recursive: true });
   });
 
   test('keeps every failure and lock of a known user', async () => {

@@ -389,19 +389,6 @@ describe('gatehouse restore', () => {
     );
   });
 
-  test.each([
-    ['empty', () => '', /contains no audit entry/],
-    ['cut within its last line', (lines: string) => lines.slice(0, -3), /is incomplete/],
-  ])('refuses an audit export that is %s, and leaves nothing', async (_name, cut, message) => {
-    await gatehouse('clients change client-1 --disable --yes');
-    const file = await exportTrail();
-    writeFileSync(file, cut(readFileSync(file, 'utf8')));
-    copyKey();
-    const { code, errors } = await run(restored, ['backup', 'restore', backup, '--audit', file]);
-    expect([code, errors]).toEqual([1, expect.stringMatching(message)]);
-    expect(readdirSync(restored)).toEqual(['master.key']);
-  });
-
   test('refuses an audit export without the line whose hash the operator kept', async () => {
     await gatehouse('clients change client-1 --disable --yes');
     const file = await exportTrail();
@@ -414,17 +401,6 @@ describe('gatehouse restore', () => {
     expect((await run(restored, words)).errors).toMatch(/none of its \d+ lines has this hash/);
     writeFileSync(file, `${whole}\n`);
     expect((await run(restored, words)).code).toBe(0);
-  });
-
-  test('warns if the audit export ends before the backup, and always prints its end', async () => {
-    const file = await exportTrail();
-    await backUpAgain();
-    copyKey();
-    const words = ['backup', 'restore', backup, '--audit', file];
-    const { code, output, errors } = await runGatehouse({ DATA_DIR: restored }, words);
-    expect(code).toBe(0);
-    expect(output).toMatch(/The export ends at 20/);
-    expect(errors).toMatch(/^Warning: The audit export ends at .* Later revocations are missing/);
   });
 
   const forged = (members: object) =>
@@ -443,19 +419,5 @@ describe('gatehouse restore', () => {
       file,
     ]);
     expect(output).toContain('Add the client x?[2J?Restored again.');
-  });
-
-  test.each([
-    { event: 'client_changed', clientId: 'client-1', change: 'shredded' },
-    { event: 'client_changed', clientId: { toString: 'client-1' }, change: 'disabled' },
-    { event: 'user_changed', change: 'disabled' },
-    { event: 'user_changed', userId: 'a', change: 'disabled', at: '\u001b[2J' },
-  ])('refuses the unknown entry %j of an audit export, and leaves nothing', async (entry) => {
-    const file = join(directory, 'audit.ndjson');
-    writeFileSync(file, forged(entry));
-    copyKey();
-    const { code, errors } = await run(restored, ['backup', 'restore', backup, '--audit', file]);
-    expect([code, errors]).toEqual([1, expect.stringMatching(/Line 1 is not an audit entry/)]);
-    expect(readdirSync(restored)).toEqual(['master.key']);
   });
 });

@@ -1,7 +1,7 @@
 // requires: redis-server
-import { execFileSync } from 'node:child_process';
+
 import { randomBytes } from 'node:crypto';
-import { chmodSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { openIdentity } from '@gatehouse/identity';
@@ -12,6 +12,7 @@ import {
   startRedisServer,
   startStoreEngine,
 } from '@gatehouse/testing';
+import { temporaryFolder, writeMasterKey } from '@gatehouse/testing/suite';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { commands } from '../src/cli.ts';
 import { nameOf } from '../src/command-line/command.ts';
@@ -21,7 +22,7 @@ import { runGatehouse } from './run-gatehouse.ts';
 
 describe.each(integrationEngines)('gatehouse on %s', (engineName) => {
   let engine: StoreEngine;
-  let directory: string;
+  const directory = temporaryFolder();
   let environment: Record<string, string>;
   const masterKey = randomBytes(32);
   const gatehouse = (args: string, stdin?: Parameters<typeof runGatehouse>[2]) =>
@@ -29,15 +30,12 @@ describe.each(integrationEngines)('gatehouse on %s', (engineName) => {
 
   beforeAll(async () => {
     engine = await startStoreEngine(engineName);
-    directory = mkdtempSync(join(tmpdir(), 'gatehouse-cli-'));
-    const MASTER_KEY_FILE = join(directory, 'master.key');
-    writeFileSync(MASTER_KEY_FILE, masterKey.toString('hex'), { mode: 0o600 });
+    const MASTER_KEY_FILE = writeMasterKey(directory, masterKey);
     environment = { STORE_URL: engine.storeUrl, MASTER_KEY_FILE, DATA_DIR: directory };
     await gatehouse('organizations add org-1 --name Example');
   });
   afterAll(async () => {
     await engine.stop();
-    rmSync(directory, { recursive: true });
   });
 
   async function withIdentity<Result>(
@@ -169,33 +167,6 @@ describe.each(integrationEngines)('gatehouse on %s', (engineName) => {
       expect(changed.code).toBe(2);
     });
 
-    test('change by entries that are added to a list or removed from it', async () => {
-      await gatehouse('clients add listed --org org-1 --scope device:read --scope device:log');
-      const changed = await gatehouse(
-        'clients change listed --add-scope openid --remove-scope device:log --add-ip-allow 10.0.0.0/8 --json',
-      );
-      expect(changed.json.client).toMatchObject({
-        scopes: ['device:read', 'openid'],
-        ipAllowList: ['10.0.0.0/8'],
-      });
-      const missing = await gatehouse('clients change listed --remove-scope device:log');
-      expect(missing).toMatchObject({ code: 1 });
-      expect(missing.errors).toContain('Nothing was changed. device:log is not in the list.');
-      const again = await gatehouse('clients change listed --add-scope openid --json');
-      expect(again.json.client.scopes).toEqual(['device:read', 'openid']);
-      const unknown = await gatehouse('clients change listed --add-scope everything');
-      expect(unknown).toMatchObject({ code: 2 });
-      expect(unknown.errors).toContain('--scope (entry 3): must be one of: device:read, ');
-    });
-
-    test('are described in the words of the command if an option is wrong', async () => {
-      const { code, errors } = await gatehouse('clients add orphan --application-type desktop');
-      expect(code).toBe(2);
-      expect(errors).toContain('--org: is required');
-      expect(errors).toContain('--application-type: must be one of: web, native');
-      expect(errors).not.toMatch(/expected|received|orgId|Invalid option/);
-    });
-
     test('lose their keys by becoming public only after confirmation', async () => {
       await gatehouse(
         'clients add secretive --org org-1 --grant-type authorization_code --redirect-uri https://rp.example/cb',
@@ -269,29 +240,6 @@ describe.each(integrationEngines)('gatehouse on %s', (engineName) => {
         `clients remove-key keys ${rotated.keyId} --revoke --json --yes`,
       );
       expect(revoked.json.client.notBefore).toBeGreaterThan(0);
-    });
-
-    test('can change keys with the tokens kept, and lose these tokens later', async () => {
-      const [old] = (await gatehouse('clients add planned --org org-1 --json')).json.client.keys;
-      const { keyId } = (await gatehouse('clients rotate-key planned --json')).json;
-      const third = await gatehouse('clients rotate-key planned --replace-oldest --keep-tokens');
-      expect(third.output).toContain(`issued with ${old.keyId} stay valid until they expire`);
-      const kept = await gatehouse(
-        `clients remove-key planned ${keyId} --keep-tokens --json --yes`,
-      );
-      expect(kept.json).toMatchObject({
-        tokensKept: true,
-        client: { keptKeyIds: [old.keyId, keyId], notBefore: 0 },
-      });
-      expect((await gatehouse('clients show planned')).output).toContain(old.keyId);
-      const both = await gatehouse(
-        `clients remove-key planned ${keyId} --keep-tokens --revoke --yes`,
-      );
-      expect(both).toMatchObject({ code: 2, output: '' });
-      const ended = await gatehouse(`clients remove-key planned ${keyId} --yes`);
-      expect(ended.output).toContain(`issued with ${keyId} are revoked`);
-      const { client } = (await gatehouse('clients show planned --json')).json;
-      expect(client.keptKeyIds).toEqual([old.keyId]);
     });
   });
 
@@ -377,18 +325,6 @@ describe.each(integrationEngines)('gatehouse on %s', (engineName) => {
         const rejected = await gatehouse(`users change erin ${options}`.trim());
         expect(rejected).toMatchObject({ code });
       }
-    });
-
-    test('can be disabled, enabled and signed out, by name or id', async () => {
-      const { json } = await gatehouse('users add carol --org org-1 --generate --json');
-      const { userId } = json.user;
-      expect((await gatehouse('users change carol --disable --yes --json')).json.user.enabled).toBe(
-        false,
-      );
-      expect((await gatehouse(`users enable ${userId} --json`)).json.user.enabled).toBe(true);
-      expect(
-        (await gatehouse('tokens revoke --user CAROL --yes --json')).json.user.notBefore,
-      ).toBeGreaterThan(0);
     });
   });
 
@@ -553,24 +489,6 @@ describe('calling gatehouse', () => {
     expect(warning).toMatch(/ is deprecated\. Use gatehouse /);
     expect(withCurrentName(args)).toEqual({ args });
     expect(parseArguments(args, commands)).toMatchObject({ help: undefined });
-  });
-
-  test('works as a program, from any folder', () => {
-    const program = join(import.meta.dirname, '../src/main.ts');
-    const folder = mkdtempSync(join(tmpdir(), 'gatehouse-program-'));
-    symlinkSync(program, join(folder, 'gatehouse'));
-    const PATH = `${dirname(process.execPath)}:${process.env.PATH}`;
-    const options = { cwd: folder, env: { PATH }, encoding: 'utf8' } as const;
-    expect(execFileSync('./gatehouse', ['version'], options)).toMatch(/^gatehouse \d/);
-    rmSync(folder, { recursive: true });
-  });
-
-  test.each(['--version', 'version'])('prints its version with %s', async (word) => {
-    const { code, output } = await runGatehouse(nowhere, [word]);
-    expect([code, output]).toEqual([
-      0,
-      expect.stringMatching(/^gatehouse \d+\.\d+\.\d+(-rc\.\d+)?\n$/),
-    ]);
   });
 
   test('rejects a misspelled variable instead of changing the embedded store', async () => {

@@ -1,8 +1,5 @@
 // requires: redis-server
-import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+
 import {
   authorizeAsUser,
   basic,
@@ -11,6 +8,7 @@ import {
   startConstellation,
   startRedisServer,
 } from '@gatehouse/testing';
+import { temporaryFolder, writeMasterKey } from '@gatehouse/testing/suite';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { runGatehouse } from './run-gatehouse.ts';
 
@@ -31,15 +29,13 @@ const client = (clientId: string) => ({
 const user = (username: string) => ({ username, password, name: username, orgId: 'org-1' });
 
 describe('a store at its maxmemory', () => {
-  let directory: string;
+  const directory = temporaryFolder();
   let redis: RedisServer;
   let system: Constellation;
   let environment: Record<string, string>;
 
   beforeAll(async () => {
-    directory = mkdtempSync(join(tmpdir(), 'gatehouse-full-'));
-    const MASTER_KEY_FILE = join(directory, 'master.key');
-    writeFileSync(MASTER_KEY_FILE, randomBytes(32).toString('hex'), { mode: 0o600 });
+    const MASTER_KEY_FILE = writeMasterKey(directory);
     redis = await startRedisServer();
     const STORE_URL = redis.url;
     system = await startConstellation({
@@ -56,7 +52,6 @@ describe('a store at its maxmemory', () => {
   afterAll(async () => {
     await system.stop();
     await redis.stop();
-    rmSync(directory, { recursive: true });
   });
   beforeEach(async () => {
     await redis.command('CONFIG', 'SET', 'maxmemory', '0');

@@ -1,8 +1,5 @@
 // requires: redis-server
-import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+
 import { accountLimit } from '@gatehouse/identity';
 import {
   authorizeAsUser,
@@ -12,6 +9,7 @@ import {
   type PageVisitor,
   startConstellation,
 } from '@gatehouse/testing';
+import { temporaryFolder, writeMasterKey } from '@gatehouse/testing/suite';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { runGatehouse } from './run-gatehouse.ts';
 
@@ -20,16 +18,14 @@ const redirectUri = 'https://app.example/callback';
 const names = ['unlocked', 'reset', 'browser', 'changed', 'sessions'];
 
 describe.each(integrationEngines)('commands for locked users on %s', (engine) => {
-  let directory: string;
+  const directory = temporaryFolder();
   let system: Constellation;
   let environment: Record<string, string>;
   const gatehouse = (args: string, stdin?: string) =>
     runGatehouse(environment, args.split(' '), stdin);
 
   beforeAll(async () => {
-    directory = mkdtempSync(join(tmpdir(), 'gatehouse-locked-'));
-    const MASTER_KEY_FILE = join(directory, 'master.key');
-    writeFileSync(MASTER_KEY_FILE, randomBytes(32).toString('hex'), { mode: 0o600 });
+    const MASTER_KEY_FILE = writeMasterKey(directory);
     system = await startConstellation({
       engine,
       apps: ['authorization-server'],
@@ -54,7 +50,6 @@ describe.each(integrationEngines)('commands for locked users on %s', (engine) =>
   });
   afterAll(async () => {
     await system.stop();
-    rmSync(directory, { recursive: true });
   });
 
   /** Signs in at the account page in a browser that has only this device cookie. */

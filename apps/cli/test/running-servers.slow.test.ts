@@ -1,10 +1,7 @@
 // requires: redis-server
 // runs alone: it has deadlines of seconds under load
-import { spawn } from 'node:child_process';
+
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   authorizeAsUser,
@@ -13,13 +10,12 @@ import {
   createPageVisitor,
   integrationEngines,
   type PageVisitor,
-  processEnvironment,
   startConstellation,
 } from '@gatehouse/testing';
+import { temporaryFolder, writeMasterKey } from '@gatehouse/testing/suite';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { runGatehouse } from './run-gatehouse.ts';
 
-const main = join(import.meta.dirname, '..', 'src', 'main.ts');
 const redirectUri = 'https://app.example/callback';
 const secureKey = 'webKey0123456789abcdef';
 const client = (clientId: string) => ({
@@ -41,15 +37,13 @@ const user = (username: string) => ({
 describe.each(integrationEngines)(
   'revocation by operators on %s, with two authorization servers and a gateway',
   (engine) => {
-    let directory: string;
+    const directory = temporaryFolder();
     let system: Constellation;
     let environment: Record<string, string>;
     const masterKey = randomBytes(32);
 
     beforeAll(async () => {
-      directory = mkdtempSync(join(tmpdir(), 'gatehouse-operators-'));
-      const MASTER_KEY_FILE = join(directory, 'master.key');
-      writeFileSync(MASTER_KEY_FILE, masterKey.toString('hex'), { mode: 0o600 });
+      const MASTER_KEY_FILE = writeMasterKey(directory, masterKey);
       const names = ['by-client', 'by-user', 'by-token', 'by-all', 'keys'];
       system = await startConstellation({
         engine,
@@ -65,7 +59,6 @@ describe.each(integrationEngines)(
     });
     afterAll(async () => {
       await system.stop();
-      rmSync(directory, { recursive: true });
     });
 
     /** Runs the command in this process, which saves a start. */
@@ -184,44 +177,6 @@ describe.each(integrationEngines)(
       expect(await gatewayAccepts(body.access_token)).toBe(true);
       const machine = await post('/token', 'by-client', { grant_type: 'client_credentials' });
       expect(await gatewayAccepts(machine.body.access_token)).toBe(true);
-    });
-
-    test('audit list --follow prints new entries of every process', async () => {
-      const child = spawn(
-        process.execPath,
-        [main, 'audit', 'list', '--follow', '--client', 'keys', '--json'],
-        {
-          env: { ...processEnvironment, ...environment },
-          stdio: ['ignore', 'pipe', 'inherit'],
-        },
-      );
-      let output = '';
-      child.stdout.on('data', (chunk) => {
-        output += String(chunk);
-      });
-      const shows = async (text: string) => {
-        const deadline = Date.now() + 15_000;
-        while (!output.includes(text)) {
-          if (Date.now() > deadline) {
-            child.kill();
-            throw new Error(`The audit trail does not show ${text}:\n${output}`);
-          }
-          await sleep(20);
-        }
-      };
-      await shows('key_removed');
-      await here(['clients', 'change', '--disable', 'keys', '--yes']);
-      await shows('"disabled"');
-      child.kill();
-      const lines = output
-        .trim()
-        .split('\n')
-        .map((line) => JSON.parse(line));
-      // An entry that now counts more events is printed again.
-      const versions = lines.map(({ id, count = 1 }) => `${id} ${count}`);
-      expect(new Set(versions).size).toBe(lines.length);
-      expect(lines.filter(({ change }) => change === 'disabled')).toHaveLength(1);
-      expect(output).not.toContain(secureKey);
     });
   },
 );

@@ -1,16 +1,15 @@
 import { createHash, createHmac } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from '@jest/globals';
+import { temporaryFolder } from '@gatehouse/testing/suite';
+import { describe, expect, test } from '@jest/globals';
 import { visibleLines } from '../src/command-line/format.ts';
 import { runGatehouse } from './run-gatehouse.ts';
 
 const secureKey = 'testSecure-0123456789';
 const timestamp = '1574993804802';
 const nonce = 'q83vEjRWeJCrze8S';
-const directory = mkdtempSync(join(tmpdir(), 'gatehouse-sign-'));
-afterAll(() => rmSync(directory, { recursive: true }));
+const directory = temporaryFolder();
 
 function file(name: string, content: string | Buffer): string {
   const path = join(directory, name);

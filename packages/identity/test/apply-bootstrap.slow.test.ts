@@ -1,12 +1,13 @@
 // requires: redis-server
+
 import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { ConfigurationError } from '@gatehouse/server/configuration';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { temporaryFolder } from '@gatehouse/testing/suite';
+import { expect, test } from '@jest/globals';
 import { bootstrapSchema } from '../src/bootstrap/bootstrap-schema.ts';
 import {
   applyBootstrap,
@@ -18,12 +19,7 @@ import { describeOnBothEngines } from './on-both-engines.ts';
 
 const run = promisify(execFile);
 const program = join(import.meta.dirname, 'bootstrap-process.ts');
-let directory = '';
-
-beforeAll(() => {
-  directory = mkdtempSync(join(tmpdir(), 'gatehouse-apply-'));
-});
-afterAll(() => rmSync(directory, { recursive: true, force: true }));
+const directory = temporaryFolder();
 
 /** An organization, a client and a user with random names. */
 function newContent() {
@@ -56,28 +52,6 @@ describeOnBothEngines('bootstrap', ({ openIdentity, storeUrl, masterKey }) => {
     expect(await restarted.clients.find(clientId)).toEqual(client);
     expect(await restarted.users.find(user?.userId ?? '')).toEqual(user);
   });
-
-  test.each([
-    [undefined, false],
-    [true, true],
-  ])(
-    'replaces the oldest key; with keepTokens %p, its tokens stay valid: %p',
-    async (keepTokens, kept) => {
-      const content = newContent();
-      const identity = openIdentity();
-      const { clients } = identity;
-      const [client] = content.clients;
-      const [second, third] = [generateSecureKey(), generateSecureKey()];
-      for (const secureKey of [client?.secureKey, second, third]) {
-        const changed = { ...client, secureKey, ...(keepTokens && { keepTokens }) };
-        await applyBootstrap(define({ ...content, clients: [changed] }), identity);
-      }
-      const saved = (await clients.find(client?.clientId ?? '')) ?? never();
-      expect(clients.secureKeys(saved)).toEqual([third, second]);
-      expect(clients.isLiveKey(saved, clients.secureKeyId(client?.secureKey ?? ''))).toBe(kept);
-      expect(saved).not.toHaveProperty('keepTokens');
-    },
-  );
 
   test('a server records replaced keys, new passwords and disabled records of its bootstrap file', async () => {
     const content = newContent();

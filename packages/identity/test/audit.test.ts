@@ -1,7 +1,6 @@
 // requires: redis-server
 
 import { createStore, StoreUnavailableError } from '@gatehouse/store';
-import { until } from '@gatehouse/testing';
 import { expect, test } from '@jest/globals';
 import type { AuditEntry, AuditEvent } from '../src/index.ts';
 import { severityOf } from '../src/log/audit-event.ts';
@@ -69,20 +68,6 @@ describeOnBothEngines('the audit trail', ({ openIdentity, openStore, storeUrl })
     expect(await openIdentity(() => now).audit.read({ clientId: 'flooding', limit: 10 })).toEqual([
       entry,
     ]);
-  });
-
-  test('the count is stored while events continue, and a new entry starts after an hour', async () => {
-    let now = START + 20_000;
-    const { audit } = openIdentity(() => now);
-    const reader = openIdentity(() => now).audit;
-    const read = () => reader.read({ clientId: 'going-on', limit: 10 });
-    audit.record(refused('going-on', 'one'), origin);
-    audit.record(refused('going-on', 'one'), origin);
-    await until(async () => (await read())[0]?.count === 2);
-    now += 3_600_000;
-    audit.record(refused('going-on', 'one'), origin);
-    await until(async () => (await read()).length === 2);
-    expect((await read()).map(({ count }) => count)).toEqual([undefined, 2]);
   });
 
   test.each([

@@ -134,30 +134,6 @@ describeOnBothEngines('users', ({ openIdentity }) => {
     expect(await users.ensure(wanted)).toMatchObject({ userId: user.userId, roles: [] });
   });
 
-  test('a bootstrap file without address and roles keeps those that a command set', async () => {
-    const { users } = openIdentity();
-    const wanted = newUser();
-    const profile = { email: 'a@example.com', emailVerified: true, roles: ['admin'] };
-    const { userId } = await users.ensure(wanted);
-    await users.update(userId, (user) => ({ ...user, ...profile }));
-    expect(await users.ensure(wanted)).toMatchObject(profile);
-    expect(await users.ensure({ ...wanted, roles: [] })).toMatchObject({ ...profile, roles: [] });
-  });
-
-  test('a new address is unverified unless the change confirms it', async () => {
-    const { users } = openIdentity();
-    const wanted = newUser();
-    const first = { ...wanted, email: 'a@example.com' };
-    expect(await users.ensure(first)).toMatchObject({ emailVerified: false });
-    await users.ensure({ ...first, emailVerified: true });
-    expect(await users.ensure(first)).toMatchObject({ emailVerified: true });
-    const second = { ...wanted, email: 'b@example.com' };
-    expect(await users.ensure(second)).toMatchObject({
-      email: second.email,
-      emailVerified: false,
-    });
-  });
-
   test.each([
     ['is disabled', { enabled: false }],
     ['is signed out everywhere', { notBefore: 2_000_000_000 }],

@@ -148,22 +148,4 @@ describe('a deferred listener', () => {
     await sleep(300);
     expect(attempts).toBe(attemptsUntilBuilt);
   });
-
-  test.concurrent('throws an error that is not transient', async () => {
-    const failing = deferListener(async () => {
-      throw new Error('wrong configuration');
-    }, isAway);
-    await expect(failing).rejects.toThrow('wrong configuration');
-  });
-
-  test.concurrent('stops trying when it is closed', async () => {
-    let attempts = 0;
-    const deferred = await deferListener(async () => {
-      attempts += 1;
-      throw new Error('away');
-    }, isAway);
-    deferred.close();
-    await sleep(600);
-    expect(attempts).toBe(1);
-  });
 });

@@ -1,20 +1,19 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { rename, stat } from 'node:fs/promises';
 import { request } from 'node:http';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '@gatehouse/testing';
+import { temporaryFolder } from '@gatehouse/testing/suite';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { type RunningServer, serve } from '../src/index.ts';
 
-const directory = mkdtempSync(join(tmpdir(), 'gatehouse-'));
+const directory = temporaryFolder();
 const servers: RunningServer[] = [];
 
 afterAll(async () => {
   await Promise.all(servers.map((server) => server.close()));
-  rmSync(directory, { recursive: true });
 });
 
 async function start(name: string, answerAfterMilliseconds = 0): Promise<RunningServer> {

@@ -1,12 +1,11 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ConfigurationError } from '@gatehouse/server/configuration';
-import { afterAll, describe, expect, test } from '@jest/globals';
+import { temporaryFolder } from '@gatehouse/testing/suite';
+import { describe, expect, test } from '@jest/globals';
 import { loadBootstrap } from './load-bootstrap.ts';
 
-const directory = mkdtempSync(join(tmpdir(), 'gatehouse-bootstrap-'));
-afterAll(() => rmSync(directory, { recursive: true, force: true }));
+const directory = temporaryFolder();
 
 function write(name: string, content: unknown): string {
   const path = join(directory, name);

@@ -1,14 +1,14 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { availableParallelism, tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, test } from '@jest/globals';
+import { temporaryFolder } from '@gatehouse/testing/suite';
+import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { ConfigurationError } from './configuration-error.ts';
 import { type Environment, parseEnvironment } from './environment.ts';
 import { addressList, baseUrl, commonVariables, port, socketPath } from './variable-kinds.ts';
 
-const directory = mkdtempSync(join(tmpdir(), 'gatehouse-environment-'));
-afterAll(() => rmSync(directory, { recursive: true, force: true }));
+const directory = temporaryFolder();
 
 function problemsOf(schema: z.ZodObject, environment: Environment) {
   try {

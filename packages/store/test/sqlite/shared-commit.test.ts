@@ -1,12 +1,12 @@
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { temporaryFolder } from '@gatehouse/testing/suite';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { type Store, StoreUnavailableError } from '../../src/index.ts';
 import { createSqliteStore } from '../../src/sqlite/sqlite-store.ts';
 
-const directory = mkdtempSync(join(tmpdir(), 'shared-commit-'));
+const directory = temporaryFolder();
 const path = join(directory, 'store.sqlite');
 let store: Store;
 let other: DatabaseSync;
@@ -18,7 +18,6 @@ beforeAll(() => {
 afterAll(async () => {
   await store.close();
   other.close();
-  rmSync(directory, { recursive: true });
 });
 
 /** Each commit appends every page that it changed to the log. */

@@ -8,7 +8,12 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { until } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createStore, type StoreState, StoreUnavailableError } from '../../src/index.ts';
+import {
+  createStore,
+  type StoreState,
+  StoreUnavailableError,
+  storeOperations,
+} from '../../src/index.ts';
 import { describeStoreContract } from '../contract/store-contract.ts';
 
 const workerFile = fileURLToPath(new URL('../contract/store-worker.ts', import.meta.url));
@@ -33,6 +38,39 @@ describeStoreContract('SQLite', async () => {
     url: `sqlite:${join(ownDirectory, 'store.db')}`,
     stop: () => rm(ownDirectory, { recursive: true, force: true }),
   };
+});
+
+test('an observer is notified of every operation once, with its duration and whether it failed', async () => {
+  const calls: { operation: string; seconds: number; failed: boolean }[] = [];
+  const store = createStore(`sqlite:${freshPath()}`, {
+    observer: (operation, seconds, failed) => calls.push({ operation, seconds, failed }),
+  });
+  const useAll = () =>
+    Promise.allSettled([
+      store.get('value'),
+      store.set('value', 'text'),
+      store.claim('claim', 'owner'),
+      store.replace('value', 'value', 'other'),
+      store.delete(['value']),
+      store.increment('counter', 60),
+      store.decrement('counter'),
+      store.addToIndex('index', 'member', Date.now() + 1000),
+      store.removeFromIndex('index', 'member'),
+      store.members('index'),
+      store.append('log', ['entry'], 10),
+      store.read('log', 1),
+      store.ping(),
+    ]);
+  await useAll();
+  expect(calls.map(({ operation }) => operation).sort()).toEqual([...storeOperations].sort());
+  expect(calls.filter(({ failed }) => failed)).toEqual([]);
+  expect(calls.filter(({ seconds }) => !(seconds > 0))).toEqual([]);
+
+  await store.close();
+  calls.length = 0;
+  await useAll();
+  expect(calls).toHaveLength(storeOperations.length);
+  expect(calls.filter(({ failed }) => !failed)).toEqual([]);
 });
 
 describe('the SQLite file', () => {

@@ -47,6 +47,10 @@ export interface Constellation {
   readonly deviceServiceUrl: string;
   readonly storeUrl: string;
   readonly masterKey: Buffer;
+  /** Variables of the commands of operators. */
+  readonly commandEnvironment: Readonly<
+    Record<'STORE_URL' | 'MASTER_KEY_FILE' | 'DATA_DIR', string>
+  >;
   readonly processes: readonly AppProcess[];
   /** Each app, in the requested order. */
   readonly members: readonly Member[];
@@ -140,6 +144,11 @@ export async function startConstellation(options: ConstellationOptions): Promise
     deviceServiceUrl: urlOf('device-service'),
     storeUrl: store.storeUrl,
     masterKey,
+    commandEnvironment: {
+      STORE_URL: shared.STORE_URL,
+      MASTER_KEY_FILE: shared.MASTER_KEY_FILE,
+      DATA_DIR: directory,
+    },
     members,
     member(app) {
       const found = members.find((each) => each.app === app);
