@@ -195,7 +195,6 @@ describe.each(['small', 'highly-available'])('deploy/kubernetes/%s', (overlay) =
 });
 
 describe('the overlay highly-available', () => {
-  const manifests = renderManifests(join(folder, 'highly-available'));
   const adapter = parse(
     readFileSync(join(folder, 'highly-available/prometheus-adapter.yaml'), 'utf8'),
   );

@@ -15,9 +15,9 @@ export interface RevocationKind {
   prepare(tier: Tier, party: Party, index: number): Promise<Revocation>;
 }
 
-const MANY = 100;
-const SOME = 20;
-const FEW = 10;
+const MANY = 30;
+const SOME = 8;
+const FEW = 4;
 
 const grantKinds: readonly RevocationKind[] = [
   {

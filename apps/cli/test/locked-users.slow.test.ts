@@ -9,7 +9,6 @@ import {
   type PageVisitor,
   startConstellation,
 } from '@gatehouse/testing';
-import { temporaryFolder, writeMasterKey } from '@gatehouse/testing/suite';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { runGatehouse } from './run-gatehouse.ts';
 
@@ -18,39 +17,24 @@ const redirectUri = 'https://app.example/callback';
 const names = ['unlocked', 'reset', 'browser', 'changed', 'sessions'];
 
 describe.each(integrationEngines)('commands for locked users on %s', (engine) => {
-  const directory = temporaryFolder();
   let system: Constellation;
-  let environment: Record<string, string>;
   const gatehouse = (args: string, stdin?: string) =>
-    runGatehouse(environment, args.split(' '), stdin);
+    runGatehouse(system.commandEnvironment, args.split(' '), stdin);
 
   beforeAll(async () => {
-    const MASTER_KEY_FILE = writeMasterKey(directory);
+    const client = { clientId: 'web', name: 'Web', orgId: 'org-1', public: true };
+    const rights = { grantTypes: ['authorization_code'], scopes: ['openid', 'profile'] };
     system = await startConstellation({
       engine,
       apps: ['authorization-server'],
       bootstrap: {
         organizations: [{ id: 'org-1', name: 'Example' }],
-        clients: [
-          {
-            clientId: 'web',
-            name: 'Web',
-            orgId: 'org-1',
-            public: true,
-            redirectUris: [redirectUri],
-            grantTypes: ['authorization_code'],
-            scopes: ['openid', 'profile'],
-          },
-        ],
+        clients: [{ ...client, ...rights, redirectUris: [redirectUri] }],
         users: names.map((username) => ({ username, password, name: username, orgId: 'org-1' })),
       },
-      environment: { MASTER_KEY_FILE },
     });
-    environment = { STORE_URL: system.storeUrl, MASTER_KEY_FILE, DATA_DIR: directory };
   });
-  afterAll(async () => {
-    await system.stop();
-  });
+  afterAll(() => system.stop());
 
   /** Signs in at the account page in a browser that has only this device cookie. */
   async function signIn(username: string, entered = password, device?: string) {

@@ -5,14 +5,15 @@ import { createHash, randomUUID } from 'node:crypto';
 import { connect } from 'node:net';
 import { createStore } from '@gatehouse/store';
 import {
-  basic,
   type Constellation,
   integrationEngines,
   listStoredKeys,
+  machineToken,
+  oneClient,
+  postAs,
   startConstellation,
   until,
 } from '@gatehouse/testing';
-import { temporaryFolder, writeMasterKey } from '@gatehouse/testing/suite';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { runGatehouse } from './run-gatehouse.ts';
 
@@ -20,48 +21,26 @@ const secureKey = 'requestsKey0123456789ab';
 const clientId = 'caller-of-requests';
 
 describe.each(integrationEngines)('the request log of real servers on %s', (engine) => {
-  const directory = temporaryFolder();
   let system: Constellation;
-  let environment: Record<string, string>;
   let token: string;
 
   beforeAll(async () => {
-    const MASTER_KEY_FILE = writeMasterKey(directory);
     system = await startConstellation({
       engine,
-      bootstrap: {
-        organizations: [{ id: 'org-1', name: 'Example' }],
-        clients: [
-          {
-            clientId,
-            secureKey,
-            name: 'Caller',
-            orgId: 'org-1',
-            grantTypes: ['client_credentials'],
-            scopes: ['device:read'],
-          },
-        ],
-      },
-      environment: { MASTER_KEY_FILE, TRUSTED_PROXIES: '127.0.0.0/8,::1' },
+      bootstrap: oneClient(secureKey, { clientId }),
+      environment: { TRUSTED_PROXIES: '127.0.0.0/8,::1' },
     });
-    environment = { STORE_URL: system.storeUrl, MASTER_KEY_FILE, DATA_DIR: directory };
-    const reply = await tokenRequest(secureKey, randomUUID());
-    token = ((await reply.json()) as { access_token: string }).access_token;
+    token = await machineToken(system, secureKey, clientId);
   });
-  afterAll(async () => {
-    await system.stop();
-  });
+  afterAll(() => system.stop());
 
-  function tokenRequest(secret: string, requestId: string) {
-    return fetch(`${system.authorizationServerUrl}/token`, {
-      method: 'POST',
-      headers: {
-        authorization: basic(clientId, secret),
-        'x-request-id': requestId,
-      },
-      body: new URLSearchParams({ grant_type: 'client_credentials' }),
-    });
-  }
+  const tokenRequest = (secret: string, requestId: string, grant = 'client_credentials') =>
+    postAs(
+      `${system.authorizationServerUrl}/token`,
+      { clientId, secureKey: secret },
+      { grant_type: grant },
+      { 'x-request-id': requestId },
+    );
 
   function call(path: string, headers: Record<string, string> = {}) {
     const requestId = randomUUID();
@@ -75,7 +54,7 @@ describe.each(integrationEngines)('the request log of real servers on %s', (engi
     'x-timestamp': String(Date.now()),
     'x-sign': createHash('sha256').update(randomUUID()).digest('hex'),
   });
-  const gatehouse = (...args: string[]) => runGatehouse(environment, args);
+  const gatehouse = (...args: string[]) => runGatehouse(system.commandEnvironment, args);
 
   async function explain(requestId: string) {
     await until(async () => (await gatehouse('requests', 'explain', requestId)).code === 0);
@@ -128,14 +107,7 @@ describe.each(integrationEngines)('the request log of real servers on %s', (engi
 
   test('a client that proved its secret is verified, with the id of its key', async () => {
     const requestId = randomUUID();
-    await fetch(`${system.authorizationServerUrl}/token`, {
-      method: 'POST',
-      headers: {
-        authorization: basic(clientId, secureKey),
-        'x-request-id': requestId,
-      },
-      body: new URLSearchParams({ grant_type: 'unknown' }),
-    });
+    await tokenRequest(secureKey, requestId, 'unknown');
     const { output } = await explain(requestId);
     expect(output).toMatch(new RegExp(`Client +${clientId}\\n`));
     expect(output).toMatch(/Credential +basic [0-9a-f]{12}/);

@@ -1,18 +1,16 @@
 // requires: redis-server
 // runs alone: it has deadlines of seconds under load
 
-import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   authorizeAsUser,
-  basic,
   type Constellation,
   createPageVisitor,
   integrationEngines,
   type PageVisitor,
+  postAs,
   startConstellation,
 } from '@gatehouse/testing';
-import { temporaryFolder, writeMasterKey } from '@gatehouse/testing/suite';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { runGatehouse } from './run-gatehouse.ts';
 
@@ -37,14 +35,10 @@ const user = (username: string) => ({
 describe.each(integrationEngines)(
   'revocation by operators on %s, with two authorization servers and a gateway',
   (engine) => {
-    const directory = temporaryFolder();
     let system: Constellation;
-    let environment: Record<string, string>;
-    const masterKey = randomBytes(32);
 
     beforeAll(async () => {
-      const MASTER_KEY_FILE = writeMasterKey(directory, masterKey);
-      const names = ['by-client', 'by-user', 'by-token', 'by-all', 'keys'];
+      const names = ['by-client', 'by-user', 'by-all'];
       system = await startConstellation({
         engine,
         apps: ['authorization-server', 'authorization-server', 'gateway'],
@@ -53,30 +47,15 @@ describe.each(integrationEngines)(
           clients: names.map(client),
           users: names.map(user),
         },
-        environment: { MASTER_KEY_FILE },
       });
-      environment = { STORE_URL: system.storeUrl, MASTER_KEY_FILE, DATA_DIR: directory };
     });
-    afterAll(async () => {
-      await system.stop();
-    });
+    afterAll(() => system.stop());
 
-    /** Runs the command in this process, which saves a start. */
-    const here = (args: readonly string[]) => runGatehouse(environment, args);
+    const here = (args: readonly string[]) => runGatehouse(system.commandEnvironment, args);
 
-    const authorization = (clientId: string, key = secureKey) => basic(clientId, key);
-
-    async function post(
-      path: string,
-      clientId: string,
-      parameters: Record<string, string>,
-      server = 0,
-    ) {
-      const reply = await fetch(`${system.authorizationServerUrls[server]}${path}`, {
-        method: 'POST',
-        headers: { authorization: authorization(clientId) },
-        body: new URLSearchParams(parameters),
-      });
+    async function post(path: string, clientId: string, form: Record<string, string>, server = 0) {
+      const url = `${system.authorizationServerUrls[server]}${path}`;
+      const reply = await postAs(url, { clientId, secureKey }, form);
       // biome-ignore lint/suspicious/noExplicitAny: each test knows the shape that it expects
       return { status: reply.status, body: (await reply.json()) as any };
     }
