@@ -11,6 +11,7 @@ const timestamp = '1574993804802';
 const nonce = 'q83vEjRWeJCrze8S';
 const directory = temporaryFolder();
 
+const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 function file(name: string, content: string | Buffer): string {
   const path = join(directory, name);
   writeFileSync(path, content);
@@ -26,20 +27,16 @@ const signWithFile = (args: readonly string[], stdin?: string) =>
 
 describe('gatehouse sign', () => {
   test('prints the signatures of the documentation without a store', async () => {
-    const { code, json } = await signWithFile([
-      'GET',
-      '/api/device?pageSize=20&pageIndex=0',
-      '--json',
-    ]);
-
+    const url = '/api/device?pageSize=20&pageIndex=0';
+    const { code, json } = await signWithFile(['GET', url, '--json']);
     expect(code).toBe(0);
     expect(json.version1).toMatchObject({
       algorithm: 'SHA-256',
       signedAs: 'query',
       signedText: 'pageIndex=0&pageSize=20',
     });
-    const digest = createHash('sha256').update(`pageIndex=0&pageSize=20${timestamp}${secureKey}`);
-    expect(json.version1.headers['X-Sign']).toBe(digest.digest('hex'));
+    const digest = sha256(`pageIndex=0&pageSize=20${timestamp}${secureKey}`);
+    expect(json.version1.headers['X-Sign']).toBe(digest);
     expect(json.version2.headers['X-Sign-V2']).toBe(
       '0e4072accf3a26b497a0eca4091b4bc515883b523f97362ef600a94a07aa3a1a',
     );
@@ -48,33 +45,22 @@ describe('gatehouse sign', () => {
 
   test('signs the bytes of a body from a file and from standard input', async () => {
     const body = '{"id":"d1"}\r\n';
-    const path = file('body.json', body);
-    const fromFile = await signWithFile([
-      'POST',
-      '/device-instance',
-      '--body-file',
-      path,
-      '--json',
-    ]);
-    const fromInput = await signWithFile(
-      ['POST', '/device-instance', '--body-file', '-', '--json'],
-      body,
-    );
-
-    const hash = createHash('sha256').update(body).digest('hex');
-    for (const { json } of [fromFile, fromInput]) {
+    for (const [path, stdin] of [
+      [file('body.json', body), ''],
+      ['-', body],
+    ] as const) {
+      const args = ['POST', '/device-instance', '--body-file', path, '--json'];
+      const { json } = await signWithFile(args, stdin);
       expect(json.version1).toMatchObject({ signedAs: 'body', signedText: body });
-      expect(json.version2.lines.slice(4, 6)).toEqual(['application/json', hash]);
-      const lines = json.version2.lines.join('\n');
-      expect(json.version2.headers['X-Sign-V2']).toBe(
-        createHmac('sha256', secureKey).update(lines).digest('hex'),
-      );
+      expect(json.version2.lines.slice(4, 6)).toEqual(['application/json', sha256(body)]);
+      const hmac = createHmac('sha256', secureKey).update(json.version2.lines.join('\n'));
+      expect(json.version2.headers['X-Sign-V2']).toBe(hmac.digest('hex'));
     }
   });
 
   test('reads the key from standard input and from a hidden prompt', async () => {
     const args = ['GET', '/x', '--json'];
-    const expected = createHash('sha256').update(`${timestamp}${secureKey}`).digest('hex');
+    const expected = sha256(`${timestamp}${secureKey}`);
     for (const stdin of [`${secureKey}\n`, { typed: [secureKey] }]) {
       const { json, output, errors } = await sign(args, stdin);
       expect(json.version1.headers['X-Sign']).toBe(expected);
