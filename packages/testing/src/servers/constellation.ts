@@ -24,46 +24,13 @@ export interface ConstellationOptions {
   readonly source?: string;
 }
 
-/** One app of a constellation. A restart keeps its ports. */
-export interface Member {
-  readonly app: AppName;
-  readonly url: string;
-  /** Base URL of `/ready` and `/metrics`. */
-  readonly operationsUrl: string;
-  /** The current or last process. */
-  readonly process: AppProcess;
-  /** Starts a new process, with these variables in addition. */
-  start(environment?: Readonly<Record<string, string>>): Promise<void>;
-}
-
 /**
  * Apps in separate processes on free ports, with one store and the keys and files of a deployment.
  */
-export interface Constellation {
-  readonly authorizationServerUrl: string;
-  /** All authorization servers. They share the issuer of the first one. */
-  readonly authorizationServerUrls: readonly string[];
-  readonly gatewayUrl: string;
-  readonly deviceServiceUrl: string;
-  readonly storeUrl: string;
-  readonly masterKey: Buffer;
-  /** Variables of the commands of operators. */
-  readonly commandEnvironment: Readonly<
-    Record<'STORE_URL' | 'MASTER_KEY_FILE' | 'DATA_DIR', string>
-  >;
-  readonly processes: readonly AppProcess[];
-  /** Each app, in the requested order. */
-  readonly members: readonly Member[];
-  /** The first member of the app. */
-  member(app: AppName): Member;
-  /** The output of all apps so far, including lines that a process still buffers. */
-  output(): Promise<string>;
-  /** The output, once it contains this. */
-  outputWith(expected: string | RegExp): Promise<string>;
-  /** All data of the store. */
-  storedText(): Promise<string>;
-  stop(): Promise<void>;
-}
+export type Constellation = Awaited<ReturnType<typeof startConstellation>>;
+
+/** One app of a constellation. A restart keeps its ports. */
+export type Member = Constellation['members'][number];
 
 /** Servers buffer their log for up to 100 ms (packages/server). */
 const LOG_COLLECTING_MILLISECONDS = 200;
@@ -74,7 +41,7 @@ const portVariables = {
   'device-service': 'DEVICE_SERVICE_PORT',
 } as const satisfies Record<AppName, string>;
 
-export async function startConstellation(options: ConstellationOptions): Promise<Constellation> {
+export async function startConstellation(options: ConstellationOptions) {
   const { apps = ['authorization-server', 'gateway', 'device-service'], engine } = options;
   const directory = await mkdtemp(join(tmpdir(), 'gatehouse-'));
   const store = typeof engine === 'string' ? await startStoreEngine(engine) : engine;
@@ -98,7 +65,7 @@ export async function startConstellation(options: ConstellationOptions): Promise
   };
   const everything: AppProcess[] = [];
   const starts = await Promise.allSettled(
-    places.map(async ({ app, port, operations }): Promise<Member> => {
+    places.map(async ({ app, port, operations }) => {
       const ports = { [portVariables[app]]: String(port), OPERATIONS_PORT: String(operations) };
       const launch = async (other: object = {}, source?: string) => {
         const process = await startApp(app, { ...shared, ...ports, ...other }, source);
@@ -109,11 +76,14 @@ export async function startConstellation(options: ConstellationOptions): Promise
       return {
         app,
         url: `http://localhost:${port}`,
+        /** Base URL of `/ready` and `/metrics`. */
         operationsUrl: `http://127.0.0.1:${operations}`,
+        /** The current or last process. */
         get process() {
           return process;
         },
-        async start(environment) {
+        /** Starts a new process, with these variables in addition. */
+        async start(environment: Readonly<Record<string, string>> = {}) {
           process = await launch(environment);
         },
       };
@@ -137,6 +107,7 @@ export async function startConstellation(options: ConstellationOptions): Promise
   }
   return {
     authorizationServerUrl: urlOf('authorization-server'),
+    /** All authorization servers. They share the issuer of the first one. */
     authorizationServerUrls: members
       .filter(({ app }) => app === 'authorization-server')
       .map(({ url }) => url),
@@ -144,13 +115,16 @@ export async function startConstellation(options: ConstellationOptions): Promise
     deviceServiceUrl: urlOf('device-service'),
     storeUrl: store.storeUrl,
     masterKey,
+    /** Variables of the commands of operators. */
     commandEnvironment: {
       STORE_URL: shared.STORE_URL,
       MASTER_KEY_FILE: shared.MASTER_KEY_FILE,
       DATA_DIR: directory,
     },
+    /** Each app, in the requested order. */
     members,
-    member(app) {
+    /** The first member of the app. */
+    member(app: AppName) {
       const found = members.find((each) => each.app === app);
       if (found === undefined) {
         throw new Error(`No ${app} runs.`);
@@ -160,9 +134,12 @@ export async function startConstellation(options: ConstellationOptions): Promise
     get processes() {
       return members.map((member) => member.process);
     },
+    /** All data of the store. */
     storedText: store.storedText,
+    /** The output of all apps so far, including lines that a process still buffers. */
     output,
-    async outputWith(expected) {
+    /** The output, once it contains this. */
+    async outputWith(expected: string | RegExp) {
       await until(() => outputSoFar().match(expected) !== null);
       return output();
     },

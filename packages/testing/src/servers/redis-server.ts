@@ -1,12 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { freePort } from '../network/free-port.ts';
-import { until } from '../until.ts';
-import { endWithThisProcess } from './app-process.ts';
+import { startServerProgram } from './server-program.ts';
 
 export interface RedisServerOptions {
   /** Required password of clients, included in `url`. */
@@ -20,25 +18,7 @@ export interface RedisServerOptions {
 }
 
 /** A real redis-server on a free port of this machine, with its data in a temporary folder. */
-export interface RedisServer {
-  readonly port: number;
-  readonly url: string;
-  /** Folder of its files. */
-  readonly directory: string;
-  /** kill -9: connections break, no snapshot is saved. */
-  kill(): Promise<void>;
-  /** Restarts with the same port and folder, and waits until it answers. */
-  restart(): Promise<void>;
-  /** SIGSTOP: connections stay open without replies. */
-  freeze(): void;
-  thaw(): void;
-  /** Sends one command on a separate connection and resolves to the raw reply. */
-  command(...words: readonly string[]): Promise<string>;
-  /** Stops the server and removes its folder. */
-  stop(): Promise<void>;
-}
-
-const START_SECONDS = 10;
+export type RedisServer = Awaited<ReturnType<typeof startRedisServer>>;
 
 /** The server to test, such as `valkey-server`. */
 const program = process.env.REDIS_SERVER ?? 'redis-server';
@@ -47,50 +27,28 @@ const program = process.env.REDIS_SERVER ?? 'redis-server';
  * Requires the program on the PATH. Keeps data in memory only, unless the arguments differ. With
  * an append-only file, `kill` loses no acknowledged write.
  */
-export async function startRedisServer(options: RedisServerOptions = {}): Promise<RedisServer> {
+export async function startRedisServer(options: RedisServerOptions = {}) {
   const directory = await mkdtemp(join(tmpdir(), 'gatehouse-redis-'));
   const port = await freePort();
+  /** Sends one command on a separate connection and resolves to the raw reply. */
   const command = (...words: readonly string[]) => sendCommand(port, words, login(options));
   const startArguments =
     options.sentinel === undefined
       ? serverArguments(port, directory, options)
       : await sentinelArguments(port, directory, options.sentinel);
-  let child: ChildProcess | undefined;
-
-  async function launch(): Promise<void> {
-    const launched = spawn(program, startArguments, { stdio: 'ignore' });
-    child = launched;
-    endWithThisProcess(launched);
-    await Promise.race([
-      until(async () => (await command('PING')).startsWith('+PONG'), START_SECONDS),
-      failure(launched),
-    ]);
-  }
-
-  async function kill(): Promise<void> {
-    if (child !== undefined && child.exitCode === null && child.signalCode === null) {
-      const closed = once(child, 'close');
-      child.kill('SIGKILL');
-      await closed;
-    }
-  }
-
-  await launch();
+  const { kill, restart, freeze, thaw } = await startServerProgram({
+    launch: () => spawn(program, startArguments, { stdio: 'ignore' }),
+    isReady: async () => (await command('PING')).startsWith('+PONG'),
+  });
   const credentials =
     options.password && `${options.username ?? ''}:${encodeURIComponent(options.password)}@`;
   return {
-    port,
+    ...{ kill, restart, freeze, thaw, command, port },
+    /** Folder of its files. */
     directory,
     url: `redis://${credentials ?? ''}127.0.0.1:${port}`,
-    kill,
-    restart: async () => {
-      await kill();
-      await launch();
-    },
-    freeze: () => child?.kill('SIGSTOP'),
-    thaw: () => child?.kill('SIGCONT'),
-    command,
-    stop: async () => {
+    /** Stops the server and removes its folder. */
+    async stop() {
       await kill();
       await rm(directory, { recursive: true, force: true });
     },
@@ -126,13 +84,6 @@ async function sentinelArguments(
   const head = [`port ${port}`, 'bind 127.0.0.1', `dir ${directory}`];
   await writeFile(file, `${[...head, ...lines].join('\n')}\n`);
   return [file, '--sentinel'];
-}
-
-function failure(child: ChildProcess): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    child.once('error', (cause) => reject(new Error('redis-server cannot start.', { cause })));
-    child.once('close', (code) => reject(new Error(`redis-server ended early (${code}).`)));
-  });
 }
 
 /**
