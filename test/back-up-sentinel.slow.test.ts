@@ -8,6 +8,7 @@ import { createStore } from '@gatehouse/store';
 import {
   basic,
   freePort,
+  oneClient,
   type PostgresServer,
   type RedisServer,
   startApp,
@@ -17,7 +18,6 @@ import {
   until,
 } from '@gatehouse/testing';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { oneClient } from './one-client.ts';
 import { commandsNamed, runCommands } from './operators-commands.ts';
 
 const MASTER_NAME = 'the-master';

@@ -7,10 +7,10 @@ import {
   basic,
   type Constellation,
   integrationEngines,
+  oneClient,
   startConstellation,
 } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { oneClient } from './one-client.ts';
 import { type OtlpReceiver, type ReceivedSpan, startOtlpReceiver } from './otlp-receiver.ts';
 
 const secureKey = 'tracesKey0123456789abcdef';

@@ -5,12 +5,9 @@ import { type OutgoingHttpHeaders, request } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Member } from '@gatehouse/testing';
-import { basic, until } from '@gatehouse/testing';
+import { basic, oneClient, signatureHeaders, until } from '@gatehouse/testing';
 import { startSystem } from '@gatehouse/testing/suite';
 import { describe, expect, test } from '@jest/globals';
-import { sign } from './compose/clients.ts';
-import { oneClient } from './one-client.ts';
 
 const secureKey = 'unixSocketKey012345678';
 const sockets = {
@@ -59,14 +56,6 @@ function askForToken(): Promise<Reply> {
   return send('authorization-server', '/token', headers, 'grant_type=client_credentials');
 }
 
-function memberOf(app: Member['app']): Member {
-  const found = system.members.find((member) => member.app === app);
-  if (found === undefined) {
-    throw new Error(`No ${app} runs.`);
-  }
-  return found;
-}
-
 describe('on Unix sockets', () => {
   test('the apps answer, and trust a proxy on the same machine', async () => {
     const { body } = await askForToken();
@@ -74,10 +63,8 @@ describe('on Unix sockets', () => {
     expect(await send('gateway', '/api/device', { authorization })).toMatchObject({ status: 200 });
     // The allow list of the client applies to signed requests.
     const listFrom = (address: string, query: string) => {
-      const headers = {
-        ...sign({ clientId: 'one', secureKey }, query),
-        'x-forwarded-for': address,
-      };
+      const signature = signatureHeaders({ clientId: 'one', secureKey }, query);
+      const headers = { ...signature, 'x-forwarded-for': address };
       return send('gateway', `/api/device?${query}`, headers);
     };
     expect(await listFrom('203.0.113.7', 'pageIndex=0')).toMatchObject({ status: 200 });
@@ -88,7 +75,7 @@ describe('on Unix sockets', () => {
   test.each(['authorization-server', 'gateway', 'device-service'] as const)(
     '%s listens on no TCP port',
     (app) => {
-      const { port } = new URL(memberOf(app).url);
+      const { port } = new URL(system.member(app).url);
       const outcome = new Promise((resolve) => {
         const socket = connect(Number(port), '127.0.0.1');
         socket.on('connect', () => resolve('connected'));
@@ -102,8 +89,8 @@ describe('on Unix sockets', () => {
     const { body } = await askForToken();
     const list = () =>
       send('gateway', '/api/device', { authorization: `Bearer ${body.access_token}` });
-    const { output } = memberOf('gateway').process;
-    const service = memberOf('device-service');
+    const { output } = system.member('gateway').process;
+    const service = system.member('device-service');
     for (const end of ['stop', 'kill'] as const) {
       await service.process[end]();
       expect(await list()).toMatchObject({ status: 502 });
