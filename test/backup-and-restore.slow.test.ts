@@ -13,15 +13,16 @@ import { createStore } from '@gatehouse/store';
 import {
   type AppProcess,
   authorizeAsUser,
-  basic,
   freePort,
+  machineToken,
   type PostgresServer,
+  postAs,
   type RedisServer,
   startApp,
   startPostgresServer,
   startRedisServer,
 } from '@gatehouse/testing';
-import { temporaryFolder } from '@gatehouse/testing/suite';
+import { temporaryFolder, writeMasterKey } from '@gatehouse/testing/suite';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { commandsNamed, commandsUnder, runCommands } from './operators-commands.ts';
 
@@ -44,12 +45,8 @@ describe.each(engines)('an installation on %s', (engine) => {
 
   beforeAll(async () => {
     mkdirSync(data, { mode: 0o700 });
-    const [server, gateway, gatewayOperations, devices] = await Promise.all([
-      freePort(),
-      freePort(),
-      freePort(),
-      freePort(),
-    ]);
+    const ports = await Promise.all(Array.from({ length: 4 }, freePort));
+    const [server, gateway, gatewayOperations, devices] = ports;
     const bootstrap = join(directory, 'bootstrap.json');
     writeFileSync(bootstrap, '{}', { mode: 0o600 });
     environment = {
@@ -68,8 +65,7 @@ describe.each(engines)('an installation on %s', (engine) => {
     };
     storeUrl = `sqlite:${join(data, 'gatehouse.sqlite')}`;
     if (!isSqlite) {
-      redis = await startRedisServer();
-      await redis.command('CONFIG', 'SET', 'appendonly', 'yes');
+      redis = await startRedisServer({ arguments: ['--appendonly', 'yes'] });
       postgres = await startPostgresServer();
       storeUrl = redis.url;
       Object.assign(environment, {
@@ -78,10 +74,9 @@ describe.each(engines)('an installation on %s', (engine) => {
         REDIS_HOST: '127.0.0.1',
         REDIS_PORT: String(redis.port),
         REDIS_DIRECTORY: redis.directory,
-        MASTER_KEY_FILE: join(data, 'master.key'),
+        MASTER_KEY_FILE: writeMasterKey(data),
         COOKIE_KEYS_FILE: join(data, 'cookie.keys'),
       });
-      writeFileSync(join(data, 'master.key'), randomBytes(32).toString('hex'), { mode: 0o600 });
       writeFileSync(join(data, 'cookie.keys'), randomBytes(32).toString('hex'), { mode: 0o600 });
     }
     await start();
@@ -108,25 +103,14 @@ describe.each(engines)('an installation on %s', (engine) => {
 
   const operate = (words: string) => runCommands(`npm run -s gatehouse -- ${words}`, environment);
 
-  const gatewayUrl = () => `http://localhost:${environment.GATEWAY_PORT}`;
-
-  async function post(path: string, parameters: Record<string, string>) {
-    return fetch(`${environment.AUTHORIZATION_SERVER_URL}${path}`, {
-      method: 'POST',
-      headers: { authorization: basic('dashboard', secureKey) },
-      body: new URLSearchParams(parameters),
-    });
-  }
-
-  async function issueToken(): Promise<string> {
-    const reply = await post('/token', { grant_type: 'client_credentials' });
-    const body = (await reply.json()) as { access_token: string };
-    return body.access_token;
-  }
+  const issuer = () => environment.AUTHORIZATION_SERVER_URL ?? '';
+  const issueToken = () =>
+    machineToken({ authorizationServerUrl: issuer() }, secureKey, 'dashboard');
 
   async function call(token: string, init: RequestInit = {}, path = '/api/device') {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-    const reply = await fetch(gatewayUrl() + path, { ...init, headers });
+    const url = `http://localhost:${environment.GATEWAY_PORT}${path}`;
+    const reply = await fetch(url, { ...init, headers });
     return { status: reply.status, body: (await reply.json()) as { result?: unknown } };
   }
 
@@ -137,7 +121,7 @@ describe.each(engines)('an installation on %s', (engine) => {
       scope: 'openid',
       redirect_uri: 'https://app.example/callback',
     });
-    const url = `${environment.AUTHORIZATION_SERVER_URL}/authorize?${query}`;
+    const url = `${issuer()}/authorize?${query}`;
     return (await authorizeAsUser(url, alice)).searchParams.get('code') ?? '';
   }
 
@@ -178,7 +162,8 @@ describe.each(engines)('an installation on %s', (engine) => {
   });
 
   test('is restored after the loss of all data, and revoked credentials stay revoked', async () => {
-    expect((await post('/revoke', { token: revoked })).status).toBe(200);
+    const client = { clientId: 'dashboard', secureKey };
+    expect((await postAs(`${issuer()}/revoke`, client, { token: revoked })).status).toBe(200);
     expect((await call(revoked)).status).toBe(401);
     operate('organizations add later');
     operate('clients add later --org later --scope device:read');
