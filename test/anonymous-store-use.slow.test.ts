@@ -16,7 +16,7 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
   MAXIMUM_PARAMETER_BYTES,
   storedRequestLimits,
-} from '../apps/authorization-server/src/provider/stored-budgets.ts';
+} from '../apps/authorization-server/src/throttle/stored-budgets.ts';
 
 const MIB = 1024 * 1024;
 const REQUESTS = 10;
@@ -61,7 +61,6 @@ const counted = [
   { prefix: 'stored-bytes:', bytes: 170, records: 24 },
   { prefix: 'rate:address:', bytes: 170, records: 1 },
   { prefix: 'rate:address-credentials:', bytes: 170, records: 1 },
-  { prefix: 'request-share:', bytes: 170, records: 2 },
 ];
 const { pushed: pushedLimits, device: deviceLimits } = storedRequestLimits;
 /** Records that a budget in bytes, or a trail of limited size, bounds: MiB of 1 and 100 groups. */

@@ -37,8 +37,17 @@ const confinements: readonly (readonly [module: string, places: readonly string[
     ['ioredis', ['packages/store/src/redis/'], 'Redis is one engine of the Store port'],
     [
       'oidc-provider',
-      inFolders(server, 'account/', 'pages/', 'provider/', 'sign-in/', 'throttle/', 'token/'),
-      'provider/ configures the library, token/ extends it, and the pages answer for it',
+      inFolders(
+        server,
+        'account/',
+        'outcomes/',
+        'pages/',
+        'provider/',
+        'sign-in/',
+        'throttle/',
+        'token/',
+      ),
+      'provider/ configures the library, token/ extends it, outcomes/ reports its events, and the pages answer for it',
     ],
     [
       'oidc-provider/lib',
@@ -56,11 +65,7 @@ const confinements: readonly (readonly [module: string, places: readonly string[
       ['packages/store/src/sqlite/', `${service}/database/`],
       'only the port leads to an engine',
     ],
-    [
-      'pino',
-      inFolders('packages/server/src/telemetry', 'logger.ts', 'request-line.ts'),
-      'one redaction',
-    ],
+    ['pino', ['packages/server/src/telemetry/logger.ts'], 'one redaction'],
   ];
 
 const isOf = (module: string) => (specifier: string) =>

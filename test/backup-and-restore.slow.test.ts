@@ -4,7 +4,6 @@
  * restore.
  */
 
-import { randomBytes } from 'node:crypto';
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -75,9 +74,7 @@ describe.each(engines)('an installation on %s', (engine) => {
         REDIS_PORT: String(redis.port),
         REDIS_DIRECTORY: redis.directory,
         MASTER_KEY_FILE: writeMasterKey(data),
-        COOKIE_KEYS_FILE: join(data, 'cookie.keys'),
       });
-      writeFileSync(join(data, 'cookie.keys'), randomBytes(32).toString('hex'), { mode: 0o600 });
     }
     await start();
   });

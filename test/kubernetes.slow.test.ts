@@ -70,7 +70,7 @@ describe.each(['small', 'highly-available'])('deploy/kubernetes/%s', (overlay) =
       const { volumes, securityContext } = template.spec;
       expect(securityContext.fsGroup).toBe(1000);
       for (const volume of volumes) {
-        expect(volume).toEqual({
+        expect(volume).toMatchObject({
           name: volume.name,
           secret: { secretName: expect.stringMatching(/^gatehouse-/), defaultMode: 0o440 },
         });

@@ -71,6 +71,7 @@ test('the key of cookies outlives a rotation, and those of a former file still v
   const successor = lastingKey(loadMasterKey(path, false), 'refresh-successor');
   writeMasterKeyFile(path, {
     current: randomBytes(32),
+    next: undefined,
     previous: before.current,
     lasting: { 'credential-pepper': pepper, 'refresh-successor': successor },
   });

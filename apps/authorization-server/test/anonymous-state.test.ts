@@ -3,7 +3,7 @@
 import { createPageVisitor, listStoredKeys } from '@gatehouse/testing';
 import { startOnEachEngine, startSystem } from '@gatehouse/testing/suite';
 import { describe, expect, test } from '@jest/globals';
-import { MAXIMUM_PARAMETER_BYTES } from '../src/provider/stored-budgets.ts';
+import { MAXIMUM_PARAMETER_BYTES } from '../src/throttle/stored-budgets.ts';
 import { alice, authorizationUrl, basic, web } from './fixtures.ts';
 import { bootstrap, openPage, startDevice, tv } from './page-fixtures.ts';
 

@@ -1,8 +1,8 @@
 // requires: redis-server
 
 import { describe, expect, test } from '@jest/globals';
-import { BudgetExhaustedError, chargeBudgets } from '../src/provider/stored-budgets.ts';
 import { TooManyAttemptsError } from '../src/requests/too-many-attempts-error.ts';
+import { chargeBudgets } from '../src/throttle/stored-budgets.ts';
 import { openSuiteStores } from './suite-stores.ts';
 
 const stores = await openSuiteStores();
@@ -15,7 +15,7 @@ describe.each(stores)('the budget of stored bytes on $engine', ({ system: { stor
     await charge(99);
     await charge(1);
     const rejected = charge(1);
-    await expect(rejected).rejects.toBeInstanceOf(BudgetExhaustedError);
+    await expect(rejected).rejects.toBeInstanceOf(TooManyAttemptsError);
     await expect(rejected).rejects.toMatchObject({
       reason: 'stored_state_limit',
       message: 'Too much is stored for this address, this client, or all public clients.',

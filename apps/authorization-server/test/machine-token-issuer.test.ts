@@ -2,13 +2,19 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { applyBootstrap, bootstrapDefinition, openIdentity } from '@gatehouse/identity';
+import {
+  accessTokenKey,
+  applyBootstrap,
+  bootstrapDefinition,
+  openIdentity,
+} from '@gatehouse/identity';
 import { createStore, StoreUnavailableError } from '@gatehouse/store';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { openProvider } from '../src/app.ts';
 import { createBrowserState } from '../src/provider/browser-state.ts';
 import { createFailedSecrets } from '../src/throttle/failed-secrets.ts';
 import { failedSecretLimit } from '../src/throttle/limits.ts';
+import { createTokenBudgets } from '../src/throttle/stored-budgets.ts';
 import {
   createMachineTokenIssuer,
   type PlainTokenRequest,
@@ -21,6 +27,7 @@ const store = createStore(`sqlite:${join(directory, 'store.sqlite')}`);
 const masterKey = randomBytes(32);
 const identity = openIdentity({ store, masterKey });
 const failedSecrets = createFailedSecrets({ ...identity });
+const tokenBudgets = createTokenBudgets(identity);
 
 async function createIssuer() {
   const bootstrapFile = join(directory, 'bootstrap.json');
@@ -41,12 +48,13 @@ async function createIssuer() {
     browserState: createBrowserState(masterKey, false),
     signIn: async () => undefined,
     failedSecrets,
+    tokenBudgets,
   });
-  const { clients } = identity;
-  return createMachineTokenIssuer(provider, { failedSecrets, clients, securityProfile });
+  const dependencies = { identity, failedSecrets, tokenBudgets, securityProfile } as const;
+  return { provider, issue: createMachineTokenIssuer(provider, dependencies) };
 }
 
-const issue = await createIssuer();
+const { provider, issue } = await createIssuer();
 const request = (
   change: Partial<Omit<PlainTokenRequest, 'credential'>> = {},
 ): Omit<PlainTokenRequest, 'credential'> => ({
@@ -74,6 +82,25 @@ describe('the fast path of client_credentials', () => {
       clientId: web.clientId,
       scopes: new Set(['device:read']),
     });
+  });
+
+  test('writes the record that the provider writes', async () => {
+    const recordOf = async (value: string) => {
+      const text = await store.get(accessTokenKey(identity.credentialHash(value)));
+      return JSON.parse(text ?? '') as Record<string, unknown>;
+    };
+    const record = await recordOf((await issue(request(), ADDRESS))?.access_token ?? '');
+    const client = await provider.Client.find(web.clientId);
+    if (client === undefined) {
+      throw new Error('The client is missing.');
+    }
+    const token = new provider.ClientCredentials({ client, scope: 'device:read' });
+    const { secureKeyId } = record;
+    const written = await recordOf(await Object.assign(token, { secureKeyId }).save());
+    const { iat, exp } = written;
+    expect(record).toEqual({ ...written, iat: expect.any(Number), exp: expect.any(Number) });
+    expect(Number(record.exp) - Number(record.iat)).toBe(Number(exp) - Number(iat));
+    expect(secureKeyId).toBe(identity.clients.secureKeyId(web.secureKey));
   });
 
   test.each<[string, Partial<Omit<PlainTokenRequest, 'credential'>>]>([

@@ -7,7 +7,7 @@ import { grantMembersKey, openIdentity, userGrantsKey, userSessionsKey } from '@
 import type { Store } from '@gatehouse/store';
 import { describe, expect, test } from '@jest/globals';
 import { endedSessionKey } from '../src/provider/lifetimes.ts';
-import { OidcAdapter, recordKey } from '../src/provider/oidc-adapter.ts';
+import { createOidcAdapter, recordKey } from '../src/provider/oidc-adapter.ts';
 import type { SingleUse } from '../src/provider/single-use.ts';
 import { createRedemptions } from '../src/provider/single-use.ts';
 import { openSuiteStores } from './suite-stores.ts';
@@ -23,7 +23,7 @@ describe.each(stores)('the records of the provider on $engine', ({ system: { sto
     over: Store = store,
     singleUse: SingleUse = createRedemptions(over),
   ) =>
-    new OidcAdapter(model, {
+    createOidcAdapter(model, {
       store: over,
       credentialHash,
       sealer: openIdentity({ store, masterKey }).sealer,

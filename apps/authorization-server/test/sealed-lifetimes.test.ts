@@ -1,7 +1,8 @@
 import { LONGEST_UNLISTED_SECONDS } from '@gatehouse/identity';
 import { expect, test } from '@jest/globals';
-import { interactionLifetime, lifetimes, sessionLifetime } from '../src/provider/lifetimes.ts';
-import { EXPIRED_DEVICE_CODE_SECONDS, sealedModels } from '../src/provider/oidc-adapter.ts';
+import { interactionLifetime, sessionLifetime } from '../src/provider/lifetimes.ts';
+import { sealedModels } from '../src/provider/oidc-adapter.ts';
+import { EXPIRED_DEVICE_CODE_SECONDS, lifetimes } from '../src/requests/lifetimes.ts';
 
 /** How long a record that a rotation does not find can be used. Users' sessions are listed. */
 const lifetimesOfUnlisted: Readonly<Record<string, number>> = {

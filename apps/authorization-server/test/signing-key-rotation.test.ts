@@ -17,7 +17,7 @@ import { authorizeAsUser } from '@gatehouse/testing';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createLocalJWKSet, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose';
 import { createApp } from '../src/app.ts';
-import { lifetimes } from '../src/provider/lifetimes.ts';
+import { lifetimes } from '../src/requests/lifetimes.ts';
 import { alice, authorizationUrl, bootstrap, requestToken, web } from './fixtures.ts';
 
 const DAY = 24 * 60 * 60 * 1000;

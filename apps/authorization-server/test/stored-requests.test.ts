@@ -3,8 +3,8 @@
 import { createHmac } from 'node:crypto';
 import { listStoredKeys } from '@gatehouse/testing';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { storedRequestLimits } from '../src/provider/stored-budgets.ts';
 import { createFailedSecrets } from '../src/throttle/failed-secrets.ts';
+import { storedRequestLimits } from '../src/throttle/stored-budgets.ts';
 import { basic, web } from './fixtures.ts';
 import { startGrantsSystems } from './grants-fixtures.ts';
 

@@ -239,7 +239,7 @@ describe('gatehouse restore', () => {
   });
 
   test('needs both keys if a rotation of the master key was interrupted', async () => {
-    await gatehouse('master-key rotate --prepare');
+    await gatehouse('master-key rotate --yes');
     const path = join(data, 'master.key');
     const [first = '', next = '', ...lasting] = readFileSync(path, 'utf8').trim().split('\n');
     const current = next.replace('next ', '');

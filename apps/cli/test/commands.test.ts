@@ -425,7 +425,7 @@ describe('calling gatehouse', () => {
     ['users unlock x', 'users change --unlock x'],
     ['audit tail --client x', 'audit list --follow --client x'],
     ['audit tail --no-follow', 'audit list'],
-    ['--json master-key check', 'master-key rotate --check --json'],
+    ['--json master-key add', 'master-key rotate --json'],
     ['backup folder', 'backup create folder'],
     ['restore folder', 'backup restore folder'],
   ])('%s still works for one release, as %s', (old, current) => {

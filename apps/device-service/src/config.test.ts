@@ -79,7 +79,6 @@ describe('readConfiguration', () => {
       'GATEWAY_URL',
       'LOG_LEVEL',
       'LOG_RETENTION_DAYS',
-      'OPERATIONS_PORT',
     ]);
     expect(problemsOf({ DEVICE_SERVICE_PORT: 'http', OPERATIONS_PORT: '99999' })).toEqual([
       'DEVICE_SERVICE_PORT',

@@ -9,7 +9,8 @@ import { openDatabase } from '../src/database/open-database.ts';
 import { scopeToOrganization } from '../src/database/organization-database.ts';
 import { addDevice, type NewDevice } from '../src/devices/add.ts';
 import { countDevices } from '../src/devices/pages.ts';
-import { findDevice } from '../src/devices/rows.ts';
+import { deploy, findDevice } from '../src/devices/rows.ts';
+import { changeEachDevice } from '../src/devices/rules.ts';
 import { type BootedApp, bootApp } from './booted-app.ts';
 import { camera, createDeviceClient } from './device-client.ts';
 
@@ -58,6 +59,23 @@ describe('a database that rejects writes', () => {
     expect((await client.create({ id: 'large', ...camera, configuration })).status).toBe(200);
     expect((await client.detail('large')).body.result.configuration).toEqual(configuration);
   });
+});
+
+test('a batch that the database interrupts changes no device', async () => {
+  const app = await bootApp();
+  const client = createDeviceClient(app);
+  const ours = scopeToOrganization(app.database, 'org-1');
+  await client.create({ id: 'a', ...camera });
+  const deploying = changeEachDevice(ours, ['a', 'b'], async (transaction, id) => {
+    if (id === 'b') {
+      throw new DatabaseUnavailableError(new Error('gone'));
+    }
+    await deploy(transaction, id);
+  });
+
+  await expect(deploying).rejects.toThrow(DatabaseUnavailableError);
+  expect((await findDevice(ours, 'a'))?.state).toBe('notActive');
+  await app.close();
 });
 
 describe('opening a database', () => {

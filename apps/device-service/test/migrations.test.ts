@@ -8,8 +8,7 @@ import { openDatabase } from '../src/database/open-database.ts';
 import { scopeToOrganization } from '../src/database/organization-database.ts';
 import { createPostgresDialect } from '../src/database/postgres.ts';
 import { PostgresDriver } from '../src/database/postgres-driver.ts';
-import { createSqliteDialect } from '../src/database/sqlite.ts';
-import { SqliteGroupDriver } from '../src/database/sqlite-group-driver.ts';
+import { createSqliteDialect, SqliteDriver } from '../src/database/sqlite-driver.ts';
 import type { Tables } from '../src/database/tables.ts';
 import { countDevices, deviceSubject, readDevices } from '../src/devices/pages.ts';
 import { findDevice, removeDevice, undeploy } from '../src/devices/rows.ts';
@@ -27,7 +26,7 @@ function connect(location: DatabaseLocation): Kysely<Tables> {
   return new Kysely<Tables>({
     dialect:
       location.engine === 'sqlite'
-        ? createSqliteDialect(new SqliteGroupDriver(new DatabaseSync(location.path)))
+        ? createSqliteDialect(new SqliteDriver(new DatabaseSync(location.path)))
         : createPostgresDialect(
             new PostgresDriver({
               url: location.url,
@@ -134,9 +133,13 @@ describe.each(databaseEngines)('migrations on %s', (name) => {
       configuration: '{"k":"v"}',
       tags: '[]',
     });
-    const page = await readDevices(ours, parseQuery({ orderBy: 'id', pageSize: 2 }, deviceSubject));
+    const page = await readDevices(
+      ours,
+      parseQuery({ orderBy: 'id', pageSize: 2 }, deviceSubject),
+      'en',
+    );
     expect(page.total).toBe(3);
-    expect(page.rows.map(({ id }) => id)).toEqual(['B', 'a']);
+    expect(page.rows.map(({ json }) => JSON.parse(json).id)).toEqual(['B', 'a']);
     const { condition } = parseQuery({ where: 'state=notActive' }, deviceSubject);
     expect(await countDevices(ours, condition)).toBe(2);
     await removeDevice(ours, 'b');

@@ -54,7 +54,9 @@ async function useDevices(database: OpenDatabase, organization: string, id: stri
     tagged: (JSON.parse(found?.tags ?? '[]') as TagRow[]).map(
       ({ tag_key, value }) => `${tag_key}=${value}`,
     ),
-    listed: (await readDevices(ours, everyDevice)).rows.map(({ name }) => name).sort(),
+    listed: (await readDevices(ours, everyDevice, 'en')).rows
+      .map(({ json }) => JSON.parse(json).name)
+      .sort(),
     counted: await countDevices(ours, undefined),
     logged: records?.rows.map(({ content }) => content),
   };

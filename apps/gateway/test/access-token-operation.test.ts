@@ -254,7 +254,7 @@ describe('X-Access-Token', () => {
 });
 
 test('A route without an upstream or an operation of the gateway answers 500, and the log names it.', async () => {
-  const [route] = deviceRoutes;
+  const route = deviceRoutes.at(-1);
   const gateway = await bootGateway({
     routes:
       route === undefined ? [] : [{ ...route, operation: 'missing', credentials: ['bearer'] }],

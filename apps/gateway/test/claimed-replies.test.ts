@@ -1,5 +1,6 @@
 // requires: redis-server
 
+import { successEnvelope } from '@gatehouse/errors';
 import { type RedisServer, startRedisServer, until } from '@gatehouse/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { type BootedGateway, bootGateway, closeUnharmed } from './booted-gateway.ts';
@@ -73,6 +74,19 @@ describe('SG-33 the signature of a reply of version 1', () => {
     for (const lifetime of lifetimes) {
       expect(Number(/\d+/.exec(lifetime)?.[0])).toBeGreaterThan(350_000);
     }
+  });
+
+  test('is not claimed for a successful envelope, because no request may begin like one', async () => {
+    await redis.command('FLUSHALL');
+    await booted.saveClient({}, booted.secureKey);
+    const envelope = { ...successEnvelope([{ name: 'valve' }], clock), more: 1 };
+    booted.upstream.answerWith((_request, response) => response.end(JSON.stringify(envelope)));
+    const reply = await send(booted.port, '/api/device', { headers: booted.signed() });
+    expect(reply.headers).toHaveProperty('x-sign');
+    expect((await redis.command('KEYS', 'replay:*')).match(/replay:\S+/g)).toHaveLength(1);
+
+    const reflected = await reflect(reply);
+    expect([reflected.status, reflected.json.code]).toEqual([400, 'ambiguous_request']);
   });
 
   test('is the same for two equal replies in one millisecond, which are both signed', async () => {

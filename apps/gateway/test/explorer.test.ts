@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { loadConfiguration } from '../src/config.ts';
-import { deviceRoutes } from '../src/routes/route.ts';
 import { type BootedGateway, bootGateway, closeUnharmed } from './booted-gateway.ts';
 import { send } from './http-client.ts';
 
@@ -33,7 +32,7 @@ describe('a gateway without the explorer', () => {
 
   test('treats /explorer like any unknown path', async () => {
     const headers = { Authorization: `Bearer ${await booted.issueToken()}` };
-    for (const path of ['/explorer', '/explorer/', '/explorer/settings.json']) {
+    for (const path of ['/explorer', '/explorer/', '/explorer/page/main.ts']) {
       expect((await send(booted.port, path)).status).toBe(401);
       expect((await send(booted.port, path, { headers })).status).toBe(404);
     }
@@ -73,10 +72,10 @@ describe('a gateway with the explorer', () => {
       const file = await send(booted.port, `/${name}`);
       expect([name, file.status]).toEqual([name, 200]);
       expect(file.headers['x-content-type-options']).toBe('nosniff');
-      for (const [, imported = ''] of file.body
-        .toString()
-        .matchAll(/^import [^']* from '([^']+)'/gm)) {
-        expect(imported).toMatch(/^\.\.?\/[\w./-]+\.js$/);
+      const text = file.body.toString();
+      expect(text).not.toMatch(/^(?:export )?(?:interface|type) /m);
+      for (const [, imported = ''] of text.matchAll(/^import [^']* from '([^']+)'/gm)) {
+        expect(imported).toMatch(/^\.\.?\/[\w./-]+\.ts$/);
         expect(names).toContain(new URL(imported, `http://host/${name}`).pathname.slice(1));
       }
     }
@@ -85,7 +84,7 @@ describe('a gateway with the explorer', () => {
   test('serves no other file, no other method, and no path above its folder', async () => {
     const statusOf = async (path: string, method = 'GET') =>
       (await send(booted.port, path, { method })).status;
-    expect(await statusOf('/explorer/page/main.ts')).toBe(404);
+    expect(await statusOf('/explorer/page/tsconfig.json')).toBe(404);
     expect(await statusOf('/explorer/none')).toBe(404);
     expect(await statusOf('/explorer/%2e%2e/config.ts')).not.toBe(200);
     expect(await statusOf('/explorers')).toBe(401);
@@ -96,18 +95,6 @@ describe('a gateway with the explorer', () => {
     expect([slash.status, slash.headers.location]).toEqual([308, '../explorer']);
   });
 
-  test('tells the page whether its client is registered with its redirect URI', async () => {
-    const isRegistered = async () =>
-      (await send(booted.port, '/explorer/settings.json')).json.isRegistered;
-    expect(await isRegistered()).toBe(false);
-    const redirectUri = 'http://gateway.example:8844/explorer';
-    const client = { clientId: 'explorer', public: true };
-    await booted.saveClient({ ...client, redirectUris: ['https://other.example/'] });
-    expect(await isRegistered()).toBe(false);
-    await booted.saveClient({ ...client, redirectUris: [redirectUri] });
-    expect(await isRegistered()).toBe(true);
-  });
-
   test('names its requests in the log, those that fail, too', async () => {
     await send(booted.port, '/explorer/none');
     const lines = booted.logLines().filter(({ msg }) => msg === 'GET explorer 404');
@@ -115,25 +102,9 @@ describe('a gateway with the explorer', () => {
   });
 
   test('counts its requests in the limit of the address', async () => {
-    const { headers } = await send(booted.port, '/explorer/settings.json');
+    const { headers } = await send(booted.port, '/explorer');
     expect(headers['ratelimit-policy']).toContain('"address"');
   });
-});
-
-test('the page gets its operations while a route of ROUTES_FILE replaces /openapi.json', async () => {
-  const [route] = deviceRoutes;
-  if (route === undefined) {
-    throw new Error('There is no built-in route.');
-  }
-  const own = { ...route, operation: 'own', method: 'GET', path: '/openapi.json' } as const;
-  const booted = await bootGateway({ explorer: true, routes: [...deviceRoutes, own] });
-  try {
-    expect((await send(booted.port, '/openapi.json')).status).toBe(401);
-    const { status, json } = await send(booted.port, '/explorer/openapi.json');
-    expect([status, json.openapi]).toEqual([200, expect.stringMatching(/^3\.1/)]);
-  } finally {
-    await closeUnharmed(booted);
-  }
 });
 
 test('a request over the limit of the address loads nothing', async () => {

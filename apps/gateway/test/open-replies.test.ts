@@ -10,7 +10,7 @@ import {
 import { type AddressInfo, connect } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { accessTokenKey } from '@gatehouse/identity';
+import { credentialKey } from '@gatehouse/identity';
 import { until } from '@gatehouse/testing';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Route } from '../src/routes/route.ts';
@@ -79,7 +79,9 @@ beforeEach(async () => {
 });
 
 function revoke(): Promise<void> {
-  return booted.identity.store.delete([accessTokenKey(booted.identity.credentialHash(token))]);
+  return booted.identity.store.delete([
+    credentialKey('AccessToken', booted.identity.credentialHash(token)),
+  ]);
 }
 
 function listen(): Promise<IncomingMessage> {
@@ -242,7 +244,7 @@ describe('an upgrade', () => {
     const own = await gateway.issueToken();
     const { socket } = await handshake('/socket', { Authorization: `Bearer ${own}` });
     const { store, credentialHash } = gateway.identity;
-    await store.delete([accessTokenKey(credentialHash(own))]);
+    await store.delete([credentialKey('AccessToken', credentialHash(own))]);
     socket?.on('error', () => {});
     socket?.resume();
     await new Promise((resolve) => socket?.once('close', resolve));

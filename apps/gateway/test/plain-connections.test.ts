@@ -363,19 +363,6 @@ describe('connections to a service', () => {
     expect(seen.match(/HTTP\/1\.1/g)).toHaveLength(1);
     await pool.close();
   });
-
-  test('let a running reply finish before they close', async () => {
-    answer = async (socket) => {
-      await sleep(50);
-      socket.write(whole('late'));
-    };
-    const pool = open(1);
-    const reply = ask(pool);
-    const closed = pool.close();
-
-    expect((await reply).body).toBe('late');
-    await closed;
-  });
 });
 
 describe('a reply, read by the gateway and by llhttp', () => {

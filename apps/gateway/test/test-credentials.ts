@@ -1,5 +1,5 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto';
-import { accessTokenKey, type Identity, type NewClient } from '@gatehouse/identity';
+import { credentialKey, type Identity, type NewClient } from '@gatehouse/identity';
 import { canonicalText, parseParameters } from '@gatehouse/signing';
 
 export interface Signing {
@@ -74,7 +74,7 @@ export function createTestCredentials(dependencies: {
         exp: issuedAt + 7200,
         ...change,
       };
-      const key = accessTokenKey(identity.credentialHash(token));
+      const key = credentialKey('AccessToken', identity.credentialHash(token));
       await identity.store.set(key, JSON.stringify(stored), 7200);
       return token;
     },

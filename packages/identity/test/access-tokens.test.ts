@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { type Store, StoreUnavailableError } from '@gatehouse/store';
 import { expect, test } from '@jest/globals';
 import {
-  accessTokenKey,
+  credentialKey,
   grantTombstoneKey,
   type Identity,
   openIdentity as openIdentityOver,
@@ -55,7 +55,7 @@ describeOnBothEngines('access tokens', ({ masterKey, openIdentity, openStore }) 
   async function store(identity: Identity, record: unknown): Promise<string> {
     const token = randomUUID();
     const text = typeof record === 'string' ? record : JSON.stringify(record);
-    await identity.store.set(accessTokenKey(identity.credentialHash(token)), text);
+    await identity.store.set(credentialKey('AccessToken', identity.credentialHash(token)), text);
     return token;
   }
 
@@ -100,7 +100,7 @@ describeOnBothEngines('access tokens', ({ masterKey, openIdentity, openStore }) 
     now += MAXIMUM_RECORD_AGE_MILLISECONDS + 1;
     reads.length = 0;
     const verified = observing.verifyAccessToken(token);
-    const key = accessTokenKey(identity.credentialHash(token));
+    const key = credentialKey('AccessToken', identity.credentialHash(token));
     expect([...reads].sort()).toEqual([grantTombstoneKey(grantId), key]);
     expect(await verified).toBeDefined();
     expect(reads.filter((each) => each === grantTombstoneKey(grantId))).toHaveLength(1);

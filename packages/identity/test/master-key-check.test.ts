@@ -3,7 +3,8 @@ import { randomBytes } from 'node:crypto';
 import { createStore, type Store, StoreUnavailableError } from '@gatehouse/store';
 import { startStoreEngine, storeEngines, until } from '@gatehouse/testing';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import { assertMasterKeyFits, loadSigningKey, openIdentity } from '../src/index.ts';
+import { assertMasterKeyFits, openIdentity } from '../src/index.ts';
+import { loadSigningKeys } from '../src/secrets/signing-keys.ts';
 
 const CANARY = 'master-key-canary';
 const refusal = /MASTER_KEY_FILE.*names a key that differs from the master key of this store/s;
@@ -54,9 +55,9 @@ describe.each(storeEngines)('the check of the master key on %s', (engineName) =>
 
   test('damaged signing keys are no reason to reject the right master key', async () => {
     await check(right);
-    await loadSigningKey('gateway', 'EdDSA', open(other));
+    await loadSigningKeys('gateway', 'EdDSA', open(other));
     await check(right);
-    await expect(loadSigningKey('gateway', 'EdDSA', open(right))).rejects.toBeInstanceOf(
+    await expect(loadSigningKeys('gateway', 'EdDSA', open(right))).rejects.toBeInstanceOf(
       StoreUnavailableError,
     );
     await expect(check(other)).rejects.toThrow(refusal);

@@ -4,8 +4,8 @@ import type { Store } from '@gatehouse/store';
 import { StoreUnavailableError } from '@gatehouse/store';
 import { until } from '@gatehouse/testing';
 import { beforeEach, expect, test } from '@jest/globals';
-import { keepSigningKeys, loadSigningKey, loadSigningKeys, type SigningKey } from '../src/index.ts';
-import { describeOnBothEngines } from './on-both-engines.ts';
+import { keepSigningKeys, loadSigningKeys, type SigningKey } from '../src/secrets/signing-keys.ts';
+import { describeOnBothEngines, loadSigningKey } from './on-both-engines.ts';
 
 const DAY = 24 * 60 * 60 * 1000;
 const MINUTE = 60 * 1000;

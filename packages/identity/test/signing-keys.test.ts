@@ -2,9 +2,8 @@
 import { randomBytes, sign, verify } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import { calculateJwkThumbprint, type JWK } from 'jose';
-import { loadSigningKey } from '../src/index.ts';
 import { createSealer } from '../src/secrets/seal.ts';
-import { describeOnBothEngines } from './on-both-engines.ts';
+import { describeOnBothEngines, loadSigningKey } from './on-both-engines.ts';
 
 describeOnBothEngines('signing keys', ({ openIdentity, openStore, storedText }) => {
   test('20 concurrent first starts over two connections create one key', async () => {

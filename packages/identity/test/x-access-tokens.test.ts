@@ -1,6 +1,6 @@
 // requires: redis-server
 import { expect, test } from '@jest/globals';
-import { accessTokenKey, createXAccessTokens } from '../src/index.ts';
+import { createXAccessTokens, credentialKey } from '../src/index.ts';
 import { describeOnBothEngines, newClient } from './on-both-engines.ts';
 
 /** Half a second after a whole one. Must be near the present, because the store expires indexes. */
@@ -53,7 +53,7 @@ describeOnBothEngines('X-Access-Tokens', ({ openIdentity, openStore, storedText 
     expect(await identity.verifyAccessToken(token)).toBeUndefined();
     const record = { kind: 'AccessToken', clientId: client.clientId, iat: START, exp: START };
     await identity.store.set(
-      accessTokenKey(identity.credentialHash('bearer')),
+      credentialKey('AccessToken', identity.credentialHash('bearer')),
       JSON.stringify(record),
     );
     expect(await tokens.verify('bearer')).toBeUndefined();

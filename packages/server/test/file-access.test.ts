@@ -53,7 +53,7 @@ describe('a file with secrets that an operator names', () => {
     const path = file("it's a key", 0o644);
     const quoted = `'${path.replace("it's", "it'\\''s")}'`;
     expect(exposedFileProblem({ name: 'KEY', path }, foreigner)?.message).toContain(
-      `Run: sudo chown ${foreigner.user} ${quoted} && sudo chmod 600 ${quoted}`,
+      `Run: chown ${foreigner.user} ${quoted} && chmod 600 ${quoted}`,
     );
   });
 
@@ -146,7 +146,7 @@ describe('DATA_DIR', () => {
     const { corrected, problems } = restrictDataDirectory(directory, foreigner);
     expect([modeOf(directory), modeOf(key), corrected]).toEqual([0o755, 0o644, []]);
     expect(problems).toEqual([
-      { name: 'DATA_DIR', message: expect.stringContaining(`sudo chmod 600 ${key}`) },
+      { name: 'DATA_DIR', message: expect.stringContaining(`chmod 600 ${key}`) },
     ]);
   });
 });

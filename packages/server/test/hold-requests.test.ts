@@ -3,8 +3,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { acceptFirst } from '../src/server/accept-first.ts';
-import { trackConnections } from '../src/server/connections.ts';
+import { acceptFirst, trackConnections } from '../src/server/connections.ts';
 import { createClientErrorHandler } from '../src/server/malformed-input.ts';
 import { openRawConnection } from './raw-connection.ts';
 

@@ -6,7 +6,6 @@ import {
   createMetricsRegistry,
   createOperations,
   type RunningServer,
-  type ServeOptions,
   serve,
   serveOperations,
   serverLimits,
@@ -18,7 +17,7 @@ const servers: RunningServer[] = [];
 
 async function start(
   listener: RequestListener,
-  options: Partial<ServeOptions> = {},
+  options: Partial<Parameters<typeof serve>[1]> = {},
 ): Promise<RunningServer> {
   const server = await serve(listener, { ...local, drainMilliseconds: 200, ...options });
   servers.push(server);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import { createRequestMetrics } from '../src/requests/request-metrics.ts';
+import { createRequestMetrics } from '../src/requests/request-records.ts';
+import type { RequestLine } from '../src/telemetry/logger.ts';
 import { createMetricsRegistry } from '../src/telemetry/metrics-registry.ts';
-import type { RequestLine } from '../src/telemetry/request-line.ts';
 
 describe('a counter', () => {
   test('without labels exists from the start, and with labels from its first use', () => {

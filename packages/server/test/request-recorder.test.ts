@@ -10,7 +10,7 @@ import type { AddressInfo } from 'node:net';
 import { until } from '@gatehouse/testing';
 import { afterEach, expect, test } from '@jest/globals';
 import { createLogger, observedRequest, observeRequests } from '../src/index.ts';
-import { createRequestRecorder, type RecordedRequest } from '../src/requests/request-recorder.ts';
+import { createRequestRecorder, type RecordedRequest } from '../src/requests/request-records.ts';
 import { trackConnections } from '../src/server/connections.ts';
 import {
   createClientErrorHandler,

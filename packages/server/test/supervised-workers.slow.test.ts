@@ -96,7 +96,7 @@ describe('several workers', () => {
       writeFileSync(trouble, '');
       const app = await runWorkerApp({ workers: 3, trouble });
       expect(await app.exit).toBe(1);
-      const reason = 'test-app did not start: Error: there is trouble';
+      const reason = 'test-app did not start: there is trouble';
       expect(app.output().split(reason).length).toBe(2);
       expect(app.output()).not.toContain('StartReportedError');
     },

@@ -83,5 +83,4 @@ await runApp({
       release: async () => undefined,
     };
   },
-  describeFailure: (name, error) => `${name} did not start: ${String(error)}`,
 });

@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from '@jest/globals';
 import { deviceSubject } from '../../src/devices/pages.ts';
 import { logSubject } from '../../src/logs/sql.ts';
 import { productSubject } from '../../src/products.ts';
-import type { QueryColumn } from '../../src/query/columns.ts';
+import type { QueryColumn } from '../../src/query/query.ts';
 import type { BootedApp } from '../booted-app.ts';
 import { camera, createDeviceClient, type DeviceClient } from '../device-client.ts';
 

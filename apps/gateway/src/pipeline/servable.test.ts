@@ -1,12 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { ApiError } from '@gatehouse/errors';
 import { describe, expect, test } from '@jest/globals';
-import {
-  assertNoUpgrade,
-  assertPlainBody,
-  assertServedMethod,
-  assertUnambiguous,
-} from './servable.ts';
+import { assertNoUpgrade, assertServable } from './stages.ts';
 
 function request(
   headers: Readonly<Record<string, string>> = {},
@@ -20,12 +15,10 @@ function request(
 function refusalOf(message: IncomingMessage, acceptsUpgrade = false): ApiError | undefined {
   try {
     const request = { message, method: message.method ?? '' };
-    assertServedMethod(request);
     if (!acceptsUpgrade) {
       assertNoUpgrade(request);
     }
-    assertPlainBody(request);
-    assertUnambiguous(request);
+    assertServable(request);
     return undefined;
   } catch (error) {
     expect(error).toBeInstanceOf(ApiError);

@@ -170,34 +170,6 @@ describe('parseEnvironment', () => {
   });
 });
 
-describe('a port variable that Kubernetes sets for a Service', () => {
-  const schema = z.object({ GATEWAY_PORT: port.default(8844), OPERATIONS_PORT: port.optional() });
-  const link = { GATEWAY_SERVICE_HOST: '10.96.0.7', GATEWAY_PORT: 'tcp://10.96.0.7:8844' };
-
-  test('counts as not set', () => {
-    expect(parseEnvironment(schema, link)).toEqual({ GATEWAY_PORT: 8844 });
-    expect(parseEnvironment(schema, { ...link, GATEWAY_PORT: 'tcp://[fd00::7]:8844' })).toEqual({
-      GATEWAY_PORT: 8844,
-    });
-  });
-
-  test('yields to a port that an operator sets', () => {
-    expect(parseEnvironment(schema, { ...link, GATEWAY_PORT: '9999' })).toEqual({
-      GATEWAY_PORT: 9999,
-    });
-  });
-
-  test.each([
-    { GATEWAY_PORT: 'tcp://10.96.0.7:8844' },
-    { GATEWAY_PORT: 'tcp://10.96.0.7:8844', GATEWAY_SERVICE_HOST: '' },
-    { ...link, GATEWAY_PORT: 'http://10.96.0.7:8844' },
-    { ...link, GATEWAY_PORT: 'tcp://10.96.0.7' },
-    { ...link, OPERATIONS_PORT: 'tcp://10.96.0.7:9100' },
-  ])('is an error if it is not exactly what Kubernetes sets: %j', (environment) => {
-    expect(problemsOf(schema, environment)).toHaveLength(1);
-  });
-});
-
 describe('a variable that can contain a password', () => {
   const schema = z.object({ STORE_URL: z.string().optional(), GATEWAY_PORT: port.default(1) });
 

@@ -1,7 +1,11 @@
 import { PassThrough } from 'node:stream';
 import { expect, test } from '@jest/globals';
-import { createLogger, terminalStream } from './logger.ts';
-import { createRequestLineWriter, type RequestLine } from './request-line.ts';
+import {
+  createLogger,
+  createRequestLineWriter,
+  type RequestLine,
+  terminalStream,
+} from './logger.ts';
 
 const request = {
   requestId: '0b7c1111',

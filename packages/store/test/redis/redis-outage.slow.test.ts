@@ -4,12 +4,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type RedisServer, startRedisServer } from '@gatehouse/testing';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
-import {
-  createStore,
-  type Store,
-  type StoreState,
-  StoreUnavailableError,
-} from '../../src/index.ts';
+import { createStore, type Store, StoreUnavailableError } from '../../src/index.ts';
+import type { StoreState } from '../../src/store-watch.ts';
 
 /** The port guarantees 500 ms. The rest allows for a busy machine. test/faults measures the time. */
 const ANSWER_MILLISECONDS = 1400;

@@ -41,7 +41,6 @@ describe('a Redis that would drop writes when it loads its append-only file', ()
   test.concurrent.each([
     ['only PING', 'on nopass resetkeys -@all +ping', 'SET'],
     ['only some keys', 'on nopass ~other:* +@all', 'SET'],
-    ['all commands except one of a script', 'on nopass ~* +@all -persist', 'PERSIST'],
     ['only reads', 'on nopass ~* -@all +@read', 'SET'],
     ['nothing', 'off', 'SET'],
   ])(

@@ -8,12 +8,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { until } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import {
-  createStore,
-  type StoreState,
-  StoreUnavailableError,
-  storeOperations,
-} from '../../src/index.ts';
+import { createStore, StoreUnavailableError, storeOperations } from '../../src/index.ts';
+import type { StoreState } from '../../src/store-watch.ts';
 import { describeStoreContract } from '../contract/store-contract.ts';
 
 const workerFile = fileURLToPath(new URL('../contract/store-worker.ts', import.meta.url));

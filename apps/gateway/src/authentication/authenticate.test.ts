@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Principal } from '@gatehouse/identity';
 import { describe, expect, test } from '@jest/globals';
-import { shareInFlight } from './share-in-flight.ts';
+import { shareInFlight } from './authenticate.ts';
 
 const alice: Principal = {
   clientId: 'web',

@@ -1,9 +1,10 @@
 import type { ClientRegistry, Identity } from '@gatehouse/identity';
 import { errors, type Grant, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
+import { isDeviceRoute } from '../provider/device-codes.ts';
+import { isSessionOf } from '../provider/lifetimes.ts';
+import { lifetimes } from '../requests/lifetimes.ts';
 import { contextOf } from '../requests/request-context.ts';
-import { isDeviceRoute } from './device-codes.ts';
-import { isSessionOf, lifetimes } from './lifetimes.ts';
-import { assertParametersFit } from './stored-budgets.ts';
+import { assertParametersFit } from '../throttle/stored-budgets.ts';
 
 /**
  * The library's policy, with one more reason to sign in: the signed-in user is disabled or not
@@ -14,20 +15,23 @@ export function createInteractionPolicy(identity: Identity) {
   const policy = interactionPolicy.base();
   const { Check, Prompt } = interactionPolicy;
   policy.add(new Prompt({ name: 'select_account', requestable: true }), 0);
-  const checks = policy.get('login')?.checks;
-  dropLoginDetails(policy);
-  checks?.add(
+  const login = policy.get('login');
+  // They repeat parameters, which would be stored twice. The sign-in page does not read them.
+  for (const each of login === undefined ? [] : [login, ...login.checks]) {
+    each.details = () => ({});
+  }
+  login?.checks.add(
     new Check('parameters_too_long', 'the parameters are too long', ({ oidc }) => {
       assertParametersFit(oidc.params);
       return false;
     }),
   );
-  checks?.add(
+  login?.checks.add(
     new Check('foreign_scope', 'a scope was requested that is not registered', (context) =>
       assertScopeRegistered(context, identity),
     ),
   );
-  checks?.add(
+  login?.checks.add(
     new Check(
       'account_not_allowed',
       'the signed-in account may not be used here',
@@ -35,16 +39,6 @@ export function createInteractionPolicy(identity: Identity) {
     ),
   );
   return policy;
-}
-
-/**
- * The details repeat parameters, which would be stored twice. The sign-in page does not read them.
- */
-function dropLoginDetails(policy: ReturnType<typeof interactionPolicy.base>): void {
-  const login = policy.get('login');
-  for (const each of login === undefined ? [] : [login, ...login.checks]) {
-    each.details = () => ({});
-  }
 }
 
 /**
@@ -71,10 +65,7 @@ async function mayContinue(context: KoaContextWithOIDC, identity: Identity): Pro
     return true;
   }
   const user = await identity.users.find(accountId);
-  if (!isSessionOf(user, session)) {
-    return false;
-  }
-  return isUserAllowed(user.orgId, client.clientId, identity);
+  return isSessionOf(user, session) && isUserAllowed(user.orgId, client.clientId, identity);
 }
 
 /** A client with `ownOrganizationOnly` signs in only users of its organization. */

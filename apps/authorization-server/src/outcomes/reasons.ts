@@ -3,12 +3,7 @@
  * library, verbatim, as the finding in the log. A client that proved its secret also reads the
  * message of a rejected grant.
  */
-import {
-  type FailureReasonName,
-  failureReasons,
-  isFailureReason,
-  signInReasons,
-} from '@gatehouse/errors';
+import { type FailureReasonName, failureReasons, signInReasons } from '@gatehouse/errors';
 import { observedRequest } from '@gatehouse/server';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { contextOf } from '../requests/request-context.ts';
@@ -24,8 +19,20 @@ interface LibraryError {
 
 const MAXIMUM_FINDING_LENGTH = 200;
 
-/** The OAuth error codes and errors of the device page whose reason has another name. */
-const reasonsOfCodes: Readonly<Record<string, FailureReasonName>> = {
+/**
+ * Every OAuth error of a reply (docs/errors.md) and the library's names for errors of the device
+ * page, with its reason.
+ */
+export const reasonsOfCodes: Readonly<Record<string, FailureReasonName>> = {
+  invalid_request: 'invalid_request',
+  invalid_client: 'invalid_client',
+  invalid_grant: 'invalid_grant',
+  unauthorized_client: 'unauthorized_client',
+  invalid_scope: 'invalid_scope',
+  invalid_redirect_uri: 'invalid_redirect_uri',
+  invalid_token: 'invalid_token',
+  authorization_pending: 'authorization_pending',
+  login_required: 'login_required',
   access_denied: 'user_denied',
   too_many_requests: 'request_limit',
   temporarily_unavailable: 'store_unavailable',
@@ -62,15 +69,10 @@ export function noteReason(context: KoaContextWithOIDC, error: LibraryError): vo
     // The throttle has noted why a password was rejected.
     (noted !== undefined && Object.hasOwn(signInReasons, noted) ? noted : undefined) ??
     reasonOfClient(context, finding) ??
-    reasonOfCode(error.name) ??
-    reasonOfCode(error.error ?? '') ??
+    reasonsOfCodes[error.name] ??
+    reasonsOfCodes[error.error ?? ''] ??
     'unexpected_error';
   explainToClient(context, notes.reason, finding);
-}
-
-/** The reason of an OAuth error code, or of the name of an error of the library. */
-export function reasonOfCode(code: string): FailureReasonName | undefined {
-  return reasonsOfCodes[code] ?? (isFailureReason(code) ? code : undefined);
 }
 
 /** The reply never tells an unknown client, a disabled client and a wrong secret apart. */
@@ -78,14 +80,10 @@ function reasonOfClient(
   { req }: KoaContextWithOIDC,
   finding: string | undefined,
 ): FailureReasonName | undefined {
-  switch (finding) {
-    case 'client not found':
-      return contextOf(req).isClientDisabled ? 'client_disabled' : 'client_unknown';
-    case 'invalid secret provided':
-      return 'client_secret_wrong';
-    default:
-      return undefined;
+  if (finding === 'client not found') {
+    return contextOf(req).isClientDisabled ? 'client_disabled' : 'client_unknown';
   }
+  return finding === 'invalid secret provided' ? 'client_secret_wrong' : undefined;
 }
 
 /** To another client, every state of a code or token looks the same. */
@@ -118,15 +116,10 @@ function explainToClient(
   finding: string | undefined,
 ): void {
   const { body, req } = context;
-  if (
-    reason === 'invalid_grant' &&
-    finding !== undefined &&
-    contextOf(req).secureKeyId !== undefined &&
-    typeof body === 'object' &&
-    body !== null &&
-    'error' in body &&
-    body.error === 'invalid_grant'
-  ) {
+  const isAuthenticated = contextOf(req).secureKeyId !== undefined;
+  const isReply = typeof body === 'object' && body !== null && 'error' in body;
+  const isRejected = isReply && body.error === 'invalid_grant' && reason === 'invalid_grant';
+  if (isAuthenticated && isRejected && finding !== undefined) {
     const description = `The check failed: ${finding}. ${failureReasons.invalid_grant.fix}`;
     context.body = { ...body, error_description: description };
   }

@@ -1,13 +1,12 @@
 import { errorCatalogue, failureReasons } from '@gatehouse/errors';
 import { expect, test } from '@jest/globals';
 import { pageErrors } from '../pages/error-page.ts';
-import { oauthErrorCodes } from '../requests/metrics.ts';
-import { reasonOfCode } from './reasons.ts';
+import { reasonsOfCodes } from './reasons.ts';
 
-test.each([...oauthErrorCodes, 'NoCodeError', 'NotFoundError', 'ExpiredError', 'AlreadyUsedError'])(
-  'The error code %s has a reason that can have it.',
-  (code) => {
-    expect(failureReasons[reasonOfCode(code) ?? 'unclassified'].codes).toContain(code);
+test.each(Object.entries(reasonsOfCodes))(
+  'The error code %s has a reason that can have it: %s.',
+  (code, reason) => {
+    expect(failureReasons[reason].codes).toContain(code);
   },
 );
 

@@ -8,6 +8,7 @@ import type { SignInReasonName } from '@gatehouse/errors';
 import {
   type AuditEvent,
   auditEvents,
+  grantNames,
   passwordHashingLoad,
   requestLogResults,
 } from '@gatehouse/identity';
@@ -17,8 +18,9 @@ import {
   createRequestMetrics,
   type MetricsRegistry,
 } from '@gatehouse/server';
-import { clientCredentialKinds } from './request-context.ts';
-import { operationNames } from './routes.ts';
+import { clientCredentialKinds } from '../requests/request-context.ts';
+import { operationNames } from '../requests/routes.ts';
+import { reasonsOfCodes } from './reasons.ts';
 
 const throttledLimits = ['requests', 'client_secrets', 'sign_ins'] as const;
 
@@ -38,10 +40,10 @@ const replayed: Readonly<Partial<Record<AuditEvent['event'], string>>> = {
   pkce_challenge_reused: 'pkce_challenge',
 };
 
-/** @param labels the names of grants and of page errors, which other folders own */
+/** @param pageErrors their codes, which the pages own */
 export function createAuthorizationServerMetrics(
   registry: MetricsRegistry,
-  labels: { readonly grants: readonly string[]; readonly pageErrors: readonly string[] },
+  pageErrors: readonly string[],
 ) {
   addProcessMetrics(registry, { app: 'authorization-server' });
   collectPasswordHashing(registry);
@@ -57,9 +59,9 @@ export function createAuthorizationServerMetrics(
     requested: createRequestMetrics(registry, {
       operations: operationNames,
       credentials: clientCredentialKinds,
-      codes: [...oauthErrorCodes, ...labels.pageErrors],
+      codes: [...Object.keys(reasonsOfCodes), ...pageErrors],
     }),
-    audited: createAuditObserver(registry, labels.grants, throttled),
+    audited: createAuditObserver(registry, throttled),
     requestLog: createRequestLogMetrics(registry, requestLogResults),
     throttled,
   };
@@ -67,7 +69,6 @@ export function createAuthorizationServerMetrics(
 
 function createAuditObserver(
   registry: MetricsRegistry,
-  grants: readonly string[],
   throttled: (limit: ThrottledLimit) => void,
 ): (event: AuditEvent) => void {
   const events = registry.counter({
@@ -78,7 +79,7 @@ function createAuditObserver(
   const tokens = registry.counter({
     name: 'gatehouse_tokens_issued_total',
     help: 'Replies with tokens.',
-    labels: { grant: grants },
+    labels: { grant: grantNames },
   });
   const replays = registry.counter({
     name: 'gatehouse_replay_refusals_total',
@@ -119,38 +120,3 @@ function collectPasswordHashing(registry: MetricsRegistry): void {
     read: () => passwordHashingLoad().refused,
   });
 }
-
-/** Every OAuth error of a reply (docs/errors.md), and the library's names for wrong user codes. */
-export const oauthErrorCodes = [
-  'invalid_request',
-  'invalid_client',
-  'invalid_client_metadata',
-  'invalid_grant',
-  'unauthorized_client',
-  'unsupported_grant_type',
-  'invalid_scope',
-  'invalid_request_uri',
-  'invalid_redirect_uri',
-  'invalid_token',
-  'insufficient_scope',
-  'unsupported_token_type',
-  'unsupported_response_type',
-  'unsupported_response_mode',
-  'access_denied',
-  'authorization_pending',
-  'slow_down',
-  'expired_token',
-  'login_required',
-  'consent_required',
-  'unmet_authentication_requirements',
-  'request_not_supported',
-  'request_uri_not_supported',
-  'registration_not_supported',
-  'too_many_requests',
-  'temporarily_unavailable',
-  'server_error',
-  'NoCodeError',
-  'NotFoundError',
-  'ExpiredError',
-  'AlreadyUsedError',
-] as const;

@@ -5,19 +5,20 @@ import { StoreUnavailableError } from '@gatehouse/store';
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { renderErrorPage } from '../pages/error-page.ts';
-import { nameClient } from '../requests/caller.ts';
-import { type ClientCredentialKind, contextOf } from '../requests/request-context.ts';
+import { basicClientId, nameClient } from '../requests/caller.ts';
+import { contextOf } from '../requests/request-context.ts';
 import {
   RevocationPendingError,
   TooManyAttemptsError,
 } from '../requests/too-many-attempts-error.ts';
-import { presentedClientId } from './clients.ts';
-import { type ProviderMiddleware, TemporarilyUnavailableError } from './library.ts';
 import { noteReason } from './reasons.ts';
+
+export type Middleware = Parameters<Provider['use']>[0];
+export type Context = Parameters<Middleware>[0];
 
 const TRY_AGAIN = 'Try again shortly.';
 
-const failingActions = [
+export const failingActions = [
   ...['grant', 'authorization', 'revocation', 'introspection', 'pushed_authorization_request'],
   ...['userinfo', 'device_authorization', 'code_verification', 'device_resume'],
   ...['end_session', 'end_session_confirm'],
@@ -33,7 +34,7 @@ export function logOutcomes(provider: Provider, clients: ClientRegistry): void {
       const { notes } = observedRequest(context.req);
       notes.code = error.error;
       noteReason(context, error);
-      if (error instanceof TemporarilyUnavailableError) {
+      if (error.cause instanceof StoreUnavailableError) {
         notes.err = error.cause;
       }
     });
@@ -51,7 +52,7 @@ export function logOutcomes(provider: Provider, clients: ClientRegistry): void {
  * Handles errors that escape the library. Koa would reply without Gatehouse's headers and print the
  * error to stderr. An unavailable store is 503 here as everywhere.
  */
-export const handleUnexpectedErrors: ProviderMiddleware = async (context, next) => {
+export const handleUnexpectedErrors: Middleware = async (context, next) => {
   try {
     await next();
   } catch (error) {
@@ -60,41 +61,45 @@ export const handleUnexpectedErrors: ProviderMiddleware = async (context, next) 
 };
 
 /** Logs the client and the kind of its credential, for rejected requests as well. */
-function createClientLog(clients: ClientRegistry): ProviderMiddleware {
+function createClientLog(clients: ClientRegistry): Middleware {
   return async (context, next) => {
     try {
       await next();
     } finally {
       const { oidc } = context as Partial<KoaContextWithOIDC>;
-      if (oidc?.client !== undefined) {
+      const client = oidc?.client;
+      if (client !== undefined) {
         const { notes } = observedRequest(context.req);
-        notes.clientId = oidc.client.clientId;
-        notes.keyId = contextOf(context.req).secureKeyId;
-        notes.verified = notes.keyId !== undefined || isOfToken(context.oidc);
-        const credential = presentedCredential(context.headers.authorization, oidc.body);
-        if (credential !== undefined) {
-          notes.credential = credential;
+        const keyId = contextOf(context.req).secureKeyId;
+        // At the userinfo endpoint, the access token is the proof.
+        const isOfToken = oidc?.route === 'userinfo' && oidc.entities.AccessToken !== undefined;
+        const verified = keyId !== undefined || isOfToken;
+        Object.assign(notes, { clientId: client.clientId, keyId, verified });
+        if (context.headers.authorization !== undefined) {
+          const isBasic = /^basic /i.test(context.headers.authorization);
+          notes.credential = isBasic ? 'basic' : 'bearer';
+        } else if (oidc?.body?.client_secret !== undefined) {
+          notes.credential = 'body';
         }
       } else if (oidc !== undefined && context.status >= 400) {
-        void nameClient(context.req, presentedClientId(context as KoaContextWithOIDC), clients);
+        void nameClientOf(context as KoaContextWithOIDC, clients);
       }
     }
   };
 }
 
-/** At the userinfo endpoint, the access token is the proof. */
-function isOfToken({ route, entities }: KoaContextWithOIDC['oidc']): boolean {
-  return route === 'userinfo' && entities.AccessToken !== undefined;
-}
-
-function presentedCredential(
-  authorization: string | undefined,
-  body: KoaContextWithOIDC['oidc']['body'],
-): ClientCredentialKind | undefined {
-  if (authorization !== undefined) {
-    return authorization.toLowerCase().startsWith('basic ') ? 'basic' : 'bearer';
-  }
-  return body?.client_secret === undefined ? undefined : 'body';
+/**
+ * Adds the client that a failed request presents to its log line, authenticated or not.
+ *
+ * @returns its id if it is registered
+ */
+export function nameClientOf(
+  { oidc, headers, req }: KoaContextWithOIDC,
+  clients: ClientRegistry,
+): Promise<string | undefined> {
+  const named = oidc.client?.clientId ?? oidc.params?.client_id;
+  const presentedId = typeof named === 'string' ? named : basicClientId(headers.authorization);
+  return nameClient(req, presentedId, clients);
 }
 
 interface Failure {
@@ -132,7 +137,8 @@ export function failureOf(thrown: unknown): Failure {
 }
 
 function noteFailure(context: Context, error: unknown): Failure {
-  const thrown = error instanceof TemporarilyUnavailableError ? error.cause : error;
+  const cause = error instanceof Error ? error.cause : undefined;
+  const thrown = cause instanceof StoreUnavailableError ? cause : error;
   const failure = failureOf(thrown);
   const { notes } = observedRequest(context.req);
   notes.code = failure.code;
@@ -155,5 +161,3 @@ function writeFailure(context: Context, failure: Failure): void {
     context.body = { error, error_description };
   }
 }
-
-type Context = Parameters<ProviderMiddleware>[0];

@@ -5,24 +5,17 @@ import {
   type Identity,
 } from '@gatehouse/identity';
 import { observedRequest } from '@gatehouse/server';
-import type Provider from 'oidc-provider';
-import type {
-  AccessToken,
-  ClientCredentials,
-  KoaContextWithOIDC,
-  RefreshToken,
+import Provider, {
+  type AccessToken,
+  type ClientCredentials,
+  type KoaContextWithOIDC,
+  type RefreshToken,
 } from 'oidc-provider';
-import { nameClient, requestOrigin } from '../requests/caller.ts';
+import { requestOrigin } from '../requests/caller.ts';
 import { contextOf } from '../requests/request-context.ts';
-import { presentedClientId } from './clients.ts';
-import { currentContext } from './library.ts';
-import { TOO_MANY_CODE_ATTEMPTS } from './single-use.ts';
-
-/** Their endpoints authenticate the client. */
-const authenticatingActions = [
-  ...['grant', 'revocation', 'introspection'],
-  ...['pushed_authorization_request', 'device_authorization'],
-];
+import { clientEndpointPaths } from '../requests/routes.ts';
+import { codeLimit } from '../throttle/limits.ts';
+import { failingActions, nameClientOf } from './errors.ts';
 
 /**
  * Records the provider's events in the audit trail, each once and with ids only.
@@ -33,27 +26,23 @@ export function auditProviderEvents(provider: Provider, identity: Identity): voi
   const record = (context: KoaContextWithOIDC, event: AuditEvent) =>
     audit.record(event, requestOrigin(context.req));
 
-  provider.on('grant.success', (context) => {
-    const { client, params, entities } = context.oidc;
-    const token = entities.AccessToken ?? entities.ClientCredentials;
-    record(context, {
+  const issued = ({ oidc }: KoaContextWithOIDC, grant: string): AuditEvent => {
+    const { client, entities, session } = oidc;
+    const { AccessToken, ClientCredentials, Account } = entities;
+    return {
       event: 'token_issued',
-      grant: String(params?.grant_type),
+      grant,
       clientId: client?.clientId ?? '',
-      userId: entities.AccessToken?.accountId ?? entities.Account?.accountId,
-      scope: token?.scope,
-    });
-  });
+      userId: AccessToken?.accountId ?? Account?.accountId ?? session?.accountId,
+      scope: (AccessToken ?? ClientCredentials)?.scope,
+    };
+  };
+  provider.on('grant.success', (context) =>
+    record(context, issued(context, String(context.oidc.params?.grant_type))),
+  );
   provider.on('authorization.success', (context, out?: { readonly access_token?: unknown }) => {
-    const { client, entities, session } = context.oidc;
     if (out?.access_token !== undefined) {
-      record(context, {
-        event: 'token_issued',
-        grant: 'implicit',
-        clientId: client?.clientId ?? '',
-        userId: session?.accountId,
-        scope: entities.AccessToken?.scope,
-      });
+      record(context, issued(context, 'implicit'));
     }
   });
 
@@ -68,25 +57,27 @@ export function auditProviderEvents(provider: Provider, identity: Identity): voi
         grantId: presented?.grantId,
       });
     }
-    if (error.error_detail === TOO_MANY_CODE_ATTEMPTS) {
+    if (error.error_detail === codeLimit.finding) {
       record(context, { event: 'code_guessed', clientId: context.oidc.client?.clientId });
     }
   });
 
-  for (const action of authenticatingActions) {
+  for (const action of failingActions) {
     provider.on(`${action}.error` as 'grant.error', async (context, error) => {
-      if (error.error !== 'invalid_client') {
+      // Their endpoints authenticate the client.
+      if (error.error !== 'invalid_client' || !clientEndpointPaths.includes(context.path)) {
         return;
       }
       const origin = requestOrigin(context.req);
       const { operation: endpoint = '', reason } = observedRequest(context.req).notes;
       // An unknown id may be a secret in the wrong field, so only known ids are recorded.
-      const clientId = await nameClient(context.req, presentedClientId(context), clients);
+      const clientId = await nameClientOf(context, clients);
       audit.record({ event: 'client_authentication_failed', endpoint, reason, clientId }, origin);
     });
   }
 
   auditRevocations(provider, record, credentialHash);
+  watchChallenges(provider, identity);
 }
 
 function auditRevocations(
@@ -95,7 +86,7 @@ function auditRevocations(
   credentialHash: CredentialHash,
 ): void {
   const auditToken = (token: AccessToken | RefreshToken | ClientCredentials) => {
-    const context = currentContext();
+    const context = Provider.ctx;
     if (context?.oidc?.route === 'revocation') {
       const { kind, clientId, jti } = token;
       const { accountId: userId, grantId } = 'accountId' in token ? token : {};
@@ -127,7 +118,7 @@ const WINDOW_SECONDS = 24 * 60 * 60;
  * RFC 9700 §2.1.1: a PKCE challenge belongs to one transaction. A constant challenge protects
  * nothing, so it is audited once a day for each challenge.
  */
-export function watchChallenges(provider: Provider, identity: Identity): void {
+function watchChallenges(provider: Provider, identity: Identity): void {
   const { store, credentialHash, audit } = identity;
   provider.on('authorization.success', (context) => {
     const { client, params, entities } = context.oidc;
