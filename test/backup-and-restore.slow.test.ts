@@ -64,7 +64,9 @@ describe.each(engines)('an installation on %s', (engine) => {
     };
     storeUrl = `sqlite:${join(data, 'gatehouse.sqlite')}`;
     if (!isSqlite) {
-      redis = await startRedisServer({ arguments: ['--appendonly', 'yes'] });
+      redis = await startRedisServer();
+      // Unlike an argument, the setting ends with the process, so that a restart reads the snapshot.
+      await redis.command('CONFIG', 'SET', 'appendonly', 'yes');
       postgres = await startPostgresServer();
       storeUrl = redis.url;
       Object.assign(environment, {
