@@ -251,18 +251,14 @@ describe('npm', () => {
   test.each([
     ['npm', 'SIGTERM'],
     [launcher, 'SIGKILL'],
-  ] as const)(
-    'start: every server stops after %s gets %s',
-    async (layer, signal) => {
-      const started = await npmStart();
-      const closed = once(started.group, 'close');
-      process.kill(layer === 'npm' ? (started.group.pid ?? 0) : processIn(started, layer), signal);
-      await untilNothingListens();
-      await closed;
-      await until(() => isGroupGone(started.group));
-    },
-    120_000,
-  );
+  ] as const)('start: every server stops after %s gets %s', async (layer, signal) => {
+    const started = await npmStart();
+    const closed = once(started.group, 'close');
+    process.kill(layer === 'npm' ? (started.group.pid ?? 0) : processIn(started, layer), signal);
+    await untilNothingListens();
+    await closed;
+    await until(() => isGroupGone(started.group));
+  });
 
   test('run start:gateway: the gateway stops after npm is killed', async () => {
     const group = spawn('npm', ['run', 'start:gateway'], {
@@ -277,5 +273,5 @@ describe('npm', () => {
     await untilNothingListens();
     await closed;
     await until(() => isGroupGone(group));
-  }, 120_000);
+  });
 });
