@@ -4,7 +4,6 @@
  * trail.
  */
 
-import { randomBytes } from 'node:crypto';
 import { type Identity, openIdentity } from '@gatehouse/identity';
 import { createStore } from '@gatehouse/store';
 import {
@@ -12,8 +11,8 @@ import {
   type Constellation,
   integrationEngines,
   startConstellation,
+  until,
 } from '@gatehouse/testing';
-import { temporaryFolder, writeMasterKey } from '@gatehouse/testing/suite';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { flood } from './flood.ts';
 
@@ -35,24 +34,20 @@ const bootstrap = {
 };
 
 describe.each(integrationEngines)('flushing the audit trail on %s', (engine) => {
-  const directory = temporaryFolder();
   let system: Constellation;
   let identity: Identity;
 
   beforeAll(async () => {
-    const masterKey = randomBytes(32);
-    const MASTER_KEY_FILE = writeMasterKey(directory, masterKey);
     system = await startConstellation({
       engine,
       bootstrap,
       apps: ['authorization-server', 'gateway'],
       environment: {
-        MASTER_KEY_FILE,
         CLIENT_ENDPOINT_RATE_LIMIT: '9999999/60',
         LOG_LEVEL: 'error',
       },
     });
-    identity = openIdentity({ store: createStore(system.storeUrl), masterKey });
+    identity = openIdentity({ store: createStore(system.storeUrl), masterKey: system.masterKey });
   });
   afterAll(async () => {
     await identity?.store.close();
@@ -74,10 +69,7 @@ describe.each(integrationEngines)('flushing the audit trail on %s', (engine) => 
     }
     const account = await identity.users.findByUsername(user.username);
     const kept = () => identity.audit.read({ userId: account?.userId, limit: 100 });
-    const deadline = Date.now() + 60_000;
-    while ((await kept()).length < 3) {
-      expect(Date.now()).toBeLessThan(deadline);
-    }
+    await until(async () => (await kept()).length === 3, 60);
     const before = (await identity.audit.read({ limit: 100_000 })).length;
 
     const stranger = (i: number) => basic(`stranger-${i}`, 'secret');
