@@ -1,19 +1,15 @@
 import { spawnSync } from 'node:child_process';
-import { cpSync, globSync, mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { cpSync, globSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { temporaryFolder } from '@gatehouse/testing/suite';
+import { describe, expect, test } from '@jest/globals';
+import { root } from './source-tree.ts';
 
-const root = join(import.meta.dirname, '..');
-const clone = mkdtempSync(join(tmpdir(), 'gatehouse-clone-'));
-
-beforeAll(() => {
-  const files = globSync('{.,apps/*,packages/*}/package.json', { cwd: root });
-  for (const file of [...files, 'package-lock.json', 'scripts/launch.mjs']) {
-    cpSync(join(root, file), join(clone, file));
-  }
-});
-afterAll(() => rmSync(clone, { recursive: true, force: true }));
+const clone = temporaryFolder();
+const manifests = globSync('{.,apps/*,packages/*}/package.json', { cwd: root });
+for (const file of [...manifests, 'package-lock.json', 'scripts/launch.mjs']) {
+  cpSync(join(root, file), join(clone, file));
+}
 
 /** Starts a program in a clone without dependencies, and lets npm list what it would install. */
 function packagesFor(program: string): string {

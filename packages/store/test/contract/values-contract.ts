@@ -59,8 +59,12 @@ export function describeValuesContract({ store, freshKey }: ContractSubject): vo
     test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])(
       'a lifetime of %p is rejected, because every caller would win a claim that expires immediately',
       async (ttlSeconds) => {
-        await expect(store().set(freshKey(), 'value', ttlSeconds)).rejects.toThrow(RangeError);
-        await expect(store().claim(freshKey(), 'owner', ttlSeconds)).rejects.toThrow(RangeError);
+        for (const options of [{}, { revokes: true }]) {
+          const set = store().set(freshKey(), 'value', ttlSeconds, options);
+          await expect(set).rejects.toThrow(RangeError);
+          const claim = store().claim(freshKey(), 'owner', ttlSeconds, options);
+          await expect(claim).rejects.toThrow(RangeError);
+        }
         await expect(store().increment(freshKey(), ttlSeconds)).rejects.toThrow(RangeError);
       },
     );
