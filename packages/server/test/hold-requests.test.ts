@@ -34,7 +34,7 @@ function say(text: string) {
   return connection;
 }
 
-test('CF-02 each held request starts once, unless its client disconnected or was rejected', async () => {
+test('each held request starts once, unless its client disconnected or was rejected', async () => {
   const release = hold();
   const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: test\r\n\r\n`;
   const whole = say(get('/whole'));

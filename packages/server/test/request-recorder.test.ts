@@ -68,25 +68,6 @@ test('every failure is recorded, and about one in 100 successes', async () => {
   expect(failures()[0]).toMatchObject({ status: 400, reason: 'unclassified', verified: false });
 });
 
-test('a reason defaults to the code, and a client without proof is not verified', async () => {
-  const { url, recorded } = await serveRecorded((request, response) => {
-    Object.assign(observedRequest(request).notes, {
-      code: 'not_found',
-      clientId: 'named',
-      ...(request.url === '/proof' ? { credential: 'bearer', verifiedMs: 1 } : {}),
-    });
-    response.statusCode = 404;
-    response.end();
-  });
-  await fetch(url);
-  await fetch(`${url}proof`);
-  await until(async () => recorded.length === 2);
-  expect(recorded).toMatchObject([
-    { reason: 'not_found', clientId: 'named', verified: false },
-    { reason: 'not_found', clientId: 'named', verified: true },
-  ]);
-});
-
 test('notes that complete after the reply are recorded, and delay no reply', async () => {
   let complete = () => {};
   const { url, recorded } = await serveRecorded((request, response) => {
