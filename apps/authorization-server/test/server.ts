@@ -145,6 +145,13 @@ export function callsTo(issuer: string) {
   const openSignIn = async (visitor: PageVisitor, parameters: Fields = {}) =>
     visitor.get((await visitor.get(authorizationUrl(parameters))).location ?? '');
 
+  /** Enters the code of a device, and confirms it. */
+  async function confirmDevice(device: DeviceCode, visitor: PageVisitor) {
+    const form = await visitor.get(device.verification_uri ?? '');
+    const question = await visitor.submit(form, { user_code: device.user_code ?? '' });
+    return visitor.submit(question, { confirm: 'yes' });
+  }
+
   return {
     issuer,
     post,
@@ -188,18 +195,13 @@ export function callsTo(issuer: string) {
     },
     poll: ({ device_code = '' }: DeviceCode, { clientId } = tv as { readonly clientId: string }) =>
       token({ grant_type: DEVICE_GRANT, device_code, client_id: clientId }, {}),
-    /** Enters the code of a device, and confirms it. */
-    async confirmDevice(device: DeviceCode, visitor: PageVisitor) {
-      const form = await visitor.get(device.verification_uri ?? '');
-      const question = await visitor.submit(form, { user_code: device.user_code ?? '' });
-      return visitor.submit(question, { confirm: 'yes' });
-    },
+    confirmDevice,
     /** Enters and confirms the code of a device, signs in if asked, and decides. */
     async connectDevice(
       device: DeviceCode,
       { visitor = createPageVisitor(), decision = 'allow', user = alice as User } = {},
     ) {
-      return proceed(visitor, await this.confirmDevice(device, visitor), user, decision);
+      return proceed(visitor, await confirmDevice(device, visitor), user, decision);
     },
   };
 }
