@@ -1,7 +1,7 @@
 // requires: redis-server
 /** Tokens: how they are issued, introspected and revoked. */
 import { createXAccessTokens } from '@gatehouse/identity';
-import { authorizeAsUser } from '@gatehouse/testing';
+import { authorizeAsUser, until } from '@gatehouse/testing';
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { alice, browserApp, full, noRefresh, odd, resourceServer, web } from './installation.ts';
@@ -317,5 +317,11 @@ describe.each(systems)('on $engine', ({ system }) => {
       expect(await replyTo(value)).toEqual(await replyTo('unknown'));
       expect(await isActive(value)).toBe(true);
     });
+  });
+
+  test('servers that start at the same time create one signing key', async () => {
+    const made = () => system.identity.audit.read({ event: 'signing_key_made', limit: 10 });
+    await until(async () => (await made()).length > 0);
+    expect(await made()).toMatchObject([{ purpose: 'authorization-server' }]);
   });
 });
