@@ -1,9 +1,7 @@
-/**
- * At start, every patch of oidc-provider checks that the library still has the shape that it needs.
- */
+/** At start, every patch of oidc-provider checks that the library has the shape that it needs. */
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, test } from '@jest/globals';
+import { expect, test } from '@jest/globals';
 import Provider from 'oidc-provider';
 import type { Joint, PatchDependencies } from '../src/provider/patches.ts';
 import { applyPatches, LibraryShapeError, patches } from '../src/provider/patches.ts';
@@ -14,42 +12,32 @@ const joints = patches.flatMap((patch) =>
   patch.joints.map((joint) => [patch.name, joint.name, joint] as const),
 );
 
-describe('a patch of oidc-provider', () => {
-  test.each(patches.map((patch) => [patch.name, patch] as const))(
-    '%s gives its reason, its joints and an existing file of the library',
-    (_name, { reason, joints: needed, libraryFile }) => {
-      expect(reason).not.toBe('');
-      expect(needed).not.toHaveLength(0);
-      expect(existsSync(fileURLToPath(new URL(libraryFile, library)))).toBe(true);
-    },
+test.each(patches.map((patch) => [patch.name, patch] as const))(
+  'the patch %s has joints, and changes an existing file of the library',
+  (_name, { joints: needed, libraryFile }) => {
+    expect(needed).not.toHaveLength(0);
+    expect(existsSync(fileURLToPath(new URL(libraryFile, library)))).toBe(true);
+  },
+);
+
+test.each(joints)('the patch %s rejects a library without %s', (patchName, jointName, joint) => {
+  const provider = new Provider('http://localhost');
+  const restore = breakJoint(provider, joint);
+  try {
+    const apply = () => applyPatches(provider, {} as PatchDependencies);
+    expect(apply).toThrow(LibraryShapeError);
+    expect(apply).toThrow(`the patch "${patchName}" needs ${jointName}`);
+  } finally {
+    restore();
+  }
+});
+
+test('another library ends the start with a message that names the patch and the instructions', async () => {
+  const restore = breakJoint(undefined, joints[0]?.[2]);
+  await expect(startInProcess()).rejects.toThrow(
+    /oidc-provider has changed: .*current-context.*Provider\.ctx.*09-oidc-provider-patches\.md/s,
   );
-
-  test('has a unique name', () => {
-    expect(new Set(patches.map(({ name }) => name)).size).toBe(patches.length);
-  });
-
-  test.each(joints)('%s rejects a library without %s', (patchName, jointName, joint) => {
-    const provider = new Provider('http://localhost');
-    const restore = breakJoint(provider, joint);
-    try {
-      const apply = () => applyPatches(provider, {} as PatchDependencies);
-      expect(apply).toThrow(LibraryShapeError);
-      expect(apply).toThrow(`the patch "${patchName}" needs ${jointName}`);
-    } finally {
-      restore();
-    }
-  });
-
-  test('ends the start with a message that names the patch, the joint and the instructions', async () => {
-    const restore = breakJoint(undefined, joints[0]?.[2]);
-    try {
-      await expect(startInProcess()).rejects.toThrow(
-        /oidc-provider has changed: .*current-context.*Provider\.ctx.*09-oidc-provider-patches\.md/s,
-      );
-    } finally {
-      restore();
-    }
-  });
+  restore();
 });
 
 /** Removes the member from the object that has it. */
