@@ -2,32 +2,34 @@
 import { freePort } from '@gatehouse/testing';
 import { launchBrowser } from '@gatehouse/testing/browser';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
-import type { Browser, BrowserContext, Page } from 'playwright-core';
-import { demoDevice, type ExampleStack, startExampleStack } from './example-stack.ts';
+import type { BrowserContext, Page } from 'playwright-core';
+import { demoDevice, startExampleStack } from './example-stack.ts';
 import { alice, signInAndAllow } from './sign-in-and-allow.ts';
 import type { Application } from './start-application.ts';
 
 /** Shorter than the test, so that a failure shows the step. */
 const STEP_MILLISECONDS = 10_000;
 
-let stack: ExampleStack;
-let browser: Browser;
+const stack = await startExampleStack();
+const browser = await launchBrowser();
+afterAll(() => browser.close());
 let context: BrowserContext;
 let page: Page;
 
-beforeAll(async () => {
-  [stack, browser] = await Promise.all([startExampleStack(), launchBrowser()]);
-});
-afterAll(async () => {
-  await browser.close();
-  await stack.stop();
-});
 beforeEach(async () => {
   context = await browser.newContext();
   context.setDefaultTimeout(STEP_MILLISECONDS);
   page = await context.newPage();
 });
 afterEach(() => context.close());
+
+/** Registers and starts an example with the port of the test in place of that of its guide. */
+async function startExample(name: string, guidePort: number) {
+  const port = await freePort();
+  stack.register(name, { [guidePort]: port });
+  const application = await stack.start(name, { PORT: String(port) }, 'Open');
+  return { application, address: `http://localhost:${port}` };
+}
 
 const sees = (text: string) => page.getByText(text).waitFor();
 
@@ -43,11 +45,7 @@ describe('the Express web application', () => {
   let address: string;
 
   beforeAll(async () => {
-    const port = await freePort();
-    address = `http://localhost:${port}`;
-    stack.register('express-web-application', { 3000: port });
-    const environment = { PORT: String(port) };
-    application = await stack.start('express-web-application', environment, 'Open');
+    ({ application, address } = await startExample('express-web-application', 3000));
   });
   afterAll(() => application.stop());
 
@@ -128,11 +126,7 @@ describe('the single-page application', () => {
   let address: string;
 
   beforeAll(async () => {
-    const port = await freePort();
-    address = `http://localhost:${port}`;
-    stack.register('single-page-application', { 3001: port });
-    const environment = { PORT: String(port) };
-    application = await stack.start('single-page-application', environment, 'Open');
+    ({ application, address } = await startExample('single-page-application', 3001));
   });
   afterAll(() => application.stop());
 

@@ -7,14 +7,10 @@ import { join } from 'node:path';
 import { authorizeAsUser, createPageVisitor, startHostileProxy, until } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type PackedPackage, packPackage } from '../../packages/client/test/packed-package.ts';
-import { demoDevice, type ExampleStack, startExampleStack } from './example-stack.ts';
+import { demoDevice, startExampleStack } from './example-stack.ts';
 import { alice } from './sign-in-and-allow.ts';
 
-let stack: ExampleStack;
-beforeAll(async () => {
-  stack = await startExampleStack();
-});
-afterAll(() => stack.stop());
+const stack = await startExampleStack();
 
 describe('the backend service', () => {
   let packed: PackedPackage;
