@@ -84,18 +84,6 @@ describe('the Express web application', () => {
     return new URL((await starting).url()).searchParams.get('state') ?? '';
   }
 
-  test('rejects a code that does not belong to the sign-in of this browser', async () => {
-    await page.goto(`${address}/callback?code=stolen&state=forged`);
-    await sees('cookie not found');
-    await startSignIn();
-    const iss = stack.system.authorizationServerUrl;
-    const query = new URLSearchParams({ code: 'stolen', state: 'forged', iss });
-    await page.goto(`${address}/callback?${query}`);
-    await sees('invalid response');
-    await page.goto(address);
-    await sees('Signed out.');
-  });
-
   test('rejects the code of another user, which an attacker sends to this browser', async () => {
     const attacker = await browser.newContext();
     const theirs = await attacker.newPage();
@@ -172,19 +160,6 @@ describe('the single-page application', () => {
       '[{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href]',
     );
     expect(stored).toEqual([{}, {}, '', `${address}/`]);
-  });
-
-  test('uses PKCE, a state and a nonce', async () => {
-    const starting = page.waitForRequest((request) => request.url().includes('/authorize?'));
-    await page.goto(address);
-    await click('Sign in');
-    const { searchParams } = new URL((await starting).url());
-    expect(Object.fromEntries(searchParams)).toMatchObject({
-      code_challenge: expect.stringMatching(/^[\w-]{43}$/),
-      code_challenge_method: 'S256',
-      state: expect.stringMatching(/.{20}/),
-      nonce: expect.stringMatching(/.{20}/),
-    });
   });
 
   test('rejects a code that does not belong to a sign-in of this browser', async () => {

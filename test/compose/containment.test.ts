@@ -61,24 +61,6 @@ describe('every container', () => {
   });
 });
 
-describe('an app', () => {
-  test.each(apps)('%s dumps no core and opens no debugger', async (service) => {
-    const found = await tier.node(
-      service,
-      `const fs = require('fs'), net = require('net');
-       const pid = fs.readdirSync('/proc').find((p) => {
-         try { return fs.readFileSync('/proc/' + p + '/cmdline', 'utf8').includes('\\0apps/'); } catch { return false; }
-       });
-       console.log(fs.readFileSync('/proc/' + pid + '/limits', 'utf8').match(/Max core.*/)[0]);
-       process.kill(Number(pid), 'SIGUSR1');
-       setTimeout(() => {
-         net.connect(9229, '127.0.0.1').on('connect', () => console.log('debugger')).on('error', (e) => console.log(e.code));
-       }, 500);`,
-    );
-    expect(found).toMatch(/Max core file size\s+0\s+0\s+bytes\s+ECONNREFUSED/);
-  });
-});
-
 describe('the networks', () => {
   const places = {
     redis: 6379,
@@ -99,19 +81,10 @@ describe('the networks', () => {
     const targets = Object.entries(places).flatMap(([name, port]) =>
       [name, ...(addresses.get(name) ?? [])].map((host) => ({ name, host, port })),
     );
-    const reached = JSON.parse(
-      await tier.node(
-        service,
-        `const net = require('net');
-         const tried = ${JSON.stringify(targets)}.map((t) => new Promise((done) => {
-           const socket = net.connect({ host: t.host, port: t.port, timeout: 1500 });
-           const end = (yes) => { socket.destroy(); done(yes ? t.name : undefined); };
-           socket.on('connect', () => end(true)).on('error', () => end(false)).on('timeout', () => end(false));
-         }));
-         Promise.all(tried).then((names) => console.log(JSON.stringify([...new Set(names.filter(Boolean))])));`,
-      ),
-    );
-    expect(reached.sort()).toEqual([...reachable].sort());
+    const script = probeScript(targets.map(({ host, port }) => [host, port]));
+    const found: [string, number][] = JSON.parse(await tier.node(service, script));
+    const reached = found.map(([host]) => targets.find((each) => each.host === host)?.name);
+    expect([...new Set(reached)].sort()).toEqual([...reachable].sort());
   });
 
   test.each(apps)('let %s reach nothing outside', async (service) => {
@@ -143,17 +116,6 @@ describe('the networks', () => {
     const places = [...(await privatePlaces()), [nginx, 9000] as const];
     const { stdout } = await run(process.execPath, ['-e', probeScript(places)]);
     expect(JSON.parse(stdout)).toEqual([[nginx, 9000]]);
-  });
-
-  test.each([
-    ['gateway', 'redis', 6379],
-    ['device-service', 'postgres', 5432],
-    ['gateway', 'device-service', 8950],
-    ['device-service', 'gateway', 8944],
-  ])('let %s reach %s on port %d, in the same test', async (service, host, port) => {
-    expect(JSON.parse(await tier.node(service, probeScript([[host, port]])))).toEqual([
-      [host, port],
-    ]);
   });
 
   test.each([
@@ -281,20 +243,6 @@ describe('a secret', () => {
     expect(found(log)).toEqual([]);
   });
 
-  test('is not in the line that nginx logs for its own replies', async () => {
-    const log = await tier.compose('logs', '--no-color', '--no-log-prefix', 'nginx');
-    // Some versions of compose print a control sequence before each line.
-    const lines = log.match(/\{"level".*/g) ?? [];
-    const said = lines.map((line) => ({ ...JSON.parse(line), time: undefined }));
-    const requestId = expect.stringMatching(/^[0-9a-f]{32}$/);
-    const line = { level: 'warn', app: 'nginx', port: 8844, msg: 'answered by nginx', requestId };
-    // Two workers of nginx write in any order.
-    expect(said.toSorted((a, b) => b.status - a.status)).toEqual([
-      { ...line, status: 503 },
-      { ...line, status: 400 },
-    ]);
-  });
-
   test.each([
     ['authorization-server', ['/secrets/cookies', '/secrets/store']],
     ['gateway', ['/secrets/store']],
@@ -315,22 +263,17 @@ describe('a secret', () => {
     expect((await tier.node('gateway', script)).trim()).toBe('100400');
   });
 
-  test('of Redis allows only the commands of the store, and a missing password allows nothing', async () => {
+  /** test/redis-users.test.ts has the other users. */
+  test('of Redis allows only the commands of the store', async () => {
+    const { password } = new URL(secrets.get('store/store-url') ?? '');
+    const login = ['--user', 'gatehouse', '--pass', password, '--no-auth-warning'];
     const attempt = (...words: readonly string[]) =>
-      tier.exec('redis', 'redis-cli', ...words).catch(String);
-    for (const command of [['PING'], ['FLUSHALL'], ['GET', 'not-before']]) {
-      expect(await attempt(...command)).toMatch(/NOAUTH/);
-    }
-    const health = ['--user', 'health', '--pass', 'none', '--no-auth-warning'];
-    expect(await attempt(...health, 'PING')).toMatch(/PONG/);
-    expect(await attempt(...health, 'GET', 'not-before')).toMatch(/NOPERM/);
-    const url = secrets.get('store/store-url') ?? '';
-    const login = ['--user', 'gatehouse', '--pass', new URL(url).password, '--no-auth-warning'];
+      tier.exec('redis', 'redis-cli', ...login, ...words).catch(String);
     for (const command of [['FLUSHALL'], ['CONFIG', 'GET', '*'], ['KEYS', '*']]) {
-      expect(await attempt(...login, ...command)).toMatch(/NOPERM/);
+      expect(await attempt(...command)).toMatch(/NOPERM/);
     }
-    expect(await attempt(...login, 'INFO', 'memory')).toMatch(/maxmemory_policy:noeviction/);
-    expect(await attempt(...login, 'INFO', 'persistence')).toMatch(/aof_enabled:1/);
+    expect(await attempt('INFO', 'memory')).toMatch(/maxmemory_policy:noeviction/);
+    expect(await attempt('INFO', 'persistence')).toMatch(/aof_enabled:1/);
   });
 
   test('of PostgreSQL opens one database as an unprivileged role, and the superuser has no password', async () => {
