@@ -8,7 +8,6 @@ import { root } from '../source-tree.ts';
 import { callGateway, sign, startTierInUse } from './clients.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'gatehouse-own-service-'));
-afterAll(() => rmSync(directory, { recursive: true }));
 const guide = readDocument('docs/routes.md');
 
 function file(name: string, content: string): string {
@@ -35,6 +34,8 @@ const files = [
 const { tier, users, newToken } = await startTierInUse({
   environment: { COMPOSE_FILE: files.join(':') },
 });
+// After the tier, whose removal reads the files.
+afterAll(() => rmSync(directory, { recursive: true }));
 const bearer = { authorization: `Bearer ${await newToken()}` };
 
 describe('a custom service', () => {
