@@ -6,14 +6,13 @@ import { createServer, type Server } from 'node:http';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import {
-  type Constellation,
   freePort,
   type HostileProxy,
   processEnvironment,
-  startConstellation,
   startHostileProxy,
 } from '@gatehouse/testing';
 import { launchBrowser } from '@gatehouse/testing/browser';
+import { startSystem } from '@gatehouse/testing/suite';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
 import {
@@ -22,26 +21,16 @@ import {
   secureKey,
   settingsOfPrograms,
 } from '../../packages/client/test/client-programs.ts';
-import { type PackedPackage, packPackage } from '../../packages/client/test/packed-package.ts';
+import { packPackage } from '../../packages/client/test/packed-package.ts';
 
 const run = promisify(execFile);
 const programOf = (name: string) => join(import.meta.dirname, 'node_modules/.bin', name);
 
-let system: Constellation;
-let packed: PackedPackage;
-let project: string;
-let origin: string;
-
-beforeAll(async () => {
-  origin = `http://localhost:${await freePort()}`;
-  system = await startConstellation({ engine: 'sqlite', bootstrap: bootstrapOfPrograms(origin) });
-  packed = await packPackage();
-  project = await packed.install();
-});
-afterAll(async () => {
-  await packed.remove();
-  await system.stop();
-});
+const origin = `http://localhost:${await freePort()}`;
+const system = await startSystem({ engine: 'sqlite', bootstrap: bootstrapOfPrograms(origin) });
+const packed = await packPackage();
+const project = await packed.install();
+afterAll(() => packed.remove());
 
 describe.each([
   { platform: 'Deno', command: [programOf('deno'), 'run', '--allow-net'] },
@@ -106,14 +95,14 @@ describe('in Chromium', () => {
     })()`);
   }
 
-  test.each([1, 2])('verifies replies with version %i', async (version) => {
-    expect(await call({ version })).toEqual({ list: [], count: 0 });
-  });
-
-  test.each([1, 2])('detects a changed reply with version %i', async (version) => {
-    proxy.attack = (reply) => ({ ...reply, body: Buffer.from(`${reply.body} `) });
-    expect(await call({ version })).toMatchObject({ code: 'unverified_reply' });
-  });
+  test.each([1, 2])(
+    'verifies replies, and detects changed ones, with version %i',
+    async (version) => {
+      expect(await call({ version })).toEqual({ list: [], count: 0 });
+      proxy.attack = (reply) => ({ ...reply, body: Buffer.from(`${reply.body} `) });
+      expect(await call({ version })).toMatchObject({ code: 'unverified_reply' });
+    },
+  );
 
   test('detects a changed status', async () => {
     proxy.attack = (reply) => ({ ...reply, status: reply.status === 200 ? 201 : reply.status });

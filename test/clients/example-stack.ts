@@ -13,49 +13,24 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import {
-  basic,
-  type Constellation,
-  processEnvironment,
-  startConstellation,
-} from '@gatehouse/testing';
+import { basic, type Constellation, processEnvironment } from '@gatehouse/testing';
+import { startSystem } from '@gatehouse/testing/suite';
+import { afterAll } from '@jest/globals';
 import { codeBlock, readDocument } from '../documents.ts';
 import { runCommands } from '../operators-commands.ts';
 import { root } from '../source-tree.ts';
 import { alice, secureKey } from './sign-in-and-allow.ts';
-import { type Application, startApplication } from './start-application.ts';
+import { startApplication } from './start-application.ts';
 
-export interface ExampleStack {
-  readonly system: Constellation;
-  /** A copy of the folder `examples/`. */
-  readonly folder: string;
-  /**
-   * Runs the commands that register the client of a guide, with the port of the test in place of
-   * the port of the guide.
-   */
-  register(guide: string, ports?: Readonly<Record<string, number>>): void;
-  /** Runs other commands of a guide, by the name of the block. */
-  runBlock(guide: string, name: string): void;
-  /** Runs a program in the folder of an example to its end, and returns its output. */
-  run(
-    example: string,
-    command: readonly [program: string, ...args: string[]],
-    environment?: Readonly<Record<string, string>>,
-  ): Promise<string>;
-  /** Starts an example with the command of its package.json. */
-  start(
-    example: string,
-    environment: Readonly<Record<string, string>>,
-    readyText: string,
-    ...args: readonly string[]
-  ): Promise<Application>;
-  stop(): Promise<void>;
-}
+export type ExampleStack = Awaited<ReturnType<typeof startExampleStack>>;
 
 export const demoDevice = { id: 'demo-device-1', name: 'Demo device' };
 
-/** Starts Gatehouse with the organization, client, user and device of `npm start`. */
-export async function startExampleStack(): Promise<ExampleStack> {
+/**
+ * Starts Gatehouse with the organization, client, user and device of `npm start`, for the tests of
+ * a file.
+ */
+export async function startExampleStack() {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-examples-'));
   const examples = join(folder, 'examples');
   cpSync(join(root, 'examples'), examples, {
@@ -69,7 +44,7 @@ export async function startExampleStack(): Promise<ExampleStack> {
   writeFileSync(MASTER_KEY_FILE, randomBytes(32).toString('hex'), { mode: 0o600 });
   const demoFile = join(folder, 'demo.json');
   writeFileSync(demoFile, JSON.stringify({ clientId: 'demo', secureKey }, null, 2));
-  const system = await startConstellation({
+  const system = await startSystem({
     engine: 'sqlite',
     bootstrap: {
       organizations: [{ id: 'demo', name: 'Demo' }],
@@ -86,6 +61,7 @@ export async function startExampleStack(): Promise<ExampleStack> {
     environment: { MASTER_KEY_FILE, SECURITY_PROFILE: 'strict' },
   });
   await createDemoDevice(system);
+  afterAll(() => rmSync(folder, { recursive: true }));
   const addresses = {
     AUTHORIZATION_SERVER_URL: system.authorizationServerUrl,
     GATEWAY_URL: system.gatewayUrl,
@@ -104,26 +80,37 @@ export async function startExampleStack(): Promise<ExampleStack> {
 
   return {
     system,
+    /** A copy of the folder `examples/`. */
     folder: examples,
-    register: (guide, ports) => runBlock(guide, 'register', ports),
+    /** Runs the commands of a guide that register its client, with other ports. */
+    register: (guide: string, ports?: Readonly<Record<string, number>>) =>
+      runBlock(guide, 'register', ports),
+    /** Runs other commands of a guide, by the name of the block. */
     runBlock,
-    async run(example, [program, ...args], environment) {
+    /** Runs a program in the folder of an example to its end, and returns its output. */
+    async run(
+      example: string,
+      [program, ...args]: readonly [program: string, ...args: string[]],
+      environment: Readonly<Record<string, string>> = {},
+    ) {
       const { stdout } = await promisify(execFile)(program, args, {
         cwd: join(examples, example),
         env: { ...processEnvironment, ...addresses, ...environment },
       });
       return stdout;
     },
-    start(example, environment, readyText, ...args) {
+    /** Starts an example with the command of its package.json. */
+    start(
+      example: string,
+      environment: Readonly<Record<string, string>>,
+      readyText: string,
+      ...args: readonly string[]
+    ) {
       const cwd = join(examples, example);
       const manifest = JSON.parse(readFileSync(join(cwd, 'package.json'), 'utf8'));
       const [, program = ''] = /^node (\S+)$/.exec(manifest.scripts.start) ?? [];
       const command = [process.execPath, program, ...args] as const;
       return startApplication(command, { ...addresses, ...environment }, readyText, cwd);
-    },
-    async stop() {
-      await system.stop();
-      rmSync(folder, { recursive: true });
     },
   };
 }

@@ -3,7 +3,8 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { basic, type Constellation, startConstellation } from '@gatehouse/testing';
+import { basic } from '@gatehouse/testing';
+import { startSystem } from '@gatehouse/testing/suite';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { createSignedFetch } from '../../packages/client/src/index.ts';
 
@@ -18,28 +19,25 @@ type Call = (options: object) => Promise<{
   readonly error?: { readonly code: string };
 }>;
 
-let system: Constellation;
+const client = { clientId: 'generated', name: 'Generated client', orgId: 'acme', secureKey };
+const system = await startSystem({
+  engine: 'sqlite',
+  bootstrap: {
+    organizations: [{ id: 'acme', name: 'Acme' }],
+    clients: [
+      {
+        ...client,
+        grantTypes: ['client_credentials'],
+        scopes: ['device:read', 'device:write'],
+      },
+    ],
+  },
+});
 let generated: Readonly<Record<string, Call>> & {
   readonly client: { setConfig(config: object): void };
 };
 
 beforeAll(async () => {
-  system = await startConstellation({
-    engine: 'sqlite',
-    bootstrap: {
-      organizations: [{ id: 'acme', name: 'Acme' }],
-      clients: [
-        {
-          clientId: 'generated',
-          name: 'Generated client',
-          orgId: 'acme',
-          secureKey,
-          grantTypes: ['client_credentials'],
-          scopes: ['device:read', 'device:write'],
-        },
-      ],
-    },
-  });
   writeFileSync(join(directory, 'package.json'), '{"type":"module"}');
   writeFileSync(join(directory, 'openapi-ts.config.mjs'), printed('export default'));
   run(join(packages, '@hey-api/openapi-ts/bin/run.js'));
@@ -48,10 +46,7 @@ beforeAll(async () => {
     ...(await import(join(directory, 'client/client.gen.ts'))),
   };
 });
-afterAll(async () => {
-  await system.stop();
-  rmSync(directory, { recursive: true });
-});
+afterAll(() => rmSync(directory, { recursive: true }));
 
 /** The code of docs/devices.md that contains the text, for the gateway of this test. */
 function printed(text: string): string {
@@ -84,15 +79,6 @@ async function issueToken(): Promise<string> {
   return String(Reflect.get((await reply.json()) as object, 'access_token'));
 }
 
-test('docs/devices.md names the versions of this test.', () => {
-  const manifest = readFileSync(join(import.meta.dirname, 'package.json'), 'utf8');
-  const { devDependencies } = JSON.parse(manifest);
-  const generator = '@hey-api/openapi-ts';
-  expect(page).toContain(
-    `npx -y -p typescript@${devDependencies.typescript} -p ${generator}@${devDependencies[generator]} openapi-ts\n`,
-  );
-});
-
 test('A generated client has one function for each operation.', async () => {
   const { paths } = JSON.parse(await (await fetch(`${system.gatewayUrl}/openapi.json`)).text());
   const preferred = Object.values(paths as object)
@@ -123,8 +109,26 @@ console.log(error?.code ?? data?.code);
   }
 });
 
-async function useDevices(id: string): Promise<void> {
+test.each([
+  [
+    'an access token',
+    async () => {
+      const token = await issueToken();
+      const auth = ({ type }: { readonly type: string }) => (type === 'http' ? token : undefined);
+      return { auth, fetch };
+    },
+  ],
+  [
+    'signed requests of @gatehouse/client',
+    async () => {
+      const settings = { gateway: system.gatewayUrl, clientId: 'generated', secureKey };
+      return { auth: undefined, fetch: createSignedFetch(settings) };
+    },
+  ],
+])('A generated client uses devices with %s.', async (credential, configure) => {
+  generated.client.setConfig(await configure());
   const { deviceCreate, deviceQuery, deviceUpdate, deviceDelete, deviceDetail } = generated;
+  const id = credential.startsWith('an') ? 'pump-1' : 'pump-2';
   const device = { id, name: 'Pump', productId: 'pump', productName: 'Pump' };
   const created = await deviceCreate?.({ body: device });
   expect(created?.data?.result).toMatchObject({ id, state: { value: 'notActive' } });
@@ -137,23 +141,6 @@ async function useDevices(id: string): Promise<void> {
   expect(changed?.data?.result).toMatchObject({ id, name: 'Renamed' });
   expect((await deviceDelete?.({ path }))?.data).toMatchObject({ code: 'success' });
   expect((await deviceDetail?.({ path }))?.error).toMatchObject({ code: 'not_found' });
-}
-
-test('A generated client uses devices with an access token.', async () => {
-  const token = await issueToken();
-  const auth = ({ type }: { readonly type: string }) => (type === 'http' ? token : undefined);
-  generated.client.setConfig({ auth, fetch });
-  await useDevices('pump-1');
-});
-
-test('A generated client uses devices with signed requests of @gatehouse/client.', async () => {
-  const signedFetch = createSignedFetch({
-    gateway: system.gatewayUrl,
-    clientId: 'generated',
-    secureKey,
-  });
-  generated.client.setConfig({ auth: undefined, fetch: signedFetch });
-  await useDevices('pump-2');
 });
 
 test('The types of a generated client are those of the device API.', () => {

@@ -2,34 +2,19 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { basic } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type ExampleStack, startExampleStack } from './example-stack.ts';
+import { beforeAll, describe, expect, test } from '@jest/globals';
+import { startExampleStack } from './example-stack.ts';
 
-interface HttpRequest {
-  readonly title: string;
-  readonly method: string;
-  readonly url: string;
-  readonly headers: readonly (readonly [name: string, value: string])[];
-  readonly body: string;
-}
+type HttpFile = ReturnType<typeof parse>;
+type HttpRequest = HttpFile['requests'][number];
 
-interface HttpFile {
-  readonly requests: readonly HttpRequest[];
-  /** `@name = value`, before any request. */
-  readonly variables: ReadonlyMap<string, string>;
-}
-
-let stack: ExampleStack;
-beforeAll(async () => {
-  stack = await startExampleStack();
-  stack.register('editors');
-});
-afterAll(() => stack.stop());
+const stack = await startExampleStack();
+beforeAll(() => stack.register('editors'));
 
 const read = (name: string) => readFileSync(join(stack.folder, 'http', name), 'utf8');
 
 /** `###` separates requests. Comments and response handlers are not part of a request. */
-function parse(text: string): HttpFile {
+function parse(text: string) {
   const [head = '', ...blocks] = text.split(/^### /m);
   const variables = [...head.matchAll(/^@(\w+) = (.+)$/gm)];
   return {

@@ -7,14 +7,16 @@ import { join } from 'node:path';
 import { authorizeAsUser, createPageVisitor, startHostileProxy, until } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type PackedPackage, packPackage } from '../../packages/client/test/packed-package.ts';
-import { demoDevice, type ExampleStack, startExampleStack } from './example-stack.ts';
+import { demoDevice, startExampleStack } from './example-stack.ts';
 import { alice } from './sign-in-and-allow.ts';
 
-let stack: ExampleStack;
-beforeAll(async () => {
-  stack = await startExampleStack();
+const stack = await startExampleStack();
+beforeAll(() => {
+  stack.register('python-script');
+  stack.runBlock('python-script', 'install');
+  stack.register('firmware');
+  stack.runBlock('firmware', 'build');
 });
-afterAll(() => stack.stop());
 
 describe('the backend service', () => {
   let packed: PackedPackage;
@@ -93,17 +95,12 @@ describe('the Python script', () => {
   const run = (...args: readonly string[]) =>
     stack.run('python-script', ['/usr/bin/python3', 'report_event.py', ...args]);
 
-  beforeAll(() => {
-    stack.register('python-script');
-    stack.runBlock('python-script', 'install');
-  });
-
   test.each([
     ['a signature', []],
     ['an access token', ['--token']],
   ])('reports an event, and prints the newest events, with %s', async (name, options) => {
     const text = `opened with ${name}, “ü”`;
-    expect(await run('demo-device-1', text, ...options)).toMatch(`event ${text}\n`);
+    expect(await run(device, text, ...options)).toMatch(`event ${text}\n`);
   });
 
   test('prints why the gateway rejected a call', async () => {
@@ -112,32 +109,11 @@ describe('the Python script', () => {
     );
     await expect(run('no-such-device', 'x', '--token')).rejects.toThrow('not_found');
   });
-
-  test('does not act on a reply that the gateway did not sign', async () => {
-    const report = ['/usr/bin/python3', 'report_event.py', 'demo-device-1', 'x'] as const;
-    await withForgedGateway((environment) =>
-      expect(stack.run('python-script', report, environment)).rejects.toThrow(
-        'Do not trust this reply',
-      ),
-    );
-  });
-
-  test('refuses a key file that other users can read', async () => {
-    const keyFile = join(stack.folder, 'python-script/secure-key.txt');
-    chmodSync(keyFile, 0o644);
-    await expect(run('demo-device-1', 'x')).rejects.toThrow('Run: chmod 600 secure-key.txt');
-    chmodSync(keyFile, 0o600);
-  });
 });
 
 describe('the firmware', () => {
   const run = (temperature: string, environment = {}) =>
     stack.run('firmware', ['./report-temperature', temperature], environment);
-
-  beforeAll(() => {
-    stack.register('firmware');
-    stack.runBlock('firmware', 'build');
-  });
 
   test('reports a temperature with the time of the gateway, and verifies the reply', async () => {
     expect(await run('21.5')).toMatch(/^200, verified: \{.*21\.5/);
@@ -179,46 +155,41 @@ describe('the firmware', () => {
   test.each(['', '../x', 'a?b=c', 'x'.repeat(65)])('refuses the device id "%s"', async (id) => {
     await expect(run('21.5', { DEVICE_ID: id })).rejects.toThrow('DEVICE_ID must be');
   });
+});
 
+const device = 'demo-device-1';
+describe.each([
+  [
+    'the Python script',
+    'python-script',
+    ['/usr/bin/python3', 'report_event.py', device, 'x'],
+    'Do not trust this reply',
+  ],
+  ['the firmware', 'firmware', ['./report-temperature', '21.5'], 'The reply is not signed.'],
+] as const)('%s', (_name, example, command, problem) => {
   test('does not act on a reply that the gateway did not sign', async () => {
-    await withForgedGateway((environment) =>
-      expect(run('21.5', environment)).rejects.toThrow('The reply is not signed.'),
-    );
+    const server = createServer((_request, response) => {
+      const timestamp = Date.now();
+      const reply = { timestamp, status: 200, code: 'success', message: 'success' };
+      response.setHeader('X-Timestamp', timestamp);
+      response.setHeader('X-Sign-V2', 'f'.repeat(64));
+      response.end(JSON.stringify({ ...reply, result: timestamp }));
+    });
+    await once(server.listen(0, 'localhost'), 'listening');
+    const { port } = server.address() as AddressInfo;
+    const forged = { GATEWAY_URL: `http://localhost:${port}` };
+    await expect(stack.run(example, command, forged)).rejects.toThrow(problem);
+    server.close();
   });
 
-  test('refuses a key file that other users can read', async () => {
-    const keyFile = join(stack.folder, 'firmware/secure-key.txt');
-    chmodSync(keyFile, 0o640);
-    await expect(run('21.5')).rejects.toThrow('Run: chmod 600 secure-key.txt');
+  test.each([0o644, 0o640])('refuses a key file with the mode %o', async (mode) => {
+    const keyFile = join(stack.folder, example, 'secure-key.txt');
+    chmodSync(keyFile, mode);
+    const failed = stack.run(example, command);
+    await expect(failed).rejects.toThrow('Run: chmod 600 secure-key.txt');
     chmodSync(keyFile, 0o600);
   });
 });
-
-/** Runs a step with a server in place of the gateway that knows no secure key. */
-async function withForgedGateway(
-  step: (environment: Readonly<Record<string, string>>) => Promise<void>,
-): Promise<void> {
-  const server = createServer((_request, response) => {
-    const timestamp = Date.now();
-    const reply = {
-      timestamp,
-      status: 200,
-      code: 'success',
-      message: 'success',
-      result: timestamp,
-    };
-    response.setHeader('X-Timestamp', timestamp);
-    response.setHeader('X-Sign-V2', 'f'.repeat(64));
-    response.end(JSON.stringify(reply));
-  });
-  await once(server.listen(0, 'localhost'), 'listening');
-  const { port } = server.address() as AddressInfo;
-  try {
-    await step({ GATEWAY_URL: `http://localhost:${port}` });
-  } finally {
-    server.close();
-  }
-}
 
 /** Enters the code, signs in and allows the access. */
 async function enterCode(address: string, code: string): Promise<void> {

@@ -1,3 +1,4 @@
+import { startSystem } from '@gatehouse/testing/suite';
 import type { Page } from 'playwright-core';
 
 /** The user of all tests in this folder. */
@@ -12,20 +13,24 @@ export const secureKey = 'foreignClientKey0123456789';
 
 export const identityScopes = ['openid', 'profile', 'email', 'offline_access'];
 
-/** The bootstrap file of one organization with this user and the given clients. */
-export function bootstrapOf(clients: readonly Readonly<Record<string, unknown>>[]) {
-  return {
-    organizations: [{ id: 'acme', name: 'Acme' }],
-    users: [{ ...alice, emailVerified: true, orgId: 'acme' }],
-    clients: clients.map((client) => ({
-      name: client.clientId,
-      orgId: 'acme',
-      grantTypes: ['authorization_code', 'refresh_token'],
-      scopes: identityScopes,
-      ...(client.public === true ? {} : { secureKey }),
-      ...client,
-    })),
-  };
+/** Starts an authorization server with this user and the given clients, for a file of tests. */
+export function startServerFor(clients: readonly Readonly<Record<string, unknown>>[]) {
+  return startSystem({
+    engine: 'sqlite',
+    apps: ['authorization-server'],
+    bootstrap: {
+      organizations: [{ id: 'acme', name: 'Acme' }],
+      users: [{ ...alice, emailVerified: true, orgId: 'acme' }],
+      clients: clients.map((client) => ({
+        name: client.clientId,
+        orgId: 'acme',
+        grantTypes: ['authorization_code', 'refresh_token'],
+        scopes: identityScopes,
+        ...(client.public === true ? {} : { secureKey }),
+        ...client,
+      })),
+    },
+  });
 }
 
 /** Signs in on the page of Gatehouse, and allows the access. */

@@ -4,17 +4,11 @@
  * out.
  */
 import { rmSync } from 'node:fs';
-import {
-  type Constellation,
-  freePort,
-  makeCertificate,
-  startConstellation,
-} from '@gatehouse/testing';
+import { freePort, makeCertificate } from '@gatehouse/testing';
 import { launchBrowser } from '@gatehouse/testing/browser';
-import { afterAll, beforeAll, describe, test } from '@jest/globals';
-import type { Browser } from 'playwright-core';
+import { afterAll, test } from '@jest/globals';
 import { makeServerFolder, startApache } from './apache.ts';
-import { alice, bootstrapOf, secureKey, signInAndAllow } from './sign-in-and-allow.ts';
+import { alice, secureKey, signInAndAllow, startServerFor } from './sign-in-and-allow.ts';
 import { type Application, startApplication } from './start-application.ts';
 
 interface WebApplication {
@@ -70,86 +64,73 @@ const STEP_MILLISECONDS = 10_000;
 
 const folder = makeServerFolder();
 const certificate = makeCertificate(folder, ['127.0.0.1']);
-let system: Constellation;
-let browser: Browser;
 const ports = new Map<string, number>();
+for (const { name } of applications) {
+  ports.set(name, await freePort());
+}
 const originOf = ({ name, scheme }: WebApplication) =>
   // The implicit grant does not allow redirects to localhost.
   scheme === 'https'
     ? `https://127.0.0.1:${ports.get(name)}`
     : `http://localhost:${ports.get(name)}`;
-
-beforeAll(async () => {
-  for (const { name } of applications) {
-    ports.set(name, await freePort());
-  }
-  const clients = applications.map((application) => ({
+const system = await startServerFor(
+  applications.map((application) => ({
     clientId: application.name,
     redirectUris: [`${originOf(application)}${application.callback}`],
     // express-openid-connect sends the origin without a path.
     postLogoutRedirectUris: [originOf(application), `${originOf(application)}/`],
     ...application.registration,
-  }));
-  [system, browser] = await Promise.all([
-    startConstellation({
-      engine: 'sqlite',
-      bootstrap: bootstrapOf(clients),
-      apps: ['authorization-server'],
-    }),
-    launchBrowser(),
-  ]);
-});
+  })),
+);
+const browser = await launchBrowser();
 afterAll(async () => {
   await browser.close();
-  await system.stop();
   rmSync(folder, { recursive: true });
 });
 
-describe('a user of a web application', () => {
-  test.each(applications)(
-    'signs in, sees name and email address, and signs out: $name',
-    async (definition) => {
-      const { name, start = runWithNode(name) } = definition;
-      const application = await start({
-        ISSUER: system.authorizationServerUrl,
-        CLIENT_ID: name,
-        CLIENT_SECRET: secureKey,
-        PORT: String(ports.get(name)),
-        CERTIFICATE_FILE: certificate.certificateFile,
-        KEY_FILE: certificate.keyFile,
-      });
-      const context = await browser.newContext({ ignoreHTTPSErrors: true });
-      const page = await context.newPage();
-      page.setDefaultTimeout(STEP_MILLISECONDS);
-      const click = (button: string) => page.getByRole('button', { name: button }).click();
-      try {
-        await page.goto(originOf(definition));
-        await page.getByRole('link', { name: 'Sign in' }).click();
-        if (definition.signInButton !== undefined) {
-          await click(definition.signInButton);
-        }
-        await signInAndAllow(page);
-        await page.getByText(`Signed in as ${alice.name}, ${alice.email}.`).waitFor();
-
-        await page.getByRole('link', { name: 'Sign out' }).click();
-        if (definition.signOutButton !== undefined) {
-          await click(definition.signOutButton);
-        }
-        if (definition.endsSession === true) {
-          await page.waitForURL(`${system.authorizationServerUrl}/**`);
-          await click('Sign out');
-        }
-        await page.getByText('Signed out.').waitFor();
-      } catch (error) {
-        const shown = await page.locator('body').innerText();
-        throw new Error(`${page.url()}\n${shown}\n${application.output()}`, { cause: error });
-      } finally {
-        await context.close();
-        await application.stop();
+test.each(applications)(
+  'a user signs in, sees name and email address, and signs out: $name',
+  async (definition) => {
+    const { name, start = runWithNode(name) } = definition;
+    const application = await start({
+      ISSUER: system.authorizationServerUrl,
+      CLIENT_ID: name,
+      CLIENT_SECRET: secureKey,
+      PORT: String(ports.get(name)),
+      CERTIFICATE_FILE: certificate.certificateFile,
+      KEY_FILE: certificate.keyFile,
+    });
+    const context = await browser.newContext({ ignoreHTTPSErrors: true });
+    const page = await context.newPage();
+    page.setDefaultTimeout(STEP_MILLISECONDS);
+    const click = (button: string) => page.getByRole('button', { name: button }).click();
+    try {
+      await page.goto(originOf(definition));
+      await page.getByRole('link', { name: 'Sign in' }).click();
+      if (definition.signInButton !== undefined) {
+        await click(definition.signInButton);
       }
-    },
-  );
-});
+      await signInAndAllow(page);
+      await page.getByText(`Signed in as ${alice.name}, ${alice.email}.`).waitFor();
+
+      await page.getByRole('link', { name: 'Sign out' }).click();
+      if (definition.signOutButton !== undefined) {
+        await click(definition.signOutButton);
+      }
+      if (definition.endsSession === true) {
+        await page.waitForURL(`${system.authorizationServerUrl}/**`);
+        await click('Sign out');
+      }
+      await page.getByText('Signed out.').waitFor();
+    } catch (error) {
+      const shown = await page.locator('body').innerText();
+      throw new Error(`${page.url()}\n${shown}\n${application.output()}`, { cause: error });
+    } finally {
+      await context.close();
+      await application.stop();
+    }
+  },
+);
 
 function runWithNode(name: string): NonNullable<WebApplication['start']> {
   return (environment) => startApplication([process.execPath, `${name}.mjs`], environment);

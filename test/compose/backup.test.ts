@@ -6,82 +6,43 @@ import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { basic } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { until } from '@gatehouse/testing';
+import { afterAll, describe, expect, jest, test } from '@jest/globals';
 import { commandsNamed, runCommands } from '../operators-commands.ts';
-import { callGateway, createDevice, registerUsers, requestToken, type Users } from './clients.ts';
-import { createTier, docker, serviceOf, type Tier } from './tier.ts';
+import { createDevice, startTierInUse } from './clients.ts';
+import { docker, serviceOf } from './tier.ts';
 
 jest.setTimeout(180_000);
 
 const directory = mkdtempSync(join(tmpdir(), 'gatehouse-backup-'));
+afterAll(() => rmSync(directory, { recursive: true }));
 const backup = join(directory, 'backup');
 const auditExport = join(directory, 'audit.ndjson');
-let tier: Tier;
-let users: Users;
+
+const { tier, users, newToken, listWith, refresh, revoke, signIn, token } = await startTierInUse();
 let kept = '';
 let revoked = '';
 let refreshToken = '';
 
-beforeAll(async () => {
-  tier = await createTier();
-  await tier.up();
-  users = await registerUsers(tier);
-  await createDevice(tier, users.web, 'pump-1');
-});
-afterAll(async () => {
-  await tier.remove();
-  rmSync(directory, { recursive: true });
-});
-
-function runBlock(name: string, folder = backup): void {
-  runLines(commandsNamed(name), folder);
-}
-
-function runLines(commands: string, folder = backup): void {
-  runCommands(commands, { ...tier.environment, BACKUP: folder });
-}
-
-async function issueToken(): Promise<string> {
-  const { status, body } = await requestToken(tier, users.web, {
-    grant_type: 'client_credentials',
-  });
-  expect(status).toBe(200);
-  return body.access_token ?? '';
-}
-
-function listWith(token: string) {
-  return callGateway(tier, '/api/device', { headers: { authorization: `Bearer ${token}` } });
-}
-
-function refresh() {
-  return requestToken(tier, users.web, {
-    grant_type: 'refresh_token',
-    refresh_token: refreshToken,
-  });
-}
+const runLines = (commands: string, BACKUP = backup) =>
+  runCommands(commands, { ...tier.environment, BACKUP, AUDIT_EXPORT: auditExport });
+const runBlock = (name: string, folder = backup) => runLines(commandsNamed(name), folder);
+const statusOf = async (accessToken: string) => (await listWith(accessToken)).status;
 
 /** Retries while the authorization server reconnects to a restarted store. */
-async function revoke(token: string): Promise<void> {
-  const send = () =>
-    fetch(`${tier.authorizationServerUrl}/revoke`, {
-      method: 'POST',
-      headers: { authorization: basic(users.web.clientId, users.web.secureKey) },
-      body: new URLSearchParams({ token }),
-    });
-  let reply = await send();
-  while (reply.status === 503) {
-    await sleep(200);
-    reply = await send();
-  }
-  expect(reply.status).toBe(200);
+async function revokeOnce(value: string): Promise<void> {
+  await until(async () => (await revoke(value)) === 200, 60);
 }
 
-/**
- * Checks in the restored store whether the token is valid, through a container for operators,
- * before an app runs.
- */
-async function isAlive(token: string): Promise<boolean> {
+/** Waits until each app has reconnected to its store. */
+const untilServed = () =>
+  until(async () => {
+    const { status } = await token({ grant_type: 'client_credentials' });
+    expect([status, await statusOf(kept), await statusOf(revoked)]).toEqual([200, 200, 200]);
+  }, 60);
+
+/** Whether these tokens are valid in the restored store, before an app runs. */
+async function areAlive(): Promise<readonly boolean[]> {
   const script = `
     const { readFileSync } = await import('node:fs');
     const { openIdentity } = await import('@gatehouse/identity');
@@ -89,59 +50,31 @@ async function isAlive(token: string): Promise<boolean> {
     const read = (name) => readFileSync('/secrets/store/' + name, 'utf8').trim();
     const store = createStore(read('store-url'));
     const identity = openIdentity({ store, masterKey: Buffer.from(read('master.key'), 'hex') });
-    console.log((await identity.verifyAccessToken('${token}')) !== undefined);
+    const found = await Promise.all(${JSON.stringify([kept, revoked])}.map(identity.verifyAccessToken));
+    console.log(JSON.stringify(found.map((each) => each !== undefined)));
     await store.close();`;
   const node = ['--entrypoint', '/usr/local/bin/node', '-w', '/app/apps/cli', 'gatehouse'];
-  const said = await tier.compose(
-    'run',
-    '--rm',
-    '-T',
-    '--no-deps',
-    ...node,
-    '--input-type=module',
-    '--eval',
-    script,
-  );
-  return JSON.parse(said) as boolean;
+  return JSON.parse(await tier.runOnce(...node, '--input-type=module', '--eval', script));
 }
 
 describe('a tier of containers', () => {
   test('is copied into files that no other user may read, and continues to run', async () => {
-    kept = await issueToken();
-    revoked = await issueToken();
-    const signedIn = await requestToken(tier, users.web, {
-      grant_type: 'password',
-      ...users.alice,
-    });
-    refreshToken = signedIn.body.refresh_token ?? '';
+    kept = await newToken();
+    revoked = await newToken();
+    refreshToken = (await signIn()).body.refresh_token ?? '';
     expect(refreshToken).not.toBe('');
     runBlock('backup-containers');
     const modes = ['.', ...readdirSync(backup)].map((name) => [
       name,
       (statSync(join(backup, name)).mode & 0o777).toString(8),
     ]);
+    const copies = ['secrets.tar', 'devices.dump', 'created-at', 'store.rdb'];
     expect(Object.fromEntries(modes)).toEqual({
       '.': '700',
-      'secrets.tar': '600',
-      'devices.dump': '600',
-      'created-at': '600',
-      'store.rdb': '600',
+      ...Object.fromEntries(copies.map((name) => [name, '600'])),
     });
     await untilServed();
   });
-
-  /** Waits until each app has reconnected to its store. */
-  async function untilServed(): Promise<void> {
-    const statuses = async () => [
-      (await listWith(kept)).status,
-      (await requestToken(tier, users.web, { grant_type: 'client_credentials' })).status,
-    ];
-    for (let i = 0; i < 50 && (await statuses()).includes(503); i += 1) {
-      await sleep(200);
-    }
-    expect(await statuses()).toEqual([200, 200]);
-    expect([(await listWith(kept)).status, (await listWith(revoked)).status]).toEqual([200, 200]);
-  }
 
   test('continues after a failed copy, and keeps the volumes without a complete copy', async () => {
     const broken = join(directory, 'broken');
@@ -153,11 +86,10 @@ describe('a tier of containers', () => {
   });
 
   test('loses every volume', async () => {
-    await revoke(revoked);
-    expect((await listWith(revoked)).status).toBe(401);
+    await revokeOnce(revoked);
+    expect(await statusOf(revoked)).toBe(401);
     await tier.gatehouse('clients', 'change', '--disable', users.implicit.clientId, '--yes');
-    const exported = ['run', '--rm', '-T', '--no-deps', 'gatehouse', 'audit', 'export'];
-    writeFileSync(auditExport, await tier.compose(...exported));
+    writeFileSync(auditExport, await tier.runOnce('gatehouse', 'audit', 'export'));
     runBlock('empty-containers');
     const volumes = await docker('volume', 'ls', '-q', '--filter', `name=${tier.project}_`);
     expect([await tier.containers(), volumes]).toEqual([[], '']);
@@ -169,25 +101,19 @@ describe('a tier of containers', () => {
     expect(last).toContain('tokens revoke --all');
     runLines(commands.join('\n'));
     // Tokens that a restore without the last command would accept.
-    expect([await isAlive(kept), await isAlive(revoked)]).toEqual([true, true]);
+    expect(await areAlive()).toEqual([true, true]);
     runLines(last);
-    expect([await isAlive(kept), await isAlive(revoked)]).toEqual([false, false]);
+    expect(await areAlive()).toEqual([false, false]);
     const running = (await tier.containers()).filter(({ State }) => State.Status === 'running');
     expect(running.map(serviceOf).sort()).toEqual(['postgres', 'redis']);
   });
 
   test('does not give back a client that was disabled after the backup', async () => {
-    const said = runCommands(commandsNamed('replay-containers'), {
-      ...tier.environment,
-      BACKUP: backup,
-      AUDIT_EXPORT: auditExport,
-    });
-    expect(said).toContain(`Disabled the client ${users.implicit.clientId}`);
-    expect(await tier.gatehouse('clients', 'list')).toMatchObject({
-      clients: expect.arrayContaining([
-        expect.objectContaining({ clientId: users.implicit.clientId, enabled: false }),
-      ]),
-    });
+    const { clientId } = users.implicit;
+    expect(runBlock('replay-containers')).toContain(`Disabled the client ${clientId}`);
+    const client = expect.objectContaining({ clientId, enabled: false });
+    const { clients } = (await tier.gatehouse('clients', 'list')) as { clients: unknown };
+    expect(clients).toEqual(expect.arrayContaining([client]));
   });
 
   test('has its clients, users and devices again, and rejects old tokens', async () => {
@@ -195,15 +121,13 @@ describe('a tier of containers', () => {
     // Credentials that are issued within a second of a revocation are also revoked
     // (docs/decisions/16-revocation.md).
     await sleep(2000);
-    expect([(await listWith(kept)).status, (await listWith(revoked)).status]).toEqual([401, 401]);
-    expect(await refresh()).toMatchObject({ status: 400, body: { error: 'invalid_grant' } });
-    expect(await listWith(await issueToken())).toMatchObject({
-      status: 200,
-      body: { result: [{ id: 'pump-1', orgId: 'acme' }] },
-    });
+    expect([await statusOf(kept), await statusOf(revoked)]).toEqual([401, 401]);
+    const refreshed = await refresh(refreshToken);
+    expect([refreshed.status, refreshed.body.error]).toEqual([400, 'invalid_grant']);
+    const result = [{ id: 'pump-1', orgId: 'acme' }];
+    expect(await listWith(await newToken())).toMatchObject({ status: 200, body: { result } });
     expect(await createDevice(tier, users.web, 'pump-2')).toMatchObject({ status: 200 });
-    const person = await requestToken(tier, users.web, { grant_type: 'password', ...users.alice });
-    expect(person.status).toBe(200);
+    expect((await signIn()).status).toBe(200);
   });
 });
 
@@ -212,38 +136,44 @@ describe('a tier of containers whose secrets became known', () => {
     database: '/secrets/database/database-url',
     store: '/secrets/store/store-url',
     operator: '/secrets/operator/redis-password',
+    master: '/secrets/store/master.key',
   };
-  const read = (path: string) =>
-    tier.compose('run', '--rm', '-T', '--no-deps', '--entrypoint', 'cat', 'secrets', path);
-
-  async function isWhole(): Promise<void> {
-    expect(await listWith(await issueToken())).toMatchObject({ status: 200 });
-  }
+  const read = (path: string) => tier.runOnce('--entrypoint', 'cat', 'secrets', path);
+  const isWhole = async () => expect(await statusOf(await newToken())).toBe(200);
+  const askRedis = (user: string, password: string) =>
+    tier
+      .exec(
+        'redis',
+        'redis-cli',
+        '--user',
+        user,
+        '--pass',
+        password,
+        '--no-auth-warning',
+        'GET',
+        'x',
+      )
+      .catch(String);
+  const rejected = /NOAUTH|WRONGPASS/;
 
   /**
    * Signs alice in, runs the commands, and revokes tokens. Some commands restart Redis, which must
    * lose no data.
    */
   async function renew(block: string): Promise<void> {
-    const signedIn = await requestToken(tier, users.web, {
-      grant_type: 'password',
-      ...users.alice,
-    });
-    const { access_token: access = '', refresh_token: refresh = '' } = signedIn.body;
+    const { access_token: access = '', refresh_token: value = '' } = (await signIn()).body;
     runBlock(block);
-    while ((await listWith(access)).status === 503) {
-      await sleep(200);
-    }
-    expect((await listWith(access)).status).toBe(200);
-    await revoke(refresh);
-    expect((await listWith(access)).status).toBe(401);
+    await until(async () => (await statusOf(access)) === 200, 60);
+    await revokeOnce(value);
+    expect(await statusOf(access)).toBe(401);
+    await isWhole();
   }
 
   test('has a new master key without a restart, and its tokens stay valid', async () => {
-    const token = await issueToken();
-    const before = await read('/secrets/store/master.key');
+    const value = await newToken();
+    const before = await read(files.master);
     runBlock('rotate-master-key-containers');
-    const [first, previous] = (await read('/secrets/store/master.key')).split('\n');
+    const [first, previous] = (await read(files.master)).split('\n');
     expect([first, previous]).toEqual([
       expect.stringMatching(/^[0-9a-f]{64}$/),
       `previous ${before.trim()}`,
@@ -252,46 +182,34 @@ describe('a tier of containers whose secrets became known', () => {
     await expect(tier.compose(...words)).rejects.toThrow(
       /need the previous key for \d+ more minutes/,
     );
-    expect((await listWith(token)).status).toBe(200);
+    expect(await statusOf(value)).toBe(200);
     await isWhole();
   });
 
   test('has a new password for its database, and rejects the old one', async () => {
     const { password } = new URL(await read(files.database));
-    const signIn = () => {
+    const ask = () => {
       const query = ['psql', '-XAtq', '-h', 'postgres', '-U', 'gatehouse_devices', 'devices'];
-      const words = ['exec', '-T', '-e', `PGPASSWORD=${password}`, 'postgres', ...query];
-      return tier.compose(...words, '-c', 'select 1');
+      return tier.exec('-e', `PGPASSWORD=${password}`, 'postgres', ...query, '-c', 'select 1');
     };
-    expect(await signIn()).toBe('1\n');
+    expect(await ask()).toBe('1\n');
     await renew('renew-database-password');
-    await expect(signIn()).rejects.toThrow('password authentication failed');
-    await isWhole();
+    await expect(ask()).rejects.toThrow('password authentication failed');
   });
 
   test('has a new password for its store, and rejects the old one', async () => {
     const { password } = new URL(await read(files.store));
-    const ask = () => {
-      const login = ['--user', 'gatehouse', '--pass', password, '--no-auth-warning'];
-      return tier.compose('exec', '-T', 'redis', 'redis-cli', ...login, 'GET', 'nothing');
-    };
-    expect(await ask()).not.toMatch(/NOAUTH|WRONGPASS|NOPERM/);
+    expect(await askRedis('gatehouse', password)).not.toMatch(/NOAUTH|WRONGPASS|NOPERM/);
     await renew('renew-store-password');
-    expect(await ask().catch(String)).toMatch(/NOAUTH|WRONGPASS|NOPERM/);
-    await isWhole();
+    expect(await askRedis('gatehouse', password)).toMatch(rejected);
   });
 
   test('has a new password for the operators’ Redis user, and rejects the old one', async () => {
     const before = await read(files.operator);
     await renew('renew-operator-password');
     expect(await read(files.operator)).not.toBe(before);
-    const ask = (password: string) => {
-      const login = ['--user', 'operator', '--pass', password, '--no-auth-warning'];
-      return tier.compose('exec', '-T', 'redis', 'redis-cli', ...login, 'DBSIZE').catch(String);
-    };
-    expect(await ask(before.trim())).toMatch(/NOAUTH|WRONGPASS/);
+    expect(await askRedis('operator', before.trim())).toMatch(rejected);
     expect(await tier.compose('run', '--rm', '-T', 'redis-cli', 'dbsize')).toMatch(/^\d+\n$/);
-    await isWhole();
   });
 
   test('keeps everything in Redis over all restarts', async () => {
@@ -306,20 +224,19 @@ describe('a tier of containers whose secrets became known', () => {
     [['renew', 'store']],
     [['--renew', 'store', '--renew', 'operator']],
   ])('changes nothing for %j, which does not name exactly one secret', async (wrong) => {
-    const before = [await read(files.store), await read(files.operator)];
-    const words = ['run', '--rm', '-T', '--no-deps', 'secrets'];
-    const renewal = tier.compose(...words, 'scripts/container/make-secrets.ts', ...wrong);
+    const secrets = async () => [await read(files.store), await read(files.operator)];
+    const before = await secrets();
+    const renewal = tier.runOnce('secrets', 'scripts/container/make-secrets.ts', ...wrong);
     await expect(renewal).rejects.toThrow('--renew accepts one of: store, database, operator');
-    expect([await read(files.store), await read(files.operator)]).toEqual(before);
+    expect(await secrets()).toEqual(before);
   });
 });
 
 test('the commands to set the password repair a PostgreSQL that was interrupted at its first start', async () => {
-  const superuser = ['psql', '-qX', '-v', 'ON_ERROR_STOP=1', '-U', 'postgres', '-d', 'postgres'];
   await tier.compose('stop', 'device-service');
-  const missing = ['drop database devices', 'drop role gatehouse_devices'];
-  const words = missing.flatMap((command) => ['-c', command]);
-  await tier.compose('exec', '-T', 'postgres', ...superuser, ...words);
+  const superuser = ['psql', '-qX', '-v', 'ON_ERROR_STOP=1', '-U', 'postgres', '-d', 'postgres'];
+  const missing = ['-c', 'drop database devices', '-c', 'drop role gatehouse_devices'];
+  await tier.exec('postgres', ...superuser, ...missing);
   runBlock('set-database-password');
-  expect(await listWith(await issueToken())).toMatchObject({ status: 200 });
+  expect(await statusOf(await newToken())).toBe(200);
 });

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { basic } from '@gatehouse/testing';
-import type { Tier } from './tier.ts';
+import { afterAll } from '@jest/globals';
+import { createTier, type Tier, type TierOptions } from './tier.ts';
 
 export const redirectUri = 'https://app.example/callback';
-export const alice = { username: 'alice' } as const;
 
 /** The users and clients of the tier, with the secrets that the operators' commands printed. */
 export interface Users {
@@ -14,48 +14,74 @@ export interface Users {
   readonly alice: { readonly username: string; readonly password: string };
 }
 
+/**
+ * Starts a tier with these users and a device, for the tests of the file that awaits it, and
+ * returns calls to it.
+ */
+export async function startTierInUse(options: TierOptions = {}) {
+  const tier = await createTier(options);
+  try {
+    await tier.up();
+    const users = await registerUsers(tier);
+    await createDevice(tier, users.web, 'pump-1');
+    afterAll(() => tier.remove());
+    return { tier, users, ...callsTo(tier, users) };
+  } catch (error) {
+    await tier.remove();
+    throw error;
+  }
+}
+
+function callsTo(tier: Tier, { web, alice }: Users) {
+  const post = (path: string, parameters: Readonly<Record<string, string>>) =>
+    fetch(`${tier.authorizationServerUrl}${path}`, {
+      method: 'POST',
+      headers: { authorization: basic(web.clientId, web.secureKey) },
+      body: new URLSearchParams(parameters),
+    });
+  const token = (parameters: Readonly<Record<string, string>>) =>
+    requestToken(tier, web, parameters);
+  return {
+    post,
+    token,
+    newToken: async () =>
+      (await token({ grant_type: 'client_credentials' })).body.access_token ?? '',
+    /** The tokens of alice. */
+    signIn: () => token({ grant_type: 'password', ...alice }),
+    refresh: (refreshToken = '') =>
+      token({ grant_type: 'refresh_token', refresh_token: refreshToken }),
+    revoke: async (value: string) => (await post('/revoke', { token: value })).status,
+    listWith: (accessToken = '') =>
+      callGateway(tier, '/api/device', { headers: { authorization: `Bearer ${accessToken}` } }),
+  };
+}
+
 /** Registers an organization, clients and a user with the operators' commands. */
 export async function registerUsers(tier: Tier): Promise<Users> {
   await tier.gatehouse('organizations', 'add', 'acme');
   const scopes = ['device:read', 'device:write', 'device:log', 'device:report', 'openid'];
+  const addClient = (clientId: string, grantTypes: readonly string[], ...options: string[]) =>
+    tier.gatehouse(
+      ...['clients', 'add', clientId, '--org', 'acme', '--redirect-uri', redirectUri],
+      ...grantTypes.flatMap((grantType) => ['--grant-type', grantType]),
+      ...options,
+    );
   const web = await addClient(
-    tier,
     'web',
     [
-      'authorization_code',
-      'password',
-      'client_credentials',
-      'refresh_token',
+      ...['authorization_code', 'password', 'client_credentials', 'refresh_token'],
       'urn:ietf:params:oauth:grant-type:device_code',
     ],
-    ['--first-party', ...scopes.flatMap((scope) => ['--scope', scope])],
+    '--first-party',
+    ...scopes.flatMap((scope) => ['--scope', scope]),
   );
-  await addClient(tier, 'implicit', ['implicit'], ['--public', '--scope', 'device:read']);
-  const user = await tier.gatehouse('users', 'add', alice.username, '--org', 'acme', '--generate');
+  await addClient('implicit', ['implicit'], '--public', '--scope', 'device:read');
+  const user = await tier.gatehouse('users', 'add', 'alice', '--org', 'acme', '--generate');
   return {
     web: { clientId: 'web', secureKey: text(web, 'secureKey') },
     implicit: { clientId: 'implicit' },
-    alice: { ...alice, password: text(user, 'password') },
+    alice: { username: 'alice', password: text(user, 'password') },
   };
-}
-
-function addClient(
-  tier: Tier,
-  clientId: string,
-  grantTypes: readonly string[],
-  options: readonly string[],
-): Promise<unknown> {
-  return tier.gatehouse(
-    'clients',
-    'add',
-    clientId,
-    '--org',
-    'acme',
-    '--redirect-uri',
-    redirectUri,
-    ...grantTypes.flatMap((grantType) => ['--grant-type', grantType]),
-    ...options,
-  );
 }
 
 /** Finds a member by its name, at any depth, in the JSON that a command printed. */
@@ -67,22 +93,17 @@ function text(json: unknown, name: string): string {
   return found;
 }
 
-export interface TokenReply {
-  readonly status: number;
-  readonly body: Readonly<Record<string, string>>;
-}
-
 export async function requestToken(
   tier: Tier,
   client: Users['web'],
   parameters: Readonly<Record<string, string>>,
-): Promise<TokenReply> {
+) {
   const reply = await fetch(`${tier.authorizationServerUrl}/token`, {
     method: 'POST',
     headers: { authorization: basic(client.clientId, client.secureKey) },
     body: new URLSearchParams(parameters),
   });
-  return { status: reply.status, body: (await reply.json()) as Record<string, string> };
+  return { status: reply.status, body: (await reply.json()) as Readonly<Record<string, string>> };
 }
 
 /**
@@ -97,11 +118,7 @@ export function sign({ clientId, secureKey }: Users['web'], signedText: string) 
   return { 'X-Client-Id': clientId, 'X-Timestamp': timestamp, 'X-Sign': signature };
 }
 
-export async function callGateway(
-  tier: Tier,
-  path: string,
-  init: RequestInit = {},
-): Promise<{ status: number; body: Record<string, unknown> }> {
+export async function callGateway(tier: Tier, path: string, init: RequestInit = {}) {
   const reply = await fetch(`${tier.gatewayUrl}${path}`, init);
   return { status: reply.status, body: (await reply.json()) as Record<string, unknown> };
 }

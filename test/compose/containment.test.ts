@@ -1,28 +1,20 @@
+/** What containers, networks and secrets of a tier cannot be used for. */
 import { execFile } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { root } from '../source-tree.ts';
-import { createDevice, registerUsers, requestToken } from './clients.ts';
-import { findInImage } from './find-in-image.ts';
+import { beforeAll, describe, expect, jest, test } from '@jest/globals';
+import { startTierInUse } from './clients.ts';
 import { probeScript } from './probe.ts';
-import { type Container, createTier, docker, serviceOf, type Tier } from './tier.ts';
+import { type Container, docker, serviceOf } from './tier.ts';
+
+jest.setTimeout(180_000);
 
 const run = promisify(execFile);
 const apps = ['authorization-server', 'gateway', 'device-service'] as const;
 const services = [...apps, 'nginx', 'redis', 'postgres'] as const;
 
-let tier: Tier;
-let containers: ReadonlyMap<string, Container>;
-
-beforeAll(async () => {
-  tier = await createTier({ environment: { LOG_LEVEL: 'debug' } });
-  await tier.up();
-  containers = new Map((await tier.containers()).map((each) => [serviceOf(each), each]));
-}, 180_000);
-afterAll(() => tier.remove());
+const { tier, users, newToken } = await startTierInUse({ environment: { LOG_LEVEL: 'debug' } });
+const containers = new Map((await tier.containers()).map((each) => [serviceOf(each), each]));
 
 describe('every container', () => {
   test.each([...services, 'secrets'])('%s runs without privileges and within limits', (service) => {
@@ -49,12 +41,9 @@ describe('every container', () => {
   test.each(services)(
     '%s has no process with a capability, as root, or with a shell around it',
     async (service) => {
-      const words = [
-        'sh',
-        '-c',
-        'cat /proc/[0-9]*/status; for p in /proc/[0-9]*; do tr "\\0" " " <$p/cmdline; echo; done',
-      ];
-      const text = await tier.compose('exec', '-T', service, ...words);
+      const script =
+        'cat /proc/[0-9]*/status; for p in /proc/[0-9]*; do tr "\\0" " " <$p/cmdline; echo; done';
+      const text = await tier.exec(service, 'sh', '-c', script);
       expect(text).toMatch(/^CapEff:/m);
       expect(text.match(/^(CapEff|CapBnd|CapAmb):\s+(?!0{16}$).*$/gm)).toBeNull();
       expect(text.match(/^Uid:\s+0\b.*$/gm)).toBeNull();
@@ -69,24 +58,6 @@ describe('every container', () => {
   test.each(apps)('%s cannot write to its file system', async (service) => {
     const attempt = tier.node(service, "require('fs').writeFileSync('/app/x', 'x')");
     await expect(attempt).rejects.toThrow(/EROFS/);
-  });
-});
-
-describe('an app', () => {
-  test.each(apps)('%s dumps no core and opens no debugger', async (service) => {
-    const found = await tier.node(
-      service,
-      `const fs = require('fs'), net = require('net');
-       const pid = fs.readdirSync('/proc').find((p) => {
-         try { return fs.readFileSync('/proc/' + p + '/cmdline', 'utf8').includes('\\0apps/'); } catch { return false; }
-       });
-       console.log(fs.readFileSync('/proc/' + pid + '/limits', 'utf8').match(/Max core.*/)[0]);
-       process.kill(Number(pid), 'SIGUSR1');
-       setTimeout(() => {
-         net.connect(9229, '127.0.0.1').on('connect', () => console.log('debugger')).on('error', (e) => console.log(e.code));
-       }, 500);`,
-    );
-    expect(found).toMatch(/Max core file size\s+0\s+0\s+bytes\s+ECONNREFUSED/);
   });
 });
 
@@ -110,19 +81,10 @@ describe('the networks', () => {
     const targets = Object.entries(places).flatMap(([name, port]) =>
       [name, ...(addresses.get(name) ?? [])].map((host) => ({ name, host, port })),
     );
-    const reached = JSON.parse(
-      await tier.node(
-        service,
-        `const net = require('net');
-         const tried = ${JSON.stringify(targets)}.map((t) => new Promise((done) => {
-           const socket = net.connect({ host: t.host, port: t.port, timeout: 1500 });
-           const end = (yes) => { socket.destroy(); done(yes ? t.name : undefined); };
-           socket.on('connect', () => end(true)).on('error', () => end(false)).on('timeout', () => end(false));
-         }));
-         Promise.all(tried).then((names) => console.log(JSON.stringify([...new Set(names.filter(Boolean))])));`,
-      ),
-    );
-    expect(reached.sort()).toEqual([...reachable].sort());
+    const script = probeScript(targets.map(({ host, port }) => [host, port]));
+    const found: [string, number][] = JSON.parse(await tier.node(service, script));
+    const reached = found.map(([host]) => targets.find((each) => each.host === host)?.name);
+    expect([...new Set(reached)].sort()).toEqual([...reachable].sort());
   });
 
   test.each(apps)('let %s reach nothing outside', async (service) => {
@@ -157,17 +119,6 @@ describe('the networks', () => {
   });
 
   test.each([
-    ['gateway', 'redis', 6379],
-    ['device-service', 'postgres', 5432],
-    ['gateway', 'device-service', 8950],
-    ['device-service', 'gateway', 8944],
-  ])('let %s reach %s on port %d, in the same test', async (service, host, port) => {
-    expect(JSON.parse(await tier.node(service, probeScript([[host, port]])))).toEqual([
-      [host, port],
-    ]);
-  });
-
-  test.each([
     ['nginx', { '/run/authorization-servers': false, '/run/gateways': false }],
     ['authorization-server', { '/run/gatehouse': true }],
     ['gateway', { '/run/gatehouse': true }],
@@ -195,50 +146,8 @@ describe('the networks', () => {
   }
 });
 
-describe('the image', () => {
-  test('contains no development dependency, no test and nothing of the build machine', async () => {
-    const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'));
-    const development = Object.entries(lock.packages as Record<string, { dev?: boolean }>)
-      .filter(([, { dev }]) => dev === true)
-      .map(([path]) => path);
-    expect(development).toContain('node_modules/typescript');
-    const script = `const fs = require('fs');
-      const files = fs.readdirSync('/app', { recursive: true });
-      const unwanted = /\\.test\\.ts$|-contract\\.ts$|(^|\\/)test\\/|^packages\\/testing|^(data|docs|bench|coverage|\\.git|\\.env)/;
-      console.log(JSON.stringify({
-        sources: files.filter((f) => /^apps\\/[^/]+\\/src\\/main\\.ts$/.test(f)).length,
-        development: ${JSON.stringify(development)}.filter((path) => fs.existsSync('/app/' + path)),
-        unwanted: files.filter((f) => !f.startsWith('node_modules') && unwanted.test(f)),
-      }));`;
-    const found = JSON.parse(await docker('run', '--rm', 'gatehouse:test', '-e', script));
-    expect(found).toEqual({ sources: 4, development: [], unwanted: [] });
-  });
-});
-
 describe('a secret', () => {
-  let secrets: ReadonlyMap<string, string>;
-
-  beforeAll(async () => {
-    const users = await registerUsers(tier);
-    await createDevice(tier, users.web, 'pump-1');
-    const { body } = await requestToken(tier, users.web, { grant_type: 'client_credentials' });
-    const url = `${tier.gatewayUrl}/api/device?access_token=${body.access_token}`;
-    expect((await fetch(url)).status).toBe(200);
-    // Failures are logged in detail, but without secrets.
-    await tier.compose('stop', 'device-service', 'redis');
-    await fetch(url);
-    await requestToken(tier, users.web, { grant_type: 'client_credentials' });
-    await tier.compose('stop', 'gateway');
-    await fetch(url);
-    await sendMalformed(url);
-    await tier.up();
-    secrets = new Map([
-      ...(await generatedSecrets()),
-      ['secureKey', users.web.secureKey],
-      ['password of a person', users.alice.password],
-      ['access token', body.access_token ?? ''],
-    ]);
-  });
+  const secrets = new Map<string, string>();
 
   /** Every secret in every volume: the files, and the passwords in their URLs. */
   async function generatedSecrets(): Promise<readonly [string, string][]> {
@@ -246,25 +155,11 @@ describe('a secret', () => {
       console.log(JSON.stringify(fs.readdirSync('/secrets', { recursive: true })
         .filter((f) => fs.statSync(path.join('/secrets', f)).isFile())
         .map((f) => [f, fs.readFileSync(path.join('/secrets', f), 'utf8').trim()])));`;
-    const words = [
-      'run',
-      '--rm',
-      '-T',
-      '--no-deps',
-      '--entrypoint',
-      'node',
-      'secrets',
-      '-e',
-      script,
-    ];
-    const files = JSON.parse(await tier.compose(...words)) as [string, string][];
+    const output = await tier.runOnce('--entrypoint', 'node', 'secrets', '-e', script);
+    const files = JSON.parse(output) as [string, string][];
     expect(files.map(([name]) => name).sort()).toEqual([
-      'database/database-url',
-      'operator/redis-password',
-      'postgres/role-verifier',
-      'redis/users.acl',
-      'store/master.key',
-      'store/store-url',
+      ...['database/database-url', 'operator/redis-password', 'postgres/role-verifier'],
+      ...['redis/users.acl', 'store/master.key', 'store/store-url'],
     ]);
     const passwords = files
       .filter(([name]) => name.endsWith('-url'))
@@ -289,23 +184,39 @@ describe('a secret', () => {
     return [...secrets].filter(([, value]) => text.includes(value)).map(([name]) => name);
   }
 
-  test('is long, random and listed in this test', () => {
-    expect(secrets.size).toBe(14);
-    for (const value of secrets.values()) {
-      expect(value.length).toBeGreaterThanOrEqual(20);
+  beforeAll(async () => {
+    const accessToken = await newToken();
+    const url = `${tier.gatewayUrl}/api/device?access_token=${accessToken}`;
+    expect((await fetch(url)).status).toBe(200);
+    // Failures are logged in detail, but without secrets.
+    await tier.compose('stop', 'device-service', 'redis');
+    await fetch(url);
+    await newToken();
+    await tier.compose('stop', 'gateway');
+    await fetch(url);
+    await sendMalformed(url);
+    await tier.up();
+    for (const [name, value] of [
+      ...(await generatedSecrets()),
+      ['secureKey', users.web.secureKey] as const,
+      ['password of a person', users.alice.password] as const,
+      ['access token', accessToken] as const,
+    ]) {
+      secrets.set(name, value);
     }
+  });
+
+  test('is long, random and listed in this test', () => {
+    expect(secrets.size).toBe(13);
+    expect(Math.min(...[...secrets.values()].map(({ length }) => length))).toBeGreaterThan(19);
   });
 
   test('is not in docker inspect of containers, image, volumes or networks', async () => {
     const text = [
       JSON.stringify(await tier.containers()),
       await docker('image', 'inspect', 'gatehouse:test'),
-      await docker(
-        'volume',
-        'inspect',
-        `${tier.project}_secrets-store`,
-        `${tier.project}_secrets-redis`,
-      ),
+      await docker('volume', 'inspect', `${tier.project}_secrets-store`),
+      await docker('volume', 'inspect', `${tier.project}_secrets-redis`),
       await docker('network', 'inspect', `${tier.project}_store`, `${tier.project}_database`),
       await tier.compose('config'),
     ].join('\n');
@@ -316,8 +227,8 @@ describe('a secret', () => {
   test('is not in the environment of any process', async () => {
     for (const service of services) {
       // A health check may end during the search, so unreadable entries are skipped.
-      const words = ['sh', '-c', 'cat /proc/[0-9]*/environ 2>/dev/null; true'];
-      const text = await tier.compose('exec', '-T', service, ...words);
+      const script = 'cat /proc/[0-9]*/environ 2>/dev/null; true';
+      const text = await tier.exec(service, 'sh', '-c', script);
       // The processes are the app and the two that search. init hides its environment. Other
       // servers overwrite part of theirs with their title.
       const isOurs = (apps as readonly string[]).includes(service);
@@ -330,28 +241,6 @@ describe('a secret', () => {
     const log = await tier.compose('logs', '--no-color');
     expect(log).toContain('"operation":"device.list"');
     expect(found(log)).toEqual([]);
-  });
-
-  test('is not in the line that nginx logs for its own replies', async () => {
-    const log = await tier.compose('logs', '--no-color', '--no-log-prefix', 'nginx');
-    // Some versions of compose print a control sequence before each line.
-    const lines = log.match(/\{"level".*/g) ?? [];
-    const said = lines.map((line) => ({ ...JSON.parse(line), time: undefined }));
-    const requestId = expect.stringMatching(/^[0-9a-f]{32}$/);
-    const line = { level: 'warn', app: 'nginx', port: 8844, msg: 'answered by nginx', requestId };
-    // Two workers of nginx write in any order.
-    expect(said.toSorted((a, b) => b.status - a.status)).toEqual([
-      { ...line, status: 503 },
-      { ...line, status: 400 },
-    ]);
-  });
-
-  test('is not in the history or the layers of the image', async () => {
-    expect(found(await docker('history', '--no-trunc', 'gatehouse:test'))).toEqual([]);
-    const wanted = [...secrets.values()];
-    // A known line of the source shows that the search can read the layers.
-    const control = '// Loads the modules of the apps';
-    expect(await findInImage('gatehouse:test', [...wanted, control])).toEqual([control]);
   });
 
   test.each([
@@ -374,39 +263,22 @@ describe('a secret', () => {
     expect((await tier.node('gateway', script)).trim()).toBe('100400');
   });
 
-  test('of Redis allows only the commands of the store, and a missing password allows nothing', async () => {
+  /** test/redis-users.test.ts has the other users. */
+  test('of Redis allows only the commands of the store', async () => {
+    const { password } = new URL(secrets.get('store/store-url') ?? '');
+    const login = ['--user', 'gatehouse', '--pass', password, '--no-auth-warning'];
     const attempt = (...words: readonly string[]) =>
-      tier.compose('exec', '-T', 'redis', 'redis-cli', ...words).catch((error) => String(error));
-    for (const command of [['PING'], ['FLUSHALL'], ['GET', 'not-before']]) {
-      expect(await attempt(...command)).toMatch(/NOAUTH/);
-    }
-    const health = ['--user', 'health', '--pass', 'none', '--no-auth-warning'];
-    expect(await attempt(...health, 'PING')).toMatch(/PONG/);
-    expect(await attempt(...health, 'GET', 'not-before')).toMatch(/NOPERM/);
-    const url = secrets.get('store/store-url') ?? '';
-    const login = ['--user', 'gatehouse', '--pass', new URL(url).password, '--no-auth-warning'];
+      tier.exec('redis', 'redis-cli', ...login, ...words).catch(String);
     for (const command of [['FLUSHALL'], ['CONFIG', 'GET', '*'], ['KEYS', '*']]) {
-      expect(await attempt(...login, ...command)).toMatch(/NOPERM/);
+      expect(await attempt(...command)).toMatch(/NOPERM/);
     }
-    expect(await attempt(...login, 'INFO', 'memory')).toMatch(/maxmemory_policy:noeviction/);
-    expect(await attempt(...login, 'INFO', 'persistence')).toMatch(/aof_enabled:1/);
+    expect(await attempt('INFO', 'memory')).toMatch(/maxmemory_policy:noeviction/);
+    expect(await attempt('INFO', 'persistence')).toMatch(/aof_enabled:1/);
   });
 
   test('of PostgreSQL opens one database as an unprivileged role, and the superuser has no password', async () => {
     const query = (database: string, sql: string) =>
-      tier.compose(
-        'exec',
-        '-T',
-        'postgres',
-        'psql',
-        '-XAtq',
-        '-U',
-        'postgres',
-        '-d',
-        database,
-        '-c',
-        sql,
-      );
+      tier.exec('postgres', 'psql', '-XAtq', '-U', 'postgres', '-d', database, '-c', sql);
     const roles =
       'select rolname, rolsuper, rolcreatedb, rolcreaterole, rolreplication, rolbypassrls';
     expect(

@@ -15,7 +15,7 @@ const run = promisify(execFile);
 const manifests = renderManifests(join(root, 'deploy/kubernetes/small'));
 const pods = new Map(podsOf(manifests).map((pod) => [pod.metadata.name, pod]));
 const settings = manifests.find(({ kind }) => kind === 'ConfigMap') as unknown as {
-  readonly data: Readonly<Record<string, string>>;
+  readonly data: object;
 };
 /** What Kubernetes sets for a Service called `gateway` if service links are enabled. */
 const serviceLinks = {
@@ -58,7 +58,7 @@ async function asRoot(name: string, command: string, ...mounts: readonly string[
 }
 
 /** The options of `docker run` that correspond to the pod of a manifest. */
-function optionsOf({ metadata, spec }: Manifest, variables: Readonly<Record<string, string>>) {
+function optionsOf({ metadata, spec }: Manifest) {
   const { securityContext: pod, containers } = spec.template.spec;
   const [{ securityContext: container, args, env, volumeMounts, resources }] = containers;
   expect(container.capabilities.drop).toEqual(['ALL']);
@@ -69,7 +69,7 @@ function optionsOf({ metadata, spec }: Manifest, variables: Readonly<Record<stri
     ...Object.fromEntries(
       env.map(({ name, value }: { name: string; value: string }) => [name, value]),
     ),
-    ...variables,
+    ...serviceLinks,
   };
   return [
     ...['--name', `${tier.project}-pod-${metadata.name}`, '--network', `${tier.project}_store`],
@@ -94,7 +94,7 @@ describe('the pod of the gateway', () => {
 
   beforeAll(async () => {
     name = `${tier.project}-pod-gateway`;
-    await docker('run', '--detach', ...optionsOf(gateway, serviceLinks));
+    await docker('run', '--detach', ...optionsOf(gateway));
   });
 
   /** Sends the request of a probe to the address of the pod, as the kubelet does. */
@@ -143,7 +143,7 @@ describe('the pod of the gateway', () => {
 test('the bootstrap job adds its clients, and a second run succeeds', async () => {
   const job = pods.get('bootstrap') as Manifest;
   for (let attempt = 0; attempt < 2; attempt += 1) {
-    const output = await docker('run', '--rm', ...optionsOf(job, serviceLinks));
+    const output = await docker('run', '--rm', ...optionsOf(job));
     expect(output).toContain('Applied 1 organizations, 1 clients and 0 users.');
   }
   expect(await tier.gatehouse('clients', 'show', 'web')).toMatchObject({

@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { freePort, until } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import { createTier, docker, serviceOf, type Tier } from './tier.ts';
+import { type Container, createTier, docker, serviceOf, type Tier } from './tier.ts';
 
 jest.setTimeout(180_000);
 
@@ -82,38 +82,26 @@ describe('Prometheus in the profile monitoring', () => {
   });
 
   test('alone has a network that leads out, and no app is in it', async () => {
-    const networks = new Map(
-      (await tier.containers()).map((each) => [
-        serviceOf(each),
-        Object.keys(each.NetworkSettings.Networks).map((name) =>
-          name.replace(`${tier.project}_`, ''),
-        ),
-      ]),
+    const fullName = (name: string) => `${tier.project}_${name}`;
+    const networksOf = ({ NetworkSettings }: Container) => Object.keys(NetworkSettings.Networks);
+    const names = ['monitoring', 'operations', 'service'].map(fullName);
+    expect(networksOf(await tier.container('prometheus')).sort()).toEqual(names);
+    const inside = (await tier.containers()).filter((each) =>
+      networksOf(each).includes(fullName('monitoring')),
     );
-    expect(networks.get('prometheus')?.sort()).toEqual(['monitoring', 'operations', 'service']);
-    const others = [...networks].filter(([, names]) => names.includes('monitoring'));
-    expect(others.map(([service]) => service)).toEqual(['prometheus']);
-    const isInternal = async (name: string) =>
-      (
-        await docker('network', 'inspect', '--format', '{{.Internal}}', `${tier.project}_${name}`)
-      ).trim();
-    expect(await isInternal('monitoring')).toBe('false');
-    expect(await isInternal('operations')).toBe('true');
+    expect(inside.map(serviceOf)).toEqual(['prometheus']);
+    const isInternal = (name: string) =>
+      docker('network', 'inspect', '--format', '{{.Internal}}', fullName(name));
+    expect(await isInternal('monitoring')).toBe('false\n');
+    expect(await isInternal('operations')).toBe('true\n');
   });
 
   test('runs without privileges, and cannot reach the store or the database', async () => {
-    const prometheus = (await tier.containers()).find((each) => serviceOf(each) === 'prometheus');
-    expect(prometheus?.Config.User).toBe('65534:65534');
-    expect(prometheus?.HostConfig).toMatchObject({ ReadonlyRootfs: true, CapDrop: ['ALL'] });
+    const { Config, HostConfig } = await tier.container('prometheus');
+    expect(Config.User).toBe('65534:65534');
+    expect(HostConfig).toMatchObject({ ReadonlyRootfs: true, CapDrop: ['ALL'] });
     for (const address of ['redis/6379', 'postgres/5432']) {
-      const attempt = tier.compose(
-        'exec',
-        '-T',
-        'prometheus',
-        'bash',
-        '-c',
-        `</dev/tcp/${address}`,
-      );
+      const attempt = tier.exec('prometheus', 'bash', '-c', `</dev/tcp/${address}`);
       await expect(attempt).rejects.toThrow();
     }
   });

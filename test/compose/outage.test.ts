@@ -1,150 +1,100 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createDevice, registerUsers, requestToken, sign, type Users } from './clients.ts';
-import { createTier, docker, serviceOf, type Tier } from './tier.ts';
+import { until } from '@gatehouse/testing';
+import { expect, jest, test } from '@jest/globals';
+import { sign, startTierInUse } from './clients.ts';
+import { docker } from './tier.ts';
 
-const DEADLINE_MILLISECONDS = 60_000;
+jest.setTimeout(180_000);
+
+const DEADLINE_SECONDS = 60;
 /** Longer than the time for which requests wait for a lost connection. */
 const OUTAGE_MILLISECONDS = 3000;
 
-let tier: Tier;
-let users: Users;
-let token: string;
+const { tier, users, newToken, token } = await startTierInUse({
+  environment: { ADDRESS_RATE_LIMIT: '100000/60' },
+});
+const accessToken = await newToken();
+const query = 'pageIndex=0&pageSize=5';
 
-beforeAll(async () => {
-  tier = await createTier({ environment: { ADDRESS_RATE_LIMIT: '100000/60' } });
-  await tier.up();
-  users = await registerUsers(tier);
-  await createDevice(tier, users.web, 'pump-1');
-  const { body } = await requestToken(tier, users.web, { grant_type: 'client_credentials' });
-  token = body.access_token ?? '';
-}, 180_000);
-afterAll(() => tier.remove());
+const statusOf = async (path: string, headers: Readonly<Record<string, string>>) => {
+  const signal = AbortSignal.timeout(20_000);
+  const reply = await fetch(`${tier.gatewayUrl}${path}`, { headers, signal });
+  await reply.arrayBuffer();
+  return reply.status;
+};
+const probes = {
+  bearer: () => statusOf('/api/device', { authorization: `Bearer ${accessToken}` }),
+  signed: () => statusOf(`/api/device?${query}`, sign(users.web, query)),
+  token: async () => (await token({ grant_type: 'client_credentials' })).status,
+};
+type Statuses = Readonly<Record<string, number>>;
 
 /** The status of one call of each kind, or 0 if the connection broke. */
-const probes = {
-  bearer: () => statusOf(`${tier.gatewayUrl}/api/device`, { authorization: `Bearer ${token}` }),
-  signed: () => {
-    const query = 'pageIndex=0&pageSize=5';
-    return statusOf(`${tier.gatewayUrl}/api/device?${query}`, sign(users.web, query));
-  },
-  token: () =>
-    requestToken(tier, users.web, { grant_type: 'client_credentials' }).then(
-      ({ status }) => status,
-      () => 0,
-    ),
-} as const;
-type Probe = keyof typeof probes;
-
-function statusOf(url: string, headers: Readonly<Record<string, string>>): Promise<number> {
-  return fetch(url, { headers, signal: AbortSignal.timeout(20_000) }).then(
-    async (reply) => {
-      await reply.arrayBuffer();
-      return reply.status;
-    },
-    () => 0,
+async function statuses(): Promise<Statuses> {
+  const calls = Object.entries(probes).map(
+    async ([name, call]) => [name, await call().catch(() => 0)] as const,
   );
+  return Object.fromEntries(await Promise.all(calls));
 }
-
-async function statuses(): Promise<Record<Probe, number>> {
-  const [bearer, signed, issued] = await Promise.all([
-    probes.bearer(),
-    probes.signed(),
-    probes.token(),
-  ]);
-  return { bearer, signed, token: issued };
-}
-
 const whole = { bearer: 200, signed: 200, token: 200 };
 
-/** @returns every status that occurred until all probes succeeded */
-async function untilRecovered(): Promise<Record<Probe, Set<number>>> {
-  const seen = { bearer: new Set<number>(), signed: new Set<number>(), token: new Set<number>() };
-  const begun = performance.now();
-  for (;;) {
-    const now = await statuses();
-    for (const probe of Object.keys(seen) as Probe[]) {
-      seen[probe].add(now[probe]);
-    }
-    if (Object.values(now).every((status) => status === 200)) {
-      return seen;
-    }
-    if (performance.now() - begun > DEADLINE_MILLISECONDS) {
-      throw new Error(`Not recovered: ${JSON.stringify(now)}`);
-    }
-    await sleep(50);
-  }
-}
-
-async function containerOf(service: string) {
-  const found = (await tier.containers()).find((each) => serviceOf(each) === service);
-  if (found === undefined) {
-    throw new Error(`There is no container of ${service}.`);
-  }
-  return found;
-}
-
 /** The only replies during an outage. There is no 401, no 404 and no wrong 2xx. */
-const duringOutage: Readonly<Record<string, Readonly<Partial<Record<Probe, readonly number[]>>>>> =
-  {
-    redis: { bearer: [503], signed: [503], token: [503] },
-    postgres: { bearer: [502, 503], signed: [502, 503] },
-    'device-service': { bearer: [502, 503], signed: [502, 503] },
-    gateway: { bearer: [503], signed: [503] },
-    'authorization-server': { token: [503] },
-  };
+const failed = [502, 503];
+const duringOutage: Readonly<Record<string, Readonly<Record<string, readonly number[]>>>> = {
+  redis: { bearer: [503], signed: [503], token: [503] },
+  postgres: { bearer: failed, signed: failed },
+  'device-service': { bearer: failed, signed: failed },
+  gateway: { bearer: [503], signed: [503] },
+  'authorization-server': { token: [503] },
+};
 
-describe.each(Object.entries(duringOutage))('without %s', (service, answers) => {
-  test('only requests that need it fail, and all succeed after it returns', async () => {
+test.each(Object.entries(duringOutage))(
+  'without %s, only requests that need it fail, and all succeed after it returns',
+  async (service, answers) => {
     expect(await statuses()).toEqual(whole);
-    await docker('kill', (await containerOf(service)).Id);
+    const { Id } = await tier.container(service);
+    await docker('kill', Id);
     await sleep(OUTAGE_MILLISECONDS);
-    const during = await statuses();
-    for (const probe of Object.keys(probes) as Probe[]) {
-      expect([probe, answers[probe] ?? [200]]).toEqual([
-        probe,
-        expect.arrayContaining([during[probe]]),
-      ]);
+    for (const [name, status] of Object.entries(await statuses())) {
+      expect([name, answers[name] ?? [200]]).toEqual([name, expect.arrayContaining([status])]);
     }
     // Docker treats `docker kill` as a stop by the operator. Only this container is started again.
-    await docker('start', (await containerOf(service)).Id);
-    await untilRecovered();
-  }, 180_000);
-});
+    await docker('start', Id);
+    await until(async () => expect(await statuses()).toEqual(whole), DEADLINE_SECONDS);
+  },
+);
 
 test('up --wait succeeds right after an outage of Redis of a minute', async () => {
-  const healthOf = async () => (await containerOf('gateway')).State.Health;
-  while ((await healthOf())?.Status !== 'healthy') {
-    await sleep(250);
-  }
+  const health = async () => (await tier.container('gateway')).State.Health;
+  await until(async () => (await health())?.Status === 'healthy', DEADLINE_SECONDS);
   await tier.compose('stop', 'redis');
   // Twelve checks, at intervals of 5 s.
-  while (((await healthOf())?.FailingStreak ?? 0) < 12) {
-    await sleep(250);
-  }
+  await until(async () => ((await health())?.FailingStreak ?? 0) >= 12, 2 * DEADLINE_SECONDS);
   await tier.up();
   expect(await statuses()).toEqual(whole);
-}, 180_000);
+});
 
-describe.each([...Object.keys(duringOutage), 'nginx'])('%s that crashes', (service) => {
-  test('restarts automatically, and no caller gets a wrong reply', async () => {
-    const before = await containerOf(service);
+test.each([...Object.keys(duringOutage), 'nginx'])(
+  'after a crash, %s restarts automatically, and no caller gets a wrong reply',
+  async (service) => {
+    const before = await tier.container(service);
     // Kills every process except init, like a crash. The restart policy applies to a crash, but not
     // to `docker kill`.
-    await tier.compose('exec', '-T', service, 'sh', '-c', 'kill -9 -1').catch(() => undefined);
-    const seen = await untilRecovered();
-    for (;;) {
-      const { RestartCount, State } = await containerOf(service);
-      if (RestartCount > before.RestartCount && State.Health?.Status === 'healthy') {
-        break;
+    await tier.exec(service, 'sh', '-c', 'kill -9 -1').catch(() => undefined);
+    const seen = new Set<number>();
+    await until(async () => {
+      const now = Object.values(await statuses());
+      for (const status of now) {
+        seen.add(status);
       }
-      await sleep(250);
-    }
+      return now.every((status) => status === 200);
+    }, DEADLINE_SECONDS);
+    await until(async () => {
+      const { RestartCount, State } = await tier.container(service);
+      return RestartCount > before.RestartCount && State.Health?.Status === 'healthy';
+    }, DEADLINE_SECONDS);
     expect(await statuses()).toEqual(whole);
-    const allowed = new Set([200, 502, 503, ...(service === 'nginx' ? [0] : [])]);
-    const wrong = Object.values(seen).flatMap((each) =>
-      [...each].filter((one) => !allowed.has(one)),
-    );
-    expect(wrong).toEqual([]);
-  }, 180_000);
-});
+    const allowed = [200, ...failed, ...(service === 'nginx' ? [0] : [])];
+    expect([...seen].filter((status) => !allowed.includes(status))).toEqual([]);
+  },
+);

@@ -1,4 +1,3 @@
-import { Agent, type IncomingMessage, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 export interface Call {
@@ -8,38 +7,21 @@ export interface Call {
   readonly body?: string;
 }
 
-export interface LoadReport {
-  readonly sent: number;
-  /**
-   * The count of each outcome: 200, another status with its body, or the code of a broken
-   * connection.
-   */
-  readonly outcomes: Readonly<Record<string, number>>;
-}
-
-export interface PacedLoad {
-  /** Resolves when all replies have arrived. */
-  stop(): Promise<LoadReport>;
-}
-
 const TICK_MILLISECONDS = 20;
 
 /**
  * Sends this many requests per second without waiting, so that a slow reply delays no other
- * request.
+ * request. `stop` resolves when all replies have arrived, to the number of requests, and the count
+ * of each outcome: 200, another status with its body, or the code of a broken connection.
  */
-export function startPacedLoad(
-  requestsPerSecond: number,
-  nextCall: (turn: number) => Call,
-): PacedLoad {
-  const agent = new Agent({ keepAlive: true, maxSockets: 256 });
+export function startPacedLoad(requestsPerSecond: number, nextCall: (turn: number) => Call) {
   const outcomes = new Map<string, number>();
   const open = new Set<Promise<void>>();
   let sent = 0;
   let stopped = false;
 
   async function send(turn: number): Promise<void> {
-    const outcome = await outcomeOf(nextCall(turn), agent);
+    const outcome = await outcomeOf(nextCall(turn));
     outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1);
   }
 
@@ -63,37 +45,18 @@ export function startPacedLoad(
       stopped = true;
       await running;
       await Promise.all(open);
-      agent.destroy();
       return { sent, outcomes: Object.fromEntries([...outcomes].sort()) };
     },
   };
 }
 
-function outcomeOf(
-  { url, method = 'GET', headers = {}, body }: Call,
-  agent: Agent,
-): Promise<string> {
-  return new Promise((resolve) => {
-    const fail = (error: NodeJS.ErrnoException) => resolve(error.code ?? error.message);
-    const sending = request(
-      url,
-      { method, headers, agent, timeout: 30_000 },
-      (reply: IncomingMessage) => {
-        let text = '';
-        reply.setEncoding('utf8').on('data', (chunk: string) => {
-          text += reply.statusCode === 200 ? '' : chunk;
-        });
-        reply
-          .on('error', fail)
-          .on('end', () => resolve(`${reply.statusCode} ${withoutTime(text)}`.trim()));
-      },
-    );
-    sending.on('error', fail);
-    sending.on('timeout', () => sending.destroy(new Error('no reply in 30 s')));
-    sending.end(body);
-  });
-}
-
-function withoutTime(body: string): string {
-  return body.replace(/"timestamp":\d+/, '"timestamp":…').slice(0, 200);
+async function outcomeOf({ url, ...init }: Call): Promise<string> {
+  try {
+    const reply = await fetch(url, { ...init, signal: AbortSignal.timeout(30_000) });
+    const body = (await reply.text()).replace(/"timestamp":\d+/, '"timestamp":…').slice(0, 200);
+    return reply.status === 200 ? '200' : `${reply.status} ${body}`.trim();
+  } catch (error) {
+    const { cause, message } = error as Error & { readonly cause?: { readonly code?: string } };
+    return cause?.code ?? message;
+  }
 }

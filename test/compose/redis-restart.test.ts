@@ -1,68 +1,25 @@
 /** After restarts of Redis in containers, earlier credentials can still be revoked. */
-import {
-  authorizeAsUser,
-  basic,
-  createPageVisitor,
-  type PageVisitor,
-  until,
-} from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
-import { callGateway, redirectUri, registerUsers, requestToken, type Users } from './clients.ts';
-import { createTier, serviceOf, type Tier } from './tier.ts';
+import { authorizeAsUser, createPageVisitor, type PageVisitor, until } from '@gatehouse/testing';
+import { expect, jest, test } from '@jest/globals';
+import { redirectUri, startTierInUse } from './clients.ts';
+import { serviceOf } from './tier.ts';
 
 jest.setTimeout(180_000);
 
-let tier: Tier;
-let users: Users;
+const { tier, users, token, listWith, revoke } = await startTierInUse();
 
-beforeAll(async () => {
-  tier = await createTier();
-  await tier.up();
-  users = await registerUsers(tier);
-});
-afterAll(() => tier.remove());
+const redeem = (code: string) =>
+  token({ grant_type: 'authorization_code', code, redirect_uri: redirectUri });
 
-interface SignIn {
-  readonly code: string;
-  readonly accessToken: string;
-  readonly refreshToken: string;
-}
-
-function redeem(code: string) {
-  const parameters = { grant_type: 'authorization_code', code, redirect_uri: redirectUri };
-  return requestToken(tier, users.web, parameters);
-}
-
-async function signIn(visitor: PageVisitor): Promise<SignIn> {
-  const query = new URLSearchParams({
-    response_type: 'code',
-    client_id: users.web.clientId,
-    redirect_uri: redirectUri,
-    scope: 'device:read',
-  });
-  const url = `${tier.authorizationServerUrl}/authorize?${query}`;
+async function signIn(visitor: PageVisitor) {
+  const { clientId: client_id } = users.web;
+  const request = { response_type: 'code', client_id, redirect_uri: redirectUri };
+  const url = `${tier.authorizationServerUrl}/authorize?${new URLSearchParams(request)}`;
   const landing = await authorizeAsUser(url, users.alice, visitor);
   const code = landing.searchParams.get('code') ?? '';
-  const { body } = await redeem(code);
-  return {
-    code,
-    accessToken: body.access_token ?? '',
-    refreshToken: body.refresh_token ?? '',
-  };
-}
-
-async function statusWith({ accessToken }: SignIn): Promise<number> {
-  const headers = { authorization: `Bearer ${accessToken}` };
-  return (await callGateway(tier, '/api/device', { headers })).status;
-}
-
-async function revoke({ refreshToken }: SignIn): Promise<number> {
-  const reply = await fetch(`${tier.authorizationServerUrl}/revoke`, {
-    method: 'POST',
-    headers: { authorization: basic(users.web.clientId, users.web.secureKey) },
-    body: new URLSearchParams({ token: refreshToken }),
-  });
-  return reply.status;
+  const { access_token = '', refresh_token = '' } = (await redeem(code)).body;
+  const status = async () => (await listWith(access_token)).status;
+  return { code, refresh: refresh_token, status };
 }
 
 /** Retries while the store is unavailable, because each connection to Redis recovers separately. */
@@ -75,54 +32,39 @@ async function onceAvailable(call: () => Promise<number>): Promise<number> {
   return status;
 }
 
-async function restart(): Promise<void> {
-  await tier.compose('restart', 'redis');
-}
-
-async function downAndUp(): Promise<void> {
-  await tier.compose('--profile', '*', 'down');
-  await tier.up();
-}
-
-describe.each([
-  ['docker compose restart redis', restart],
-  ['docker compose down and up', downAndUp],
-])('after %s', (_name, interrupt) => {
-  test('revocation, replay detection and the account page work for earlier tokens', async () => {
+test.each([
+  ['restart redis', () => tier.compose('restart', 'redis')],
+  ['down and up', () => tier.compose('--profile', '*', 'down').then(() => tier.up())],
+])(
+  'revocation, replay detection and the account page work after docker compose %s',
+  async (_name, interrupt) => {
     const visitor = createPageVisitor();
-    const first = await signIn(visitor);
-    const second = await signIn(visitor);
-    expect([await statusWith(first), await statusWith(second)]).toEqual([200, 200]);
+    const [first, second] = [await signIn(visitor), await signIn(visitor)];
+    expect([await first.status(), await second.status()]).toEqual([200, 200]);
 
     await interrupt();
-    expect(await onceAvailable(() => statusWith(first))).toBe(200);
-    expect(await onceAvailable(() => statusWith(second))).toBe(200);
+    expect(await onceAvailable(first.status)).toBe(200);
+    expect(await onceAvailable(second.status)).toBe(200);
     const accountPage = () => visitor.get(`${tier.authorizationServerUrl}/account`);
     expect(await onceAvailable(async () => (await accountPage()).status)).toBe(200);
     expect((await accountPage()).body).toContain(`Application ID: ${users.web.clientId}`);
-    expect(await onceAvailable(() => revoke(first))).toBe(200);
-    expect(await statusWith(first)).toBe(401);
+    expect(await onceAvailable(() => revoke(first.refresh))).toBe(200);
+    expect(await first.status()).toBe(401);
     expect(await onceAvailable(async () => (await redeem(second.code)).status)).toBe(400);
-    expect(await statusWith(second)).toBe(401);
-  });
-
-  test('the log of Redis reports no dropped transaction', async () => {
+    expect(await second.status()).toBe(401);
     const log = await tier.compose('logs', '--no-color', 'redis');
     expect(log).toContain('DB loaded from append only file');
     expect(log).not.toMatch(/CRITICAL|NOPERM/);
-  });
-});
+  },
+);
 
-describe('the operators’ user of Redis', () => {
+test('the operators’ user of Redis gives the store more memory without replacing a container', async () => {
   const send = (...words: readonly string[]) =>
     tier.compose('run', '--rm', '-T', 'redis-cli', ...words);
   const identifiers = async () =>
     Object.fromEntries((await tier.containers()).map((each) => [serviceOf(each), each.Id]));
-
-  test('gives the store more memory without replacing a container', async () => {
-    const before = await identifiers();
-    expect(await send('config', 'set', 'maxmemory', '320mb')).toBe('OK\n');
-    expect(await send('info', 'memory')).toContain('maxmemory:335544320');
-    expect(await identifiers()).toEqual(before);
-  });
+  const before = await identifiers();
+  expect(await send('config', 'set', 'maxmemory', '320mb')).toBe('OK\n');
+  expect(await send('info', 'memory')).toContain('maxmemory:335544320');
+  expect(await identifiers()).toEqual(before);
 });

@@ -3,7 +3,7 @@ import { isNightly } from '@gatehouse/testing';
 import { launchBrowser } from '@gatehouse/testing/browser';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { root } from '../source-tree.ts';
-import { type Container, createTier, docker, serviceOf, type Tier } from './tier.ts';
+import { createTier, docker, serviceOf, type Tier } from './tier.ts';
 
 const START_LIMIT_MILLISECONDS = 20_000;
 
@@ -16,9 +16,8 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(() => tier.remove());
 
-async function running(): Promise<readonly (readonly [string, Container])[]> {
-  return (await tier.containers()).map((container) => [serviceOf(container), container] as const);
-}
+const running = async () =>
+  (await tier.containers()).map((container) => [serviceOf(container), container] as const);
 
 /** Runs a command in the folder and with the variables of the tier. */
 function paste(command: string): string {
@@ -33,13 +32,9 @@ describe('docker compose up', () => {
       expect(milliseconds).toBeLessThan(START_LIMIT_MILLISECONDS);
     }
     const states = (await running()).map(([service, { State }]) => [service, State.Health?.Status]);
+    const services = ['authorization-server', 'gateway', 'device-service', 'nginx', 'redis'];
     expect(Object.fromEntries(states)).toEqual({
-      'authorization-server': 'healthy',
-      gateway: 'healthy',
-      'device-service': 'healthy',
-      nginx: 'healthy',
-      redis: 'healthy',
-      postgres: 'healthy',
+      ...Object.fromEntries([...services, 'postgres'].map((service) => [service, 'healthy'])),
       secrets: undefined,
     });
   });
@@ -87,9 +82,9 @@ let message: string;
 
 describe('the demo', () => {
   test('does not exist before an operator asks for it', async () => {
-    expect(await tier.gatehouse('clients', 'list')).toEqual({ clients: [] });
-    expect(await tier.gatehouse('users', 'list')).toEqual({ users: [] });
-    expect(await tier.gatehouse('organizations', 'list')).toEqual({ organizations: [] });
+    for (const kind of ['clients', 'users', 'organizations']) {
+      expect(await tier.gatehouse(kind, 'list')).toEqual({ [kind]: [] });
+    }
   });
 
   test('prints the commands of npm start, and the same commands again', async () => {

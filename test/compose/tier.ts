@@ -60,7 +60,13 @@ export interface Tier {
   gatehouse(...words: readonly string[]): Promise<unknown>;
   /** Runs JavaScript in a running container of the tier. */
   node(service: string, script: string): Promise<string>;
+  /** Runs a service once, without the services that it needs. */
+  runOnce(...words: readonly string[]): Promise<string>;
+  /** Runs a program in a running container of the tier. */
+  exec(service: string, ...words: readonly string[]): Promise<string>;
   containers(): Promise<readonly Container[]>;
+  /** @throws Error if the service has none */
+  container(service: string): Promise<Container>;
   /** Removes all containers, networks and volumes. */
   remove(): Promise<void>;
 }
@@ -95,6 +101,14 @@ export async function createTier(options: TierOptions = {}): Promise<Tier> {
     return (await run('docker', ['compose', '--progress', 'quiet', ...words], settings)).stdout;
   }
 
+  const runOnce = (...words: readonly string[]) =>
+    compose('run', '--rm', '-T', '--no-deps', ...words);
+  const exec = (...words: readonly string[]) => compose('exec', '-T', ...words);
+  async function containers() {
+    const ids = (await compose('ps', '--all', '--quiet')).split('\n').filter(Boolean);
+    return ids.length === 0 ? [] : (JSON.parse(await docker('inspect', ...ids)) as Container[]);
+  }
+
   return {
     project,
     environment,
@@ -106,15 +120,17 @@ export async function createTier(options: TierOptions = {}): Promise<Tier> {
       await compose('up', '--detach', '--wait', '--no-build');
       return Math.round(performance.now() - begun);
     },
-    async gatehouse(...words) {
-      return JSON.parse(
-        await compose('run', '--rm', '-T', '--no-deps', 'gatehouse', ...words, '--json'),
-      );
-    },
-    node: (service, script) => compose('exec', '-T', service, 'node', '-e', script),
-    async containers() {
-      const ids = (await compose('ps', '--all', '--quiet')).split('\n').filter(Boolean);
-      return ids.length === 0 ? [] : (JSON.parse(await docker('inspect', ...ids)) as Container[]);
+    gatehouse: async (...words) => JSON.parse(await runOnce('gatehouse', ...words, '--json')),
+    node: (service, script) => exec(service, 'node', '-e', script),
+    runOnce,
+    exec,
+    containers,
+    async container(service) {
+      const found = (await containers()).find((each) => serviceOf(each) === service);
+      if (found === undefined) {
+        throw new Error(`There is no container of ${service}.`);
+      }
+      return found;
     },
     async remove() {
       await compose('--profile', '*', 'down', '--volumes', '--timeout', '3');

@@ -1,14 +1,12 @@
 // requires: chromium
 
 import { accessibilityProblems, launchBrowser } from '@gatehouse/testing/browser';
-import { startSystem } from '@gatehouse/testing/suite';
 import { afterAll, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { alice, authorizationUrl } from './fixtures.ts';
-import { bootstrap, startDevice } from './page-fixtures.ts';
+import { alice } from './installation.ts';
+import { startServers } from './server.ts';
 
-const system = await startSystem({ engine: 'sqlite', bootstrap, apps: ['authorization-server'] });
-const issuer = system.authorizationServerUrl;
+const { authorizationUrl, issuer, startDevice } = (await startServers()).first;
 const browser = await launchBrowser();
 afterAll(() => browser.close());
 
@@ -35,7 +33,7 @@ async function visitPages(page: Page, look: (name: string) => Promise<void>): Pr
   await open('welcome', '/');
   await open('signed out everywhere', '/account/signed-out');
   await open('cookies blocked', '/sign-in/unknown');
-  await page.goto(authorizationUrl(issuer));
+  await page.goto(authorizationUrl());
   await look('sign-in');
   await signIn(page, 'not the password');
   await page.locator('#problem').waitFor();
@@ -51,14 +49,14 @@ async function visitPages(page: Page, look: (name: string) => Promise<void>): Pr
   );
   await page.locator('button.primary').click({ noWaitAfter: true });
   await landing;
-  await page.goto(authorizationUrl(issuer, { prompt: 'select_account' }));
+  await page.goto(authorizationUrl({ prompt: 'select_account' }));
   await look('choice of an account');
   await page.route('**/assets/submit-form.js', (route) => route.abort());
-  await page.goto(authorizationUrl(issuer, { response_mode: 'form_post' }));
+  await page.goto(authorizationUrl({ response_mode: 'form_post' }));
   await look('form for the application');
   await page.unrouteAll();
   await visitDevicePages(press, async () => {
-    await page.goto((await startDevice(issuer)).verification_uri_complete);
+    await page.goto((await startDevice()).verification_uri_complete ?? '');
   });
   await open('account', '/account');
   await press('.application button', '.success', 'access ended');

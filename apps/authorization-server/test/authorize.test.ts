@@ -1,456 +1,554 @@
-import { authorizeAsUser, createPageVisitor } from '@gatehouse/testing';
-import { startSystem } from '@gatehouse/testing/suite';
+import { createHash, randomBytes } from 'node:crypto';
+import { createPageVisitor, type PageVisitor, type VisitedPage } from '@gatehouse/testing';
 import { describe, expect, test } from '@jest/globals';
-import { alice, authorizationUrl, basic, bootstrap, browserApp, odd, web } from './fixtures.ts';
-import { failToSignIn } from './page-fixtures.ts';
+import {
+  alice,
+  bob,
+  browserApp,
+  carol,
+  firstParty,
+  full,
+  implicitApp,
+  noRefresh,
+  odd,
+  rp,
+  scopeless,
+  web,
+} from './installation.ts';
+import { as, asWeb, type Fields, outcome, refreshing, startServers, type User } from './server.ts';
 
-const system = await startSystem({
-  engine: 'sqlite',
-  bootstrap,
-  apps: ['authorization-server'],
+const system = await startServers();
+const { issuer, authorize, authorizationUrl, get, land, newCode, post, redeem, token } =
+  system.first;
+const { open, openConsent, openSignIn, userinfo, introspect, tokensFor } = system.first;
+
+/** The parameters of an application, for `response_type=code` or `token`. */
+const of = ({ clientId, redirectUri }: { clientId: string; redirectUri: string }): Fields => ({
+  client_id: clientId,
+  redirect_uri: redirectUri,
 });
-const issuer = system.authorizationServerUrl;
+const ofType: Readonly<Record<string, Fields>> = {
+  code: { state: 's1' },
+  token: { ...of(implicitApp), response_type: 'token', state: 's1' },
+};
 
-/** Sends one request and does not follow redirects. */
-async function visit(query: string, headers: Record<string, string> = {}) {
-  const reply = await fetch(`${issuer}/authorize?${query}`, { redirect: 'manual', headers });
-  const location = reply.headers.get('location');
+/** What the application receives: the query or the fragment, with their sign. */
+function received({ location = '' }: Pick<VisitedPage, 'location'>) {
+  const { origin, search, hash } = new URL(location, issuer);
+  const text = hash === '' ? search : hash;
   return {
-    status: reply.status,
-    headers: reply.headers,
-    location: location === null ? undefined : new URL(location, issuer),
-    body: await reply.text(),
+    origin,
+    sign: text.slice(0, 1),
+    ...Object.fromEntries(new URLSearchParams(text.slice(1))),
   };
 }
 
-const redirectUri = `redirect_uri=${encodeURIComponent(web.redirectUri)}`;
-const good = `response_type=code&client_id=web&${redirectUri}&state=a%20b%2Bc`;
-
-function expectPage(reply: Awaited<ReturnType<typeof visit>>) {
-  expect(reply.status).toBe(400);
-  expect(reply.location).toBeUndefined();
-  expect(reply.headers.get('content-type')).toBe('text/html; charset=utf-8');
-  expect(reply.body).toContain('<h1>');
+function expectPage({ status, location, headers, body }: VisitedPage) {
+  expect([status, location]).toEqual([400, undefined]);
+  expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
+  expect(body).toContain('<h1>');
+  expect(body).not.toMatch(/<script|<form/);
 }
 
-describe('the authorization endpoint', () => {
-  test('answers a request without client_id with a page and no redirect', async () => {
-    expectPage(await visit(`response_type=code&${redirectUri}`));
+const markup = '"><script>alert(1)</script>';
+
+describe.each(['code', 'token'])('the authorization endpoint with response_type=%s', (type) => {
+  const parameters = ofType[type] ?? {};
+  const good = authorizationUrl(parameters);
+  const sign = type === 'code' ? '?' : '#';
+
+  test.each<[string, Fields]>([
+    ['an unknown client', { client_id: 'nobody' }],
+    ['an empty client', { client_id: '' }],
+    ['markup as client', { client_id: markup }],
+    ['markup as redirect URI', { redirect_uri: markup }],
+    [
+      'a foreign redirect URI and a wrong scope',
+      { redirect_uri: 'https://evil.example/', scope: markup },
+    ],
+    [
+      'a foreign redirect URI',
+      { redirect_uri: 'https://evil.example/', response_mode: 'form_post' },
+    ],
+  ])('answers %s with a page', async (_what, change) => {
+    expectPage(await authorize({ ...parameters, ...change }));
   });
 
-  test('answers an unknown client_id with a page and no redirect', async () => {
-    expectPage(await visit(`response_type=code&client_id=nobody&${redirectUri}`));
-  });
-
-  test('never puts markup from a parameter into a page', async () => {
-    const markup = encodeURIComponent('"><script>alert(1)</script>');
-    for (const query of [
-      `response_type=code&client_id=${markup}&${redirectUri}`,
-      `response_type=code&client_id=web&redirect_uri=${markup}`,
-      `response_type=code&client_id=web&redirect_uri=https%3A%2F%2Fevil.example&scope=${markup}`,
-    ]) {
-      const reply = await visit(query);
-      expectPage(reply);
-      expect(reply.body).not.toContain('<script');
+  test.each(['client_id', 'redirect_uri'])('answers a second %s with a page', async (name) => {
+    for (const second of [new URL(good).searchParams.get(name) ?? '', 'other']) {
+      expectPage(await get(`${good}&${name}=${encodeURIComponent(second)}`));
     }
   });
 
-  test('redirects a request without response_type with invalid_request and the state', async () => {
-    const reply = await visit(`client_id=web&${redirectUri}&state=s1`);
+  test.each(['state', 'scope', 'response_type'])('rejects a second %s', async (name) => {
+    for (const second of [new URL(good).searchParams.get(name) ?? 'openid', 'other']) {
+      const reply = received(
+        await get(`${good}&scope=openid&${name}=${encodeURIComponent(second)}`),
+      );
+      expect(reply).toMatchObject({ error: 'invalid_request' });
+    }
+  });
+
+  test.each<[string, Fields]>([
+    ['login_required', { prompt: 'none', scope: 'openid' }],
+    ['invalid_scope', { scope: 'nonsense' }],
+    ['invalid_scope', { scope: 'device:read a"b' }],
+    ['invalid_scope', { scope: 'a\\b' }],
+    ['invalid_scope', { scope: 'x'.repeat(8192) }],
+  ])('redirects with %s and the state: %j', async (error, change) => {
+    const reply = await authorize({ ...parameters, ...change });
     expect(reply.status).toBe(302);
-    expect(reply.location?.origin).toBe('https://app.example');
-    expect(reply.location?.searchParams.get('error')).toBe('invalid_request');
-    expect(reply.location?.searchParams.get('state')).toBe('s1');
-    expect(reply.location?.searchParams.get('iss')).toBe(issuer);
-  });
-
-  test('rejects an unknown response_type', async () => {
-    const reply = await visit(`response_type=foo&client_id=web&${redirectUri}&state=s1`);
-    expect(reply.location?.searchParams.get('error')).toBe('unsupported_response_type');
-  });
-
-  test.each(['code token', 'token code', 'id_token token', 'token', 'id_token'])(
-    'returns no token in the front channel for response_type=%s',
-    async (type) => {
-      const reply = await visit(
-        `response_type=${encodeURIComponent(type)}&client_id=web&${redirectUri}&nonce=n`,
-      );
-      expect(reply.status).toBe(302);
-      const refusal = type.includes('code') ? 'unsupported_response_type' : 'unauthorized_client';
-      expect(reply.location?.href).toContain(`error=${refusal}`);
-      expect(reply.location?.href).not.toContain('access_token');
-    },
-  );
-
-  test.each([
-    ['client_id', 'web'],
-    ['client_id', 'other'],
-    ['redirect_uri', web.redirectUri],
-    ['redirect_uri', 'https://evil.example/'],
-  ])('answers a second %s (%s) with a page', async (name, value) => {
-    expectPage(await visit(`${good}&${name}=${encodeURIComponent(value)}`));
-  });
-
-  test.each([
-    ['state', 'a b+c'],
-    ['state', 'other'],
-    ['scope', 'openid'],
-    ['scope', 'device:read'],
-    ['response_type', 'code'],
-    ['response_type', 'token'],
-  ])('answers a second %s (%s) with invalid_request', async (name, value) => {
-    const reply = await visit(`${good}&scope=openid&${name}=${encodeURIComponent(value)}`);
-    expect(reply.location?.origin).toBe('https://app.example');
-    expect(reply.location?.searchParams.get('error')).toBe('invalid_request');
-  });
-
-  test.each(['nonsense', 'a"b', 'device:read a"b', 'x'.repeat(8192)])(
-    'rejects a scope that is unknown or malformed (%#)',
-    async (scope) => {
-      const reply = await visit(`${good}&scope=${encodeURIComponent(scope)}`);
-      expect(reply.location?.searchParams.get('error')).toBe('invalid_scope');
-    },
-  );
-
-  test('rejects a scope that the client is not registered for', async () => {
-    const query = new URLSearchParams({
-      response_type: 'code',
-      client_id: odd.clientId,
-      redirect_uri: 'https://odd.example/one',
-      scope: 'device:write',
-    });
-    expect((await visit(String(query))).location?.searchParams.get('error')).toBe('invalid_scope');
-  });
-
-  test('grants a request without scope all scopes of the client', async () => {
-    const landing = await authorizeAsUser(authorizationUrl(issuer), alice);
-    expect(landing.searchParams.get('code')).toMatch(/^[\w-]{43}$/);
-  });
-
-  test('requires the redirect URI from a client with two, and not from a client with one', async () => {
-    expect((await visit('response_type=code&client_id=web')).status).toBe(302);
-    expectPage(await visit(`response_type=code&client_id=${encodeURIComponent(odd.clientId)}`));
-  });
-
-  test('adds no state if the request has none', async () => {
-    const landing = await authorizeAsUser(authorizationUrl(issuer), alice);
-    expect(landing.searchParams.has('state')).toBe(false);
-  });
-
-  test('returns the state unchanged', async () => {
-    const state = 'a b+c/ü?&=#%';
-    const landing = await authorizeAsUser(authorizationUrl(issuer, { state }), alice);
-    expect(landing.searchParams.get('state')).toBe(state);
-    const raw = /[?&]state=([^&]*)/.exec(landing.search)?.[1] ?? '';
-    expect(decodeURIComponent(raw)).toBe(state);
-  });
-
-  test.each(['web_message', 'jwt', 'nonsense'])(
-    'rejects response_mode=%s, and does not advertise it',
-    async (mode) => {
-      const reply = await visit(`${good}&response_mode=${mode}`);
-      expect(['invalid_request', 'unsupported_response_mode']).toContain(
-        reply.location?.searchParams.get('error') ?? 'page',
-      );
-      const discovery = await (await fetch(`${issuer}/.well-known/openid-configuration`)).json();
-      expect(discovery).toMatchObject({
-        response_modes_supported: ['form_post', 'fragment', 'query'],
-      });
-    },
-  );
-
-  test('treats a POST as the same GET', async () => {
-    const reply = await fetch(`${issuer}/authorize`, {
-      method: 'POST',
-      redirect: 'manual',
-      body: new URLSearchParams(good),
-    });
-    expect(reply.status).toBe(303);
-    expect(reply.headers.get('set-cookie')).toBeNull();
-    const next = new URL(reply.headers.get('location') ?? '', issuer);
-    expect((await visit(next.search.slice(1))).location?.pathname).toMatch(/^\/sign-in\//);
-    const twice = await fetch(`${issuer}/authorize`, {
-      method: 'POST',
-      redirect: 'manual',
-      headers: { 'content-type': 'application/x-www-form-urlencoded' },
-      body: `${good}&client_id=other`,
-    });
-    expectPage(await visit(new URL(twice.headers.get('location') ?? '', issuer).search.slice(1)));
-  });
-
-  test.each(['PUT', 'DELETE', 'PATCH'])('rejects %s and sets no cookie', async (method) => {
-    const reply = await fetch(`${issuer}/authorize?${good}`, { method, redirect: 'manual' });
-    expect([404, 405]).toContain(reply.status);
-    expect(reply.headers.get('set-cookie')).toBeNull();
-  });
-
-  test('does not let scripts of other origins read it', async () => {
-    for (const method of ['GET', 'OPTIONS']) {
-      const reply = await fetch(`${issuer}/authorize?${good}`, {
-        method,
-        redirect: 'manual',
-        headers: { origin: browserApp.origin, 'access-control-request-method': 'GET' },
-      });
-      expect(reply.headers.get('access-control-allow-origin')).toBeNull();
-    }
-  });
-
-  test('rejects a URL of 20 KB and one with 1,001 parameters, and continues to run', async () => {
-    const long = await visit(`${good}&x=${'y'.repeat(20 * 1024)}`);
-    expect([400, 414, 431]).toContain(long.status);
-    const many = await visit(
-      `${good}&${Array.from({ length: 1001 }, (_, i) => `p${i}=1`).join('&')}`,
-    );
-    expect([302, 400, 414, 431]).toContain(many.status);
-    expect((await visit(good)).status).toBe(302);
-  });
-
-  test('answers prompt=none without a session with login_required', async () => {
-    const reply = await visit(`${good}&scope=openid&prompt=none`);
-    expect(reply.location?.searchParams.get('error')).toBe('login_required');
+    const origin = new URL(new URL(good).searchParams.get('redirect_uri') ?? '').origin;
+    expect(received(reply)).toMatchObject({ origin, sign, error, state: 's1', iss: issuer });
   });
 
   test('builds every URL from the issuer, whatever Host and X-Forwarded-Host contain', async () => {
     const forged = { host: 'evil.example', 'x-forwarded-host': 'evil.example' };
-    const visitor = createPageVisitor();
-    const first = await visitor.get(authorizationUrl(issuer), forged);
-    expect(first.location).toBe(new URL(first.location ?? '', issuer).href);
-    const landing = await authorizeAsUser(authorizationUrl(issuer), alice, visitor);
-    expect(landing.origin).toBe('https://app.example');
-    const discovery = await fetch(`${issuer}/.well-known/openid-configuration`, {
-      headers: forged,
-    });
-    expect(JSON.stringify(await discovery.json())).not.toContain('evil.example');
+    const { status, location } = await get(good, forged);
+    expect([status, location]).toEqual([302, expect.stringContaining(`${issuer}/sign-in/`)]);
   });
 
-  test('redirects a GET with 302 and a form with 303, never 307', async () => {
-    const visitor = createPageVisitor();
-    const toSignIn = await visitor.get(authorizationUrl(issuer));
-    expect(toSignIn.status).toBe(302);
-    const form = await visitor.get(toSignIn.location ?? '');
-    const posted = await visitor.submit(form, alice);
-    expect(posted.status).toBe(303);
-    const toConsent = await visitor.get(posted.location ?? '');
-    expect(toConsent.status).toBe(302);
-    const decided = await visitor.submit(await visitor.get(toConsent.location ?? ''), {
-      decision: 'allow',
-    });
-    expect(decided.status).toBe(303);
-    const answer = await visitor.get(decided.location ?? '');
-    expect(answer.status).toBe(302);
-    expect(new URL(answer.location ?? '').searchParams.has('code')).toBe(true);
+  test('returns the state unchanged, and adds none', async () => {
+    const state = 'a b+c/ü?&=#%';
+    const landing = await land({ ...parameters, state });
+    expect(received({ location: landing.href })).toMatchObject({ sign, state });
+    // Not only as form decoding reads it, which takes a plus for a blank.
+    expect(decodeURIComponent(/state=([^&]*)/.exec(landing.href)?.[1] ?? '')).toBe(state);
+    const { state: _none, ...without } = parameters;
+    expect(received({ location: (await land(without)).href })).not.toHaveProperty('state');
   });
 
-  test('protects every page against caching, framing, sniffing and third parties', async () => {
-    const visitor = createPageVisitor();
-    const toSignIn = await visitor.get(authorizationUrl(issuer));
-    const pages = [
-      await visitor.get(toSignIn.location ?? ''),
-      await visitor.get(`${issuer}/authorize?client_id=nobody`),
-      await visitor.get(`${issuer}/no-such-page`),
-      await visitor.get(`${issuer}/sign-in/unknown`),
-    ];
-    for (const { headers, body } of pages) {
-      expect(headers.get('cache-control')).toBe('no-store');
-      expect(headers.get('referrer-policy')).toBe('no-referrer');
-      expect(headers.get('x-content-type-options')).toBe('nosniff');
-      expect(headers.get('x-frame-options')).toBe('DENY');
-      const policy = headers.get('content-security-policy') ?? '';
-      expect(policy).toContain("default-src 'none'");
-      expect(policy).toContain("frame-ancestors 'none'");
-      expect(policy).not.toContain('unsafe-inline');
-      expect(body).not.toMatch(/(src|href)="(https?:)?\/\//);
-      expect(body).not.toMatch(/<script|style=/);
-    }
+  test('keeps the registered query of a redirect URI', async () => {
+    const [redirect_uri] = rp.redirectUris;
+    const landing = await land({ response_type: type, client_id: rp.clientId, redirect_uri });
+    const expected = type === 'code' ? '&code=' : '#access_token=';
+    expect(landing.href.startsWith(redirect_uri + expected)).toBe(true);
   });
 
-  test('serves its stylesheet from its own origin', async () => {
-    const reply = await fetch(`${issuer}/assets/pages.css`);
-    expect(reply.status).toBe(200);
-    expect(reply.headers.get('content-type')).toContain('text/css');
-  });
-
-  test('has one exact path and one method', async () => {
-    for (const path of ['/AUTHORIZE', '/authorize/', '//authorize']) {
-      const reply = await fetch(`${issuer}${path}?${good}`, { redirect: 'manual' });
-      expect([400, 404]).toContain(reply.status);
-      expect(reply.headers.get('set-cookie')).toBeNull();
-    }
-    const put = await fetch(`${issuer}/authorize?${good}`, { method: 'PUT', redirect: 'manual' });
-    expect([404, 405]).toContain(put.status);
+  test('needs no redirect URI from a client with one, and one from a client with two', async () => {
+    const without = (clientId = '') =>
+      get(`/authorize?${new URLSearchParams({ response_type: type, client_id: clientId })}`);
+    expectPage(await without(rp.clientId));
+    const { location } = await without(type === 'code' ? web.clientId : implicitApp.clientId);
+    expect(location).toContain('/sign-in/');
   });
 });
 
-describe('the sign-in', () => {
-  test('shows the same for a wrong password and an unknown user, and keeps the typed username', async () => {
+test.each<[string, Fields]>([
+  ['unsupported_response_type', { response_type: 'foo' }],
+  ['unsupported_response_type', { response_type: 'code token', nonce: 'n' }],
+  ['unsupported_response_type', { response_type: 'token code', nonce: 'n' }],
+  ['unauthorized_client', { response_type: 'token', nonce: 'n' }],
+  ['unauthorized_client', { response_type: 'id_token', nonce: 'n' }],
+  ['unauthorized_client', { response_type: 'id_token token', nonce: 'n' }],
+  ['unauthorized_client', of(implicitApp)],
+  [
+    'invalid_scope',
+    { client_id: odd.clientId, redirect_uri: 'https://odd.example/one', scope: 'device:write' },
+  ],
+  ['invalid_scope', { ...of(implicitApp), response_type: 'token', scope: 'device:write' }],
+  ['invalid_scope', { ...of(scopeless) }],
+  ['invalid_scope', { ...of(noRefresh), scope: 'offline_access' }],
+  // Unknown and unsupported modes, which would put a reply where others can read it.
+  ['unsupported_response_mode', { response_mode: 'web_message' }],
+  ['unsupported_response_mode', { response_mode: 'jwt' }],
+  ['unsupported_response_mode', { response_mode: 'nonsense' }],
+  ['invalid_request', { ...of(implicitApp), response_type: 'token', response_mode: 'query' }],
+  [
+    'unsupported_response_mode',
+    { ...of(implicitApp), response_type: 'token', response_mode: 'fragment.jwt' },
+  ],
+  // PKCE: S256 only, with challenge and method, and required from a public client.
+  ['invalid_request', of(browserApp)],
+  ['invalid_request', { code_challenge: 'c'.repeat(43) }],
+  ['invalid_request', { ...of(browserApp), code_challenge: 'c'.repeat(43) }],
+  ['invalid_request', { code_challenge: 'c'.repeat(43), code_challenge_method: 'plain' }],
+  [
+    'invalid_request',
+    { ...of(browserApp), code_challenge: 'c'.repeat(43), code_challenge_method: 'plain' },
+  ],
+  ['invalid_request', { code_challenge_method: 'S256' }],
+  ['invalid_request', { claims: '{', scope: 'openid' }],
+  ['invalid_request', { claims: '{"userinfo":1}', scope: 'openid' }],
+  [
+    'unmet_authentication_requirements',
+    { claims: '{"id_token":{"acr":{"essential":true,"value":"x"}}}', scope: 'openid' },
+  ],
+])('an authorization request is rejected with %s and no token: %j', async (error, parameters) => {
+  const reply = await authorize(parameters);
+  expect(reply.status).toBe(302);
+  expect(received(reply)).toMatchObject({ error });
+  expect(reply.location).not.toMatch(/access_token|id_token=/);
+});
+
+test('a request without response_type names the missing parameter', async () => {
+  const reply = received(await get(authorizationUrl().replace('response_type=code&', '')));
+  expect(reply).toMatchObject({ sign: '?', error: 'invalid_request' });
+  expect(Reflect.get(reply, 'error_description')).toContain('response_type');
+});
+
+test('a POST is the same as a GET, and sets no cookie', async () => {
+  const body = new URL(authorizationUrl({ state: 's' })).search.slice(1);
+  const form = { 'content-type': 'application/x-www-form-urlencoded' };
+  const { status, headers } = await post('/authorize', body, form);
+  expect([status, headers.get('set-cookie')]).toEqual([303, null]);
+  expect((await get(headers.get('location') ?? '')).location).toContain('/sign-in/');
+  const twice = await post('/authorize', `${body}&client_id=other`, form);
+  expectPage(await get(twice.headers.get('location') ?? ''));
+});
+
+test('scripts of other origins cannot read the authorization endpoint', async () => {
+  for (const method of ['GET', 'OPTIONS']) {
+    const headers = { origin: browserApp.origin, 'access-control-request-method': 'GET' };
+    const reply = await fetch(authorizationUrl(), { method, redirect: 'manual', headers });
+    expect(reply.headers.get('access-control-allow-origin')).toBeNull();
+  }
+});
+
+test('a URL of 20 KB and one with 1,001 parameters do no harm', async () => {
+  expect([400, 414, 431]).toContain((await authorize({ x: 'y'.repeat(20 * 1024) })).status);
+  const many = Array.from({ length: 1001 }, (_, i) => [`p${i}`, '1']);
+  expect([302, 400, 414, 431]).toContain((await authorize(Object.fromEntries(many))).status);
+  expect((await authorize({})).status).toBe(302);
+});
+
+test('errors of the code flow end with an empty fragment in a browser that another site sent here', async () => {
+  const browser = { 'user-agent': 'Mozilla/5.0 (X11; Linux x86_64) Firefox/140.0' };
+  const from = (site: string) => ({ ...browser, 'sec-fetch-site': site });
+  const errors = [{ prompt: 'none' }, { scope: 'nonsense' }, { response_type: 'foo' }];
+  const endings = [
+    [browser, /[?&]error=[^#]*#_$/],
+    [from('cross-site'), /[?&]error=[^#]*#_$/],
+    [from('same-site'), /[?&]error=[^#]*#_$/],
+    [from('same-origin'), /[?&]error=[^#]*$/],
+    [from('none'), /[?&]error=[^#]*$/],
+    [{ 'user-agent': 'curl/8' }, /[?&]error=[^#]*$/],
+  ] as const;
+  for (const [headers, ending] of endings) {
+    for (const parameters of errors) {
+      expect((await authorize(parameters, headers)).location).toMatch(ending);
+    }
+  }
+  const visitor = createPageVisitor();
+  const denied = await visitor.submit(await openConsent(visitor), { decision: 'deny' });
+  const refusal = await visitor.get(denied.location ?? '', from('cross-site'));
+  expect(refusal.location).toMatch(/access_denied.*#_$/);
+  expect((await land()).href).not.toContain('#');
+});
+
+/** A redirect URI must equal a registered one exactly. */
+test.each([
+  'https://rp.example/cb2X',
+  'https://rp.example/cb2/evil',
+  'https://rp.example/cb2/../evil',
+  'https://rp.example/cb2/%2e%2e/evil',
+  'https://rp.example/%63b2',
+  'https://rp.example.evil.example/cb2',
+  'https://evil-rp.example/cb2',
+  'https://rp.example./cb2',
+  'https://rp.example@evil.example/cb2',
+  'https://user:pw@rp.example/cb2',
+  'https://evil.example\\@rp.example/cb2',
+  'https:\\\\rp.example\\cb2',
+  'https:/rp.example/cb2',
+  'HTTPS://RP.EXAMPLE/cb2',
+  'https://rp.example/CB2',
+  'https://rp.example/cb2/',
+  'https://rp.example/cb2?',
+  'https://rp.example/cb2#',
+  'https://rp.example/cb2#frag',
+  'https://rp.example/cb2?y=1',
+  'https://rp.example/cb?x=1&y=1',
+  'https://rp.example/cb?y=1&x=1',
+  'https://rp.example/cb?x=2',
+  'https://rp.example/cb',
+  'https://rp.example:443/cb2',
+  'https://rp.example:8443/cb2',
+  'http://rp.example/cb2',
+  'javascript:alert(1)//',
+  'data:text/html,<script>1</script>',
+  '//evil.example',
+  '',
+  '/cb2',
+  'https://rр.example/cb2',
+  'https://xn--r-vtb.example/cb2',
+  'https://rp\u200b.example/cb2',
+  'https://rp．example/cb2',
+  ' https://rp.example/cb2',
+  'https://rp.example/cb2 ',
+  'https://rp.example/cb2\t',
+  'https://rp.example/cb2\n',
+  'https://rp.example/cb2\0',
+  'https://rp.example/cb2\r\nLocation: https://evil.example',
+])('the redirect URI %j gets a page and no redirect', async (redirect_uri) => {
+  for (const response_type of ['code', 'token']) {
+    expectPage(await authorize({ response_type, client_id: rp.clientId, redirect_uri }));
+  }
+});
+
+describe('the implicit flow', () => {
+  const implicit = ofType.token ?? {};
+
+  test('returns a token for 600 s in the fragment, which is no refresh token', async () => {
+    const landing = await land({ ...implicit, scope: 'device:read' });
+    expect(landing.search).toBe('');
+    const { origin: _o, sign: _s, ...answer } = received({ location: landing.href });
+    expect(answer).toEqual({
+      access_token: expect.stringMatching(/^[\w-]{43}$/),
+      token_type: 'Bearer',
+      expires_in: '600',
+      scope: 'device:read',
+      state: 's1',
+      iss: issuer,
+    });
+    const accessToken = String(Reflect.get(answer, 'access_token'));
+    const { exp, iat, scope } = await introspect(accessToken);
+    expect([exp - iat, scope]).toEqual([600, 'device:read']);
+    expect(outcome(await token(refreshing(accessToken)))).toEqual([400, 'invalid_grant']);
+    const all = received({ location: (await land(implicit)).href });
+    expect(all).toMatchObject({ scope: 'device:read device:log openid profile' });
+  });
+
+  test('requires a sign-in and the consent of this user for this application', async () => {
     const visitor = createPageVisitor();
-    const toSignIn = await visitor.get(authorizationUrl(issuer));
-    const form = await visitor.get(toSignIn.location ?? '');
-    const bodies = [];
-    for (const username of ['alice', 'nobody', '"><script>']) {
-      const reply = await failToSignIn(visitor, form, { username, password: 'wrong password' });
-      expect(reply.body).not.toContain('<script');
-      bodies.push(reply.body.replace(/ value="[^"]*"/g, ''));
-    }
-    expect(new Set(bodies).size).toBe(1);
+    const { location = '' } = await visitor.get(authorizationUrl(implicit));
+    const resumed = await visitor.get(location.replace('/sign-in/', '/authorize/'));
+    expect(resumed.location ?? '').not.toContain('access_token');
+    // The user is signed in, but never allowed this application access.
+    const signedIn = createPageVisitor();
+    await land({}, undefined, signedIn);
+    const consent = await openConsent(signedIn, implicit);
+    expect(consent.body).toContain('Implicit application');
+    expect(consent.body).toContain('name="decision"');
   });
+});
 
-  test('rejects a form without its token or with the token of another interaction', async () => {
-    const [one, other] = [createPageVisitor(), createPageVisitor()];
-    const formOf = async (visitor: typeof one) =>
-      visitor.get((await visitor.get(authorizationUrl(issuer))).location ?? '');
-    const form = await formOf(one);
-    const foreign = await formOf(other);
-    const foreignToken = /name="csrf" value="([^"]*)"/.exec(foreign.body)?.[1] ?? '';
-    for (const csrf of ['', foreignToken]) {
-      const reply = await one.submit(form, { ...alice, csrf });
-      expect(reply.status).toBe(403);
-      expect(reply.location).toBeUndefined();
-    }
-  });
-
-  test('rejects a decision without its token or with the token of another interaction', async () => {
-    const [one, other] = [createPageVisitor(), createPageVisitor()];
-    const consentOf = async (visitor: typeof one) => {
-      let page = await visitor.get(authorizationUrl(issuer));
-      while (!page.body.includes('name="decision"')) {
-        page = page.location ? await visitor.get(page.location) : await visitor.submit(page, alice);
-      }
-      return page;
+describe('response_mode=form_post', () => {
+  const formOf = ({ body }: VisitedPage) => {
+    const fields = [...body.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)">/g)];
+    return {
+      action: /<form method="post" action="([^"]*)"/.exec(body)?.[1],
+      fields: Object.fromEntries(fields.map(([, name, value]) => [name, value])),
     };
-    const form = await consentOf(one);
-    const ofAnotherTab = await consentOf(one);
-    const foreign = await consentOf(other);
-    const [tabToken = '', foreignToken = ''] = [ofAnotherTab, foreign].map(
-      ({ body }) => /name="csrf" value="([^"]+)"/.exec(body)?.[1],
+  };
+
+  test('posts the code and the state by a page without inline script that nothing can frame', async () => {
+    const visitor = createPageVisitor();
+    const parameters = { response_mode: 'form_post', scope: 'openid', state: `${markup}&amp;` };
+    const consent = await openConsent(visitor, parameters);
+    const posted = await visitor.submit(consent, { decision: 'allow' });
+    const page = await visitor.get(posted.location ?? '');
+    const { action, fields } = formOf(page);
+    expect([page.status, action, fields.iss]).toEqual([200, web.redirectUri, issuer]);
+    expect(fields.state).toBe('&quot;&gt;&lt;script&gt;alert(1)&lt;/script&gt;&amp;amp;');
+    expect((await redeem(fields.code ?? '')).status).toBe(200);
+    const policy = page.headers.get('content-security-policy') ?? '';
+    for (const part of [
+      "script-src 'self'",
+      "frame-ancestors 'none'",
+      `form-action 'self' https://app.example`,
+    ]) {
+      expect(policy).toContain(part);
+    }
+    expect(policy).not.toContain('unsafe-inline');
+    expect(page.headers.get('cache-control')).toBe('no-store');
+    const scripts = page.body.match(/<script[^>]*>[^<]*/g);
+    expect(scripts).toEqual(['<script src="/assets/submit-form.js" defer>']);
+  });
+
+  test('posts errors as well', async () => {
+    const error = await authorize({ response_mode: 'form_post', prompt: 'none', state: 's1' });
+    const fields = expect.objectContaining({ error: 'login_required', state: 's1', iss: issuer });
+    expect([error.status, formOf(error)]).toEqual([400, { action: web.redirectUri, fields }]);
+  });
+});
+
+describe('PKCE', () => {
+  const verifier = randomBytes(32).toString('base64url');
+  const challenge = createHash('sha256').update(verifier).digest('base64url');
+  const pkce = { code_challenge: challenge, code_challenge_method: 'S256' };
+  const asBrowser = of(browserApp);
+
+  test.each<[string, number, Fields]>([
+    ['the verifier', 200, { code_verifier: verifier }],
+    ['no verifier', 400, {}],
+    ['another verifier', 400, { code_verifier: verifier.toUpperCase() }],
+    ['the challenge', 400, { code_verifier: challenge }],
+    ['42 characters', 400, { code_verifier: 'v'.repeat(42) }],
+    ['129 characters', 400, { code_verifier: 'v'.repeat(129) }],
+    ['text that is not ASCII', 400, { code_verifier: 'é'.repeat(43) }],
+  ])('binds a code to its verifier: %s gets %d', async (_what, status, fields) => {
+    const ofPublic = await newCode({ ...asBrowser, ...pkce });
+    expect((await redeem(ofPublic, { ...asBrowser, ...fields }, {})).status).toBe(status);
+    expect((await redeem(await newCode(pkce), fields)).status).toBe(status);
+  });
+
+  test('is optional for a confidential client, whose verifier needs a challenge', async () => {
+    expect((await redeem(await newCode())).status).toBe(200);
+    const reply = await redeem(await newCode(), { code_verifier: verifier });
+    expect(outcome(reply)).toEqual([400, 'invalid_grant']);
+  });
+});
+
+describe('a pushed authorization request (RFC 9126)', () => {
+  const asFull = as(full);
+
+  async function push(
+    client: { clientId: string; redirectUri: string },
+    parameters: Fields,
+    headers: Fields,
+  ) {
+    const { status, body } = await post(
+      '/par',
+      { response_type: 'code', ...of(client), ...parameters },
+      headers,
     );
-    for (const csrf of ['', tabToken, foreignToken]) {
-      for (const decision of ['allow', 'deny']) {
-        const reply = await one.submit(form, { decision, csrf });
-        expect([reply.status, reply.location]).toEqual([403, undefined]);
-      }
+    const request = { client_id: client.clientId, request_uri: body.request_uri };
+    return {
+      status,
+      error: body.error,
+      address: `${issuer}/authorize?${new URLSearchParams(request)}`,
+    };
+  }
+
+  test('is rejected if the client is registered for no scope', async () => {
+    const pushed = await push(scopeless, { scope: 'openid device:read' }, as(scopeless));
+    expect([pushed.status, pushed.error]).toEqual([400, 'invalid_scope']);
+  });
+
+  test.each<[string, Fields]>([
+    ['device:read device:write device:log openid profile', {}],
+    ['openid device:read', { scope: 'openid device:read device:report nonsense' }],
+  ])('grants %s, whatever the URL adds', async (scope, parameters) => {
+    for (const extra of ['', '&scope=', '&scope=openid+nonsense']) {
+      const { address } = await push(full, parameters, asFull);
+      const visitor = createPageVisitor();
+      const consent = await open(visitor, address + extra);
+      const posted = await visitor.submit(consent, { decision: 'allow' });
+      const landing = new URL((await visitor.get(posted.location ?? '')).location ?? '');
+      const { body } = await redeem(landing.searchParams.get('code') ?? '', {}, asFull);
+      expect(body.scope).toBe(scope);
     }
-    expect((await one.submit(form, { decision: 'allow' })).status).toBe(303);
   });
 
-  test('accepts no decision while the user still has to sign in', async () => {
+  test('is rejected for another client, stays valid for its own, and can be used once', async () => {
+    const { address } = await push(web, { scope: 'device:read' }, asWeb);
+    // The other client has the same redirect URI and scope, so only its id differs.
+    expectPage(await get(address.replace('client_id=web', `client_id=${full.clientId}`)));
     const visitor = createPageVisitor();
-    const toSignIn = await visitor.get(authorizationUrl(issuer));
-    const form = await visitor.get(toSignIn.location ?? '');
-    const decision = { ...form, body: form.body.replace('/credentials"', '/decision"') };
-    for (const answer of ['allow', 'deny']) {
-      const reply = await visitor.submit(decision, { decision: answer });
-      expect([reply.status, reply.location]).toEqual([403, undefined]);
-    }
+    const consent = await open(visitor, address);
+    const posted = await visitor.submit(consent, { decision: 'allow' });
+    expect((await visitor.get(posted.location ?? '')).location).toContain('code=');
+    const again = await get(address);
+    expect([again.status, again.body]).toEqual([
+      400,
+      expect.stringContaining('invalid_request_uri'),
+    ]);
   });
+});
 
-  test('does not open in a browser that did not start it', async () => {
-    const victim = createPageVisitor();
-    const attacker = createPageVisitor();
-    const toSignIn = await attacker.get(authorizationUrl(issuer));
-    const form = await attacker.get(toSignIn.location ?? '');
-    expect((await victim.get(form.url)).status).toBe(400);
-    expect((await victim.submit(form, alice)).status).toBe(400);
-    const resume = form.url.replace('/sign-in/', '/authorize/');
-    const resumed = await victim.get(resume);
-    expect(resumed.status).toBe(400);
-    expect(resumed.location).toBeUndefined();
+describe('claims', () => {
+  const wanted = JSON.stringify({
+    userinfo: { name: { essential: true }, nonsense: null },
+    id_token: { preferred_username: null, auth_time: { essential: true } },
   });
+  const claimsOf = async (code: string, more: Fields = {}, headers = asWeb) => {
+    const { body } = await redeem(code, more, headers);
+    const payload = Buffer.from(body.id_token.split('.')[1], 'base64url').toString();
+    return { idToken: JSON.parse(payload), userinfo: (await userinfo(body.access_token)).claims };
+  };
 
-  test('does not open one interaction with the cookie of another', async () => {
+  test('are given where they were requested, after the user saw them on the consent page', async () => {
     const visitor = createPageVisitor();
-    const addresses: string[] = [];
-    for (let tab = 0; tab < 2; tab += 1) {
-      addresses.push((await visitor.get(authorizationUrl(issuer))).location ?? '');
-    }
-    const [own = '', other = ''] = addresses;
-    const path = new URL(own).pathname;
-    const cookie = ['interaction', 'interaction.sig', 'sign-in.0']
-      .map((name) => `${name}=${visitor.cookies.get(`${name}|${path}`)}`)
-      .join('; ');
-    const statuses = [];
-    for (const address of [own, `${own}/account`, other, `${other}/account`]) {
-      statuses.push((await fetch(address, { headers: { cookie } })).status);
-    }
-    expect(statuses).toEqual([200, 200, 400, 400]);
+    const page = await openConsent(visitor, { scope: 'openid', claims: wanted });
+    expect(page.body).toContain('See your name and username');
+    const posted = await visitor.submit(page, { decision: 'allow' });
+    const landing = new URL((await visitor.get(posted.location ?? '')).location ?? '');
+    const { idToken, userinfo: told } = await claimsOf(landing.searchParams.get('code') ?? '');
+    expect(told).toEqual({ sub: idToken.sub, name: 'Alice Example' });
+    expect(idToken).toMatchObject({ preferred_username: 'alice', auth_time: expect.any(Number) });
+    expect(idToken).not.toHaveProperty('name');
   });
 
-  test('returns no code to a resumed request without a submitted form', async () => {
+  test('give a first-party application, without a consent page, only those of its scopes', async () => {
     const visitor = createPageVisitor();
-    const toSignIn = await visitor.get(authorizationUrl(issuer));
-    const resume = (toSignIn.location ?? '').replace('/sign-in/', '/authorize/');
-    const reply = await visitor.get(resume);
-    expect(reply.location ?? '').not.toContain('code=');
+    const parameters = { ...of(firstParty), scope: 'openid device:read', claims: wanted };
+    const signedIn = await visitor.submit(await openSignIn(visitor, parameters), alice);
+    const { location = '' } = await visitor.get(signedIn.location ?? '');
+    expect(location).toMatch(/^https:\/\/first\.example\/callback\?code=/);
+    const code = new URL(location).searchParams.get('code') ?? '';
+    const { idToken, userinfo: told } = await claimsOf(code, of(firstParty), as(firstParty));
+    expect(told).toEqual({ sub: idToken.sub });
+    expect(idToken).not.toHaveProperty('preferred_username');
   });
 
-  test('gives the session a new id at sign-in', async () => {
-    const visitor = createPageVisitor();
-    await authorizeAsUser(authorizationUrl(issuer), alice, visitor);
-    const before = visitor.cookies.get('session|/');
-    await authorizeAsUser(authorizationUrl(issuer, { prompt: 'login' }), alice, visitor);
-    expect(before).toBeDefined();
-    expect(visitor.cookies.get('session|/')).not.toBe(before);
-  });
+  const ofScope = {
+    profile: {
+      ...{ name: 'Carol Example', given_name: 'Carol', family_name: 'Example' },
+      ...{ preferred_username: 'carol', updated_at: expect.any(Number) },
+    },
+    email: { email: 'carol@example.com', email_verified: true },
+    groups: { groups: ['admin', 'plant 7'], roles: ['admin', 'plant 7'], org: 'org-1' },
+  };
+  const names = Object.values(ofScope).flatMap((each) => Object.keys(each));
+  const personal = (claims: object) =>
+    Object.fromEntries(Object.entries(claims).filter(([name]) => names.includes(name)));
 
-  test('grants only the requested scope, whatever the form contains', async () => {
-    const visitor = createPageVisitor();
-    const url = authorizationUrl(issuer, { scope: 'device:read' });
-    let page = await visitor.get((await visitor.get(url)).location ?? '');
-    page = await visitor.get((await visitor.submit(page, alice)).location ?? '');
-    page = await visitor.get(page.location ?? '');
-    expect(page.body).toContain('See your devices');
-    expect(page.body).not.toContain('Add devices');
-    const done = await visitor.submit(page, {
-      decision: 'allow',
-      scope: 'device:write',
-      client_id: odd.clientId,
-      accountId: 'somebody-else',
-    });
-    const landing = new URL((await visitor.get(done.location ?? '')).location ?? '');
-    const reply = await fetch(`${issuer}/token`, {
-      method: 'POST',
-      headers: { authorization: basic(web.clientId, web.secureKey) },
-      body: new URLSearchParams({
-        grant_type: 'authorization_code',
-        code: landing.searchParams.get('code') ?? '',
-        redirect_uri: web.redirectUri,
-      }),
-    });
-    expect(await reply.json()).toMatchObject({ scope: 'device:read' });
+  test.each<[string, User, object]>([
+    ['openid', carol, {}],
+    ['openid profile', carol, ofScope.profile],
+    ['openid email', carol, ofScope.email],
+    ['openid groups', carol, ofScope.groups],
+    [
+      'openid profile email groups',
+      alice,
+      {
+        ...{ name: 'Alice Example', preferred_username: 'alice', updated_at: expect.any(Number) },
+        ...{ groups: [], roles: [], org: 'org-1' },
+      },
+    ],
+  ])('are exactly those of %s', async (scope, user, expected) => {
+    const { idToken, userinfo: told } = await claimsOf(await newCode({ scope }, user));
+    expect([personal(idToken), personal(told)]).toEqual([expected, expected]);
   });
+});
 
-  test('redirects to the application with access_denied if the user denies', async () => {
-    const visitor = createPageVisitor();
-    let page = await visitor.get((await visitor.get(authorizationUrl(issuer))).location ?? '');
-    page = await visitor.get((await visitor.submit(page, alice)).location ?? '');
-    page = await visitor.submit(await visitor.get(page.location ?? ''), { decision: 'deny' });
+describe('prompt=select_account', () => {
+  const parameters = { prompt: 'select_account', scope: 'openid' };
+  const subjectAfter = async (visitor: PageVisitor, page: VisitedPage) => {
     const landing = new URL((await visitor.get(page.location ?? '')).location ?? '');
-    expect(landing.searchParams.get('error')).toBe('access_denied');
+    const { body } = await redeem(landing.searchParams.get('code') ?? '');
+    return (await userinfo(body.access_token)).claims.sub;
+  };
+
+  test('lets the signed-in user continue, or use another account', async () => {
+    const visitor = createPageVisitor();
+    const { access_token } = await tokensFor({ scope: 'openid' }, alice, visitor);
+    const { sub } = (await userinfo(access_token)).claims;
+    const choice = await openSignIn(visitor, parameters);
+    // One element: a flexible box drops the space between text and an element.
+    expect(choice.body).toContain('<span>Continue as <bdi>Alice Example</bdi></span>');
+    expect(await subjectAfter(visitor, await visitor.submit(choice, {}))).toBe(sub);
+
+    const again = await openSignIn(visitor, parameters);
+    const posted = await visitor.submit(await visitor.get(`${again.url}/account`), bob);
+    const consent = await visitor.get((await visitor.get(posted.location ?? '')).location ?? '');
+    const allowed = await visitor.submit(consent, { decision: 'allow' });
+    expect(await subjectAfter(visitor, allowed)).not.toBe(sub);
   });
 
-  test('is in Chinese if the browser prefers it', async () => {
-    const visitor = createPageVisitor();
-    const toSignIn = await visitor.get(authorizationUrl(issuer));
-    const page = await visitor.get(toSignIn.location ?? '', {
-      'accept-language': 'zh-CN,en;q=0.5',
-    });
-    expect(page.body).toContain('<html lang="zh-CN">');
-    expect(page.body).toContain('登录');
+  test('asks a user who is not signed in to sign in once', async () => {
+    expect((await land(parameters)).searchParams.has('code')).toBe(true);
   });
 
-  test('logs no password, cookie, code or interaction id', async () => {
+  test('rejects a choice without the token of the form, or without a signed-in user', async () => {
     const visitor = createPageVisitor();
-    const landing = await authorizeAsUser(authorizationUrl(issuer), alice, visitor);
-    const secrets = [
-      alice.password,
-      web.secureKey,
-      landing.searchParams.get('code') ?? '',
-      ...visitor.cookies.values(),
-    ];
-    const output = await system.outputWith('"operation":"sign-in"');
-    for (const secret of secrets) {
-      expect(secret.length).toBeGreaterThan(8);
-      expect(output).not.toContain(secret);
-    }
+    await land({}, alice, visitor);
+    const choice = await openSignIn(visitor, parameters);
+    expect((await visitor.submit(choice, { csrf: '' })).status).toBe(403);
+    const stranger = createPageVisitor();
+    const form = await openSignIn(stranger, parameters);
+    const forged = { ...form, body: form.body.replace('/credentials"', '/choice"') };
+    expect((await stranger.submit(forged, {})).status).toBe(403);
   });
 });

@@ -1,40 +1,30 @@
 import { createPageVisitor } from '@gatehouse/testing';
-import { afterEach, describe, expect, test } from '@jest/globals';
-import { alice, bootstrap } from './fixtures.ts';
-import { type InProcessServer, startInProcess } from './in-process-server.ts';
+import { expect, test } from '@jest/globals';
+import { startInProcess } from './in-process-server.ts';
+import { alice } from './installation.ts';
 
-let server: InProcessServer;
-
-async function start(issuer?: string): Promise<void> {
-  server = await startInProcess({ bootstrap, ...(issuer !== undefined && { issuer }) });
-}
-
-afterEach(() => server.stop());
-
-interface SetCookie {
-  readonly value: string;
-  /** The attributes in lower case, without values that vary. */
-  readonly attributes: readonly string[];
-}
+const plain = await startInProcess();
+const behindProxy = await startInProcess({ issuer: 'https://auth.example' });
 
 /** Every cookie that a sign-in sets, by name, without those that it deletes again. */
-async function cookiesOfSignIn(): Promise<ReadonlyMap<string, SetCookie>> {
+async function cookiesOfSignIn({ issuer, address }: typeof plain) {
   const visitor = createPageVisitor();
-  const found = new Map<string, SetCookie>();
-  const behindProxy = (url: string) => url.replace(server.issuer, server.address);
-  let page = await visitor.get(`${server.address}/account`);
+  /** The value, and the attributes in lower case, without values that vary. */
+  const found = new Map<string, { value: string; attributes: readonly string[] }>();
+  let page = await visitor.get(`${address}/account`);
   for (let step = 0; step < 8; step += 1) {
     for (const line of page.headers.getSetCookie()) {
       const [pair = '', ...given] = line.split('; ');
       const [name = '', value = ''] = pair.split('=');
-      const attributes = given.map((each) => each.toLowerCase());
+      const attributes = given.map((each) =>
+        each.toLowerCase().replace(/^(expires|path=\/.+)=?.*/, '$1'),
+      );
       if (value !== '') {
-        const shown = attributes.map((each) => each.replace(/^(expires|path=\/.+)=?.*/, '$1'));
-        found.set(name, { value, attributes: shown.sort() });
+        found.set(name, { value, attributes: attributes.sort() });
       }
     }
     if (page.location !== undefined) {
-      page = await visitor.get(behindProxy(page.location));
+      page = await visitor.get(page.location.replace(issuer, address));
     } else if (page.body.includes('name="password"')) {
       page = await visitor.submit(page, alice);
     }
@@ -43,50 +33,37 @@ async function cookiesOfSignIn(): Promise<ReadonlyMap<string, SetCookie>> {
   return found;
 }
 
-const common = ['httponly', 'samesite=lax'];
-const strict = 'samesite=strict';
+const signed = (names: readonly string[]) => names.flatMap((name) => [name, `${name}.sig`]);
 
-describe('the cookies of a sign-in', () => {
-  test('are hidden from scripts and other sites, and signed or sealed', async () => {
-    await start();
-    const cookies = await cookiesOfSignIn();
-    const names = ['interaction', 'resume', 'session'];
-    const signed = names.flatMap((name) => [name, `${name}.sig`]);
-    expect([...cookies.keys()].sort()).toEqual(['device', ...signed, 'sign-in.0']);
-    expect(cookies.get('device')?.attributes).toEqual(['expires', 'httponly', 'path=/', strict]);
-    for (const [name, { attributes }] of cookies) {
-      expect(attributes).toEqual(expect.arrayContaining(name === 'device' ? [] : common));
-      expect(attributes).not.toContain('secure');
-    }
-  });
+test('the cookies of a sign-in are hidden from scripts and other sites, and signed or sealed', async () => {
+  const cookies = await cookiesOfSignIn(plain);
+  const names = [...signed(['interaction', 'resume', 'session']), 'device', 'sign-in.0'];
+  expect([...cookies.keys()].sort()).toEqual(names.sort());
+  for (const [name, { attributes }] of cookies) {
+    const sameSite = name === 'device' ? 'samesite=strict' : 'samesite=lax';
+    expect(attributes).toEqual(expect.arrayContaining(['httponly', sameSite]));
+    expect(attributes).not.toContain('secure');
+  }
+  const [session, signature] = ['session', 'session.sig'].map((name) => cookies.get(name)?.value);
+  for (const [sig, status] of [
+    [signature, 200],
+    ['A'.repeat(27), 303],
+  ] as const) {
+    const cookie = `session=${session}; session.sig=${sig}`;
+    expect((await plain.get('/account', { cookie })).status).toBe(status);
+  }
+});
 
-  test('have Secure and the prefixes that prevent other hosts from setting them, over https', async () => {
-    await start('https://auth.example');
-    const cookies = await cookiesOfSignIn();
-    const names = ['__Host-session', '__Secure-interaction', '__Secure-resume'];
-    const signed = names.flatMap((name) => [name, `${name}.sig`]);
-    const sealed = ['__Host-device', '__Secure-sign-in.0'];
-    expect([...cookies.keys()].sort()).toEqual([...signed, ...sealed].sort());
-    for (const [name, { attributes }] of cookies) {
-      const sameSite = name === '__Host-device' ? strict : 'samesite=lax';
-      expect(attributes).toEqual(expect.arrayContaining(['httponly', 'secure', sameSite]));
-      expect(attributes.some((each) => each.startsWith('domain'))).toBe(false);
-      if (name.startsWith('__Host-')) {
-        expect(attributes).toContain('path=/');
-      }
-    }
-  });
-
-  test('are valid only as they were signed', async () => {
-    await start();
-    const visitor = createPageVisitor();
-    const cookies = await cookiesOfSignIn();
-    const [session, signature] = ['session', 'session.sig'].map((name) => cookies.get(name)?.value);
-    const statusWith = async (sig: string) => {
-      const cookie = `session=${session}; session.sig=${sig}`;
-      return (await visitor.get(`${server.address}/account`, { cookie })).status;
-    };
-    expect(await statusWith(String(signature))).toBe(200);
-    expect(await statusWith('A'.repeat(27))).toBe(303);
-  });
+test('over https, they have Secure and the prefixes that prevent other hosts from setting them', async () => {
+  const cookies = await cookiesOfSignIn(behindProxy);
+  const names = signed(['__Host-session', '__Secure-interaction', '__Secure-resume']);
+  expect([...cookies.keys()].sort()).toEqual(
+    [...names, '__Host-device', '__Secure-sign-in.0'].sort(),
+  );
+  for (const [name, { attributes }] of cookies) {
+    const sameSite = name === '__Host-device' ? 'samesite=strict' : 'samesite=lax';
+    expect(attributes).toEqual(expect.arrayContaining(['httponly', 'secure', sameSite]));
+    expect(attributes.some((each) => each.startsWith('domain'))).toBe(false);
+    expect(attributes.includes('path=/') || name.startsWith('__Secure-')).toBe(true);
+  }
 });

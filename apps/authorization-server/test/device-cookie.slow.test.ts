@@ -1,55 +1,19 @@
 // requires: redis-server
-import { hashPassword, nextNotBefore, openIdentity } from '@gatehouse/identity';
-import { createStore } from '@gatehouse/store';
+import { hashPassword, nextNotBefore } from '@gatehouse/identity';
 import { createPageVisitor } from '@gatehouse/testing';
-import { startOnEachEngine } from '@gatehouse/testing/suite';
-import { afterAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { accountLimit, addressLimit } from '../src/throttle/limits.ts';
-import { basic, bootstrap, requestToken } from './fixtures.ts';
+import { full, installation } from './installation.ts';
+import { as, startOnEngines } from './server.ts';
 
-const names = [
-  'locked',
-  'limited',
-  'left',
-  'guessed',
-  'other',
-  'changed',
-  'disabled',
-  'everywhere',
-  'forged',
-];
 const passwordOf = (username: string) => `a long password of ${username}`;
-const machine = { clientId: 'password', secureKey: 'passwordKey0123456789' };
-
-const password = {
-  ...machine,
-  name: 'Password',
-  orgId: 'org-1',
-  grantTypes: ['password'],
-  scopes: ['device:read'],
-};
-const users = names.map((username) => ({
-  username,
-  password: passwordOf(username),
-  name: username,
-  orgId: 'org-1',
+const names = ['locked', 'limited', 'left', 'guessed', 'other', 'changed', 'disabled', 'forged'];
+const users = [...names, 'everywhere'].map((username) => ({
+  ...{ username, password: passwordOf(username), name: username, orgId: 'org-1' },
 }));
-const systems = await startOnEachEngine({
-  bootstrap: {
-    ...bootstrap,
-    clients: [...bootstrap.clients, password],
-    users: [...bootstrap.users, ...users],
-  },
-  apps: ['authorization-server'],
-});
+const systems = await startOnEngines({ bootstrap: { ...installation, users } });
 
-describe.each(systems)('the device cookie on $engine', ({ system }) => {
-  const identity = openIdentity({
-    store: createStore(system.storeUrl),
-    masterKey: system.masterKey,
-  });
-  afterAll(() => identity.store.close());
-
+describe.each(systems)('the device cookie on $engine', ({ system: { first, identity } }) => {
   /** Signs in at the account page of a browser that has only this cookie. */
   async function signIn(username: string, password: string, device?: string) {
     const visitor = createPageVisitor((url, init = {}) => {
@@ -58,7 +22,7 @@ describe.each(systems)('the device cookie on $engine', ({ system }) => {
       headers.set('cookie', cookies.join('; '));
       return fetch(url, { ...init, headers });
     });
-    let page = await visitor.get(`${system.authorizationServerUrl}/account`);
+    let page = await visitor.get(`${first.issuer}/account`);
     while (page.location !== undefined) {
       page = await visitor.get(page.location);
     }
@@ -79,9 +43,8 @@ describe.each(systems)('the device cookie on $engine', ({ system }) => {
   /** Locks the account from elsewhere, without a browser. */
   async function lock(username: string): Promise<void> {
     const wrong = { grant_type: 'password', username, password: 'a wrong password' };
-    const authorization = basic(machine.clientId, machine.secureKey);
     for (let i = 0; i < accountLimit.attempts; i += 1) {
-      await requestToken(system.authorizationServerUrl, wrong, { authorization });
+      await first.token(wrong, as(full));
     }
   }
 
@@ -99,9 +62,9 @@ describe.each(systems)('the device cookie on $engine', ({ system }) => {
     const { attempts, windowSeconds } = addressLimit;
     const keys = ['127.0.0.1', '0:0:0:0/56'].map((each) => `sign-ins:address:${each}`);
     await Promise.all(keys.map((key) => identity.store.increment(key, windowSeconds, attempts)));
-    expect((await signInRight('limited')).status).toBe(429);
-    expect((await signInRight('limited', others)).status).toBe(429);
-    expect((await signInRight('limited', `${device.slice(0, -2)}xx`)).status).toBe(429);
+    for (const foreign of [undefined, others, `${device.slice(0, -2)}xx`]) {
+      expect((await signInRight('limited', foreign)).status).toBe(429);
+    }
     expect((await signInRight('limited', device)).status).toBe(303);
     await identity.store.delete(keys);
   });
@@ -124,47 +87,44 @@ describe.each(systems)('the device cookie on $engine', ({ system }) => {
     expect((await signInRight('guessed')).status).toBe(303);
   });
 
+  const notBefore = () => nextNotBefore(Date.now());
   test.each([
     [
       'changed',
       'a new password',
       async (id: string) => {
         const passwordHash = await hashPassword(passwordOf('changed'));
-        const notBefore = nextNotBefore(Date.now());
-        await identity.users.update(id, (user) => ({ ...user, passwordHash, notBefore }));
+        await identity.users.update(id, (user) => ({
+          ...user,
+          passwordHash,
+          notBefore: notBefore(),
+        }));
       },
     ],
     [
       'disabled',
       'disabling, also when the user is enabled again',
       async (id: string) => {
-        const notBefore = nextNotBefore(Date.now());
-        await identity.users.update(id, (user) => ({ ...user, enabled: false, notBefore }));
+        const end = { enabled: false, notBefore: notBefore() };
+        await identity.users.update(id, (user) => ({ ...user, ...end }));
         await identity.users.update(id, (user) => ({ ...user, enabled: true }));
       },
     ],
-    [
-      'everywhere',
-      'signing out everywhere',
-      async (id: string) => {
-        await identity.revocations.user(id);
-      },
-    ],
+    ['everywhere', 'signing out everywhere', (id: string) => identity.revocations.user(id)],
   ] as const)('of user %s is invalid after %s', async (username, _name, end) => {
     const device = await newDevice(username);
-    const user = await identity.users.findByUsername(username);
-    await end(user?.userId ?? '');
+    await end((await identity.users.findByUsername(username))?.userId ?? '');
     await lock(username);
     expect((await signInRight(username, device)).status).toBe('failed');
   });
 
   test('is valid only as the server sealed it', async () => {
     const device = await newDevice('forged');
-    const user = await identity.users.findByUsername('forged');
+    const userId = (await identity.users.findByUsername('forged'))?.userId;
     await lock('forged');
-    const sealedElsewhere = identity.sealer.seal(`${user?.userId} x 99999999999`, 'elsewhere');
+    const text = `${userId} x 99999999999`;
     const altered = `${device.slice(0, -2)}${device.endsWith('AA') ? 'BB' : 'AA'}`;
-    for (const forged of [altered, sealedElsewhere, `${user?.userId} x 99999999999`, '']) {
+    for (const forged of [altered, identity.sealer.seal(text, 'elsewhere'), text, '']) {
       expect((await signInRight('forged', forged)).status).toBe('failed');
     }
     expect((await signInRight('forged', device)).status).toBe(303);

@@ -1,147 +1,105 @@
 // requires: redis-server
-
 import { authorizeAsUser, createPageVisitor, integrationEngines } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { onEachEngine } from '@gatehouse/testing/suite';
+import { describe, expect, test } from '@jest/globals';
 import { accountLimit } from '../src/throttle/limits.ts';
-import { type ClockedServer, startClockedServer } from './clocked-server.ts';
-import { alice, authorizationUrl, basic, requestToken, web } from './fixtures.ts';
-import {
-  full,
-  isActive,
-  other,
-  outcome,
-  refreshing,
-  requestPlatformToken,
-  signInAsAlice,
-} from './grants-fixtures.ts';
+import { advanceSeconds, startInProcess } from './in-process-server.ts';
+import { alice, full, machine } from './installation.ts';
+import { as, machineGrant, outcome, refreshing } from './server.ts';
 
 const DAY = 24 * 60 * 60;
-const asWeb = basic(web.clientId, web.secureKey);
-const machine = { authorization: basic(other.clientId, other.secureKey) };
+const asMachine = as(machine);
+const rejected = [400, 'invalid_grant'];
 
-describe.each(integrationEngines)('expiry on %s', (engine) => {
-  let server: ClockedServer;
-  let issuer: string;
+const servers = await onEachEngine((engine) => startInProcess({ engine }), integrationEngines);
 
-  beforeAll(async () => {
-    server = await startClockedServer(engine);
-    issuer = server.issuer;
-  });
-  afterAll(() => server.stop());
+describe.each(servers)('expiry on $engine', ({ engine, system }) => {
+  const { authorizationUrl, isActive, newCode, platform, redeem, token, tokensFor } = system;
+  const refresh = (value: string) => token(refreshing(value));
+  const refreshMachine = (value: string) => platform(refreshing(value), asMachine);
+  const issueMachine = async () => (await platform(machineGrant, asMachine)).body;
 
-  const refresh = (token: string) => requestToken(issuer, refreshing(token));
-  const redeemAfter = async (seconds: number) => {
-    const landing = await authorizeAsUser(authorizationUrl(issuer), alice);
-    server.advanceSeconds(seconds);
-    return requestToken(issuer, {
-      grant_type: 'authorization_code',
-      code: landing.searchParams.get('code') ?? '',
-      redirect_uri: web.redirectUri,
-    });
-  };
-
-  test('redeems a code until shortly before it expires', async () => {
-    expect((await redeemAfter(590)).status).toBe(200);
+  test.each([
+    [590, 200],
+    // As soon as it expires, without tolerance.
+    [601, 400],
+    [614, 400],
+  ])('a code that is redeemed after %d s gets %d', async (seconds, status) => {
+    const code = await newCode();
+    advanceSeconds(seconds);
+    expect((await redeem(code)).status).toBe(status);
   });
 
-  test('rejects a code as soon as it expires, without tolerance', async () => {
-    for (const seconds of [601, 614]) {
-      expect(outcome(await redeemAfter(seconds))).toEqual([400, 'invalid_grant']);
-    }
-  });
-
-  test('restarts an incomplete sign-in after 30 minutes', async () => {
+  test('an incomplete sign-in restarts after 30 minutes', async () => {
     const visitor = createPageVisitor();
-    const url = authorizationUrl(issuer, { state: 'what the application waits for' });
-    const { location = '' } = await visitor.get(url);
-    server.advanceSeconds(1790);
+    const state = 'what the application waits for';
+    const { location = '' } = await visitor.get(authorizationUrl({ state }));
+    advanceSeconds(1790);
     const form = await visitor.get(location);
     expect(form.status).toBe(200);
-    server.advanceSeconds(11);
+    advanceSeconds(11);
     for (const page of [await visitor.get(location), await visitor.submit(form, alice)]) {
       expect(page.status).toBe(303);
       const landing = await authorizeAsUser(page.location ?? '', alice, visitor);
-      expect(landing.searchParams.get('error')).toBeNull();
-      expect(landing.searchParams.get('state')).toBe('what the application waits for');
+      expect(landing.searchParams.get('state')).toBe(state);
       expect(landing.searchParams.has('code')).toBe(true);
     }
   });
 
-  test('revokes the family if a token is reused after its grace period', async () => {
-    const { refresh_token: token } = await signInAsAlice(issuer);
-    const { body } = await refresh(token);
-    server.advanceSeconds(5);
-    expect((await refresh(token)).body.refresh_token).toBe(body.refresh_token);
-    // The grace period starts at the first use. Further uses do not extend it.
-    server.advanceSeconds(6);
-    expect(outcome(await refresh(token))).toEqual([400, 'invalid_grant']);
-    expect(outcome(await refresh(body.refresh_token))).toEqual([400, 'invalid_grant']);
-    expect(await isActive(issuer, body.access_token, asWeb)).toBe(false);
+  test.each([
+    ['user', tokensFor, refresh],
+    ['machine', issueMachine, refreshMachine],
+  ] as const)(
+    'the family of a %s is revoked if a token is reused after its grace period',
+    async (_of, issue, use) => {
+      const first = (await issue()).refresh_token;
+      const { body } = await use(first);
+      advanceSeconds(5);
+      expect((await use(first)).body.refresh_token).toBe(body.refresh_token);
+      // The grace period starts at the first use. Further uses do not extend it.
+      advanceSeconds(6);
+      expect(outcome(await use(first))).toEqual(rejected);
+      expect(outcome(await use(body.refresh_token))).toEqual(rejected);
+      expect(await isActive(body.access_token)).toBe(false);
+    },
+  );
+
+  test('the refresh token of a machine is rejected if its client was revoked since', async () => {
+    const revoked = await issueMachine();
+    await system.identity.revocations.client(machine.clientId);
+    expect(outcome(await refreshMachine(revoked.refresh_token))).toEqual(rejected);
+    advanceSeconds(2);
+    const { refresh_token: later } = await issueMachine();
+    expect((await refreshMachine(later)).status).toBe(200);
   });
 
-  test('also revokes the family of a machine', async () => {
-    const grant = { grant_type: 'client_credentials' };
-    const first = (await requestPlatformToken(issuer, grant, machine)).body;
-    const second = (await requestPlatformToken(issuer, refreshing(first.refresh_token), machine))
-      .body;
-    server.advanceSeconds(11);
-    const again = await requestPlatformToken(issuer, refreshing(first.refresh_token), machine);
-    expect(outcome(again)).toEqual([400, 'invalid_grant']);
-    expect(await isActive(issuer, second.access_token, machine.authorization)).toBe(false);
-    const next = await requestPlatformToken(issuer, refreshing(second.refresh_token), machine);
-    expect(outcome(next)).toEqual([400, 'invalid_grant']);
-  });
-
-  test('rejects the refresh token of a machine whose client was revoked since', async () => {
-    const grant = { grant_type: 'client_credentials' };
-    const issue = async () => (await requestPlatformToken(issuer, grant, machine)).body;
-    const refreshMachine = async (token: string) =>
-      outcome(await requestPlatformToken(issuer, refreshing(token), machine));
-    const revoked = await issue();
-    await server.identity.revocations.client(other.clientId);
-    expect(await refreshMachine(revoked.refresh_token)).toEqual([400, 'invalid_grant']);
-    server.advanceSeconds(2);
-    expect(await refreshMachine((await issue()).refresh_token)).toEqual([200, undefined]);
-  });
-
-  test('rejects the refresh token of a machine 30 days after the first one', async () => {
-    const grant = { grant_type: 'client_credentials' };
-    const { body } = await requestPlatformToken(issuer, grant, machine);
-    server.advanceSeconds(29 * DAY);
-    const next = await requestPlatformToken(issuer, refreshing(body.refresh_token), machine);
-    expect(next.status).toBe(200);
-    server.advanceSeconds(DAY + 1);
-    const late = await requestPlatformToken(issuer, refreshing(next.body.refresh_token), machine);
-    expect(outcome(late)).toEqual([400, 'invalid_grant']);
-  });
-
-  test('ends a family 30 days after it started, however often it was refreshed', async () => {
-    let { refresh_token: token } = await signInAsAlice(issuer);
+  test('a family ends 30 days after it started, however often it was refreshed', async () => {
+    let [ofUser, ofMachine] = [await tokensFor(), await issueMachine()];
     for (let day = 0; day < 29; day += 1) {
-      server.advanceSeconds(DAY);
-      const reply = await refresh(token);
-      expect([day, reply.status]).toEqual([day, 200]);
-      token = reply.body.refresh_token;
+      advanceSeconds(DAY);
+      const replies = [
+        await refresh(ofUser.refresh_token),
+        await refreshMachine(ofMachine.refresh_token),
+      ];
+      expect([day, ...replies.map(({ status }) => status)]).toEqual([day, 200, 200]);
+      [ofUser, ofMachine] = replies.map(({ body }) => body);
     }
-    server.advanceSeconds(DAY + 1);
-    expect(outcome(await refresh(token))).toEqual([400, 'invalid_grant']);
+    advanceSeconds(DAY + 1);
+    expect(outcome(await refresh(ofUser.refresh_token))).toEqual(rejected);
+    expect(outcome(await refreshMachine(ofMachine.refresh_token))).toEqual(rejected);
   });
 
   // Redis uses its own clock. The contract suite of the store tests its windows.
   if (engine === 'sqlite') {
-    test('unlocks an account at the end of the window', async () => {
-      const signIn = (password: string) =>
-        requestToken(
-          issuer,
-          { grant_type: 'password', username: alice.username, password },
-          { authorization: basic(full.clientId, full.secureKey) },
-        );
+    test('an account is unlocked at the end of the window', async () => {
+      const signIn = async (password: string) =>
+        (await token({ grant_type: 'password', ...alice, password }, as(full))).status;
       for (let i = 0; i < accountLimit.attempts; i += 1) {
         await signIn('a wrong password');
       }
-      expect((await signIn(alice.password)).status).toBe(400);
-      server.advanceSeconds(accountLimit.windowSeconds + 1);
-      expect((await signIn(alice.password)).status).toBe(200);
+      expect(await signIn(alice.password)).toBe(400);
+      advanceSeconds(accountLimit.windowSeconds + 1);
+      expect(await signIn(alice.password)).toBe(200);
     });
   }
 });

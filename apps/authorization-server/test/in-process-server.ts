@@ -4,93 +4,89 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import {
-  applyBootstrap,
-  bootstrapDefinition,
-  type Identity,
-  openIdentity,
-} from '@gatehouse/identity';
+import { applyBootstrap, bootstrapDefinition, openIdentity } from '@gatehouse/identity';
 import { createLogger, observeRequests } from '@gatehouse/server';
-import { createStore, type Store } from '@gatehouse/store';
-import { type Around, freePort, wrappedStore } from '@gatehouse/testing';
+import { createStore } from '@gatehouse/store';
+import {
+  type Around,
+  freePort,
+  type StoreEngineName,
+  startStoreEngine,
+  wrappedStore,
+} from '@gatehouse/testing';
+import { afterAll } from '@jest/globals';
 import { type AppDependencies, createApp } from '../src/app.ts';
-import type { SecurityProfile } from '../src/provider/clients.ts';
+import { installation } from './installation.ts';
+import { callsTo } from './server.ts';
 
-/**
- * An authorization server in the process of the test, which can set its clock and close its store.
- */
-export interface InProcessServer {
-  readonly issuer: string;
-  /** The address that it listens on. It differs from the issuer behind a proxy. */
-  readonly address: string;
-  readonly identity: Identity;
-  readonly store: Store;
-  /** One log line per finished request. */
-  logLines(): readonly Readonly<Record<string, unknown>>[];
-  stop(): Promise<void>;
+const now = Date.now;
+let aheadMilliseconds = 0;
+// The store and the server keep the clock of the time when they open.
+Date.now = () => now() + aheadMilliseconds;
+
+/** Advances the clock of this process, but not its timers. */
+export function advanceSeconds(seconds: number): void {
+  aheadMilliseconds += seconds * 1000;
 }
 
+/**
+ * Starts an authorization server in the process of the tests of a file. They can advance its clock,
+ * and change or close its store.
+ */
 export async function startInProcess(
   options: {
+    readonly engine?: StoreEngineName;
+    /** It differs from the address behind a proxy. */
     readonly issuer?: string;
-    readonly securityProfile?: SecurityProfile;
-    /** The content of the bootstrap file. Without it, the account page is the only client. */
-    readonly bootstrap?: unknown;
-    /** Further settings of the app. */
-    readonly app?: Pick<AppDependencies, 'clientRateLimit' | 'pageRateLimit' | 'trustedProxies'>;
+    /** Settings of the app. */
+    readonly app?: Partial<AppDependencies>;
     /** Delays the operations of the store, or replaces them by errors. */
     readonly aroundStore?: Around;
   } = {},
-): Promise<InProcessServer> {
+) {
   const directory = await mkdtemp(join(tmpdir(), 'gatehouse-in-process-'));
-  const opened = createStore(`sqlite:${join(directory, 'store.sqlite')}`);
+  const running = await startStoreEngine(options.engine ?? 'sqlite');
+  const opened = createStore(running.storeUrl);
   const store = options.aroundStore ? wrappedStore(opened, options.aroundStore) : opened;
   const masterKey = randomBytes(32);
-  const identity = openIdentity({ store, masterKey });
+  const identity = openIdentity({ store, masterKey, now: () => Date.now() });
   const port = await freePort();
   const address = `http://localhost:${port}`;
-  const { issuer = address, securityProfile = 'compatible' } = options;
-  if (options.bootstrap !== undefined) {
-    const bootstrapFile = join(directory, 'bootstrap.json');
-    await writeFile(bootstrapFile, JSON.stringify(options.bootstrap));
-    const definition = bootstrapDefinition({
-      bootstrapFile,
-      dataDirectory: directory,
-      embedded: true,
-      publicUrl: issuer,
-    });
-    if (definition !== undefined) {
-      await applyBootstrap(definition, identity);
-    }
+  const { issuer = address } = options;
+  const bootstrapFile = join(directory, 'bootstrap.json');
+  await writeFile(bootstrapFile, JSON.stringify(installation));
+  const source = { bootstrapFile, dataDirectory: directory, embedded: true, publicUrl: issuer };
+  const definition = bootstrapDefinition(source);
+  if (definition !== undefined) {
+    await applyBootstrap(definition, identity);
   }
   const app = await createApp({
     identity,
     masterKey,
     issuer,
     cookieKeys: [randomBytes(32).toString('hex')],
-    securityProfile,
+    securityProfile: 'compatible',
     ...options.app,
   });
   const lines: string[] = [];
-  const logger = createLogger({
-    app: 'test',
-    level: 'info',
-    pretty: false,
-    destination: { write: (line) => lines.push(line) },
-  });
+  const destination = { write: (line: string) => lines.push(line) };
+  const logger = createLogger({ app: 'test', level: 'info', pretty: false, destination });
   const server = createServer(observeRequests(app, logger)).listen(port);
   await once(server, 'listening');
+  afterAll(async () => {
+    server.closeAllConnections();
+    server.close();
+    await identity.audit.flush().catch(() => undefined);
+    await store.close();
+    await running.stop();
+    await rm(directory, { recursive: true, force: true });
+  });
   return {
-    issuer,
+    ...callsTo(issuer),
     address,
     identity,
     store,
+    /** One line per finished request. */
     logLines: () => lines.map((line) => JSON.parse(line)),
-    async stop() {
-      server.closeAllConnections();
-      server.close();
-      await store.close();
-      await rm(directory, { recursive: true, force: true });
-    },
   };
 }

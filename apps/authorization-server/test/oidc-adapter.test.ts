@@ -1,21 +1,36 @@
-import { wrappedStore } from '@gatehouse/testing';
 // requires: redis-server
-
 import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { grantMembersKey, openIdentity, userGrantsKey, userSessionsKey } from '@gatehouse/identity';
+import {
+  grantMembersKey,
+  LONGEST_UNLISTED_SECONDS,
+  openIdentity,
+  userGrantsKey,
+  userSessionsKey,
+} from '@gatehouse/identity';
 import type { Store } from '@gatehouse/store';
+import { wrappedStore } from '@gatehouse/testing';
 import { describe, expect, test } from '@jest/globals';
-import { endedSessionKey } from '../src/provider/lifetimes.ts';
-import { createOidcAdapter, recordKey } from '../src/provider/oidc-adapter.ts';
-import type { SingleUse } from '../src/provider/single-use.ts';
-import { createRedemptions } from '../src/provider/single-use.ts';
-import { openSuiteStores } from './suite-stores.ts';
+import Provider, { type ClientMetadata } from 'oidc-provider';
+import {
+  endedSessionKey,
+  interactionLifetime,
+  sessionLifetime,
+} from '../src/provider/lifetimes.ts';
+import { createOidcAdapter, recordKey, sealedModels } from '../src/provider/oidc-adapter.ts';
+import { createRedemptions, type SingleUse } from '../src/provider/single-use.ts';
+import { EXPIRED_DEVICE_CODE_SECONDS, lifetimes } from '../src/requests/lifetimes.ts';
+import { openStores } from './server.ts';
 
-const stores = await openSuiteStores();
+const newId = () => randomBytes(8).toString('hex');
+const stores = await openStores();
 
 describe.each(stores)('the records of the provider on $engine', ({ system: { store } }) => {
   const credentialHash = (value: string) => createHash('sha256').update(value).digest('base64url');
+  const keyOf = (model: string, id: string) => recordKey(model, id, credentialHash);
   const masterKey = randomBytes(32);
   const damaged: string[] = [];
   const adapterOf = (
@@ -48,17 +63,37 @@ describe.each(stores)('the records of the provider on $engine', ({ system: { sto
     'do not keep a token that is written while its grant ends: before %s',
     async (operation) => {
       for (const model of ['AccessToken', 'RefreshToken']) {
-        const grantId = randomBytes(8).toString('hex');
-        const token = randomBytes(8).toString('hex');
-        const endGrant = () => adapterOf('Grant').destroy(grantId);
+        const [grantId, token] = [newId(), newId()];
+        const over = interrupted(operation, () => adapterOf('Grant').destroy(grantId));
         const payload = { grantId, kind: model, clientId: 'web' };
-        await expect(
-          adapterOf(model, interrupted(operation, endGrant)).upsert(token, payload, 60),
-        ).rejects.toThrow('invalid_grant');
+        const written = adapterOf(model, over).upsert(token, payload, 60);
+        await expect(written).rejects.toThrow('invalid_grant');
         expect(await adapterOf(model).find(token)).toBeUndefined();
       }
     },
   );
+
+  test.each(['set', 'get'] as const)(
+    'keep a session ended that is written while it ends: before %s',
+    async (operation) => {
+      const [id, uid] = [newId(), newId()];
+      const over = interrupted(operation, async () => {
+        await store.set(endedSessionKey(credentialHash(uid)), '', 60);
+        await adapterOf('Session').destroy(id);
+      });
+      const written = adapterOf('Session', over).upsert(id, { uid }, 60);
+      await expect(written).rejects.toThrow('invalid_request');
+      expect(await adapterOf('Session').find(id)).toBeUndefined();
+    },
+  );
+
+  test('do not keep a token after the end of its grant', async () => {
+    const adapter = adapterOf('AccessToken');
+    await adapter.upsert('token', { grantId: 'grant', kind: 'AccessToken' }, 60);
+    expect(await adapter.find('token')).toBeDefined();
+    await adapterOf('Grant').destroy('grant');
+    expect(await adapter.find('token')).toBeUndefined();
+  });
 
   test.each(['AuthorizationCode', 'RefreshToken', 'DeviceCode', 'PushedAuthorizationRequest'])(
     'can be consumed once, and are found as consumed after that: %s',
@@ -68,7 +103,7 @@ describe.each(stores)('the records of the provider on $engine', ({ system: { sto
         isRedeemed: async ({ id }) => used.has(id),
         claim: async ({ id }) => !used.has(id) && used.add(id).has(id),
       });
-      const id = randomBytes(8).toString('hex');
+      const id = newId();
       await adapter.upsert(id, { kind: model, clientId: 'web' }, 60);
       expect(await adapter.find(id)).not.toHaveProperty('consumed');
       await adapter.consume(id);
@@ -89,7 +124,7 @@ describe.each(stores)('the records of the provider on $engine', ({ system: { sto
         pending -= 1;
         return result;
       });
-      const id = randomBytes(8).toString('hex');
+      const id = newId();
       const names = { grantId: id, accountId: id, uid: id, userCode: id };
       const adapter = adapterOf(model, counting);
       await adapter.upsert(id, { ...names, kind: model, loginTs: 1 }, 60);
@@ -99,76 +134,88 @@ describe.each(stores)('the records of the provider on $engine', ({ system: { sto
     },
   );
 
-  test('are in the indexes of their grant and user until they expire', async () => {
-    const [id, grantId, accountId] = Array.from({ length: 3 }, () =>
-      randomBytes(8).toString('hex'),
-    );
-    const keyOf = (model: string) => recordKey(model, id ?? '', credentialHash);
-    const payload = { grantId, accountId, uid: id, loginTs: 1 };
+  test('are in the indexes of their grant and user', async () => {
+    const [id, grantId, accountId] = [newId(), newId(), newId()];
     for (const model of ['AccessToken', 'Grant', 'Session']) {
-      await adapterOf(model).upsert(id ?? '', { ...payload, kind: model }, 60);
+      const payload = { grantId, accountId, uid: id, loginTs: 1, kind: model };
+      await adapterOf(model).upsert(id, payload, 60);
     }
-    expect(await store.members(grantMembersKey(grantId ?? ''))).toContain(keyOf('AccessToken'));
-    expect(await store.members(userGrantsKey(accountId ?? ''))).toEqual([id]);
-    expect(await store.members(userSessionsKey(accountId ?? ''))).toEqual([keyOf('Session')]);
+    expect(await store.members(grantMembersKey(grantId))).toContain(keyOf('AccessToken', id));
+    expect(await store.members(userGrantsKey(accountId))).toEqual([id]);
+    expect(await store.members(userSessionsKey(accountId))).toEqual([keyOf('Session', id)]);
   });
 
-  test('do not keep a token after the end of its grant', async () => {
-    const adapter = adapterOf('AccessToken');
-    await adapter.upsert('token', { grantId: 'grant', kind: 'AccessToken' }, 60);
-    expect(await adapter.find('token')).toBeDefined();
-    await adapterOf('Grant').destroy('grant');
-    expect(await adapter.find('token')).toBeUndefined();
-  });
-
-  test.each(['set', 'get'] as const)(
-    'keep a session ended that is written while it ends: before %s',
-    async (operation) => {
-      const [id, uid] = [randomBytes(8).toString('hex'), randomBytes(8).toString('hex')];
-      const end = async () => {
-        await store.set(endedSessionKey(credentialHash(uid)), '', 60);
-        await adapterOf('Session').destroy(id);
-      };
-      await expect(
-        adapterOf('Session', interrupted(operation, end)).upsert(id, { uid }, 60),
-      ).rejects.toThrow('invalid_request');
-      expect(await adapterOf('Session').find(id)).toBeUndefined();
-    },
-  );
-
-  test.each(['Session', 'Interaction', 'DeviceCode', 'PushedAuthorizationRequest'])(
-    'do not open a %s at the key of another one',
-    async (model) => {
-      const adapter = adapterOf(model);
-      const [mine, theirs] = ['mine', 'theirs'].map((name) => `${model}-${name}`) as [
-        string,
-        string,
-      ];
-      const keyOf = (id: string) => recordKey(model, id, credentialHash);
-      for (const id of [mine, theirs]) {
-        await adapter.upsert(id, { uid: `uid-${id}`, userCode: `code-${id}` }, 60);
-      }
-      await store.set(keyOf(mine), (await store.get(keyOf(theirs))) ?? '', 60);
-      expect(await adapter.find(mine)).toBeUndefined();
-      expect(damaged.splice(0)).toEqual([`${model} ${keyOf(mine)}`]);
-      expect(await adapter.find(theirs)).toMatchObject({ uid: `uid-${theirs}` });
-    },
-  );
-
-  test('do not open a session or device code by the alias of another one', async () => {
-    for (const [model, kind, find] of [
-      ['Session', 'uid', 'findByUid'],
-      ['DeviceCode', 'userCode', 'findByUserCode'],
-    ] as const) {
-      const adapter = adapterOf(model);
-      for (const name of ['mine', 'theirs']) {
-        await adapter.upsert(`${model}-of-${name}`, { [kind]: name }, 60);
-      }
-      const keyOf = (name: string) => `oidc:${model}:${kind}:${credentialHash(name)}`;
-      await store.set(keyOf('mine'), (await store.get(keyOf('theirs'))) ?? '', 60);
-      expect(await adapter[find]('mine')).toBeUndefined();
-      expect(damaged.splice(0)).toEqual([`${model} ${keyOf('mine')}`]);
-      expect(await adapter[find]('theirs')).toMatchObject({ jti: `${model}-of-theirs` });
+  const aliasKey = (model: string, kind: string) => (name: string) =>
+    `oidc:${model}:${kind}:${credentialHash(name)}`;
+  test.each([
+    ['Session', 'find', (id: string) => keyOf('Session', id)],
+    ['Interaction', 'find', (id: string) => keyOf('Interaction', id)],
+    ['DeviceCode', 'find', (id: string) => keyOf('DeviceCode', id)],
+    ['PushedAuthorizationRequest', 'find', (id: string) => keyOf('PushedAuthorizationRequest', id)],
+    ['Session', 'findByUid', aliasKey('Session', 'uid')],
+    ['DeviceCode', 'findByUserCode', aliasKey('DeviceCode', 'userCode')],
+  ] as const)('do not open a %s at the key of another one by %s', async (model, find, keyAt) => {
+    const adapter = adapterOf(model);
+    const [mine, theirs] = [newId(), newId()];
+    for (const name of [mine, theirs]) {
+      await adapter.upsert(name, { uid: name, userCode: name, accountId: name, loginTs: 1 }, 60);
     }
+    await store.set(keyAt(mine), (await store.get(keyAt(theirs))) ?? '', 60);
+    expect(await adapter[find](mine)).toBeUndefined();
+    expect(damaged.splice(0)).toEqual([`${model} ${keyAt(mine)}`]);
+    expect(await adapter[find](theirs)).toMatchObject({ jti: theirs });
   });
+
+  /** The library knows the current request only at an endpoint. */
+  const client: ClientMetadata = {
+    ...{ client_id: 'app', grant_types: ['redeem'], token_endpoint_auth_method: 'none' },
+    ...{ response_types: [], redirect_uris: [] },
+  };
+
+  /** Redeems the code in a request. Returns whether the request won, and whether it was marked. */
+  async function redeem(code: { readonly id: string; readonly key: string }) {
+    const redemptions = createRedemptions(store);
+    const provider = new Provider('http://localhost', { clients: [client] });
+    provider.registerGrantType('redeem', async (context) => {
+      const isWon = await redemptions.claim(code, 60);
+      await redemptions.complete(context.req);
+      const isMarked = (await store.get(`redeemed:${code.key}`)) !== undefined;
+      context.body = { isWon, isMarked };
+    });
+    const server = createServer(provider.callback()).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const body = new URLSearchParams({ grant_type: 'redeem', client_id: 'app' });
+    const reply = await fetch(`http://127.0.0.1:${port}/token`, { method: 'POST', body });
+    server.closeAllConnections();
+    server.close();
+    return reply.json();
+  }
+
+  test('a redemption is marked when the reply of the request that won is ready, and by no other', async () => {
+    const code = () => {
+      const id = newId();
+      return { id, key: `record:${id}` };
+    };
+    expect(await redeem(code())).toEqual({ isWon: true, isMarked: true });
+    const lost = code();
+    // Outside a request there is no reply, so nothing is marked.
+    expect(await createRedemptions(store).claim(lost, 60)).toBe(true);
+    expect(await redeem(lost)).toEqual({ isWon: false, isMarked: false });
+  });
+});
+
+test('encrypted records that a rotation does not find expire before master-key rotate --finish', () => {
+  /** How long a record can be used. Users' sessions are listed. */
+  const usable: Readonly<Record<string, number>> = {
+    Session: sessionLifetime(undefined, { accountId: undefined }),
+    Interaction: Math.max(
+      interactionLifetime(undefined, {}),
+      interactionLifetime(undefined, { session: { accountId: 'user-1' } }),
+    ),
+    DeviceCode: lifetimes.DeviceCode + EXPIRED_DEVICE_CODE_SECONDS,
+    PushedAuthorizationRequest: lifetimes.PushedAuthorizationRequest,
+  };
+  expect(Object.keys(usable).sort()).toEqual([...sealedModels].sort());
+  expect(Math.max(...Object.values(usable))).toBe(LONGEST_UNLISTED_SECONDS);
 });

@@ -2,17 +2,17 @@
 
 import { hash } from 'node:crypto';
 import { knownScopes } from '@gatehouse/identity';
-import { authorizeAsUser, createPageVisitor, type PageVisitor } from '@gatehouse/testing';
+import { createPageVisitor, type PageVisitor } from '@gatehouse/testing';
 import { launchBrowser } from '@gatehouse/testing/browser';
-import { startSystem } from '@gatehouse/testing/suite';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import type { Browser, BrowserContext, Frame, Page } from 'playwright-core';
-import { alice, authorizationUrl, requestToken, web } from './fixtures.ts';
-import { bob, bootstrap, openPage, pollDevice, startDevice, tv } from './page-fixtures.ts';
+import { alice, bob, browserApp, tv, web } from './installation.ts';
+import { outcome, startServers, type User } from './server.ts';
 
-const system = await startSystem({ engine: 'sqlite', bootstrap, apps: ['authorization-server'] });
-const issuer = system.authorizationServerUrl;
+const { authorizationUrl, get, issuer, land, open, poll, redeem, startDevice } = (
+  await startServers()
+).first;
 const browser = await launchBrowser();
 afterAll(() => browser.close());
 
@@ -32,7 +32,7 @@ async function openBrowser(options: Parameters<Browser['newContext']>[0] = {}) {
 /** Signs in without the browser, for tests of other pages. A page in the browser takes a second. */
 async function openSignedInBrowser(options: Parameters<typeof openBrowser>[0] = {}) {
   const visitor = createPageVisitor();
-  await openPage(visitor, `${issuer}/account`);
+  await open(visitor, '/account');
   const opened = await openBrowser(options);
   await addCookies(opened.context, visitor);
   return { ...opened, visitor };
@@ -63,7 +63,7 @@ async function pressAndLand(page: Page, name: string): Promise<URL> {
   return new URL(address);
 }
 
-async function signIn(page: Page, user: { username: string; password: string }): Promise<void> {
+async function signIn(page: Page, user: User): Promise<void> {
   await page.getByLabel('Username').fill(user.username);
   await page.getByLabel('Password').fill(user.password);
   await page.getByRole('button', { name: 'Sign in' }).click();
@@ -73,10 +73,32 @@ const heading = (page: Page, name: string) =>
   page.getByRole('heading', { name, level: 1 }).waitFor();
 
 describe('a user in a real browser', () => {
+  test.each([
+    ['on a phone', { width: 360, height: 740 }, true],
+    ['on a desktop, without script', { width: 1280, height: 800 }, false],
+  ])(
+    'signs in after an error, and allows access: %s',
+    async (_name, viewport, javaScriptEnabled) => {
+      const { context, page, refusals } = await openBrowser({ viewport, javaScriptEnabled });
+      await page.goto(authorizationUrl({ state: 'from-the-browser' }));
+      expect(await page.title()).toBe('Sign in · Gatehouse');
+      await signIn(page, { ...alice, password: 'not the password' });
+      expect(await page.getByRole('alert').textContent()).toContain('do not match');
+      expect(await page.getByLabel('Username').inputValue()).toBe(alice.username);
+      await signIn(page, alice);
+      await heading(page, 'Example web application asks for access');
+      const landing = await pressAndLand(page, 'Allow');
+      expect(landing.searchParams.get('state')).toBe('from-the-browser');
+      expect((await redeem(landing.searchParams.get('code') ?? '')).status).toBe(200);
+      expect(refusals).toEqual([]);
+      await context.close();
+    },
+  );
+
   test('connects a device by its link without JavaScript', async () => {
     const { context, page, refusals } = await openBrowser({ javaScriptEnabled: false });
-    const device = await startDevice(issuer);
-    await page.goto(device.verification_uri_complete);
+    const device = await startDevice();
+    await page.goto(device.verification_uri_complete ?? '');
     expect(await page.getByLabel('Code').inputValue()).toBe(device.user_code);
     await page.getByRole('button', { name: 'Continue' }).click();
     await heading(page, 'Is this your device?');
@@ -86,14 +108,14 @@ describe('a user in a real browser', () => {
     await heading(page, `${tv.name} asks for access`);
     await page.getByRole('button', { name: 'Allow' }).click();
     await heading(page, 'Your device is connected');
-    expect((await pollDevice(issuer, device)).status).toBe(200);
+    expect((await poll(device)).status).toBe(200);
     expect(refusals).toEqual([]);
     await context.close();
   });
 
   test('sees an application at the account page, revokes its access, and changes the password', async () => {
     const { context, page, refusals } = await openBrowser();
-    await page.goto(authorizationUrl(issuer, { scope: 'device:read' }));
+    await page.goto(authorizationUrl({ scope: 'device:read' }));
     await signIn(page, bob);
     await pressAndLand(page, 'Allow');
     await page.goto(`${issuer}/account`);
@@ -142,12 +164,10 @@ describe('a user in a real browser', () => {
 
   test('signs in with the longest parameters, in one of many tabs', async () => {
     const { context, page, refusals } = await openBrowser();
-    await page.goto(
-      authorizationUrl(issuer, { login_hint: 'h'.repeat(2950), state: 's'.repeat(900) }),
-    );
+    await page.goto(authorizationUrl({ login_hint: 'h'.repeat(2950), state: 's'.repeat(900) }));
     const otherTab = await context.newPage();
     for (let i = 0; i < 5; i += 1) {
-      await otherTab.goto(authorizationUrl(issuer, { login_hint: 'x'.repeat(3700) }));
+      await otherTab.goto(authorizationUrl({ login_hint: 'x'.repeat(3700) }));
     }
     await otherTab.close();
     await signIn(page, alice);
@@ -165,7 +185,7 @@ describe('a user in a real browser', () => {
 
   test('uses another account without a page that submits itself', async () => {
     const { context, page, refusals } = await openSignedInBrowser();
-    await page.goto(authorizationUrl(issuer));
+    await page.goto(authorizationUrl());
     await page.getByRole('link', { name: 'Use another account' }).click();
     const { username, password } = { ...bob, password: 'yet another password' };
     await signIn(page, { username, password });
@@ -174,6 +194,73 @@ describe('a user in a real browser', () => {
     expect(landing.href.startsWith(web.redirectUri)).toBe(true);
     expect(refusals).toEqual([]);
     await context.close();
+  });
+});
+
+/** An application signs its users in and out in a popup, as oidc-client-ts does. */
+describe('a popup', () => {
+  const { origin, clientId: client_id, redirectUri: redirect_uri } = browserApp;
+  /** The callback reports its address to the page that opened it, and closes itself. */
+  const application = `<!doctype html><title>Application</title><script>
+    if (location.pathname !== '/') {
+      window.opener?.postMessage(location.href, location.origin);
+      window.close();
+    }
+  </script>`;
+
+  /** Opens a popup as oidc-client-ts does. Its promise resolves to the address that it reports. */
+  async function openPopup(page: Page, url: string) {
+    const popup = page.waitForEvent('popup');
+    const reported: Promise<string> = page.evaluate(`new Promise((resolve) => {
+      const popup = window.open('', 'popup', 'width=500,height=700');
+      popup.location.replace(${JSON.stringify(url)});
+      window.addEventListener('message', ({ data, source }) => {
+        if (source === popup) {
+          resolve(data);
+        }
+      });
+    })`);
+    return { popup: await popup, reported };
+  }
+
+  test('returns to its opener after sign-in, consent and sign-out', async () => {
+    const { context, page } = await openBrowser();
+    await context.route(`${origin}/**`, (route) =>
+      route.fulfill({ contentType: 'text/html', body: application }),
+    );
+    await page.goto(`${origin}/`);
+    const code_verifier = 'v'.repeat(43);
+    const code_challenge = hash('sha256', code_verifier, 'base64url');
+    const url = authorizationUrl({
+      ...{ client_id, redirect_uri, scope: 'openid device:read', state: 'popup' },
+      ...{ code_challenge, code_challenge_method: 'S256' },
+    });
+    const { popup, reported } = await openPopup(page, url);
+    await signIn(popup, alice);
+    await popup.getByRole('button', { name: 'Allow' }).click();
+    const { searchParams } = new URL(await reported);
+    expect(searchParams.get('state')).toBe('popup');
+    const redemption = { redirect_uri, client_id, code_verifier };
+    const { status, body } = await redeem(searchParams.get('code') ?? '', redemption, {});
+    expect([status, body.scope]).toEqual([200, 'openid device:read']);
+
+    const post_logout_redirect_uri = `${origin}/signed-out`;
+    const parameters = { id_token_hint: body.id_token, post_logout_redirect_uri };
+    const leaving = await openPopup(page, `${issuer}/logout?${new URLSearchParams(parameters)}`);
+    await leaving.popup.getByRole('button', { name: 'Sign out' }).click();
+    expect(await leaving.reported).toBe(post_logout_redirect_uri);
+    await context.close();
+  });
+
+  test.each([
+    ...['/authorize?client_id=web', '/sign-in/unknown', '/logout'].map((path) => [path, null]),
+    ...['/', '/account', '/account/password', '/device', '/none', '/sign-inn'].map((path) => [
+      path,
+      'same-origin',
+    ]),
+  ])('keeps its opener only in the pages of a sign-in or sign-out: %s', async (path, policy) => {
+    const { headers } = await get(path ?? '');
+    expect(headers.get('cross-origin-opener-policy')).toBe(policy);
   });
 });
 
@@ -206,15 +293,9 @@ describe('the address {auth_url}/#/user/login', () => {
     const landing = await pressAndLand(page, 'Allow');
     expect(landing.href.startsWith(web.redirectUri)).toBe(true);
     expect(landing.searchParams.get('state')).toBe(state);
-    expect(landing.searchParams.get('code')).toBeTruthy();
-    const redemption = {
-      grant_type: 'authorization_code',
-      code: landing.searchParams.get('code') ?? '',
-      redirect_uri: web.redirectUri,
-      client_id: 'web',
-    };
-    expect((await requestToken(issuer, redemption)).body.error).toBe('invalid_grant');
-    const { body } = await requestToken(issuer, { ...redemption, code_verifier: verifier });
+    const code = landing.searchParams.get('code') ?? '';
+    expect(outcome(await redeem(code))).toEqual([400, 'invalid_grant']);
+    const { body } = await redeem(code, { code_verifier: verifier });
     expect(body.scope.split(' ')).toEqual(expect.arrayContaining(['openid', 'device:read']));
     expect(decodeJwt(body.id_token).nonce).toBe(given.nonce);
     expect(refusals).toEqual([]);
@@ -270,7 +351,7 @@ describe('every page, for WCAG 2.2 AA,', () => {
   beforeAll(async () => {
     const opened = await openSignedInBrowser({ viewport: { width: 320, height: 640 } });
     ({ context, page } = opened);
-    await authorizeAsUser(authorizationUrl(issuer), alice, opened.visitor);
+    await land({}, alice, opened.visitor);
     await addCookies(context, opened.visitor);
   });
   afterAll(() => context.close());
@@ -327,7 +408,7 @@ describe('every page, for WCAG 2.2 AA,', () => {
 
   test('shows the whole consent for every scope in a window of 1280 × 800', async () => {
     await page.setViewportSize({ width: 1280, height: 800 });
-    await page.goto(authorizationUrl(issuer, { prompt: 'consent', scope: knownScopes.join(' ') }));
+    await page.goto(authorizationUrl({ prompt: 'consent', scope: knownScopes.join(' ') }));
     await heading(page, 'Example web application asks for access');
     expect(await page.locator('.scopes li').count()).toBe(knownScopes.length);
     const shown = await page.locator('html').evaluate((html) => html.scrollHeight);
@@ -341,17 +422,17 @@ describe('every page, for WCAG 2.2 AA,', () => {
       const box = await page.getByRole('button', { name }).boundingBox();
       return (box?.y ?? Number.NaN) + (box?.height ?? 0);
     };
-    await page.goto(authorizationUrl(issuer, { prompt: 'login' }));
+    await page.goto(authorizationUrl({ prompt: 'login' }));
     expect(await bottomOf('Sign in')).toBeLessThanOrEqual(331);
     await signIn(page, { username: 'nobody', password: 'wrong password' });
     await page.getByRole('alert').waitFor();
     expect(await bottomOf('Sign in')).toBeLessThanOrEqual(331);
-    await page.goto(authorizationUrl(issuer, { prompt: 'consent', scope: knownScopes.join(' ') }));
+    await page.goto(authorizationUrl({ prompt: 'consent', scope: knownScopes.join(' ') }));
     expect(await bottomOf('Allow')).toBeLessThanOrEqual(331);
   });
 
   test('accepts a pasted password', async () => {
-    await page.goto(authorizationUrl(issuer, { prompt: 'login' }));
+    await page.goto(authorizationUrl({ prompt: 'login' }));
     await page.getByLabel('Username').fill('pasted text');
     await page.getByLabel('Username').press('Control+A');
     await page.getByLabel('Username').press('Control+C');

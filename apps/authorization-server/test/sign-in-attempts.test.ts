@@ -1,5 +1,4 @@
 // requires: redis-server
-
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   createSignInLocks,
@@ -11,39 +10,38 @@ import {
 import { createStore, type Store, StoreUnavailableError } from '@gatehouse/store';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { TooManyAttemptsError } from '../src/requests/too-many-attempts-error.ts';
-import { accountLimit, addressLimit, type Limit } from '../src/throttle/limits.ts';
-import { createSignIn } from '../src/throttle/sign-in-throttle.ts';
-import { openSuiteStores } from './suite-stores.ts';
+import { accountLimit, addressLimit } from '../src/throttle/limits.ts';
+import { createSignIn, type SignIn } from '../src/throttle/sign-in-throttle.ts';
+import { openStores } from './server.ts';
 
 const RIGHT = 'the right password';
+const attempts: number = accountLimit.attempts;
 const user: User = {
-  userId: 'user-1',
-  username: 'alice',
-  name: 'Alice',
-  orgId: 'org-1',
-  emailVerified: false,
-  roles: [],
-  enabled: true,
-  notBefore: 0,
-  passwordHash: '',
+  ...{ userId: 'user-1', username: 'alice', name: 'Alice', orgId: 'org-1', passwordHash: '' },
+  ...{ emailVerified: false, roles: [], enabled: true, notBefore: 0 },
 };
 
-const stores = await openSuiteStores();
+const stores = await openStores();
 
 describe.each(stores)('attempts to sign in on $engine', ({ system: { store, storeUrl } }) => {
   let evaluated: string[];
   let isBusy: boolean;
+  /** What the observer of the throttle was told. */
+  let seen: string[];
   let testNumber = 0;
   let username = '';
+  let address = '';
 
   beforeEach(() => {
     testNumber += 1;
     username = `user-${testNumber}`;
+    address = `198.51.100.${testNumber}`;
     evaluated = [];
     isBusy = false;
+    seen = [];
   });
 
-  /** Counts the passwords that the throttle passes to the hash. */
+  /** Records the passwords that the throttle passes to the hash. */
   const users = {
     async verify(_name: string, password: string, onRejected?: (reason: string) => void) {
       if (isBusy) {
@@ -68,24 +66,33 @@ describe.each(stores)('attempts to sign in on $engine', ({ system: { store, stor
       users,
       credentialHash,
       isAllowed: async (_user, clientId) => clientId !== 'elsewhere',
+      observer: {
+        succeeded: (_attempt, userId) => seen.push(userId),
+        failed: (_attempt, reason) => seen.push(reason),
+        locked: () => seen.push('locked'),
+      },
     });
-  const attempt = (password: string, clientId = 'client') => ({
-    method: 'page' as const,
-    username,
-    password,
-    address: `198.51.100.${testNumber}`,
-    clientId,
+  const attempt = (password: string, change: Partial<Parameters<SignIn>[0]> = {}) => ({
+    ...{ method: 'page' as const, clientId: 'client', username, password, address },
+    ...change,
   });
+  /** In a browser in which this user has signed in before. */
+  const known = (device: string, userId = user.userId) => ({
+    device: { userId, deviceId: `${testNumber}-${device}` },
+  });
+  const fail = async (signIn: SignIn, count = attempts, change = {}) => {
+    for (let i = 0; i < count; i += 1) {
+      expect(await signIn(attempt('wrong', change))).toBeUndefined();
+    }
+  };
 
+  const addressKey = () => `sign-ins:address:${address}`;
+  const userKey = `sign-ins:user:${user.userId}`;
   const countOf = async (key: string) => (await store.increment(key, 60, 0)).count;
-  /** As if other callers had used up the limit. */
-  const useUp = (key: string, { attempts, windowSeconds }: Limit) =>
-    store.increment(key, windowSeconds, attempts);
-  /** In a browser in which `user` has signed in before. */
-  const known = (password: string, deviceId: string, clientId = 'client') => ({
-    ...attempt(password, clientId),
-    device: { userId: user.userId, deviceId: `${testNumber}-${deviceId}` },
-  });
+  /** As if other callers had made so many attempts. */
+  const useUp = (key: string, count = addressLimit.attempts) =>
+    store.increment(key, addressLimit.windowSeconds, count);
+  const unlock = () => createSignInLocks({ store, credentialHash }).unlock({ ...user, username });
 
   test('evaluate at most the limit of 100 concurrent guesses, over two processes', async () => {
     const processes = [newProcess(), newProcess()];
@@ -94,36 +101,33 @@ describe.each(stores)('attempts to sign in on $engine', ({ system: { store, stor
     );
     expect(outcomes).toEqual(Array(100).fill(undefined));
     expect(evaluated.length).toBeGreaterThan(0);
-    expect(evaluated.length).toBeLessThanOrEqual(accountLimit.attempts);
+    expect(evaluated.length).toBeLessThanOrEqual(attempts);
   });
 
   test('do not evaluate the correct password of a locked account, in any form of its name', async () => {
     const signIn = newProcess();
-    for (let i = 0; i < accountLimit.attempts; i += 1) {
-      await signIn({ ...attempt('wrong'), username: i % 2 ? username : username.toUpperCase() });
-    }
-    expect(evaluated).toHaveLength(accountLimit.attempts);
+    await fail(signIn, attempts / 2);
+    await fail(signIn, attempts / 2, { username: username.toUpperCase() });
+    expect(evaluated).toHaveLength(attempts);
     expect(await signIn(attempt(RIGHT))).toBeUndefined();
-    expect(evaluated).toHaveLength(accountLimit.attempts);
+    expect(evaluated).toHaveLength(attempts);
   });
 
   test('do not count if they succeed, so a user may sign in any number of times', async () => {
     const signIn = newProcess();
-    for (let i = 0; i < accountLimit.attempts * 2; i += 1) {
+    for (let i = 0; i < attempts * 2; i += 1) {
       expect(await signIn(attempt(RIGHT))).toBe(user);
     }
-    for (let i = 1; i < accountLimit.attempts; i += 1) {
-      await signIn(attempt('wrong'));
-    }
+    await fail(signIn, attempts - 1);
     expect(await signIn(attempt(RIGHT))).toBe(user);
-    await signIn(attempt('wrong'));
+    await fail(signIn, 1);
     expect(await signIn(attempt(RIGHT))).toBeUndefined();
   });
 
   test('count as failures for a user that the client does not allow', async () => {
     const signIn = newProcess();
-    for (let i = 0; i < accountLimit.attempts; i += 1) {
-      expect(await signIn(attempt(RIGHT, 'elsewhere'))).toBeUndefined();
+    for (let i = 0; i < attempts; i += 1) {
+      expect(await signIn(attempt(RIGHT, { clientId: 'elsewhere' }))).toBeUndefined();
     }
     expect(await signIn(attempt(RIGHT))).toBeUndefined();
   });
@@ -131,7 +135,7 @@ describe.each(stores)('attempts to sign in on $engine', ({ system: { store, stor
   test('lock no account while the server is too busy to hash', async () => {
     const signIn = newProcess();
     isBusy = true;
-    for (let i = 0; i < accountLimit.attempts * 2; i += 1) {
+    for (let i = 0; i < attempts * 2; i += 1) {
       await expect(signIn(attempt(RIGHT))).rejects.toThrow(PasswordHashingBusyError);
     }
     isBusy = false;
@@ -141,7 +145,7 @@ describe.each(stores)('attempts to sign in on $engine', ({ system: { store, stor
   test('under any number of invented names lock no other user of the client', async () => {
     const signIn = newProcess();
     const flood = Array.from({ length: 3100 }, (_, i) =>
-      signIn({ ...attempt('wrong'), username: `invented-${i}`, address: `192.0.2.${i % 200}` }),
+      signIn(attempt('wrong', { username: `invented-${i}`, address: `192.0.2.${i % 200}` })),
     );
     expect(new Set(await Promise.all(flood))).toEqual(new Set([undefined]));
     expect(await signIn(attempt(RIGHT))).toBe(user);
@@ -149,115 +153,68 @@ describe.each(stores)('attempts to sign in on $engine', ({ system: { store, stor
 
   test('are rejected for an address with too many of them, whether they succeed or not', async () => {
     const signIn = newProcess();
-    const key = `sign-ins:address:${attempt('').address}`;
-    await useUp(key, { ...addressLimit, attempts: addressLimit.attempts - 1 });
+    await useUp(addressKey(), addressLimit.attempts - 1);
     expect(await signIn(attempt(RIGHT))).toBe(user);
-    const rejected = signIn(attempt(RIGHT));
-    await expect(rejected).rejects.toBeInstanceOf(TooManyAttemptsError);
-    await expect(rejected).rejects.toMatchObject({ reason: 'sign_in_address_limit' });
+    // Neither an unknown device nor that of another user passes the limit.
+    for (const device of [{}, known('d', 'another user')]) {
+      const rejected = signIn(attempt(RIGHT, device));
+      await expect(rejected).rejects.toBeInstanceOf(TooManyAttemptsError);
+      await expect(rejected).rejects.toMatchObject({ reason: 'sign_in_address_limit' });
+    }
   });
 
   test('of a known device pass the limit of their address, and have a limit of their user', async () => {
     const signIn = newProcess();
-    const userKey = `sign-ins:user:${user.userId}`;
     await store.delete([userKey]);
-    await useUp(`sign-ins:address:${attempt('').address}`, addressLimit);
-    await expect(signIn(attempt(RIGHT))).rejects.toBeInstanceOf(TooManyAttemptsError);
-    expect(await signIn(known(RIGHT, 'a'))).toBe(user);
-    for (let i = 0; i < accountLimit.attempts * 2; i += 1) {
-      expect(await signIn(known('wrong', 'stolen'))).toBeUndefined();
-    }
+    await useUp(addressKey());
+    expect(await signIn(attempt(RIGHT, known('a')))).toBe(user);
+    await fail(signIn, attempts * 2, known('stolen'));
     // A locked device does not use up the limit of its user.
-    expect(await countOf(userKey)).toBe(1 + accountLimit.attempts);
-    await useUp(userKey, addressLimit);
-    await expect(signIn(known(RIGHT, 'b'))).rejects.toMatchObject({
+    expect(await countOf(userKey)).toBe(1 + attempts);
+    await useUp(userKey);
+    await expect(signIn(attempt(RIGHT, known('b')))).rejects.toMatchObject({
       reason: 'sign_in_user_limit',
       retryAfterSeconds: expect.closeTo(addressLimit.windowSeconds, -1),
     });
     await store.delete([userKey]);
-    await createSignInLocks({ store, credentialHash }).unlock({ ...user, username });
-  });
-
-  test('with the device of another user do not pass the limit of their address', async () => {
-    await useUp(`sign-ins:address:${attempt('').address}`, addressLimit);
-    const device = { userId: 'another user', deviceId: `${testNumber}-d` };
-    await expect(newProcess()({ ...attempt(RIGHT), device })).rejects.toMatchObject({
-      reason: 'sign_in_address_limit',
-    });
+    await unlock();
   });
 
   test('of a known device count for that device only', async () => {
     const signIn = newProcess();
-    for (let i = 0; i < accountLimit.attempts; i += 1) {
-      expect(await signIn(attempt('wrong'))).toBeUndefined();
+    await fail(signIn);
+    // The device of another user is an unknown one.
+    for (const device of [{}, known('c', 'another user')]) {
+      expect(await signIn(attempt(RIGHT, device))).toBeUndefined();
     }
-    expect(await signIn(attempt(RIGHT))).toBeUndefined();
-    for (let i = 0; i < accountLimit.attempts; i += 1) {
-      expect(await signIn(known('wrong', 'a'))).toBeUndefined();
-    }
-    expect(await signIn(known(RIGHT, 'a'))).toBeUndefined();
-    expect(await signIn(known(RIGHT, 'b'))).toBe(user);
+    await fail(signIn, attempts, known('a'));
+    expect(await signIn(attempt(RIGHT, known('a')))).toBeUndefined();
+    expect(await signIn(attempt(RIGHT, known('b')))).toBe(user);
     const locks = createSignInLocks({ store, credentialHash });
     const kinds = (await locks.list({ ...user, username })).map(({ kind }) => kind);
     expect(kinds.sort()).toEqual(['account', 'browser']);
-    await locks.unlock({ ...user, username });
-  });
-
-  test('with the device of another user count as those of an unknown device', async () => {
-    const signIn = newProcess();
-    for (let i = 0; i < accountLimit.attempts; i += 1) {
-      await signIn(attempt('wrong'));
-    }
-    const device = { userId: 'another user', deviceId: `${testNumber}-c` };
-    expect(await signIn({ ...attempt(RIGHT), device })).toBeUndefined();
+    await unlock();
   });
 
   test('with a password that no user can have are neither evaluated nor counted', async () => {
-    const reasons: string[] = [];
-    const signIn = createSignIn({
-      store,
-      users,
-      credentialHash,
-      isAllowed: async () => true,
-      observer: {
-        succeeded: () => {},
-        failed: (_attempt, reason) => reasons.push(reason),
-        locked: () => {},
-      },
-    });
+    const signIn = newProcess();
     const longest = 'é'.repeat(MAXIMUM_PASSWORD_BYTES / 2);
     expect(await signIn(attempt(`${longest}!`))).toBeUndefined();
-    expect([evaluated, reasons]).toEqual([[], ['password_wrong']]);
-    expect(await countOf(`sign-ins:address:${attempt('').address}`)).toBe(0);
+    expect([evaluated, seen]).toEqual([[], ['password_wrong']]);
+    expect(await countOf(addressKey())).toBe(0);
     await signIn(attempt(longest));
     expect(evaluated).toEqual([longest]);
   });
 
   test('notify the observer once each, and of the lock with the failure that causes it', async () => {
-    const seen: string[] = [];
-    const signIn = createSignIn({
-      store,
-      users,
-      credentialHash,
-      isAllowed: async (_user, clientId) => clientId !== 'elsewhere',
-      observer: {
-        succeeded: (_attempt, userId) => seen.push(userId),
-        failed: (_attempt, reason) => seen.push(reason),
-        locked: () => seen.push('locked'),
-      },
-    });
+    const signIn = newProcess();
     await signIn(attempt(RIGHT));
-    await signIn(attempt(RIGHT, 'elsewhere'));
-    for (let i = 1; i < accountLimit.attempts + 2; i += 1) {
-      await signIn(attempt('wrong'));
-    }
+    await signIn(attempt(RIGHT, { clientId: 'elsewhere' }));
+    await fail(signIn, attempts + 1);
     expect(seen).toEqual([
-      'user-1',
-      'user_of_another_organization',
-      ...Array(accountLimit.attempts - 1).fill('password_wrong'),
-      'locked',
-      'account_locked',
-      'account_locked',
+      ...['user-1', 'user_of_another_organization'],
+      ...Array(attempts - 1).fill('password_wrong'),
+      ...['locked', 'account_locked', 'account_locked'],
     ]);
   });
 

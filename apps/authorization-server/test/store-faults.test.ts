@@ -1,7 +1,7 @@
 // requires: redis-server
-
+/** Lost replies of the store, and a store that is unavailable. */
+import { connect } from 'node:net';
 import {
-  authorizeAsUser,
   type Constellation,
   createPageVisitor,
   type RedisServer,
@@ -11,36 +11,37 @@ import {
 } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Fault, type FaultProxy, startFaultProxy } from './fault-proxy.ts';
-import { alice, authorizationUrl, basic, requestToken, web } from './fixtures.ts';
+import { alice, full, installation, machine } from './installation.ts';
 import {
-  full,
-  grantsBootstrap,
-  isActive,
-  other,
+  as,
+  type Calls,
+  callsTo,
+  machineGrant,
   outcome,
+  type Reply,
   refreshing,
-  requestPlatformToken,
-} from './grants-fixtures.ts';
+} from './server.ts';
 
-const asWeb = basic(web.clientId, web.secureKey);
-const asFull = { authorization: basic(full.clientId, full.secureKey) };
+const asFull = as(full);
+const password = { grant_type: 'password', ...alice };
 
 let redis: RedisServer;
 let proxy: FaultProxy;
 let system: Constellation;
-let first: string;
-let second: string;
+let first: Calls;
+let second: Calls;
 
 beforeAll(async () => {
   redis = await startRedisServer({ arguments: ['--appendonly', 'yes'] });
   proxy = await startFaultProxy(redis.port);
   system = await startConstellation({
     engine: 'sqlite',
-    bootstrap: grantsBootstrap,
+    bootstrap: installation,
     apps: ['authorization-server', 'authorization-server'],
     environment: { STORE_URL: `redis://127.0.0.1:${proxy.port}` },
   });
-  [first = '', second = ''] = system.authorizationServerUrls;
+  const [one = '', other = ''] = system.authorizationServerUrls;
+  [first, second] = [callsTo(one), callsTo(other)];
 });
 afterAll(async () => {
   await system.stop();
@@ -48,21 +49,33 @@ afterAll(async () => {
   await redis.stop();
 });
 
-const redemption = (code: string) => ({
-  grant_type: 'authorization_code',
-  code,
-  redirect_uri: web.redirectUri,
-});
-const codeOf = (landing: URL) => landing.searchParams.get('code') ?? '';
-const keys = async (pattern: string) =>
-  redis.command('EVAL', `return #redis.call('KEYS', '${pattern}')`, '0');
+/** Of the keys that match the pattern, the number that the condition selects. */
+const countKeys = (pattern: string, condition = 'true') => {
+  const loop = `for _, key in ipairs(redis.call('KEYS', '${pattern}')) do if ${condition} then n = n + 1 end end`;
+  return redis.command('EVAL', `local n = 0 ${loop} return n`, '0');
+};
 /** After a cut, the process needs a moment to connect again. */
-const untilServed = (server: string) =>
-  until(
-    async () => (await requestToken(server, { grant_type: 'client_credentials' })).status === 200,
-  );
-
+const untilServed = () => until(async () => (await first.token(machineGrant)).status === 200);
 const unavailable = [503, 'temporarily_unavailable'];
+const rejected = [400, 'invalid_grant'];
+const refresh = (value: string) => first.token(refreshing(value), asFull);
+
+test('callers that disconnect before the reply leave only records that expire', async () => {
+  const { hostname, port, pathname, search } = new URL(first.authorizationUrl());
+  const sendAndLeave = () =>
+    new Promise<void>((resolve) => {
+      const text = `GET ${pathname}${search} HTTP/1.1\r\nHost: x\r\n\r\n`;
+      const socket = connect(Number(port), hostname, () =>
+        socket.write(text, () => socket.destroy()),
+      );
+      socket.on('error', () => resolve()).on('close', () => resolve());
+    });
+  for (let batch = 0; batch < 50; batch += 1) {
+    await Promise.all(Array.from({ length: 20 }, sendAndLeave));
+  }
+  expect((await first.token(machineGrant)).status).toBe(200);
+  expect((await countKeys('oidc:*', "redis.call('PTTL', key) < 0")).trim()).toBe(':0');
+});
 
 /**
  * Uses a credential whose claim gets no reply from Redis. On a busy machine, an earlier command of
@@ -82,143 +95,131 @@ const untilLost = (claim: string, fault: Fault, prepare: () => Promise<() => Pro
     return lost.isSent();
   }, 60);
 
+/** Refreshes a token while the reply to a command is lost, and returns the token. */
+async function loseRefresh(command: string): Promise<string> {
+  let value = '';
+  await untilLost(command, 'cut', async () => {
+    value = (await first.token(password, asFull)).body.refresh_token;
+    return async () => expect(outcome(await refresh(value))).toEqual(unavailable);
+  });
+  return value;
+}
+
+/** A client has the successor of a token, so reusing the token revokes the family. */
+async function expectEndOfGrace(value: string, successor: string) {
+  const next = await refresh(successor);
+  expect(next.status).toBe(200);
+  expect(outcome(await refresh(value))).toEqual(rejected);
+  expect(await first.isActive(next.body.access_token)).toBe(false);
+}
+
 describe('a lost reply of Redis', () => {
   test('to the claim of a code is 503 and not a replay, and revokes nothing', async () => {
     const visitor = createPageVisitor();
-    const newCode = async () =>
-      codeOf(await authorizeAsUser(authorizationUrl(first), alice, visitor));
-    const earlier = await requestToken(first, redemption(await newCode()));
+    const earlier = await first.tokensFor({}, alice, visitor);
     // The code belongs to the same grant, because user and client are the same.
     let code = '';
     await untilLost('claimed:oidc:AuthorizationCode', 'cut', async () => {
-      code = await newCode();
-      return async () =>
-        expect(outcome(await requestToken(first, redemption(code)))).toEqual(unavailable);
+      code = await first.newCode({}, alice, visitor);
+      return async () => expect(outcome(await first.redeem(code))).toEqual(unavailable);
     });
-    await untilServed(first);
-    const retried = await requestToken(first, redemption(code));
-    expect(outcome(retried)).toEqual([400, 'invalid_grant']);
-    expect(await isActive(first, earlier.body.access_token, asWeb)).toBe(true);
+    await untilServed();
+    expect(outcome(await first.redeem(code))).toEqual(rejected);
+    expect(await first.isActive(earlier.access_token)).toBe(true);
   });
 
   test('to the claim of a refresh token is 503, and a retry succeeds', async () => {
-    let refresh = {};
-    await untilLost('claimed:oidc:RefreshToken', 'cut', async () => {
-      const signedIn = await requestToken(first, { grant_type: 'password', ...alice }, asFull);
-      refresh = refreshing(signedIn.body.refresh_token);
-      return async () =>
-        expect(outcome(await requestToken(first, refresh, asFull))).toEqual(unavailable);
-    });
-    await untilServed(first);
-    const retried = await requestToken(first, refresh, asFull);
+    const value = await loseRefresh('claimed:oidc:RefreshToken');
+    await untilServed();
+    const retried = await refresh(value);
     expect(retried.status).toBe(200);
-    const next = await requestToken(first, refreshing(retried.body.refresh_token), asFull);
-    expect(next.status).toBe(200);
+    expect((await refresh(retried.body.refresh_token)).status).toBe(200);
   });
 
   test('to a write after the successor was stored lets the same client retry later', async () => {
-    let refresh = {};
-    await untilLost('token:', 'cut', async () => {
-      const signedIn = await requestToken(first, { grant_type: 'password', ...alice }, asFull);
-      refresh = refreshing(signedIn.body.refresh_token);
-      return async () =>
-        expect(outcome(await requestToken(first, refresh, asFull))).toEqual(unavailable);
-    });
+    const value = await loseRefresh('token:');
     // An hour later:
     const age = `for _, key in ipairs(redis.call('KEYS', 'claimed:oidc:RefreshToken:*')) do
       local time, rest = redis.call('GET', key):match('^(%d+)(.*)$')
       redis.call('SET', key, string.format('%.0f', time - 3600000) .. rest, 'KEEPTTL') end`;
     await redis.command('EVAL', age, '0');
-    await untilServed(first);
-    const retried = await requestToken(first, refresh, asFull);
+    await untilServed();
+    const retried = await refresh(value);
     expect(retried.status).toBe(200);
-
-    const next = await requestToken(first, refreshing(retried.body.refresh_token), asFull);
-    expect(next.status).toBe(200);
-    const stolen = await requestToken(first, refresh, asFull);
-    expect(outcome(stolen)).toEqual([400, 'invalid_grant']);
-    expect(await isActive(first, next.body.access_token, asFull.authorization)).toBe(false);
+    await expectEndOfGrace(value, retried.body.refresh_token);
   });
 
   test('to the mark after a refresh costs the client nothing, and its next refresh ends the grace', async () => {
-    const signedIn = await requestToken(first, { grant_type: 'password', ...alice }, asFull);
-    const refresh = refreshing(signedIn.body.refresh_token);
+    const value = (await first.token(password, asFull)).body.refresh_token;
     // Only the script that replaces a claim contains this word.
     const lost = proxy.loseReplyOf("'KEEPTTL'", 'cut');
-    const refreshed = await requestToken(first, refresh, asFull);
+    const refreshed = await refresh(value);
     expect(refreshed.status).toBe(200);
     await lost.sent;
-    await untilServed(first);
-    const next = await requestToken(first, refreshing(refreshed.body.refresh_token), asFull);
-    expect(next.status).toBe(200);
-    const stolen = await requestToken(first, refresh, asFull);
-    expect(outcome(stolen)).toEqual([400, 'invalid_grant']);
-    expect(await isActive(first, next.body.access_token, asFull.authorization)).toBe(false);
+    await untilServed();
+    await expectEndOfGrace(value, refreshed.body.refresh_token);
   });
 
   test('to the claim of a code before a kill invalidates the code, and leaves no token', async () => {
     let code = '';
     let reply: Promise<unknown> = Promise.resolve();
     let before: unknown;
+    const tokens = async () => [await countKeys('token:*'), await countKeys('oidc:RefreshToken:*')];
     await untilLost('claimed:oidc:AuthorizationCode', 'stall', async () => {
-      code = codeOf(await authorizeAsUser(authorizationUrl(first), alice));
-      before = [await keys('token:*'), await keys('oidc:RefreshToken:*')];
+      code = await first.newCode();
+      before = await tokens();
       return () => {
-        reply = requestToken(second, redemption(code)).catch(() => 'no reply');
+        reply = second.redeem(code).catch(() => 'no reply');
         return reply;
       };
     });
     await system.processes[1]?.kill();
     expect(await reply).toBe('no reply');
-    expect(outcome(await requestToken(first, redemption(code)))).toEqual([400, 'invalid_grant']);
-    expect([await keys('token:*'), await keys('oidc:RefreshToken:*')]).toEqual(before);
+    expect(outcome(await first.redeem(code))).toEqual(rejected);
+    expect(await tokens()).toEqual(before);
   });
 });
 
-// These tests run last, because they stop the store of the remaining process.
+/** The last tests, because they stop the store of the remaining process. */
 describe('an unavailable store', () => {
-  const expectUnavailable = (reply: Awaited<ReturnType<typeof requestToken>>) => {
-    expect(outcome(reply)).toEqual([503, 'temporarily_unavailable']);
-    expect(Number(reply.headers.get('retry-after'))).toBeGreaterThan(0);
-    expect(reply.headers.get('content-type')).toBe('application/json;charset=UTF-8');
-    expect(reply.headers.get('cache-control')).toBe('no-store');
-    expect(JSON.stringify(reply.body)).not.toMatch(/redis|127\.0\.0\.1|ECONN|stack|access_token/i);
-  };
+  test('makes a revocation 503, never 200, because the token stays valid', async () => {
+    const { body } = await first.token(machineGrant);
+    redis.freeze();
+    const failed = await first.revoke(body.access_token);
+    redis.thaw();
+    expect(outcome(failed)).toEqual(unavailable);
+    expect(failed.headers.get('retry-after')).toBe('1');
+    await until(async () => (await first.revoke(body.access_token)).status === 200);
+  });
 
   test('causes 503 JSON with Retry-After for every grant, and 503 at the sign-in page', async () => {
+    const code = await first.newCode();
+    const value = (await first.token(password, asFull)).body.refresh_token;
     const visitor = createPageVisitor();
-    const code = codeOf(await authorizeAsUser(authorizationUrl(first), alice, visitor));
-    const signedIn = await requestToken(first, { grant_type: 'password', ...alice }, asFull);
-    const newVisitor = createPageVisitor();
-    const redirect = await newVisitor.get(authorizationUrl(first));
-    const page = await newVisitor.get(redirect.location ?? '');
-    const machine = { client_id: other.clientId, client_secret: other.secureKey };
+    const page = await first.openSignIn(visitor);
     await redis.kill();
-    const requests = [
-      requestToken(first, { grant_type: 'client_credentials' }),
-      requestToken(first, redemption(code)),
-      requestToken(first, { grant_type: 'password', ...alice }, asFull),
-      requestToken(first, refreshing(signedIn.body.refresh_token), asFull),
-      requestToken(
-        first,
-        { grant_type: 'client_credentials' },
-        { authorization: basic('web', 'x') },
-      ),
-      requestPlatformToken(first, { grant_type: 'client_credentials', ...machine }),
-    ];
-    for (const reply of await Promise.all(requests)) {
-      expectUnavailable(reply);
+    const replies: readonly Reply[] = await Promise.all([
+      first.token(machineGrant),
+      first.redeem(code),
+      first.token(password, asFull),
+      refresh(value),
+      first.token(machineGrant, as({ clientId: 'web', secureKey: 'x' })),
+      first.platform(machineGrant, as(machine)),
+    ]);
+    for (const reply of replies) {
+      expect(outcome(reply)).toEqual(unavailable);
+      expect(Number(reply.headers.get('retry-after'))).toBeGreaterThan(0);
+      expect(reply.headers.get('content-type')).toBe('application/json;charset=UTF-8');
+      expect(reply.headers.get('cache-control')).toBe('no-store');
+      expect(JSON.stringify(reply.body)).not.toMatch(
+        /redis|127\.0\.0\.1|ECONN|stack|access_token/i,
+      );
     }
-    const grant = { grant_type: 'client_credentials', ...machine };
-    const platform = await requestPlatformToken(first, grant);
-    expect(platform.body).toMatchObject({ status: 503, code: 'service_unavailable' });
-    const rejected = await newVisitor.submit(page, alice);
-    expect([rejected.status, rejected.headers.get('retry-after')]).toEqual([503, '1']);
-
+    expect(replies.at(-1)?.body).toMatchObject({ status: 503, code: 'service_unavailable' });
+    const submitted = await visitor.submit(page, alice);
+    expect([submitted.status, submitted.headers.get('retry-after')]).toEqual([503, '1']);
     await redis.restart();
-    await untilServed(first);
-    const { status } = await requestToken(first, { grant_type: 'client_credentials' });
-    expect(status).toBe(200);
+    await untilServed();
     expect(await system.output()).not.toContain(alice.password);
   });
 });

@@ -1,44 +1,124 @@
-import { startSystem } from '@gatehouse/testing/suite';
+// requires: redis-server
+/** SECURITY_PROFILE=strict. */
+import { createHash, randomBytes } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
-import { bootstrap, browserApp, implicitApp, web } from './fixtures.ts';
+import { decodeJwt } from 'jose';
+import { recordKey } from '../src/provider/oidc-adapter.ts';
+import { alice, browserApp, carol, full, implicitApp, machine, rp, web } from './installation.ts';
+import { as, type Fields, machineGrant, outcome, refreshing, startOnEngines } from './server.ts';
 
-const system = await startSystem({
-  engine: 'sqlite',
-  bootstrap,
-  apps: ['authorization-server'],
+const asFull = as(full);
+const verifier = randomBytes(32).toString('base64url');
+const pkce = {
+  code_challenge: createHash('sha256').update(verifier).digest('base64url'),
+  code_challenge_method: 'S256',
+};
+const systems = await startOnEngines({
+  servers: 2,
   environment: { SECURITY_PROFILE: 'strict' },
 });
-const issuer = system.authorizationServerUrl;
 
-describe('SECURITY_PROFILE=strict', () => {
-  async function authorize(parameters: Record<string, string>) {
-    const reply = await fetch(`${issuer}/authorize?${new URLSearchParams(parameters)}`, {
-      redirect: 'manual',
-    });
-    return new URL(reply.headers.get('location') ?? '', issuer);
-  }
+describe.each(systems)('the strict profile on $engine', ({ system }) => {
+  const { authorize, get, isActive, newCode, platform, redeem, token, userinfo } = system.first;
 
-  test('rejects the implicit flow and does not advertise it', async () => {
-    const { clientId, redirectUri } = implicitApp;
-    const landing = await authorize({
-      response_type: 'token',
-      client_id: clientId,
-      redirect_uri: redirectUri,
-    });
-    expect(landing.hash).toContain('error=unsupported_response_type');
-    const metadata = await (await fetch(`${issuer}/.well-known/openid-configuration`)).json();
-    expect(metadata).toMatchObject({ response_types_supported: ['code'] });
-    expect(JSON.stringify(metadata)).not.toMatch(/"(implicit|password)"/);
+  test('has neither the password grant nor the implicit flow', async () => {
+    const password = await token({ grant_type: 'password', ...alice }, asFull);
+    expect(outcome(password)).toEqual([400, 'unsupported_grant_type']);
+    const ofRp = { client_id: rp.clientId, redirect_uri: rp.redirectUris[1] };
+    const ofImplicit = {
+      client_id: implicitApp.clientId,
+      redirect_uri: implicitApp.redirectUri,
+    };
+    for (const parameters of [{}, ofRp, ofImplicit] as Fields[]) {
+      const { location } = await authorize({ ...parameters, response_type: 'token' });
+      expect(location).toMatch(/#.*error=(unsupported_response_type|unauthorized_client)/);
+      expect(location).not.toContain('access_token');
+    }
+    const metadata = (await get('/.well-known/openid-configuration')).body;
+    expect(JSON.parse(metadata).response_types_supported).toEqual(['code']);
+    expect(metadata).not.toMatch(/"(implicit|password)"/);
   });
 
-  test('requires PKCE from every client', async () => {
-    for (const { clientId, redirectUri } of [web, browserApp]) {
-      const landing = await authorize({
-        response_type: 'code',
-        client_id: clientId,
-        redirect_uri: redirectUri,
-      });
-      expect(landing.searchParams.get('error')).toBe('invalid_request');
+  test('requires PKCE from every client, and its codes end after a minute', async () => {
+    for (const { clientId: client_id, redirectUri: redirect_uri } of [web, browserApp]) {
+      const { location } = await authorize({ client_id, redirect_uri });
+      expect(location).toContain('error=invalid_request');
     }
+    const key = recordKey('AuthorizationCode', await newCode(pkce), system.identity.credentialHash);
+    const { exp, iat } = JSON.parse((await system.store.get(key)) ?? '');
+    expect(exp - iat).toBe(60);
+  });
+
+  test.each([
+    'device:read nonsense',
+    'device:read device:report',
+    'device:read ',
+    'device:read openid',
+  ])('rejects the scope %j of a machine', async (scope) => {
+    // The provider answers the second request, and the fast path the first.
+    for (const extra of [{}, { unknown: '1' }]) {
+      const reply = await token({ ...machineGrant, scope, ...extra }, asFull);
+      expect(outcome(reply)).toEqual([400, 'invalid_scope']);
+    }
+  });
+
+  test.each(['openid nonsense', 'openid device:report'])(
+    'rejects the scope %j of a user',
+    async (scope) => {
+      const { location } = await authorize({ ...pkce, client_id: full.clientId, scope });
+      expect(location).toContain('error=invalid_scope');
+    },
+  );
+
+  test.each<[string, Fields]>([
+    ['scopes', {}],
+    ['claims', { claims: '{"id_token":{"email":null,"name":{"essential":true}}}' }],
+  ])('keeps personal data of %s out of ID tokens', async (_what, parameters) => {
+    const scope = 'openid profile email groups';
+    const code = await newCode({ ...pkce, scope, ...parameters }, carol);
+    const { body } = await redeem(code, { code_verifier: verifier });
+    expect(JSON.stringify(decodeJwt(body.id_token))).not.toMatch(/carol|admin|org-1/i);
+    expect((await userinfo(body.access_token)).claims).toMatchObject({
+      ...{ name: 'Carol Example', email: 'carol@example.com', roles: ['admin', 'plant 7'] },
+    });
+  });
+
+  test('separates every page from its opener', async () => {
+    for (const path of ['/authorize?client_id=web', '/sign-in/unknown', '/logout', '/account']) {
+      const { headers } = await get(path);
+      expect([path, headers.get('cross-origin-opener-policy')]).toEqual([path, 'same-origin']);
+    }
+  });
+
+  const newTokens = async () => (await platform(machineGrant, asFull)).body;
+  const refresh = (value: string, turn = 0) => system.any(turn).platform(refreshing(value), asFull);
+
+  test('accepts one of ten concurrent refreshes over two processes', async () => {
+    const { refresh_token: value } = await newTokens();
+    const replies = await Promise.all(Array.from({ length: 10 }, (_, i) => refresh(value, i)));
+    const losers = replies.filter(({ status }) => status !== 200);
+    expect(losers.map(outcome)).toEqual(Array(9).fill([400, 'invalid_grant']));
+  });
+
+  test('has no grace period, so reusing a token revokes its family at once', async () => {
+    const { refresh_token: value } = await newTokens();
+    const { body } = await refresh(value);
+    for (const each of [value, body.refresh_token]) {
+      expect(outcome(await refresh(each))).toEqual([400, 'invalid_grant']);
+    }
+    expect(await isActive(body.access_token)).toBe(false);
+  });
+
+  test('does not cost a machine its refresh token while its budget of the store is full', async () => {
+    const asMachine = as(machine);
+    const { refresh_token: value } = (await platform(machineGrant, asMachine)).body;
+    const counter = `rate:machine-Grant-of-client:${machine.clientId}`;
+    await system.store.increment(counter, 60, 2 ** 50);
+    // The first server now knows that the budget is full.
+    expect((await platform(machineGrant, asMachine)).status).toBe(429);
+    const refused = await platform(refreshing(value), asMachine);
+    expect([refused.status, Number(refused.headers.get('retry-after')) > 0]).toEqual([429, true]);
+    await system.store.delete([counter]);
+    expect((await system.second.platform(refreshing(value), asMachine)).status).toBe(200);
   });
 });

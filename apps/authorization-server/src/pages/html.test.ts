@@ -1,25 +1,35 @@
-import { describe, expect, test } from '@jest/globals';
+import { randomBytes } from 'node:crypto';
+import { expect, test } from '@jest/globals';
 import { foreignName, html, plainName, sentence } from './html.ts';
+import { createCsrfTokens } from './page.ts';
 
-describe('markup', () => {
-  test('escapes every value that is not markup', () => {
-    const value = `<b>"a" & 'b'</b>`;
-    expect(html`<p title="${value}">${value}</p>`.markup).toBe(
-      '<p title="&lt;b&gt;&quot;a&quot; &amp; &#39;b&#39;&lt;/b&gt;">&lt;b&gt;&quot;a&quot; &amp; &#39;b&#39;&lt;/b&gt;</p>',
-    );
-  });
-
-  test('replaces each placeholder once, also if a value contains a placeholder', () => {
-    const made = sentence('{a} & {b}', { a: '{b}<i>', b: html`<b>x</b>` });
-    expect(made.markup).toBe('{b}&lt;i&gt; &amp; <b>x</b>');
-  });
+test('markup escapes every value that is not markup', () => {
+  const value = `<b>"a" & 'b'</b>`;
+  const escaped = '&lt;b&gt;&quot;a&quot; &amp; &#39;b&#39;&lt;/b&gt;';
+  expect(html`<p title="${value}">${value}</p>`.markup).toBe(
+    `<p title="${escaped}">${escaped}</p>`,
+  );
 });
 
-describe('a foreign name', () => {
-  test('loses invisible characters and changes of direction, and is isolated', () => {
-    expect(foreignName('Bank\u202Egnp.\u2066e\u200bxe <i>').markup).toBe(
-      '<bdi>Bankgnp.exe &lt;i&gt;</bdi>',
-    );
-    expect(plainName('\u200f\ufeff日本 שלום')).toBe('日本 שלום');
-  });
+test('a sentence replaces each placeholder once, also if a value contains a placeholder', () => {
+  const made = sentence('{a} & {b}', { a: '{b}<i>', b: html`<b>x</b>` });
+  expect(made.markup).toBe('{b}&lt;i&gt; &amp; <b>x</b>');
+});
+
+test('a foreign name loses invisible characters and changes of direction, and is isolated', () => {
+  expect(foreignName('Bank\u202Egnp.\u2066e\u200bxe <i>').markup).toBe(
+    '<bdi>Bankgnp.exe &lt;i&gt;</bdi>',
+  );
+  expect(plainName('\u200f\ufeff日本 שלום')).toBe('日本 שלום');
+});
+
+test('the token of a form is valid only for its owner, unchanged, and with the key of the installation', () => {
+  const tokens = createCsrfTokens(randomBytes(32));
+  const token = tokens.issue('interaction');
+  expect(tokens.verify('interaction', token)).toBe(true);
+  expect(tokens.verify('another', token)).toBe(false);
+  const elsewhere = createCsrfTokens(randomBytes(32)).issue('interaction');
+  for (const presented of ['', token.slice(1), `${token}AAAA`, [token], undefined, elsewhere]) {
+    expect(tokens.verify('interaction', presented)).toBe(false);
+  }
 });
