@@ -140,7 +140,7 @@ describe.each(systems)('the account page over $engine', ({ system: { first, seco
     expect((await get('/account', { cookie })).status).toBe(303);
   });
 
-  test('says that the user was signed out if a form arrives without a session', async () => {
+  test('states that the user was signed out if a form arrives without a session', async () => {
     const [visitor, elsewhere] = [createPageVisitor(), createPageVisitor()];
     await signIn(visitor, bob);
     const password = await visitor.get(`${issuer}/account/password`);
