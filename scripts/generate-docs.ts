@@ -143,16 +143,19 @@ function exampleEnvironment(text: string): string {
   return [text.slice(0, text.indexOf('\n\n') + 1), ...sections].join('\n');
 }
 
-/** The members of the object in variable-names.ts. */
+/** The members of the object in variable-names.ts, in lines of words. */
 function knownVariables(): string {
   const { Containers: _ofCompose, ...ofApps } = declarations;
-  const lines = Object.values(ofApps)
-    .flatMap(described)
-    .map(({ name, secret, protects }) => {
-      const kind = secret === true ? 'secret' : protects === true ? 'protects' : 'plain';
-      return `  ${name}: '${kind}',\n`;
-    });
-  return lines.sort().join('');
+  const all = Object.values(ofApps).flatMap(described);
+  const kindOf = ({ secret, protects }: VariableMeta) =>
+    secret === true ? 'secret' : protects === true ? 'protects' : 'plain';
+  const members = ['secret', 'protects', 'plain'].map((kind) => {
+    const names = all.filter((each) => kindOf(each) === kind).map(({ name }) => name);
+    const words = names.sort().join(' ');
+    const lines = words.match(/(?! )\S.{0,93}(?!\S)/g) ?? [];
+    return `  ${kind}: \`\n${lines.map((line) => `    ${line}\n`).join('')}  \`,\n`;
+  });
+  return members.join('');
 }
 
 /** Variables with a description. An app that reads a variable of another app has none for it. */

@@ -16,11 +16,10 @@ import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import {
   MAXIMUM_PARAMETER_BYTES,
   storedRequestLimits,
-} from '../apps/authorization-server/src/provider/stored-budgets.ts';
+} from '../apps/authorization-server/src/throttle/stored-budgets.ts';
 
 const MIB = 1024 * 1024;
 const REQUESTS = 10;
-const form = 'application/x-www-form-urlencoded';
 const tv = 'anonymous-tv';
 const application = 'anonymous-application';
 const publicClient = { orgId: 'org-1', public: true, scopes: ['device:read'] };
@@ -62,7 +61,6 @@ const counted = [
   { prefix: 'stored-bytes:', bytes: 170, records: 24 },
   { prefix: 'rate:address:', bytes: 170, records: 1 },
   { prefix: 'rate:address-credentials:', bytes: 170, records: 1 },
-  { prefix: 'request-share:', bytes: 170, records: 2 },
 ];
 const { pushed: pushedLimits, device: deviceLimits } = storedRequestLimits;
 /** Records that a budget in bytes, or a trail of limited size, bounds: MiB of 1 and 100 groups. */
@@ -166,12 +164,8 @@ async function sendEverything(system: Constellation, i: number): Promise<void> {
   // Addresses of IPv6 make the longest keys.
   const address = `2001:db8:${(0x1000 + i).toString(16)}:ff00::1`;
   const from = { 'x-forwarded-for': address };
-  const post = (path: string, parameters: Record<string, string>) =>
-    fetch(issuer + path, {
-      method: 'POST',
-      headers: { ...from, 'content-type': form },
-      body: new URLSearchParams(parameters),
-    });
+  const post = (path: string, form: Record<string, string>) =>
+    postFrom(address, issuer + path, form);
   const visitor = createPageVisitor((url, init = {}) =>
     fetch(url, { ...init, headers: { ...Object.fromEntries(new Headers(init.headers)), ...from } }),
   );
@@ -220,23 +214,22 @@ const signature = (i: number) => ({
   'x-sign': 'f'.repeat(64),
 });
 
-function push(system: Constellation, address: string, parameters: Record<string, string>) {
-  return fetch(`${system.authorizationServerUrl}/par`, {
+const postFrom = (address: string, url: string, form: Record<string, string>) =>
+  fetch(url, {
     method: 'POST',
-    headers: { 'x-forwarded-for': address, 'content-type': form },
-    body: new URLSearchParams({ ...authorization(), ...parameters }),
+    headers: { 'x-forwarded-for': address },
+    body: new URLSearchParams(form),
   });
-}
+
+const push = (system: Constellation, address: string, parameters: Record<string, string>) =>
+  postFrom(address, `${system.authorizationServerUrl}/par`, { ...authorization(), ...parameters });
 
 async function startDevice(
   system: Constellation,
   address: string,
   parameters: Record<string, string>,
 ): Promise<{ readonly device_code: string; readonly user_code: string }> {
-  const reply = await fetch(`${system.authorizationServerUrl}/device/auth`, {
-    method: 'POST',
-    headers: { 'x-forwarded-for': address, 'content-type': form },
-    body: new URLSearchParams({ client_id: tv, ...parameters }),
-  });
+  const url = `${system.authorizationServerUrl}/device/auth`;
+  const reply = await postFrom(address, url, { client_id: tv, ...parameters });
   return (await reply.json()) as { device_code: string; user_code: string };
 }

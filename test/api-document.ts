@@ -4,12 +4,13 @@ import { deviceRoutes } from '../apps/gateway/src/routes/route.ts';
 
 /** The OpenAPI document that a gateway with these URLs serves without a `ROUTES_FILE`. */
 export async function readApiDocument(domain: string): Promise<OpenApiDocument> {
-  const { openApi } = openPublicDocuments({
+  const { entries } = openPublicDocuments({
     publicUrl: `https://api.${domain}`,
     authorizationServerUrl: `https://login.${domain}`,
     routes: deviceRoutes,
     strict: false,
     now: Date.now,
   });
-  return JSON.parse(String((await openApi.read({ headers: {} }, '')).body));
+  const reply = await entries.at(-1)?.read({ headers: {} }, '');
+  return JSON.parse(String(reply?.body));
 }

@@ -1,14 +1,13 @@
 // requires: redis-server redis-cli postgresql
 import { randomBytes } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { openIdentity } from '@gatehouse/identity';
 import { createStore } from '@gatehouse/store';
 import {
-  basic,
   freePort,
-  type PostgresServer,
+  machineToken,
+  oneClient,
   type RedisServer,
   startApp,
   startPostgresServer,
@@ -16,35 +15,27 @@ import {
   startSentinelTopology,
   until,
 } from '@gatehouse/testing';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { oneClient } from './one-client.ts';
+import { temporaryFolder, writeMasterKey } from '@gatehouse/testing/suite';
+import { afterAll, expect, test } from '@jest/globals';
 import { commandsNamed, runCommands } from './operators-commands.ts';
 
 const MASTER_NAME = 'the-master';
 const secureKey = 'theSecureKeyOfThisTest0123456789';
-const directory = mkdtempSync(join(tmpdir(), 'gatehouse-backup-'));
+const directory = temporaryFolder();
 const environment = {
   BACKUP: join(directory, 'backup'),
   KEYS_BACKUP: join(directory, 'keys-backup'),
-  MASTER_KEY_FILE: join(directory, 'master.key'),
+  MASTER_KEY_FILE: writeMasterKey(directory),
   COOKIE_KEYS_FILE: join(directory, 'cookie.keys'),
   MASTER_NAME,
 };
-const cleanups: (() => Promise<unknown>)[] = [];
-let postgres: PostgresServer;
-
-beforeAll(async () => {
-  for (const file of [environment.MASTER_KEY_FILE, environment.COOKIE_KEYS_FILE]) {
-    writeFileSync(file, randomBytes(32).toString('hex'), { mode: 0o600 });
-  }
-  postgres = await startPostgresServer();
-  cleanups.push(postgres.stop);
-});
+writeFileSync(environment.COOKIE_KEYS_FILE, randomBytes(32).toString('hex'), { mode: 0o600 });
+const postgres = await startPostgresServer();
+const cleanups: (() => Promise<unknown>)[] = [postgres.stop];
 afterAll(async () => {
   for (const cleanup of cleanups.toReversed()) {
     await cleanup();
   }
-  rmSync(directory, { recursive: true });
 });
 
 /** Starts the authorization server once, which fills the store, and returns a token. */
@@ -60,12 +51,8 @@ async function issueToken(storeUrl: string): Promise<string> {
     OPERATIONS_PORT: '0',
   });
   try {
-    const reply = await fetch(`http://localhost:${port}/token`, {
-      method: 'POST',
-      headers: { authorization: basic('one', secureKey) },
-      body: new URLSearchParams({ grant_type: 'client_credentials' }),
-    });
-    return ((await reply.json()) as { access_token: string }).access_token;
+    const server = { authorizationServerUrl: `http://localhost:${port}` };
+    return await machineToken(server, secureKey);
   } finally {
     await app.stop();
   }

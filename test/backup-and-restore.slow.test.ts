@@ -3,9 +3,8 @@
  * Runs the commands of docs/operations/back-up-and-restore.md in order: backup, loss of all data,
  * restore.
  */
-import { randomBytes } from 'node:crypto';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { openIdentity } from '@gatehouse/identity';
@@ -13,21 +12,23 @@ import { createStore } from '@gatehouse/store';
 import {
   type AppProcess,
   authorizeAsUser,
-  basic,
   freePort,
+  machineToken,
   type PostgresServer,
+  postAs,
   type RedisServer,
   startApp,
   startPostgresServer,
   startRedisServer,
 } from '@gatehouse/testing';
+import { temporaryFolder, writeMasterKey } from '@gatehouse/testing/suite';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { commandsNamed, commandsUnder, runCommands } from './operators-commands.ts';
 
 const engines = ['sqlite', 'redis and postgres'] as const;
 
 describe.each(engines)('an installation on %s', (engine) => {
-  const directory = mkdtempSync(join(tmpdir(), 'gatehouse-backup-'));
+  const directory = temporaryFolder();
   const data = join(directory, 'data');
   const backup = join(directory, 'backup');
   const keysBackup = join(directory, 'keys-backup');
@@ -43,12 +44,8 @@ describe.each(engines)('an installation on %s', (engine) => {
 
   beforeAll(async () => {
     mkdirSync(data, { mode: 0o700 });
-    const [server, gateway, gatewayOperations, devices] = await Promise.all([
-      freePort(),
-      freePort(),
-      freePort(),
-      freePort(),
-    ]);
+    const ports = await Promise.all(Array.from({ length: 4 }, freePort));
+    const [server, gateway, gatewayOperations, devices] = ports;
     const bootstrap = join(directory, 'bootstrap.json');
     writeFileSync(bootstrap, '{}', { mode: 0o600 });
     environment = {
@@ -68,6 +65,7 @@ describe.each(engines)('an installation on %s', (engine) => {
     storeUrl = `sqlite:${join(data, 'gatehouse.sqlite')}`;
     if (!isSqlite) {
       redis = await startRedisServer();
+      // Unlike an argument, the setting ends with the process, so that a restart reads the snapshot.
       await redis.command('CONFIG', 'SET', 'appendonly', 'yes');
       postgres = await startPostgresServer();
       storeUrl = redis.url;
@@ -77,18 +75,14 @@ describe.each(engines)('an installation on %s', (engine) => {
         REDIS_HOST: '127.0.0.1',
         REDIS_PORT: String(redis.port),
         REDIS_DIRECTORY: redis.directory,
-        MASTER_KEY_FILE: join(data, 'master.key'),
-        COOKIE_KEYS_FILE: join(data, 'cookie.keys'),
+        MASTER_KEY_FILE: writeMasterKey(data),
       });
-      writeFileSync(join(data, 'master.key'), randomBytes(32).toString('hex'), { mode: 0o600 });
-      writeFileSync(join(data, 'cookie.keys'), randomBytes(32).toString('hex'), { mode: 0o600 });
     }
     await start();
   });
   afterAll(async () => {
     await stop();
     await Promise.all([redis?.stop(), postgres?.stop()]);
-    rmSync(directory, { recursive: true });
   });
 
   async function start(): Promise<void> {
@@ -108,25 +102,14 @@ describe.each(engines)('an installation on %s', (engine) => {
 
   const operate = (words: string) => runCommands(`npm run -s gatehouse -- ${words}`, environment);
 
-  const gatewayUrl = () => `http://localhost:${environment.GATEWAY_PORT}`;
-
-  async function post(path: string, parameters: Record<string, string>) {
-    return fetch(`${environment.AUTHORIZATION_SERVER_URL}${path}`, {
-      method: 'POST',
-      headers: { authorization: basic('dashboard', secureKey) },
-      body: new URLSearchParams(parameters),
-    });
-  }
-
-  async function issueToken(): Promise<string> {
-    const reply = await post('/token', { grant_type: 'client_credentials' });
-    const body = (await reply.json()) as { access_token: string };
-    return body.access_token;
-  }
+  const issuer = () => environment.AUTHORIZATION_SERVER_URL ?? '';
+  const issueToken = () =>
+    machineToken({ authorizationServerUrl: issuer() }, secureKey, 'dashboard');
 
   async function call(token: string, init: RequestInit = {}, path = '/api/device') {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
-    const reply = await fetch(gatewayUrl() + path, { ...init, headers });
+    const url = `http://localhost:${environment.GATEWAY_PORT}${path}`;
+    const reply = await fetch(url, { ...init, headers });
     return { status: reply.status, body: (await reply.json()) as { result?: unknown } };
   }
 
@@ -137,7 +120,7 @@ describe.each(engines)('an installation on %s', (engine) => {
       scope: 'openid',
       redirect_uri: 'https://app.example/callback',
     });
-    const url = `${environment.AUTHORIZATION_SERVER_URL}/authorize?${query}`;
+    const url = `${issuer()}/authorize?${query}`;
     return (await authorizeAsUser(url, alice)).searchParams.get('code') ?? '';
   }
 
@@ -178,7 +161,8 @@ describe.each(engines)('an installation on %s', (engine) => {
   });
 
   test('is restored after the loss of all data, and revoked credentials stay revoked', async () => {
-    expect((await post('/revoke', { token: revoked })).status).toBe(200);
+    const client = { clientId: 'dashboard', secureKey };
+    expect((await postAs(`${issuer()}/revoke`, client, { token: revoked })).status).toBe(200);
     expect((await call(revoked)).status).toBe(401);
     operate('organizations add later');
     operate('clients add later --org later --scope device:read');

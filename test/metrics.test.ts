@@ -5,16 +5,16 @@ import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import {
-  basic,
-  type Constellation,
+  type AppName,
   type MetricFamily,
+  oneClient,
   parseMetrics,
-  startConstellation,
+  postAs,
+  signatureHeaders,
   until,
 } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { operationNames } from '../apps/authorization-server/src/requests/routes.ts';
-import { oneClient } from './one-client.ts';
+import { startSystem } from '@gatehouse/testing/suite';
+import { describe, expect, test } from '@jest/globals';
 import { root } from './source-tree.ts';
 
 const secureKey = 'metricsKey0123456789abcdef';
@@ -25,79 +25,33 @@ const bootstrap = {
   }),
   users: [{ username: 'alice', password: 'correct horse battery', name: 'Alice', orgId: 'org-1' }],
 };
-const apps = ['authorization-server', 'gateway', 'device-service'] as const;
-type AppName = (typeof apps)[number];
-
-let system: Constellation;
-
-beforeAll(async () => {
-  const environment = {
-    ADDRESS_RATE_LIMIT: '1000000/60',
-    CLIENT_ENDPOINT_RATE_LIMIT: '1000000/60',
-    PAGE_RATE_LIMIT: '1000000/60',
+const unlimited = '1000000/60';
+const system = await startSystem({
+  engine: 'redis',
+  bootstrap,
+  environment: {
+    ADDRESS_RATE_LIMIT: unlimited,
+    CLIENT_ENDPOINT_RATE_LIMIT: unlimited,
+    PAGE_RATE_LIMIT: unlimited,
     LOG_LEVEL: 'warn',
-  };
-  system = await startConstellation({ engine: 'redis', bootstrap, environment });
-  await useEverything();
+  },
 });
-afterAll(() => system.stop());
-
-const memberOf = (app: AppName) => {
-  const found = system.members.find((member) => member.app === app);
-  if (found === undefined) {
-    throw new Error(`No ${app} runs.`);
-  }
-  return found;
-};
+await useEverything();
 
 async function exported(app: AppName): Promise<ReadonlyMap<string, MetricFamily>> {
-  const reply = await fetch(`${memberOf(app).operationsUrl}/metrics`);
+  const reply = await fetch(`${system.member(app).operationsUrl}/metrics`);
   return parseMetrics(await reply.text());
 }
 
-async function series(app: AppName): Promise<readonly string[]> {
-  return [...(await exported(app)).values()]
-    .flatMap(({ samples }) => samples)
-    .map(({ name, labels }) => `${name} ${JSON.stringify(labels)}`)
-    .sort();
-}
+const samplesOf = async (app: AppName) =>
+  [...(await exported(app)).values()].flatMap(({ samples }) => samples);
 
-async function sampleOf(app: AppName, name: string, labels: Record<string, string>) {
-  const sample = [...(await exported(app)).values()]
-    .flatMap(({ samples }) => samples)
-    .find(
-      (candidate) =>
-        candidate.name === name &&
-        Object.entries(labels).every(([label, value]) => candidate.labels[label] === value),
-    );
-  return sample?.value;
-}
+const series = async (app: AppName) =>
+  (await samplesOf(app)).map(({ name, labels }) => `${name} ${JSON.stringify(labels)}`).sort();
 
 async function requestsOf(app: AppName): Promise<number> {
   const { samples = [] } = (await exported(app)).get('gatehouse_requests_total') ?? {};
   return samples.reduce((sum, { value }) => sum + value, 0);
-}
-
-function askToken(parameters: Record<string, string>, secret = secureKey) {
-  return fetch(`${system.authorizationServerUrl}/token`, {
-    method: 'POST',
-    headers: { authorization: basic('one', secret) },
-    body: new URLSearchParams(parameters),
-  });
-}
-
-function signed(timestamp: number, body: string) {
-  const sign = createHash('sha256').update(`${body}${timestamp}${secureKey}`).digest('hex');
-  return fetch(`${system.gatewayUrl}/device-instance`, {
-    method: 'POST',
-    headers: {
-      'Content-Type': 'application/json',
-      'X-Client-Id': 'one',
-      'X-Timestamp': String(timestamp),
-      'X-Sign': sign,
-    },
-    body,
-  });
 }
 
 /**
@@ -105,35 +59,32 @@ function signed(timestamp: number, body: string) {
  * labels appear.
  */
 async function useEverything(): Promise<void> {
-  const { access_token: token } = (await (
-    await askToken({ grant_type: 'client_credentials' })
-  ).json()) as { access_token: string };
-  await askToken({ grant_type: 'password', username: 'alice', password: 'wrong' });
-  await askToken({ grant_type: 'client_credentials' }, 'wrong-secret');
-  const listed = await fetch(`${system.gatewayUrl}/api/device`, {
-    headers: { authorization: `Bearer ${token}` },
-  });
-  expect(listed.status).toBe(200);
-  await fetch(`${system.gatewayUrl}/api/device`, { headers: { authorization: 'Bearer no-token' } });
-  const now = Date.now();
+  const ask = (form: Record<string, string>, secret = secureKey) =>
+    postAs(`${system.authorizationServerUrl}/token`, { clientId: 'one', secureKey: secret }, form);
+  const list = (token: string) =>
+    fetch(`${system.gatewayUrl}/api/device`, { headers: { authorization: `Bearer ${token}` } });
+  const issued = await ask({ grant_type: 'client_credentials' });
+  const { access_token: token } = (await issued.json()) as { access_token: string };
+  await ask({ grant_type: 'password', username: 'alice', password: 'wrong' });
+  await ask({ grant_type: 'client_credentials' }, 'wrong-secret');
+  expect((await list(token)).status).toBe(200);
+  await list('no-token');
   const body = JSON.stringify({ id: 'd', name: 'd', productId: 'p', productName: 'P' });
-  expect((await signed(now, body)).status).toBe(200);
-  expect((await signed(now, body)).status).toBe(401);
+  const signature = signatureHeaders({ clientId: 'one', secureKey }, body);
+  const headers = { 'Content-Type': 'application/json', ...signature };
+  for (const status of [200, 401]) {
+    const url = `${system.gatewayUrl}/device-instance`;
+    expect((await fetch(url, { method: 'POST', headers, body })).status).toBe(status);
+  }
 }
-
-test.each(apps)('%s describes every metric', async (app) => {
-  const families = [...(await exported(app)).values()];
-  expect(families.filter(({ help }) => help === '').map(({ name }) => name)).toEqual([]);
-});
 
 test.each(['alerts.yml', 'dashboard.json'])(
   'deploy/monitoring/%s uses only exported metrics',
   async (file) => {
     const text = readFileSync(join(root, 'deploy/monitoring', file), 'utf8');
     const used = text.match(/\b(?:gatehouse|process)_[a-z_]+/g) ?? [];
-    const known = new Set(
-      (await Promise.all(apps.map(exported))).flatMap((each) => [...each.keys()]),
-    );
+    const families = await Promise.all(system.members.map(({ app }) => exported(app)));
+    const known = new Set(families.flatMap((each) => [...each.keys()]));
     expect(used.length).toBeGreaterThan(10);
     expect(
       used.filter((name) => !known.has(name) && !known.has(name.replace(/_bucket$/, ''))),
@@ -141,62 +92,23 @@ test.each(['alerts.yml', 'dashboard.json'])(
   },
 );
 
-test('every operation of the authorization server is listed and a value of the label operation', () => {
-  const routes = ['app.ts', 'token/endpoints.ts']
-    .map((file) => readFileSync(join(root, 'apps/authorization-server/src', file), 'utf8'))
-    .join('\n');
-  const used = [...routes.matchAll(/(?:operation|limited)\('([a-z-]+)'\)/g)].map(
-    ([, name]) => name,
-  );
-  expect([...new Set(used)].sort()).toEqual([...operationNames].sort());
-});
-
-describe('the metrics', () => {
-  test.each<[AppName, string, Record<string, string>]>([
-    [
-      'authorization-server',
-      'gatehouse_requests_total',
-      { operation: 'token', credential: 'basic', outcome: 'success', code: '2xx' },
-    ],
-    [
-      'authorization-server',
-      'gatehouse_requests_total',
-      { operation: 'token', outcome: 'refused', code: 'invalid_client' },
-    ],
-    ['authorization-server', 'gatehouse_tokens_issued_total', { grant: 'client_credentials' }],
-    ['authorization-server', 'gatehouse_audit_events_total', { event: 'sign_in_failed' }],
-    [
-      'gateway',
-      'gatehouse_requests_total',
-      { operation: 'device.list', credential: 'bearer', outcome: 'success', code: '2xx' },
-    ],
-    [
-      'gateway',
-      'gatehouse_requests_total',
-      { operation: 'device.create', outcome: 'refused', code: 'replayed_request' },
-    ],
-    ['gateway', 'gatehouse_replay_refusals_total', { credential: 'signature' }],
-    [
-      'gateway',
-      'gatehouse_verification_duration_seconds_count',
-      { credential: 'bearer', result: 'accepted' },
-    ],
-    ['gateway', 'gatehouse_upstream_duration_seconds_count', { operation: 'device.list' }],
-    ['device-service', 'gatehouse_requests_total', { operation: 'device.create', code: '2xx' }],
-  ])('%s: %s %j', async (app, name, labels) => {
-    expect(await sampleOf(app, name, labels)).toBe(1);
-  });
-
-  test('has the store by engine and operation, and the database by statement', async () => {
-    const at = (app: AppName, name: string, labels: Record<string, string>) =>
-      sampleOf(app, name, labels);
-    const store = { engine: 'redis', operation: 'get' };
-    expect(await at('gateway', 'gatehouse_store_duration_seconds_count', store)).toBeGreaterThan(0);
-    expect(await at('gateway', 'gatehouse_store_up', {})).toBe(1);
-    const select = { engine: 'sqlite', statement: 'select' };
-    const queries = await at('device-service', 'gatehouse_database_duration_seconds_count', select);
-    expect(queries).toBeGreaterThan(0);
-  });
+const requests = 'gatehouse_requests_total';
+const verifications = 'gatehouse_verification_duration_seconds_count';
+test.each<[AppName, string, Record<string, string>]>([
+  ['authorization-server', requests, { operation: 'token', credential: 'basic', code: '2xx' }],
+  ['authorization-server', requests, { outcome: 'refused', code: 'invalid_client' }],
+  ['authorization-server', 'gatehouse_tokens_issued_total', { grant: 'client_credentials' }],
+  ['authorization-server', 'gatehouse_audit_events_total', { event: 'sign_in_failed' }],
+  ['gateway', requests, { operation: 'device.list', credential: 'bearer', outcome: 'success' }],
+  ['gateway', requests, { operation: 'device.create', code: 'replayed_request' }],
+  ['gateway', 'gatehouse_replay_refusals_total', { credential: 'signature' }],
+  ['gateway', verifications, { credential: 'bearer', result: 'accepted' }],
+  ['gateway', 'gatehouse_upstream_duration_seconds_count', { operation: 'device.list' }],
+  ['device-service', requests, { operation: 'device.create', code: '2xx' }],
+])('the %s counts in %s %j', async (app, name, labels) => {
+  const samples = (await samplesOf(app)).filter((sample) => sample.name === name);
+  const expected = expect.objectContaining({ labels: expect.objectContaining(labels), value: 1 });
+  expect(samples).toContainEqual(expected);
 });
 
 /** Sends the requests on one connection without waiting, and then waits for as many replies. */
@@ -245,7 +157,7 @@ describe('labels of metrics', () => {
   ])(
     'random requests to the %s, in %d variations, add no series and no label value',
     async (app, count) => {
-      const { url } = memberOf(app);
+      const { url } = system.member(app);
       await pipeline(url, randomRequests(-100, 100));
       // The request log counts its first entries a second later.
       const counts = 'gatehouse_request_log_entries_total {"result":"over_quota"}';

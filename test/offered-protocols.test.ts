@@ -3,9 +3,9 @@
 import { execFile } from 'node:child_process';
 import { connect } from 'node:net';
 import { promisify } from 'node:util';
+import { oneClient } from '@gatehouse/testing';
 import { startSystem } from '@gatehouse/testing/suite';
 import { describe, expect, test } from '@jest/globals';
-import { oneClient } from './one-client.ts';
 
 const secureKey = 'offeredProtocols0123';
 const run = promisify(execFile);

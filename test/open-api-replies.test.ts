@@ -3,8 +3,7 @@
  * the replies. Other suites validate the replies to their own requests in the same way.
  */
 
-import { createHash } from 'node:crypto';
-import { basic } from '@gatehouse/testing';
+import { postAs, signatureHeaders } from '@gatehouse/testing';
 import { createReplyValidator, type DescribedApi } from '@gatehouse/testing/open-api';
 import { startSystem } from '@gatehouse/testing/suite';
 import { describe, expect, test } from '@jest/globals';
@@ -23,7 +22,7 @@ interface Document extends DescribedApi {
   readonly paths: Readonly<Record<string, Readonly<Record<string, DescribedOperation>>>>;
 }
 
-const secureKey = 'openApiKey0123456789abc';
+const caller = { clientId: 'caller', secureKey: 'openApiKey0123456789abc' };
 const scopes = ['device:read', 'device:write', 'device:log', 'device:report'];
 
 const system = await startSystem({
@@ -31,14 +30,7 @@ const system = await startSystem({
   bootstrap: {
     organizations: [{ id: 'acme', name: 'Acme' }],
     clients: [
-      {
-        clientId: 'caller',
-        name: 'Caller',
-        orgId: 'acme',
-        secureKey,
-        grantTypes: ['client_credentials'],
-        scopes,
-      },
+      { ...caller, name: 'Caller', orgId: 'acme', grantTypes: ['client_credentials'], scopes },
     ],
   },
 });
@@ -69,11 +61,8 @@ const tokensWithout = new Map(
 );
 
 async function tokenOf(wanted: readonly string[]): Promise<string> {
-  const reply = await fetch(`${system.authorizationServerUrl}/token`, {
-    method: 'POST',
-    headers: { authorization: basic('caller', secureKey) },
-    body: new URLSearchParams({ grant_type: 'client_credentials', scope: wanted.join(' ') }),
-  });
+  const form = { grant_type: 'client_credentials', scope: wanted.join(' ') };
+  const reply = await postAs(`${system.authorizationServerUrl}/token`, caller, form);
   return String(Reflect.get((await reply.json()) as object, 'access_token'));
 }
 
@@ -86,12 +75,10 @@ async function call(
     headers = { authorization: `Bearer ${token}` },
   }: { readonly body?: unknown; readonly headers?: object } = {},
 ) {
-  const content =
-    body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) };
   const reply = await fetch(`${system.gatewayUrl}${target}`, {
     method,
     headers: { 'content-type': 'application/json', ...headers },
-    ...content,
+    body: typeof body === 'string' ? body : (JSON.stringify(body) ?? null),
   });
   const received = (await reply.json()) as { readonly code: string };
   assertFits({ method, target, status: reply.status, body: received });
@@ -160,18 +147,11 @@ describe('a described route', () => {
   );
 
   test('POST /api/v1/token replies as described to its example', async () => {
-    const body = JSON.stringify(
-      exampleOf(document.paths['/api/v1/token']?.post as DescribedOperation),
-    );
-    const timestamp = String(Date.now());
-    const sign = createHash('sha256')
-      .update(body + timestamp + secureKey)
-      .digest('hex');
-    const headers = { 'X-Client-Id': 'caller', 'X-Timestamp': timestamp, 'X-Sign': sign };
-    expect(await call('POST', '/api/v1/token', { body, headers })).toEqual({
-      status: 200,
-      code: 'success',
-    });
+    const operation = document.paths['/api/v1/token']?.post as DescribedOperation;
+    const body = JSON.stringify(exampleOf(operation));
+    const headers = signatureHeaders(caller, body);
+    const reply = await call('POST', '/api/v1/token', { body, headers });
+    expect(reply).toEqual({ status: 200, code: 'success' });
     expect((await call('POST', '/api/v1/token', { body })).status).toBe(401);
   });
 

@@ -16,13 +16,7 @@ export interface ReceivedSpan {
   readonly failed: boolean;
 }
 
-export interface OtlpReceiver {
-  readonly url: string;
-  readonly spans: readonly ReceivedSpan[];
-  /** Everything that was sent, as text. */
-  raw(): string;
-  close(): void;
-}
+export type OtlpReceiver = Awaited<ReturnType<typeof startOtlpReceiver>>;
 
 interface KeyValue {
   readonly key: string;
@@ -30,7 +24,7 @@ interface KeyValue {
 }
 
 /** Receives traces as OTLP over HTTP, in JSON. */
-export async function startOtlpReceiver(): Promise<OtlpReceiver> {
+export async function startOtlpReceiver() {
   const bodies: string[] = [];
   const spans: ReceivedSpan[] = [];
   const server = createServer((request, response) => {
@@ -44,6 +38,7 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     spans,
+    /** Everything that was sent, as text. */
     raw: () => bodies.join('\n'),
     close: () => {
       server.closeAllConnections();
@@ -53,14 +48,13 @@ export async function startOtlpReceiver(): Promise<OtlpReceiver> {
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: the protocol buffer of OTLP as JSON
-function readSpans({ resourceSpans }: any): readonly ReceivedSpan[] {
-  // biome-ignore lint/suspicious/noExplicitAny: as above
-  return resourceSpans.flatMap(({ resource, scopeSpans }: any) => {
+type Any = any;
+
+function readSpans({ resourceSpans }: Any): readonly ReceivedSpan[] {
+  return resourceSpans.flatMap(({ resource, scopeSpans }: Any) => {
     const service = String(attributesOf(resource.attributes)['service.name']);
-    // biome-ignore lint/suspicious/noExplicitAny: as above
-    return scopeSpans.flatMap((scope: any) =>
-      // biome-ignore lint/suspicious/noExplicitAny: as above
-      scope.spans.map((span: any) => ({
+    return scopeSpans.flatMap((scope: Any) =>
+      scope.spans.map((span: Any) => ({
         ...span,
         service,
         attributes: attributesOf(span.attributes),

@@ -6,17 +6,10 @@
  * hide a leak.
  */
 import { readFileSync } from 'node:fs';
-import { Agent, request } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  type Constellation,
-  manyUsers,
-  type RedisServer,
-  startConstellation,
-  startRedisServer,
-  userClient,
-} from '@gatehouse/testing';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { basic, manyUsers, startRedisServer, userClient } from '@gatehouse/testing';
+import { startSystem } from '@gatehouse/testing/suite';
+import { expect, test } from '@jest/globals';
 
 const USERS = 50;
 const WINDOW_SECONDS = 10;
@@ -28,93 +21,71 @@ const MOST_MEBIBYTES = 50;
 /** A busy machine serves fewer requests instead of accumulating them. */
 const MOST_IN_FLIGHT = 200;
 
-let redis: RedisServer;
-let system: Constellation;
-let agent: Agent;
+const redis = await startRedisServer();
+const system = await startSystem({
+  engine: { storeUrl: redis.url, storedText: async () => '', stop: redis.stop },
+  bootstrap: manyUsers(USERS),
+  environment: {
+    LOG_LEVEL: 'info',
+    TRUSTED_PROXIES: '127.0.0.1,::1',
+    NODE_OPTIONS: '--max-semi-space-size=4 --max-old-space-size=256',
+    MALLOC_ARENA_MAX: '2',
+    MALLOC_MMAP_THRESHOLD_: '1048576',
+  },
+});
 
-beforeEach(async () => {
-  redis = await startRedisServer();
-  system = await startConstellation({
-    engine: { storeUrl: redis.url, storedText: async () => '', stop: redis.stop },
-    bootstrap: manyUsers(USERS),
-    environment: {
-      LOG_LEVEL: 'info',
-      TRUSTED_PROXIES: '127.0.0.1,::1',
-      NODE_OPTIONS: '--max-semi-space-size=4 --max-old-space-size=256',
-      MALLOC_ARENA_MAX: '2',
-      MALLOC_MMAP_THRESHOLD_: '1048576',
-    },
+/** Each user has a client and an address, because limits are counted by both. */
+type Call = (index: number, round: number) => Promise<Response>;
+
+const requestToken: Call = (index, round) => {
+  const { client, address } = userClient(index);
+  const authorization = basic(client.clientId, client.secureKey);
+  return fetch(`${system.authorizationServerUrl}/token`, {
+    method: 'POST',
+    headers: { authorization, 'X-Forwarded-For': address(round) },
+    body: new URLSearchParams({ grant_type: 'client_credentials' }),
   });
-  agent = new Agent({ keepAlive: true, maxSockets: 100 });
-});
+};
 
-afterEach(async () => {
-  agent.destroy();
-  await system.stop();
-});
+const beginSignIn: Call = (index, round) => {
+  const { client, redirectUri, address } = userClient(index);
+  const query = `response_type=code&client_id=${client.clientId}&redirect_uri=${redirectUri}`;
+  return fetch(`${system.authorizationServerUrl}/authorize?${query}`, {
+    headers: { 'X-Forwarded-For': address(round) },
+    redirect: 'manual',
+  });
+};
 
-interface Reply {
-  readonly status: number;
-  readonly text: string;
-}
+const callAuthorizationServer: Call = (index, round) =>
+  round % 2 === 0 ? requestToken(index, round) : beginSignIn(index, round);
 
-interface Call {
-  readonly method: string;
-  readonly url: string;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly body?: string;
+async function gatewayCalls(): Promise<Call> {
+  const tokens = await Promise.all(
+    Array.from({ length: USERS }, async (_, index) => {
+      const reply = (await (await requestToken(index, 0)).json()) as { access_token: string };
+      return reply.access_token;
+    }),
+  );
+  return (index, round) =>
+    fetch(`${system.gatewayUrl}/api/device?pageSize=1`, {
+      headers: {
+        authorization: `Bearer ${tokens[index]}`,
+        'X-Forwarded-For': userClient(index).address(round),
+      },
+    });
 }
 
 /** A connection that breaks counts as status 0. */
-function send({ method, url, headers, body = '' }: Call): Promise<Reply> {
-  return new Promise((resolve) => {
-    const failed = () => resolve({ status: 0, text: '' });
-    const outgoing = request(url, { method, headers, agent }, (reply) => {
-      let text = '';
-      reply.setEncoding('utf8').on('data', (chunk) => {
-        text += chunk;
-      });
-      reply.once('end', () => resolve({ status: reply.statusCode ?? 0, text }));
-      reply.once('error', failed);
-    });
-    outgoing.once('error', failed);
-    outgoing.end(body);
-  });
-}
-
-/** Each user has a client and an address, because limits are counted by both. */
-function tokenCall(index: number, round: number): Call {
-  const { client, address } = userClient(index);
-  const credentials = Buffer.from(`${client.clientId}:${client.secureKey}`).toString('base64');
-  return {
-    method: 'POST',
-    url: `${system.authorizationServerUrl}/token`,
-    headers: {
-      Authorization: `Basic ${credentials}`,
-      'Content-Type': 'application/x-www-form-urlencoded',
-      'X-Forwarded-For': address(round),
-    },
-    body: 'grant_type=client_credentials',
-  };
-}
-
-function authorizeCall(index: number, round: number): Call {
-  const { client, redirectUri, address } = userClient(index);
-  const query = new URLSearchParams({
-    response_type: 'code',
-    client_id: client.clientId,
-    redirect_uri: redirectUri,
-    state: 's',
-  });
-  return {
-    method: 'GET',
-    url: `${system.authorizationServerUrl}/authorize?${query}`,
-    headers: { 'X-Forwarded-For': address(round) },
-  };
-}
+const statusOf = (sent: Promise<Response>) =>
+  sent
+    .then(async (reply) => {
+      await reply.arrayBuffer();
+      return reply.status;
+    })
+    .catch(() => 0);
 
 /** Sends this many calls per second until it is stopped, and counts the replies by status. */
-function startLoad(perSecond: number, callOf: (index: number, round: number) => Call) {
+function startLoad(perSecond: number, call: Call) {
   const statuses = new Map<number, number>();
   let inFlight = 0;
   let isStopped = false;
@@ -124,7 +95,8 @@ function startLoad(perSecond: number, callOf: (index: number, round: number) => 
     for (let due = 0; !isStopped; due = ((performance.now() - startedAt) / 1000) * perSecond) {
       while (calls < due && inFlight < MOST_IN_FLIGHT) {
         inFlight += 1;
-        void send(callOf(calls % USERS, Math.floor(calls / USERS))).then(({ status }) => {
+        const sent = call(calls % USERS, Math.floor(calls / USERS));
+        void statusOf(sent).then((status) => {
           inFlight -= 1;
           statuses.set(status, (statuses.get(status) ?? 0) + 1);
         });
@@ -170,31 +142,10 @@ async function settled(pid: number): Promise<number> {
   throw new Error('Memory grows without an outage.');
 }
 
-/** Half of the calls request a token, and half begin a sign-in. */
-const authorizationServerCall = (index: number, round: number) =>
-  round % 2 === 0 ? tokenCall(index, round) : authorizeCall(index, round);
-
-async function gatewayCalls() {
-  const tokens = await Promise.all(
-    Array.from({ length: USERS }, async (_, index) => {
-      const { text } = await send(tokenCall(index, 0));
-      return (JSON.parse(text) as { readonly access_token: string }).access_token;
-    }),
-  );
-  return (index: number, round: number): Call => ({
-    method: 'GET',
-    url: `${system.gatewayUrl}/api/device?pageSize=1`,
-    headers: {
-      Authorization: `Bearer ${tokens[index]}`,
-      'X-Forwarded-For': userClient(index).address(round),
-    },
-  });
-}
-
 test('memory of both servers stays bounded for a minute without the store', async () => {
-  const loads = [startLoad(250, authorizationServerCall), startLoad(500, await gatewayCalls())];
+  const loads = [startLoad(250, callAuthorizationServer), startLoad(500, await gatewayCalls())];
   const processes = (['authorization-server', 'gateway'] as const).map(
-    (app) => system.members.find((member) => member.app === app)?.process.pid ?? 0,
+    (app) => system.member(app).process.pid,
   );
   const before = await Promise.all(processes.map(settled));
   redis.freeze();

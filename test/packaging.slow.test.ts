@@ -19,27 +19,15 @@ describe('npm pack', () => {
 
   test('contains the apps, their packages, the documentation and the license', () => {
     expect(packed.version).toBe(version);
-    for (const path of [
-      'apps/authorization-server/src/main.ts',
-      'apps/gateway/src/main.ts',
-      'apps/gateway/package.json',
-      'apps/device-service/src/main.ts',
-      'apps/cli/src/main.ts',
-      'packages/store/src/index.ts',
-      'scripts/launch.mjs',
-      'scripts/start.ts',
-      'docs/architecture.md',
-      'deploy/kubernetes/base/kustomization.yaml',
-      'deploy/monitoring/alerts.yml',
-      'containers/nginx.conf',
-      'docker-compose.yml',
-      'Dockerfile',
-      'CHANGELOG.md',
-      'SECURITY.md',
-      'LICENSE',
-    ]) {
-      expect(paths).toContain(path);
-    }
+    const apps = ['authorization-server', 'gateway', 'device-service', 'cli'];
+    const needed = [
+      ...apps.flatMap((app) => [`apps/${app}/src/main.ts`, `apps/${app}/package.json`]),
+      ...['packages/store/src/index.ts', 'scripts/launch.mjs', 'scripts/start.ts'],
+      ...['docs/architecture.md', 'deploy/kubernetes/base/kustomization.yaml'],
+      ...['deploy/monitoring/alerts.yml', 'containers/nginx.conf', 'docker-compose.yml'],
+      ...['Dockerfile', 'CHANGELOG.md', 'SECURITY.md', 'LICENSE'],
+    ];
+    expect(needed.filter((path) => !paths.includes(path))).toEqual([]);
   });
 
   test('contains no tests, no data and no file that can hold a secret', () => {
@@ -47,15 +35,6 @@ describe('npm pack', () => {
       /(^|\/)test\/|\.test\.ts$|-contract\.ts$|^packages\/testing\/|^bench\/|^data\/|^\.ci\/|^node_modules\/|\.(?:key|keys|pem|sqlite|tgz)$|(^|\/)(?:\.env|bootstrap\.json|demo\.json)$/;
     expect(paths.filter((path) => unwanted.test(path))).toEqual([]);
   });
-});
-
-test('every workspace has the version of the release', () => {
-  const lock = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8')) as {
-    readonly packages: Readonly<Record<string, { readonly version?: string }>>;
-  };
-  const own = Object.entries(lock.packages).filter(([path]) => !path.includes('node_modules'));
-  expect(own.length).toBeGreaterThan(10);
-  expect(own.filter(([, workspace]) => workspace.version !== version)).toEqual([]);
 });
 
 test('the bill of materials lists what runs, and no tool of developers', () => {

@@ -1,12 +1,11 @@
 // requires: redis-server
 // runs alone: it compares times
 /** Measures how long gateways accept a credential after each kind of revocation. */
-import { setTimeout as sleep } from 'node:timers/promises';
-import { integrationEngines } from '@gatehouse/testing';
+import { integrationEngines, until } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type Revocation, type RevocationKind, revocationKinds } from './revocations/kinds.ts';
 import { RefusalMeter, type RefusalSample } from './revocations/measure-refusal.ts';
-import { startTier, type Tier } from './revocations/tier.ts';
+import { type Party, startTier, type Tier } from './revocations/tier.ts';
 
 const PARTIES = 20;
 /**
@@ -21,7 +20,7 @@ const P99_MILLISECONDS = 200;
  */
 const P99_ROUND_TRIPS = 40;
 /** A not-before is up to one second in the future and applies until the end of its second. */
-const ACCEPTED_WITHIN_MILLISECONDS = 10_000;
+const ACCEPTED_WITHIN_SECONDS = 10;
 
 describe.each(integrationEngines)('revocations over %s', (engine) => {
   let tier: Tier;
@@ -41,20 +40,12 @@ describe.each(integrationEngines)('revocations over %s', (engine) => {
   async function prepare(kind: RevocationKind, round: number): Promise<Revocation> {
     const index = round % PARTIES;
     const party = tier.parties[index];
-    const deadline = performance.now() + ACCEPTED_WITHIN_MILLISECONDS;
-    let cause: unknown;
-    while (party !== undefined && performance.now() < deadline) {
-      try {
-        const revocation = await kind.prepare(tier, party, index);
-        if (await isAccepted(revocation)) {
-          return revocation;
-        }
-      } catch (error) {
-        cause = error;
-      }
-      await sleep(100);
-    }
-    throw new Error(`${kind.name}: no credential is accepted.`, { cause });
+    let revocation: Revocation | undefined;
+    await until(async () => {
+      revocation = await kind.prepare(tier, party as Party, index);
+      return isAccepted(revocation);
+    }, ACCEPTED_WITHIN_SECONDS);
+    return revocation as unknown as Revocation;
   }
 
   async function isAccepted({ credentials }: Revocation): Promise<boolean> {

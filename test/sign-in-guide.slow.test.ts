@@ -2,19 +2,20 @@
  * Registers the clients as docs/sign-in-to-applications.md and docs/guides.md describe. Then
  * sends the requests of each application and reads the claims that it uses.
  */
+
 import { createHash, randomBytes } from 'node:crypto';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { authorizeAsUser, basic, type Constellation, startConstellation } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { authorizeAsUser, basic } from '@gatehouse/testing';
+import { startSystem, temporaryFolder } from '@gatehouse/testing/suite';
+import { describe, expect, test } from '@jest/globals';
 import { createRemoteJWKSet, jwtVerify } from 'jose';
 import { codeBlock, readDocument } from './documents.ts';
 import { runCommands } from './operators-commands.ts';
 import { root } from './source-tree.ts';
 
 const guide = readDocument('docs/sign-in-to-applications.md');
-const directory = mkdtempSync(join(tmpdir(), 'gatehouse-sign-in-guide-'));
+const directory = temporaryFolder();
 const state = 'Zs81';
 const nonce = '52a0';
 const verifier = randomBytes(32).toString('base64url');
@@ -30,14 +31,17 @@ const alice = {
   groups: ['grafana-admin', 'developers'],
 };
 
-let system: Constellation;
-let issuer: string;
-let password: string;
-let environment: Record<string, string>;
+const system = await startSystem({
+  engine: 'sqlite',
+  bootstrap: {},
+  apps: ['authorization-server'],
+});
+const issuer = system.authorizationServerUrl;
+const password = runBlock('users');
 
 /** Runs a block of the page and returns the secret that it prints. */
 function runBlock(name: string): string {
-  const output = runCommands(codeBlock(guide, `sh ${name}`), environment);
+  const output = runCommands(codeBlock(guide, `sh ${name}`), system.commandEnvironment);
   return /\(shown once\): (\S+)/.exec(output)?.[1] ?? '';
 }
 
@@ -55,60 +59,47 @@ function findValue(text: string, pattern: RegExp): string {
   return value;
 }
 
-async function signIn(endpoint: string, parameters: Readonly<Record<string, string>>) {
-  const url = `${endpoint}?${new URLSearchParams({ response_type: 'code', state, ...parameters })}`;
+async function signIn(endpoint: string | undefined, parameters: Readonly<Record<string, string>>) {
+  const query = { response_type: 'code', state, ...challenge, ...parameters };
+  const url = `${endpoint}?${new URLSearchParams(query)}`;
   const landing = await authorizeAsUser(url, { username: 'alice', password });
   expect(landing.href.startsWith(`${parameters.redirect_uri}?`)).toBe(true);
   expect(landing.searchParams.get('state')).toBe(state);
   return landing.searchParams.get('code') ?? '';
 }
 
+/** Redeems a code with these credentials in the form, or in the header. */
 async function postToken(
-  endpoint: string,
+  endpoint: string | undefined,
   parameters: Readonly<Record<string, string>>,
-  authorization?: string,
+  credentials: Readonly<Record<'client_id' | 'client_secret', string>>,
+  inHeader = false,
 ) {
-  const reply = await fetch(endpoint, {
+  const form = { grant_type: 'authorization_code', code_verifier: verifier, ...parameters };
+  const { client_id, client_secret } = credentials;
+  const reply = await fetch(endpoint ?? '', {
     method: 'POST',
-    headers: authorization === undefined ? {} : { authorization },
-    body: new URLSearchParams({ grant_type: 'authorization_code', ...parameters }),
+    headers: inHeader ? { authorization: basic(client_id, client_secret) } : {},
+    body: new URLSearchParams(inHeader ? form : { ...form, ...credentials }),
   });
   const body = (await reply.json()) as Record<string, string>;
   expect([reply.status, body.error_description]).toEqual([200, undefined]);
   return { accessToken: body.access_token ?? '', idToken: body.id_token ?? '' };
 }
 
-async function userinfo(endpoint: string, accessToken: string): Promise<unknown> {
+async function userinfo(endpoint: string | undefined, accessToken: string): Promise<unknown> {
   const headers = { authorization: `Bearer ${accessToken}` };
-  return (await fetch(endpoint, { headers })).json();
+  return (await fetch(endpoint ?? '', { headers })).json();
 }
 
 async function discover(url: string): Promise<Record<string, string>> {
   return (await (await fetch(url)).json()) as Record<string, string>;
 }
 
-async function verifiedClaims(idToken: string, jwks: string, audience: string) {
-  const keys = createRemoteJWKSet(new URL(jwks));
+async function verifiedClaims(idToken: string, audience: string) {
+  const keys = createRemoteJWKSet(new URL(`${issuer}/jwks`));
   return (await jwtVerify(idToken, keys, { issuer, audience })).payload;
 }
-
-beforeAll(async () => {
-  const MASTER_KEY_FILE = join(directory, 'master.key');
-  writeFileSync(MASTER_KEY_FILE, randomBytes(32).toString('hex'), { mode: 0o600 });
-  system = await startConstellation({
-    engine: 'sqlite',
-    bootstrap: {},
-    apps: ['authorization-server'],
-    environment: { MASTER_KEY_FILE },
-  });
-  issuer = system.authorizationServerUrl;
-  environment = { STORE_URL: system.storeUrl, MASTER_KEY_FILE, DATA_DIR: directory };
-  password = runBlock('users');
-});
-afterAll(async () => {
-  await system.stop();
-  rmSync(directory, { recursive: true });
-});
 
 describe('docs/sign-in-to-applications.md', () => {
   test('signs a user in to Grafana', async () => {
@@ -125,15 +116,12 @@ describe('docs/sign-in-to-applications.md', () => {
       access_type: 'online',
       client_id,
       redirect_uri,
-      ...challenge,
       scope: setting('scopes'),
     });
-    const { accessToken, idToken } = await postToken(
-      setting('token_url'),
-      { code, redirect_uri, code_verifier: verifier },
-      basic(client_id, secret),
-    );
-    const claims = await verifiedClaims(idToken, `${issuer}/jwks`, client_id);
+    const credentials = { client_id, client_secret: secret };
+    const form = { code, redirect_uri };
+    const { accessToken, idToken } = await postToken(setting('token_url'), form, credentials, true);
+    const claims = await verifiedClaims(idToken, client_id);
     expect(claims).toMatchObject(alice);
     expect(await userinfo(setting('api_url'), accessToken)).toMatchObject(alice);
     const claimNames = ['login_attribute_path', 'groups_attribute_path'].map(setting);
@@ -143,36 +131,28 @@ describe('docs/sign-in-to-applications.md', () => {
   });
 
   test.each([
-    ['the method of the page', undefined],
-    ['the default method of GitLab', 'basic'],
-  ])('signs a user in to GitLab with %s', async (_title, method) => {
-    const secret = method === undefined ? runBlock('gitlab-client') : rotateKey('gitlab');
+    ['the method of the page', false],
+    ['the default method of GitLab', true],
+  ])('signs a user in to GitLab with %s', async (_title, inHeader) => {
+    const secret = inHeader ? rotateKey('gitlab') : runBlock('gitlab-client');
     const ruby = settings('ruby gitlab');
     const setting = (name: string) => findValue(ruby, new RegExp(`\\b${name}: "([^"]+)"`));
     const metadata = await discover(`${setting('issuer')}/.well-known/openid-configuration`);
     const redirect_uri = setting('redirect_uri');
     const client_id = setting('identifier');
     const scope = findValue(ruby, /scope: \[([^\]]+)\]/).replace(/[",]/g, '');
-    const code = await signIn(metadata.authorization_endpoint ?? '', {
-      client_id,
-      redirect_uri,
-      scope,
-      nonce,
-      ...challenge,
-    });
-    // The OmniAuth strategy repeats the scope in the token request.
-    const parameters = { code, redirect_uri, scope, code_verifier: verifier };
-    const { accessToken, idToken } =
-      method === undefined
-        ? await postToken(metadata.token_endpoint ?? '', {
-            ...parameters,
-            client_id,
-            client_secret: secret,
-          })
-        : await postToken(metadata.token_endpoint ?? '', parameters, basic(client_id, secret));
-    const claims = await verifiedClaims(idToken, metadata.jwks_uri ?? '', client_id);
+    const query = { client_id, redirect_uri, scope, nonce };
+    const code = await signIn(metadata.authorization_endpoint, query);
+    const { accessToken, idToken } = await postToken(
+      metadata.token_endpoint,
+      // The OmniAuth strategy repeats the scope in the token request.
+      { code, redirect_uri, scope },
+      { client_id, client_secret: secret },
+      inHeader,
+    );
+    const claims = await verifiedClaims(idToken, client_id);
     expect(claims).toMatchObject({ nonce, ...alice });
-    const info = await userinfo(metadata.userinfo_endpoint ?? '', accessToken);
+    const info = await userinfo(metadata.userinfo_endpoint, accessToken);
     expect(info).toMatchObject({ sub: claims.sub, ...alice });
     expect(info).toHaveProperty(setting('uid_field'), 'alice');
     const groups = findValue(ruby, /required_groups: \["([^"]+)"\]/);
@@ -188,22 +168,17 @@ describe('docs/sign-in-to-applications.md', () => {
     const redirect_uri = 'https://cloud.example/apps/user_oidc/code';
     const wanted = { name: null, email: null, quota: null, groups: null };
     const requested = { ...wanted, preferred_username: { essential: true } };
-    const code = await signIn(metadata.authorization_endpoint ?? '', {
+    const code = await signIn(metadata.authorization_endpoint, {
       client_id,
       redirect_uri,
       nonce,
-      ...challenge,
       scope: findValue(command, /--scope="([^"]+)"/),
       claims: JSON.stringify({ id_token: requested, userinfo: requested }),
     });
-    const { idToken } = await postToken(metadata.token_endpoint ?? '', {
-      code,
-      redirect_uri,
-      code_verifier: verifier,
-      client_id,
-      client_secret: secret,
-    });
-    const claims = await verifiedClaims(idToken, metadata.jwks_uri ?? '', client_id);
+    const credentials = { client_id, client_secret: secret };
+    const form = { code, redirect_uri };
+    const { idToken } = await postToken(metadata.token_endpoint, form, credentials);
+    const claims = await verifiedClaims(idToken, client_id);
     expect(claims).toMatchObject({ nonce, ...alice });
     const mapped = ['uid', 'display-name', 'email', 'groups'].map((name) =>
       setting(`mapping-${name}`),
@@ -218,11 +193,11 @@ function registerGrafana(): string {
   const commands = codeBlock(readDocument('docs/guides.md'), 'sh register-grafana')
     .replaceAll('examples/grafana/secure-key.txt', keyFile)
     .replaceAll('--org demo', '--org acme');
-  runCommands(commands, environment);
+  runCommands(commands, system.commandEnvironment);
   return readFileSync(keyFile, 'utf8').trim();
 }
 
 function rotateKey(clientId: string): string {
   const command = `npm run -s gatehouse -- clients rotate-key ${clientId}`;
-  return /\(shown once\): (\S+)/.exec(runCommands(command, environment))?.[1] ?? '';
+  return /\(shown once\): (\S+)/.exec(runCommands(command, system.commandEnvironment))?.[1] ?? '';
 }

@@ -139,31 +139,6 @@ describe.each(signerLanguages)('the signer in %s', (language) => {
     expect(output).toMatch(/^302 .*\n.*not signed by the gateway/);
     expect(status).toBe(1);
   });
-
-  test.each(['GATEWAY_URL', 'CLIENT_ID', 'SECURE_KEY', 'DEVICE_ID'])(
-    'names the variable %s if it is not set',
-    async (name) => {
-      const { output, status } = await runExample(language, { [name]: '' });
-      expect([output, status]).toEqual([`Set ${name}.\n`, 1]);
-    },
-  );
-
-  test.each([['md5'], ['SHA-1']])('refuses the digest %s', async (digest) => {
-    const environment = environmentOf(system.gatewayUrl, 'old', 'never');
-    const { output, status } = await signerOf(language).runExample(environment, '1', digest);
-    expect(output).toMatch(/the digest is/i);
-    expect(output).not.toContain('200');
-    expect(status).not.toBe(0);
-  });
-
-  test('reports a refused connection in one line', async () => {
-    const server = createServer();
-    const gatewayUrl = await listen(server);
-    server.close();
-    const { output, status } = await runExample(language, { GATEWAY_URL: gatewayUrl });
-    expect(output).toMatch(/^.*(no reply|no connection|refused).*\n$/i);
-    expect(status).toBe(1);
-  });
 });
 
 /** Each program signs with a clock that is a day ahead, and then with the corrected one. */

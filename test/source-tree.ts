@@ -3,11 +3,6 @@ import { join } from 'node:path';
 
 export const root: string = join(import.meta.dirname, '..');
 
-export interface Import {
-  readonly specifier: string;
-  readonly line: number;
-}
-
 /** One source file, with the properties that the rules of the architecture check. */
 export interface SourceFile {
   /** From the root, with forward slashes. */
@@ -18,18 +13,11 @@ export interface SourceFile {
   readonly workspace: string | undefined;
   /** Tests, contract suites, and files that only they use. */
   readonly isTest: boolean;
-  readonly imports: readonly Import[];
-  readonly text: string;
+  /** The specifiers of its imports. */
+  readonly imports: readonly string[];
   /** The text with blank comments. Line numbers do not change. */
   readonly code: string;
   readonly lineCount: number;
-}
-
-export interface Manifest {
-  readonly name: string;
-  readonly private?: boolean;
-  readonly dependencies?: Readonly<Record<string, string>>;
-  readonly devDependencies?: Readonly<Record<string, string>>;
 }
 
 export function readSourceTree(): readonly SourceFile[] {
@@ -42,19 +30,7 @@ export function readSourceTree(): readonly SourceFile[] {
     .map((path) => sourceFile(path, readFileSync(join(root, path), 'utf8')));
 }
 
-export function readWorkspaces(): ReadonlyMap<string, Manifest> {
-  return new Map(
-    globSync('{apps,packages}/*/package.json', { cwd: root })
-      .map((path) => path.replaceAll('\\', '/'))
-      .sort()
-      .map((path) => [
-        path.slice(0, -'/package.json'.length),
-        JSON.parse(readFileSync(join(root, path), 'utf8')) as Manifest,
-      ]),
-  );
-}
-
-export function sourceFile(path: string, text: string): SourceFile {
+function sourceFile(path: string, text: string): SourceFile {
   const code = blankComments(text);
   return {
     path,
@@ -63,14 +39,9 @@ export function sourceFile(path: string, text: string): SourceFile {
       /\.test\.ts$|-contract\.ts$|^test\/|^bench\/|^packages\/testing\//.test(path) ||
       /^[^/]+\/[^/]+\/test\//.test(path),
     imports: findImports(code),
-    text,
     code,
     lineCount: text.replace(/\n$/, '').split('\n').length,
   };
-}
-
-export function lineOf(code: string, index: number): number {
-  return code.slice(0, index).split('\n').length;
 }
 
 /** Strings are matched too, so that `//` in a string is not treated as a comment. */
@@ -85,15 +56,12 @@ function blankComments(text: string): string {
  * Static imports and re-exports start a line, which Biome enforces. Dynamic imports can be
  * anywhere.
  */
-function findImports(code: string): readonly Import[] {
+function findImports(code: string): readonly string[] {
   const patterns = [
     /^(?:import|export)\s+(?:[\w*{}\s,$]+?\s+from\s+)?'([^']+)'/gm,
     /\b(?:import|require|resolve)\(\s*'([^']+)'/g,
   ];
   return patterns.flatMap((pattern) =>
-    [...code.matchAll(pattern)].map((match) => ({
-      specifier: match[1] ?? '',
-      line: lineOf(code, match.index),
-    })),
+    [...code.matchAll(pattern)].map(([, specifier = '']) => specifier),
   );
 }

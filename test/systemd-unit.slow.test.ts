@@ -4,15 +4,15 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { temporaryFolder } from '@gatehouse/testing/suite';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { codeBlock, readDocument } from './documents.ts';
 import { commandsNamed, runCommands } from './operators-commands.ts';
 import { root } from './source-tree.ts';
 
-const directory = mkdtempSync(join(tmpdir(), 'gatehouse-systemd-'));
+const directory = temporaryFolder();
 const keys = join(directory, 'keys');
 const environmentFile = join(directory, 'gatehouse.env');
 const unit = codeBlock(readDocument('docs/operations/deploy.md'), 'ini systemd-unit');
@@ -33,7 +33,6 @@ beforeAll(() => {
   const ports = ['AUTHORIZATION_SERVER', 'GATEWAY', 'DEVICE_SERVICE', 'OPERATIONS'];
   writeFileSync(environmentFile, environment + ports.map((name) => `${name}_PORT=0\n`).join(''));
 });
-afterAll(() => rmSync(directory, { recursive: true }));
 
 describe('the unit for systemd', () => {
   test.each(['authorization-server', 'gateway', 'device-service'])(
@@ -62,9 +61,4 @@ describe('the unit for systemd', () => {
       expect(child.exitCode).toBe(0);
     },
   );
-
-  test('waits longer for the end of a server than a server needs', () => {
-    const serverSeconds = 10;
-    expect(Number(setting('TimeoutStopSec'))).toBeGreaterThan(serverSeconds);
-  });
 });

@@ -1,21 +1,13 @@
 // requires: redis-server
 /** All apps on Unix sockets: a proxy on the same machine connects to the public ones. */
 import { randomUUID } from 'node:crypto';
-import { chmodSync, existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { type OutgoingHttpHeaders, request } from 'node:http';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ConfigurationError } from '@gatehouse/server/configuration';
-import type { Member } from '@gatehouse/testing';
-import { basic, until } from '@gatehouse/testing';
+import { basic, oneClient, signatureHeaders, until } from '@gatehouse/testing';
 import { startSystem } from '@gatehouse/testing/suite';
 import { describe, expect, test } from '@jest/globals';
-import { loadConfiguration as loadAuthorizationServer } from '../apps/authorization-server/src/config.ts';
-import { readConfiguration as loadDeviceService } from '../apps/device-service/src/config.ts';
-import { loadConfiguration as loadGateway } from '../apps/gateway/src/config.ts';
-import { sign } from './compose/clients.ts';
-import { oneClient } from './one-client.ts';
 
 const secureKey = 'unixSocketKey012345678';
 const sockets = {
@@ -64,14 +56,6 @@ function askForToken(): Promise<Reply> {
   return send('authorization-server', '/token', headers, 'grant_type=client_credentials');
 }
 
-function memberOf(app: Member['app']): Member {
-  const found = system.members.find((member) => member.app === app);
-  if (found === undefined) {
-    throw new Error(`No ${app} runs.`);
-  }
-  return found;
-}
-
 describe('on Unix sockets', () => {
   test('the apps answer, and trust a proxy on the same machine', async () => {
     const { body } = await askForToken();
@@ -79,10 +63,8 @@ describe('on Unix sockets', () => {
     expect(await send('gateway', '/api/device', { authorization })).toMatchObject({ status: 200 });
     // The allow list of the client applies to signed requests.
     const listFrom = (address: string, query: string) => {
-      const headers = {
-        ...sign({ clientId: 'one', secureKey }, query),
-        'x-forwarded-for': address,
-      };
+      const signature = signatureHeaders({ clientId: 'one', secureKey }, query);
+      const headers = { ...signature, 'x-forwarded-for': address };
       return send('gateway', `/api/device?${query}`, headers);
     };
     expect(await listFrom('203.0.113.7', 'pageIndex=0')).toMatchObject({ status: 200 });
@@ -93,7 +75,7 @@ describe('on Unix sockets', () => {
   test.each(['authorization-server', 'gateway', 'device-service'] as const)(
     '%s listens on no TCP port',
     (app) => {
-      const { port } = new URL(memberOf(app).url);
+      const { port } = new URL(system.member(app).url);
       const outcome = new Promise((resolve) => {
         const socket = connect(Number(port), '127.0.0.1');
         socket.on('connect', () => resolve('connected'));
@@ -103,21 +85,12 @@ describe('on Unix sockets', () => {
     },
   );
 
-  test('the gateway logs where it listens', async () => {
-    const { output } = memberOf('gateway').process;
-    await until(() => /"msg":"listening".*\n/.test(output()));
-    const listening = output()
-      .split('\n')
-      .find((line) => line.includes('"msg":"listening"'));
-    expect(JSON.parse(listening ?? '{}')).toMatchObject({ port: sockets.gateway });
-  });
-
   test('the gateway reaches the device service again after it stopped or crashed', async () => {
     const { body } = await askForToken();
     const list = () =>
       send('gateway', '/api/device', { authorization: `Bearer ${body.access_token}` });
-    const { output } = memberOf('gateway').process;
-    const service = memberOf('device-service');
+    const { output } = system.member('gateway').process;
+    const service = system.member('device-service');
     for (const end of ['stop', 'kill'] as const) {
       await service.process[end]();
       expect(await list()).toMatchObject({ status: 502 });
@@ -126,44 +99,4 @@ describe('on Unix sockets', () => {
     }
     await until(() => output().split('"reason":"upstream_unreachable"').length === 3);
   });
-
-  test('a server that stops removes its socket, and a start after a crash replaces it', async () => {
-    const server = memberOf('authorization-server');
-    expect(await server.process.stop()).toBe(0);
-    expect(existsSync(sockets['authorization-server'])).toBe(false);
-    await server.start();
-    await server.process.kill();
-    expect(existsSync(sockets['authorization-server'])).toBe(true);
-    await server.start();
-    expect(await askForToken()).toMatchObject({ status: 200 });
-  });
-});
-
-test('an app with a public address does not start on a socket that others can replace', () => {
-  const directory = mkdtempSync(join(tmpdir(), 'open-'));
-  chmodSync(directory, 0o777);
-  const names = ['AUTHORIZATION_SERVER_SOCKET', 'GATEWAY_SOCKET', 'DEVICE_SERVICE_SOCKET'];
-  const environment = {
-    AUTHORIZATION_SERVER_URL: 'https://login.example',
-    GATEWAY_URL: 'https://api.example',
-    ...Object.fromEntries(names.map((name) => [name, join(directory, `${name}.sock`)])),
-  };
-  const socketsOf = (load: (environment: Record<string, string>) => unknown) => {
-    try {
-      load(environment);
-    } catch (error) {
-      const { problems } = error as ConfigurationError;
-      return problems.flatMap(({ name, message }) => (/^is in a folder/.test(message) ? name : []));
-    }
-    return [];
-  };
-  try {
-    expect([loadAuthorizationServer, loadGateway, loadDeviceService].map(socketsOf)).toEqual([
-      ['AUTHORIZATION_SERVER_SOCKET'],
-      ['GATEWAY_SOCKET', 'DEVICE_SERVICE_SOCKET'],
-      ['DEVICE_SERVICE_SOCKET'],
-    ]);
-  } finally {
-    rmSync(directory, { recursive: true });
-  }
 });

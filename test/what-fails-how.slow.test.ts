@@ -1,57 +1,62 @@
 // requires: redis-server postgresql
 // runs alone: it has deadlines of seconds under load
 /** Stops each part in turn, and checks what callers and operators see of it. */
-import { createHash, randomBytes } from 'node:crypto';
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type AppName, basic, startApp, until } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { apps, type Platform, startPlatform } from './platform.ts';
+import {
+  type AppName,
+  machineToken,
+  oneClient,
+  postAs,
+  signatureHeaders,
+  startPostgresServer,
+  startRedisServer,
+  until,
+} from '@gatehouse/testing';
+import { startSystem, temporaryFolder, writeMasterKey } from '@gatehouse/testing/suite';
+import { afterAll, describe, expect, test } from '@jest/globals';
 
 const secureKey = 'failKey0123456789abcdef';
-const asApp = basic('app', secureKey);
-let platform: Platform;
-let token: string;
-
-beforeAll(async () => {
-  platform = await startPlatform(
-    {
-      organizations: [{ id: 'org-1', name: 'One' }],
-      clients: [
-        {
-          clientId: 'app',
-          secureKey,
-          name: 'App',
-          orgId: 'org-1',
-          scopes: ['device:read'],
-          grantTypes: ['client_credentials'],
-        },
-      ],
-    },
-    ['--appendonly', 'yes'],
-  );
-  const reply = await askForToken();
-  token = ((await reply.json()) as { access_token: string }).access_token;
+const folder = temporaryFolder();
+const apps = ['authorization-server', 'gateway', 'device-service'] as const;
+const [redis, postgres] = await Promise.all([
+  startRedisServer({ arguments: ['--appendonly', 'yes'] }),
+  startPostgresServer(),
+]);
+const platform = await startSystem({
+  engine: { storeUrl: redis.url, storedText: async () => '', stop: redis.stop },
+  bootstrap: oneClient(secureKey),
+  environment: { DATABASE_URL: postgres.url, LOG_LEVEL: 'info' },
 });
-afterAll(() => platform.stop());
+afterAll(() => postgres.stop());
+const token = await machineToken(platform, secureKey);
 
-function askForToken(): Promise<Response> {
-  return fetch(`${platform.urls['authorization-server']}/token`, {
-    method: 'POST',
-    headers: { authorization: asApp },
-    body: new URLSearchParams({ grant_type: 'client_credentials' }),
-  });
+const askForToken = () =>
+  postAs(
+    `${platform.authorizationServerUrl}/token`,
+    { clientId: 'one', secureKey },
+    { grant_type: 'client_credentials' },
+  );
+
+async function restart(app: AppName, environment?: Record<string, string>): Promise<void> {
+  await platform.member(app).process.stop();
+  await platform.member(app).start(environment);
+}
+
+/** The status of `/ready`, and the failed checks. */
+async function ready(app: AppName): Promise<string> {
+  const signal = AbortSignal.timeout(10_000);
+  const reply = await fetch(`${platform.member(app).operationsUrl}/ready`, { signal });
+  const { checks } = (await reply.json()) as { checks: Record<string, string> };
+  const missing = Object.entries(checks).filter(([, state]) => state !== 'ok');
+  return [reply.status, ...missing.map(([name]) => name)].join(' ');
 }
 
 const withToken = () =>
-  fetch(`${platform.urls.gateway}/api/device`, { headers: { authorization: `Bearer ${token}` } });
+  fetch(`${platform.gatewayUrl}/api/device`, { headers: { authorization: `Bearer ${token}` } });
 
 function withClockOffBy(milliseconds: number) {
-  const timestamp = String(Date.now() + milliseconds);
-  const sign = createHash('sha256').update(`${timestamp}${secureKey}`).digest('hex');
-  const headers = { 'X-Client-Id': 'app', 'X-Timestamp': timestamp, 'X-Sign': sign };
-  return fetch(`${platform.urls.gateway}/api/device`, { headers });
+  const headers = signatureHeaders({ clientId: 'one', secureKey }, '', Date.now() + milliseconds);
+  return fetch(`${platform.gatewayUrl}/api/device`, { headers });
 }
 
 async function describeReply(asked: Promise<Response>): Promise<string> {
@@ -65,7 +70,7 @@ async function describeReply(asked: Promise<Response>): Promise<string> {
 
 async function describeReadiness(): Promise<readonly string[]> {
   const states = await Promise.all(
-    apps.map(async (app) => [app, await platform.ready(app).catch(() => 'gone')] as const),
+    apps.map(async (app) => [app, await ready(app).catch(() => 'gone')] as const),
   );
   return states
     .filter(([, state]) => state.startsWith('503 '))
@@ -88,11 +93,11 @@ interface Failure {
 }
 
 const signal = (app: AppName, name: NodeJS.Signals) =>
-  process.kill(platform.process(app).pid, name);
+  process.kill(platform.member(app).process.pid, name);
 
 const wrongly = (app: AppName, environment: Record<string, string>) => ({
-  begin: () => platform.restart(app, environment),
-  end: () => platform.restart(app),
+  begin: () => restart(app, environment),
+  end: () => restart(app),
 });
 
 const storeUnavailable = {
@@ -111,22 +116,22 @@ const databaseUnavailable = {
 const fullRedis = {
   server: '503 temporarily_unavailable',
   log: ['store full', 'OOM command not allowed'],
-  begin: () => platform.redis.command('CONFIG', 'SET', 'maxmemory', '1'),
-  end: () => platform.redis.command('CONFIG', 'SET', 'maxmemory', '0'),
+  begin: () => redis.command('CONFIG', 'SET', 'maxmemory', '1'),
+  end: () => redis.command('CONFIG', 'SET', 'maxmemory', '0'),
 };
 
 const failures: Readonly<Record<string, Failure>> = {
   'Redis is unavailable': {
     ...storeUnavailable,
     log: ['store unavailable'],
-    begin: () => platform.redis.kill(),
-    end: () => platform.redis.restart(),
+    begin: () => redis.kill(),
+    end: () => redis.restart(),
   },
   'Redis does not answer': {
     ...storeUnavailable,
     log: ['StoreUnavailableError', 'No connection or no reply in time.'],
-    begin: async () => platform.redis.freeze(),
-    end: () => platform.redis.thaw(),
+    begin: async () => redis.freeze(),
+    end: () => redis.thaw(),
   },
   // A signature must be stored. A token needs no write.
   'Redis is full: signed call': {
@@ -138,15 +143,15 @@ const failures: Readonly<Record<string, Failure>> = {
   'The authorization server is down': {
     server: 'no answer',
     gateway: 'works',
-    begin: () => platform.process('authorization-server').kill(),
-    end: () => platform.restart('authorization-server'),
+    begin: () => platform.member('authorization-server').process.kill(),
+    end: () => restart('authorization-server'),
   },
   'The device service is down': {
     server: 'works',
     gateway: '502 bad_gateway',
     log: ['ECONNREFUSED'],
-    begin: () => platform.process('device-service').kill(),
-    end: () => platform.restart('device-service'),
+    begin: () => platform.member('device-service').process.kill(),
+    end: () => restart('device-service'),
   },
   'The device service does not answer': {
     server: 'works',
@@ -157,13 +162,13 @@ const failures: Readonly<Record<string, Failure>> = {
   },
   'PostgreSQL is unavailable': {
     ...databaseUnavailable,
-    begin: () => platform.postgres.kill(),
-    end: () => platform.postgres.restart(),
+    begin: () => postgres.kill(),
+    end: () => postgres.restart(),
   },
   'PostgreSQL does not answer': {
     ...databaseUnavailable,
-    begin: async () => platform.postgres.freeze(),
-    end: () => platform.postgres.thaw(),
+    begin: async () => postgres.freeze(),
+    end: () => postgres.thaw(),
   },
   'Another GATEWAY_URL at the device service': {
     server: 'works',
@@ -190,15 +195,14 @@ async function untilWhole(): Promise<void> {
     const states = [await describeReply(askForToken()), await describeReply(withToken())];
     expect(states).toEqual(['works', 'works']);
     // A full store is ready, so the status alone does not show it.
-    const ready = await Promise.all(apps.map((app) => platform.ready(app)));
-    expect(ready).toEqual(apps.map(() => '200'));
+    expect(await Promise.all(apps.map(ready))).toEqual(apps.map(() => '200'));
   });
 }
 
 describe.each(Object.entries(failures))('%s', (_what, failure) => {
   test('gets the expected replies, and recovers', async () => {
     await untilWhole();
-    const logs = apps.map((app) => platform.process(app));
+    const logs = apps.map((app) => platform.member(app).process);
     const before = logs.map((each) => each.output().length);
     await failure.begin();
     try {
@@ -218,27 +222,16 @@ describe.each(Object.entries(failures))('%s', (_what, failure) => {
   });
 });
 
-describe('Another master key', () => {
-  test.each(['authorization-server', 'gateway'] as const)(
-    'prevents the start of the %s',
-    async (app) => {
-      await untilWhole();
-      const wrong = join(platform.directory, 'wrong.key');
-      writeFileSync(wrong, randomBytes(32).toString('hex'), { mode: 0o600 });
-      const environment = {
-        ...platform.environment(app),
-        MASTER_KEY_FILE: wrong,
-        BOOTSTRAP_FILE: '',
-      };
-      const ports = { AUTHORIZATION_SERVER_PORT: '0', GATEWAY_PORT: '0', OPERATIONS_PORT: '0' };
-      const words = await startApp(app, { ...environment, ...ports }).then(
-        () => 'it started',
-        (error: Error) => error.message,
-      );
-      expect(words).toContain(
-        'MASTER_KEY_FILE: names a key that differs from the master key of this store',
-      );
-      expect(words).toContain(`${app} ended with 1`);
-    },
-  );
-});
+test.each(['authorization-server', 'gateway'] as const)(
+  'another master key prevents the start of the %s',
+  async (app) => {
+    await untilWhole();
+    await platform.member(app).process.stop();
+    const MASTER_KEY_FILE = writeMasterKey(folder);
+    const started = platform.member(app).start({ MASTER_KEY_FILE, BOOTSTRAP_FILE: '' });
+    await expect(started).rejects.toThrow(
+      'MASTER_KEY_FILE: names a key that differs from the master key of this store',
+    );
+    await platform.member(app).start();
+  },
+);

@@ -1,19 +1,18 @@
 // requires: redis-server
 // runs alone: it has deadlines of seconds under load
 /** The whole system with two workers for each app, on both store engines. */
-import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import {
-  type Constellation,
-  integrationEngines,
   type Member,
+  machineToken,
+  oneClient,
   parseMetrics,
-  startConstellation,
-  until,
+  postAs,
+  signatureHeaders,
 } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { oneClient } from './one-client.ts';
+import { startOnEachEngine } from '@gatehouse/testing/suite';
+import { describe, expect, test } from '@jest/globals';
 
 const secureKey = 'workersKey0123456789abcdef';
 const bootstrap = oneClient(secureKey, { scopes: ['device:read', 'device:write'] });
@@ -30,8 +29,9 @@ type Call = (
   options?: { method?: string; headers?: Record<string, string>; body?: string },
 ) => Promise<Reply>;
 
-/** Calls over one connection that stays open, or over a new connection for each call. */
-function caller(agent: Agent | false): Call {
+/** Calls over one connection, which stays open. */
+function oneConnection(): Call {
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   return (url, { body, ...options } = {}) =>
     new Promise((resolve, reject) => {
       const sending = request(url, { ...options, agent });
@@ -43,51 +43,24 @@ function caller(agent: Agent | false): Call {
     });
 }
 
-const oneConnection = () => caller(new Agent({ keepAlive: true, maxSockets: 1 }));
-const call = caller(false);
-
 function workersOf({ process: { pid } }: Member): readonly number[] {
   const text = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
   return text.split(' ').filter(Boolean).map(Number);
 }
 
-describe.each(integrationEngines)('two workers for each app, over %s', (engine) => {
-  let system: Constellation;
+// All of them prepare one new store at the same time.
+const systems = await startOnEachEngine({
+  bootstrap,
+  environment: { WORKERS: '2', LOG_LEVEL: 'info', ADDRESS_RATE_LIMIT: '1000000/60' },
+});
 
-  beforeAll(async () => {
-    // All of them prepare one new store at the same time.
-    system = await startConstellation({
-      engine,
-      bootstrap,
-      environment: { WORKERS: '2', LOG_LEVEL: 'info', ADDRESS_RATE_LIMIT: '1000000/60' },
-    });
-  });
-  afterAll(() => system.stop());
-
-  const memberOf = (app: Member['app']) => {
-    const found = system.members.find((member) => member.app === app);
-    if (found === undefined) {
-      throw new Error(`No ${app} runs.`);
-    }
-    return found;
-  };
-
-  const authorization = `Basic ${btoa(`one:${secureKey}`)}`;
-  const form = { authorization, 'content-type': 'application/x-www-form-urlencoded' };
-
-  async function issueToken(): Promise<string> {
-    const body = 'grant_type=client_credentials';
-    const url = `${system.authorizationServerUrl}/token`;
-    const { text } = await call(url, { method: 'POST', headers: form, body });
-    return JSON.parse(text).access_token;
-  }
-
+describe.each(systems)('two workers for each app, over $engine', ({ system }) => {
   const listDevices = (use: Call, token: string) =>
     use(`${system.gatewayUrl}/api/device`, { headers: { authorization: `Bearer ${token}` } });
 
   /** One connection to each worker of the gateway: the other one is stopped while it opens. */
   async function connectionToEachWorker(): Promise<readonly Call[]> {
-    const workers = workersOf(memberOf('gateway'));
+    const workers = workersOf(system.member('gateway'));
     const connections: Call[] = [];
     for (const other of workers) {
       process.kill(other, 'SIGSTOP');
@@ -100,17 +73,14 @@ describe.each(integrationEngines)('two workers for each app, over %s', (engine) 
   }
 
   async function sampleOf(member: Member, name: string): Promise<number> {
-    const families = parseMetrics((await call(`${member.operationsUrl}/metrics`)).text);
+    const families = parseMetrics(await (await fetch(`${member.operationsUrl}/metrics`)).text());
     return (families.get(name)?.samples ?? []).reduce((sum, { value }) => sum + value, 0);
   }
 
   test('start on a new store, and count as one app', async () => {
     for (const member of system.members) {
-      const { status, text } = await call(`${member.operationsUrl}/ready`);
-      expect({ status, ...JSON.parse(text) }).toMatchObject({
-        status: 'ready',
-        checks: { workers: '2 of 2' },
-      });
+      const ready = await (await fetch(`${member.operationsUrl}/ready`)).json();
+      expect(ready).toMatchObject({ status: 'ready', checks: { workers: '2 of 2' } });
       expect(workersOf(member).length).toBe(2);
       expect(await sampleOf(member, 'gatehouse_workers')).toBe(2);
     }
@@ -118,28 +88,14 @@ describe.each(integrationEngines)('two workers for each app, over %s', (engine) 
     expect(output.split('"msg":"listening"').length - 1).toBe(3);
   });
 
-  test('add up the requests that each of them answered', async () => {
-    const gateway = memberOf('gateway');
-    const before = await sampleOf(gateway, 'gatehouse_requests_total');
-    const token = await issueToken();
-    const connections = await connectionToEachWorker();
-    for (let round = 0; round < 10; round += 1) {
-      for (const use of connections) {
-        expect((await listDevices(use, token)).status).toBe(200);
-      }
-    }
-    await until(async () => (await sampleOf(gateway, 'gatehouse_requests_total')) - before === 22);
-  });
-
   test('reject a revoked token within a second, each of them', async () => {
-    const token = await issueToken();
+    const token = await machineToken(system, secureKey);
     const connections = await connectionToEachWorker();
     for (const use of connections) {
       expect((await listDevices(use, token)).status).toBe(200);
     }
-    const body = `token=${token}`;
     const url = `${system.authorizationServerUrl}/revoke`;
-    expect((await call(url, { method: 'POST', headers: form, body })).status).toBe(200);
+    expect((await postAs(url, { clientId: 'one', secureKey }, { token })).status).toBe(200);
     const acknowledged = performance.now();
     const durations = connections.map(async (use) => {
       while ((await listDevices(use, token)).status === 200);
@@ -153,51 +109,12 @@ describe.each(integrationEngines)('two workers for each app, over %s', (engine) 
   test('accept a signed request once, whichever of them it reaches', async () => {
     const connections = await connectionToEachWorker();
     const body = JSON.stringify({ id: 'd', name: 'd', productId: 'p', productName: 'P' });
-    const timestamp = Date.now();
-    const sign = createHash('sha256').update(`${body}${timestamp}${secureKey}`).digest('hex');
-    const headers = {
-      'content-type': 'application/json',
-      'x-client-id': 'one',
-      'x-timestamp': String(timestamp),
-      'x-sign': sign,
-    };
+    const signature = signatureHeaders({ clientId: 'one', secureKey }, body);
+    const headers = { 'content-type': 'application/json', ...signature };
     const url = `${system.gatewayUrl}/device-instance`;
     const replies = await Promise.all(
       connections.map((use) => use(url, { method: 'POST', headers, body })),
     );
     expect(replies.map(({ status }) => status).sort()).toEqual([200, 401]);
-  });
-
-  test('go on with every other request while a killed one is replaced', async () => {
-    const token = await issueToken();
-    const gateway = memberOf('gateway');
-    const [survivor, killed = 0] = workersOf(gateway);
-    let isReplaced = false;
-    let requests = 0;
-    const failures: string[] = [];
-    const parallel = 4;
-    const users = Array.from({ length: parallel }, async () => {
-      while (!isReplaced || requests < 100) {
-        requests += 1;
-        await listDevices(call, token).then(
-          ({ status, text }) => status === 200 || failures.push(text),
-          (error: unknown) => failures.push(String(error)),
-        );
-      }
-    });
-    await until(() => requests > 50);
-    process.kill(killed, 'SIGKILL');
-    await until(async () => {
-      const workers = workersOf(gateway);
-      const { text } = await call(`${gateway.operationsUrl}/ready`);
-      return !workers.includes(killed) && text.includes('2 of 2');
-    }, 60);
-    isReplaced = true;
-    await Promise.all(users);
-    expect(workersOf(gateway)).toContain(survivor);
-    expect(failures.length).toBeLessThanOrEqual(parallel);
-    expect(failures.filter((failure) => !/ECONNRESET|socket hang up|EPIPE/.test(failure))).toEqual(
-      [],
-    );
   });
 });

@@ -15,7 +15,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { accessTokenKey, openIdentity } from '@gatehouse/identity';
+import { credentialKey, openIdentity } from '@gatehouse/identity';
 import { createStore } from '@gatehouse/store';
 import { freePort, makeCertificate } from '@gatehouse/testing';
 import { startNginx } from '../machinery/nginx.ts';
@@ -117,7 +117,7 @@ async function startGateway(upstreamPort: number, redisPort: number) {
   const record = { kind: 'ClientCredentials', clientId: 'bench', scope: 'device:read' };
   const text = JSON.stringify({ ...record, iat: issuedAt, exp: issuedAt + 7200 });
   for (const token of tokens) {
-    await store.set(accessTokenKey(credentialHash(token)), text, 7200);
+    await store.set(credentialKey('AccessToken', credentialHash(token)), text, 7200);
   }
   await store.close();
   const subject = (requests: string): Subject => ({

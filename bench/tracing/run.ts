@@ -6,8 +6,12 @@
 import { once } from 'node:events';
 import { Agent, createServer, request as sendRequest } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { type Constellation, parseMetrics, startConstellation } from '@gatehouse/testing';
-import { oneClient } from '../../test/one-client.ts';
+import {
+  type Constellation,
+  oneClient,
+  parseMetrics,
+  startConstellation,
+} from '@gatehouse/testing';
 import { startOtlpReceiver } from '../../test/otlp-receiver.ts';
 import { median } from '../machinery/percentile.ts';
 

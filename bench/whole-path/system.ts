@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdirSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { accessTokenKey, openIdentity } from '@gatehouse/identity';
+import { credentialKey, openIdentity } from '@gatehouse/identity';
 import { createStore } from '@gatehouse/store';
 import { freePort, startPostgresServer } from '@gatehouse/testing';
 import { start, startNode, stop } from '../machinery/processes.ts';
@@ -172,7 +172,7 @@ async function createTokens(storeUrl: string, masterKey: Buffer) {
     const token = randomBytes(32).toString('base64url');
     const record = { kind: 'ClientCredentials', clientId, scope: SCOPES.join(' ') };
     const text = JSON.stringify({ ...record, iat: issuedAt, exp: issuedAt + TOKEN_SECONDS });
-    await store.set(accessTokenKey(credentialHash(token)), text, TOKEN_SECONDS);
+    await store.set(credentialKey('AccessToken', credentialHash(token)), text, TOKEN_SECONDS);
     return token;
   };
   const tokens = { read: await create('read'), written: await create('written') };

@@ -3,16 +3,9 @@
  * Anonymous callers try to fill a small Redis while a user and an application use every feature.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  type Constellation,
-  createVirtualUser,
-  manyUsers,
-  type RedisServer,
-  startConstellation,
-  startRedisServer,
-  userClient,
-} from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { createVirtualUser, manyUsers, startRedisServer, userClient } from '@gatehouse/testing';
+import { startSystem } from '@gatehouse/testing/suite';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { type Attack, flood } from './flood.ts';
 
 const MIB = 1024 * 1024;
@@ -41,24 +34,16 @@ const bootstrap = {
   ],
 };
 
-let redis: RedisServer;
-let system: Constellation;
-
-beforeAll(async () => {
-  redis = await startRedisServer({ arguments: ['--maxmemory', MAXIMUM_MEMORY] });
-  system = await startConstellation({
-    engine: 'sqlite',
-    bootstrap,
-    environment: {
-      STORE_URL: redis.url,
-      TRUSTED_PROXIES: '127.0.0.0/8,::1',
-      LOG_LEVEL: 'error',
-    },
-  });
-});
-afterAll(async () => {
-  await system?.stop();
-  await redis?.stop();
+const redis = await startRedisServer({ arguments: ['--maxmemory', MAXIMUM_MEMORY] });
+afterAll(redis.stop);
+const system = await startSystem({
+  engine: 'sqlite',
+  bootstrap,
+  environment: {
+    STORE_URL: redis.url,
+    TRUSTED_PROXIES: '127.0.0.0/8,::1',
+    LOG_LEVEL: 'error',
+  },
 });
 
 async function usedMemory(): Promise<number> {

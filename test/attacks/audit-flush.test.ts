@@ -3,10 +3,7 @@
  * An anonymous caller causes many different failures, to displace a locked account from the audit
  * trail.
  */
-import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+
 import { type Identity, openIdentity } from '@gatehouse/identity';
 import { createStore } from '@gatehouse/store';
 import {
@@ -14,6 +11,7 @@ import {
   type Constellation,
   integrationEngines,
   startConstellation,
+  until,
 } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { flood } from './flood.ts';
@@ -36,31 +34,24 @@ const bootstrap = {
 };
 
 describe.each(integrationEngines)('flushing the audit trail on %s', (engine) => {
-  let directory: string;
   let system: Constellation;
   let identity: Identity;
 
   beforeAll(async () => {
-    directory = mkdtempSync(join(tmpdir(), 'gatehouse-audit-flush-'));
-    const masterKey = randomBytes(32);
-    const MASTER_KEY_FILE = join(directory, 'master.key');
-    writeFileSync(MASTER_KEY_FILE, masterKey.toString('hex'), { mode: 0o600 });
     system = await startConstellation({
       engine,
       bootstrap,
       apps: ['authorization-server', 'gateway'],
       environment: {
-        MASTER_KEY_FILE,
         CLIENT_ENDPOINT_RATE_LIMIT: '9999999/60',
         LOG_LEVEL: 'error',
       },
     });
-    identity = openIdentity({ store: createStore(system.storeUrl), masterKey });
+    identity = openIdentity({ store: createStore(system.storeUrl), masterKey: system.masterKey });
   });
   afterAll(async () => {
     await identity?.store.close();
     await system?.stop();
-    rmSync(directory, { recursive: true });
   });
 
   test('keeps every failure and lock of a known user', async () => {
@@ -78,10 +69,7 @@ describe.each(integrationEngines)('flushing the audit trail on %s', (engine) => 
     }
     const account = await identity.users.findByUsername(user.username);
     const kept = () => identity.audit.read({ userId: account?.userId, limit: 100 });
-    const deadline = Date.now() + 60_000;
-    while ((await kept()).length < 3) {
-      expect(Date.now()).toBeLessThan(deadline);
-    }
+    await until(async () => (await kept()).length === 3, 60);
     const before = (await identity.audit.read({ limit: 100_000 })).length;
 
     const stranger = (i: number) => basic(`stranger-${i}`, 'secret');

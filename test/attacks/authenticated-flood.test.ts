@@ -3,17 +3,11 @@
  * A client and a user try to fill a small Redis with every kind of record that they can write. A
  * client and a user of another organization continue.
  */
-import { createHash } from 'node:crypto';
 import { openIdentity } from '@gatehouse/identity';
 import { createStore } from '@gatehouse/store';
-import {
-  basic,
-  type Constellation,
-  type RedisServer,
-  startConstellation,
-  startRedisServer,
-} from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { postAs, signatureHeaders, startRedisServer } from '@gatehouse/testing';
+import { startSystem } from '@gatehouse/testing/suite';
+import { afterAll, describe, expect, test } from '@jest/globals';
 
 const ROOM_BYTES = 8_000_000;
 const MOST_REQUESTS = 20_000;
@@ -45,60 +39,39 @@ const bootstrap = {
   })),
 };
 
-let redis: RedisServer;
-let system: Constellation;
 /** A clock that is fast makes claims live longer. */
 let timestamp = Date.now() + 240_000;
 
-beforeAll(async () => {
-  redis = await startRedisServer();
-  system = await startConstellation({
-    engine: 'sqlite',
-    bootstrap,
-    apps: ['authorization-server', 'gateway'],
-    environment: {
-      STORE_URL: redis.url,
-      CLIENT_REQUESTS_PER_MINUTE: '9999999',
-      LOG_LEVEL: 'error',
-    },
-  });
-  for (const each of [attacker, victim]) {
-    await refresh(each, { grant_type: 'password', ...each.user });
-  }
-  const maximum = (await usedMemory()) + ROOM_BYTES;
-  await redis.command('CONFIG', 'SET', 'maxmemory', String(maximum));
+const redis = await startRedisServer();
+afterAll(redis.stop);
+const system = await startSystem({
+  engine: 'sqlite',
+  bootstrap,
+  apps: ['authorization-server', 'gateway'],
+  environment: {
+    STORE_URL: redis.url,
+    CLIENT_REQUESTS_PER_MINUTE: '9999999',
+    LOG_LEVEL: 'error',
+  },
 });
-afterAll(async () => {
-  await system?.stop();
-  await redis?.stop();
-});
+for (const each of [attacker, victim]) {
+  await refresh(each, { grant_type: 'password', ...each.user });
+}
+await redis.command('CONFIG', 'SET', 'maxmemory', String((await usedMemory()) + ROOM_BYTES));
 
 async function usedMemory(): Promise<number> {
   return Number(/^used_memory:(\d+)/m.exec(await redis.command('INFO', 'memory'))?.[1]);
 }
 
-function sign({ client: { clientId, secureKey } }: Party): Promise<Response> {
+function sign({ client }: Party): Promise<Response> {
   timestamp += 1;
-  const digest = createHash('sha256').update(`{}${timestamp}${secureKey}`).digest('hex');
-  return fetch(`${system.gatewayUrl}/api/v1/token`, {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      'x-client-id': clientId,
-      'x-timestamp': String(timestamp),
-      'x-sign': digest,
-    },
-    body: '{}',
-  });
+  const signature = signatureHeaders(client, '{}', timestamp);
+  const headers = { 'content-type': 'application/json', ...signature };
+  return fetch(`${system.gatewayUrl}/api/v1/token`, { method: 'POST', headers, body: '{}' });
 }
 
-function post(path: string, { client }: Party, form: Record<string, string>): Promise<Response> {
-  return fetch(system.authorizationServerUrl + path, {
-    method: 'POST',
-    headers: { authorization: basic(client.clientId, client.secureKey) },
-    body: new URLSearchParams(form),
-  });
-}
+const post = (path: string, { client }: Party, form: Record<string, string>) =>
+  postAs(system.authorizationServerUrl + path, client, form);
 
 const issue = (each: Party) => post('/token', each, { grant_type: 'client_credentials' });
 

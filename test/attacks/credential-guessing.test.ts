@@ -6,11 +6,11 @@
 import { createHash, randomBytes } from 'node:crypto';
 import {
   authorizeAsUser,
-  basic,
   type Constellation,
   createPageVisitor,
   integrationEngines,
   type PageVisitor,
+  postAs,
   startConstellation,
 } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -112,17 +112,10 @@ describe.each(integrationEngines)('guessing credentials on %s', (engine) => {
   test('with wrong passwords from other addresses does not lock out the browser of an earlier sign-in', async () => {
     const browser = createPageVisitor();
     expect(await signsIn(browser)).toBe(true);
-    const authorization = basic(machine.clientId, machine.secureKey);
     for (let i = 0; i < 30; i += 1) {
-      await fetch(`${issuer}/token`, {
-        method: 'POST',
-        headers: { authorization, 'x-forwarded-for': `203.0.113.${i}` },
-        body: new URLSearchParams({
-          grant_type: 'password',
-          username: user.username,
-          password: `guess number ${i}`,
-        }),
-      });
+      const guess = { username: user.username, password: `guess number ${i}` };
+      const from = { 'x-forwarded-for': `203.0.113.${i}` };
+      await postAs(`${issuer}/token`, machine, { grant_type: 'password', ...guess }, from);
     }
     expect(await signsIn(createPageVisitor())).toBe(false);
     expect(await signsIn(browser)).toBe(true);

@@ -3,9 +3,9 @@
  * Five addresses send signed bodies of 1 MiB and never end them, while other addresses send signed
  * requests.
  */
-import { createHash } from 'node:crypto';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { signatureHeaders } from '@gatehouse/testing';
 import { startSystem } from '@gatehouse/testing/suite';
 import { expect, test } from '@jest/globals';
 
@@ -59,33 +59,17 @@ async function attack(until: number): Promise<void> {
 let sequence = 0;
 async function create(bytes: number): Promise<number> {
   sequence += 1;
-  const body = JSON.stringify({
-    id: `device-${sequence}`,
-    name: 'x',
-    productId: 'p',
-    productName: 'p',
-    describe: 'y'.repeat(bytes),
-  });
-  const timestamp = String(Date.now());
-  const sign = createHash('sha256')
-    .update(body + timestamp + client.secureKey)
-    .digest('hex');
-  const reply = await fetch(`${system.gatewayUrl}/device-instance`, {
-    method: 'POST',
-    headers: {
-      'Content-Type': 'application/json',
-      'X-Client-Id': client.clientId,
-      'X-Timestamp': timestamp,
-      'X-Sign': sign,
-    },
-    body,
-  });
+  const device = { id: `device-${sequence}`, name: 'x', productId: 'p', productName: 'p' };
+  const body = JSON.stringify({ ...device, describe: 'y'.repeat(bytes) });
+  const headers = { 'Content-Type': 'application/json', ...signatureHeaders(client, body) };
+  const url = `${system.gatewayUrl}/device-instance`;
+  const reply = await fetch(url, { method: 'POST', headers, body });
   await reply.arrayBuffer();
   return reply.status;
 }
 
 async function residentMebibytes(): Promise<number> {
-  const { operationsUrl } = system.members.find(({ app }) => app === 'gateway') ?? {};
+  const { operationsUrl } = system.member('gateway');
   const text = await (await fetch(`${operationsUrl}/metrics`)).text();
   return Number(/^process_resident_memory_bytes (\S+)/m.exec(text)?.[1]) / MIB;
 }

@@ -1,26 +1,15 @@
 // requires: redis-server openssl
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ClusterTopology, startClusterTopology } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, test } from '@jest/globals';
+import { startClusterTopology } from '@gatehouse/testing';
+import { afterAll, describe, jest, test } from '@jest/globals';
 import { expectSurvival } from './expect-survival.ts';
-import { makeSecurity, type Security } from './security.ts';
-import { startTier, type Tier } from './tier.ts';
+import { makeSecurity, startTier } from './tier.ts';
 
-let security: Security;
-let redis: ClusterTopology;
-let tier: Tier;
-
-beforeAll(async () => {
-  security = makeSecurity();
-  redis = await startClusterTopology({ security });
-  tier = await startTier(redis.storeUrl, security.environment);
-});
-
-afterAll(async () => {
-  await tier?.stop();
-  await redis?.stop();
-  security.remove();
-});
+jest.setTimeout(240_000);
+const security = makeSecurity();
+const redis = await startClusterTopology({ security });
+const tier = await startTier(redis.storeUrl, security);
+afterAll(redis.stop);
 
 describe('a tier over a cluster of three masters with a replica each, with TLS and users', () => {
   test('survives a master that is killed', async () => {
@@ -31,7 +20,7 @@ describe('a tier over a cluster of three masters with a replica each, with TLS a
       repair: () => server.restart(),
       recoversWithinMilliseconds: 5000,
     });
-  }, 240_000);
+  });
 
   test('survives a failover that an operator starts', async () => {
     await redis.settled();
@@ -40,7 +29,7 @@ describe('a tier over a cluster of three masters with a replica each, with TLS a
       begin: () => replica?.server.command('CLUSTER', 'FAILOVER'),
       recoversWithinMilliseconds: 5000,
     });
-  }, 240_000);
+  });
 
   test('survives a master that freezes and resumes', async () => {
     await redis.settled();
@@ -50,7 +39,7 @@ describe('a tier over a cluster of three masters with a replica each, with TLS a
       repair: () => server.thaw(),
       recoversWithinMilliseconds: 8000,
     });
-  }, 240_000);
+  });
 
   test('survives slots that move to another master with their keys', async () => {
     await redis.settled();
@@ -67,5 +56,5 @@ describe('a tier over a cluster of three masters with a replica each, with TLS a
       },
       recoversWithinMilliseconds: 8000,
     });
-  }, 240_000);
+  });
 });

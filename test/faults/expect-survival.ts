@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { isNightly } from '@gatehouse/testing';
 import { expect } from '@jest/globals';
 import { Ledger } from './ledger.ts';
@@ -48,13 +49,9 @@ export async function expectSurvival(name: string, tier: Tier, fault: Fault): Pr
   await fault.prepare?.();
   load.fault();
   await fault.begin();
-  if (fault.lastsMilliseconds === undefined) {
-    await load.recovered();
-    await fault.repair?.();
-  } else {
-    await new Promise((resolve) => setTimeout(resolve, fault.lastsMilliseconds));
-    await fault.repair?.();
-  }
+  const { lastsMilliseconds } = fault;
+  await (lastsMilliseconds === undefined ? load.recovered() : sleep(lastsMilliseconds));
+  await fault.repair?.();
   await load.recovered();
   await ledger.reach(Math.max(CREDENTIALS, ledger.size + 50));
   await ledger.stop();

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { authorizeAsUser, createPageVisitor } from '@gatehouse/testing';
+import { authorizeAsUser, createPageVisitor, until } from '@gatehouse/testing';
 import { isSuccess, memberOf, type Requests, send } from './requests.ts';
 import { person, type Tier } from './tier.ts';
 
@@ -47,7 +47,7 @@ export class Ledger {
         return this.#work(() => this.#machine(index, stock));
       }),
       ...[0, 1].map((index) => {
-        const visitor = createPageVisitor((url, init = {}) => fetch(url, init));
+        const visitor = createPageVisitor();
         const application = { visitor, codes: [], refreshTokens: [] };
         return this.#work(() => this.#application(index, application));
       }),
@@ -68,14 +68,8 @@ export class Ledger {
     return tokens[Math.floor(Math.random() * Math.max(0, tokens.length - 50))]?.value;
   }
 
-  async reach(size: number, deadlineMilliseconds = 120_000): Promise<void> {
-    const deadline = performance.now() + deadlineMilliseconds;
-    while (this.#ended.length < size) {
-      if (performance.now() > deadline) {
-        throw new Error(`Only ${this.#ended.length} of ${size} credentials could be ended.`);
-      }
-      await sleep(100);
-    }
+  reach(size: number): Promise<void> {
+    return until(() => this.#ended.length >= size, 120);
   }
 
   async stop(): Promise<void> {
@@ -117,19 +111,10 @@ export class Ledger {
   }
 
   #present({ kind, index, value }: Ended) {
-    const { redirectUri } = person(index);
-    switch (kind) {
-      case 'revoked token':
-        return this.#requests.call(value);
-      case 'used code':
-        return this.#requests.token(index, {
-          grant_type: 'authorization_code',
-          code: value,
-          redirect_uri: redirectUri,
-        });
-      case 'rotated refresh token':
-        return this.#requests.token(index, { grant_type: 'refresh_token', refresh_token: value });
+    if (kind === 'revoked token') {
+      return this.#requests.call(value);
     }
+    return kind === 'used code' ? this.#redeem(index, value) : this.#refresh(index, value);
   }
 
   async #work(step: () => Promise<void>): Promise<void> {
@@ -150,21 +135,13 @@ export class Ledger {
 
   async #application(index: number, { visitor, codes, refreshTokens }: Application): Promise<void> {
     const { client, redirectUri, user } = person(index);
-    const query = new URLSearchParams({
-      response_type: 'code',
-      client_id: client.clientId,
-      redirect_uri: redirectUri,
-      scope: 'device:read',
-    });
-    const landed = await authorizeAsUser(`${this.#tier.issuer}/authorize?${query}`, user, visitor);
+    const query = `response_type=code&client_id=${client.clientId}&redirect_uri=${redirectUri}`;
+    const url = `${this.#tier.authorizationServerUrl}/authorize?${query}`;
+    const landed = await authorizeAsUser(url, user, visitor);
     codes.push(landed.searchParams.get('code') ?? '');
     const code = takeAged(codes);
     if (code !== undefined) {
-      const redeemed = await this.#requests.token(index, {
-        grant_type: 'authorization_code',
-        code,
-        redirect_uri: redirectUri,
-      });
+      const redeemed = await this.#redeem(index, code);
       if (isSuccess(redeemed)) {
         this.#ended.push({ kind: 'used code', index, value: code });
         refreshTokens.push(memberOf(redeemed, 'refresh_token'));
@@ -179,6 +156,12 @@ export class Ledger {
     }
   }
 
+  #redeem(index: number, code: string) {
+    const { redirectUri } = person(index);
+    const form = { grant_type: 'authorization_code', code, redirect_uri: redirectUri };
+    return this.#requests.token(index, form);
+  }
+
   #refresh(index: number, token: string) {
     const parameters = { grant_type: 'refresh_token', refresh_token: token };
     return this.#requests.token(index, parameters);
@@ -190,4 +173,4 @@ function takeAged(stock: string[]): string | undefined {
 }
 
 /** A request without a credential. */
-export const callWithout = ({ gateway }: Tier) => send(`${gateway}/api/device`);
+export const callWithout = ({ gatewayUrl }: Tier) => send(`${gatewayUrl}/api/device`);

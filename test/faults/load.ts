@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { until } from '@gatehouse/testing';
 import { callWithout, type Ledger } from './ledger.ts';
 import { isSuccess, memberOf, type Reply, type Requests } from './requests.ts';
 import type { Tier } from './tier.ts';
 
 const PAUSE_MILLISECONDS = 100;
-const START_MILLISECONDS = 20_000;
 /** This many consecutive successes show that requests of a kind work again, for every key. */
 const STREAK = 10;
 
-export interface Observation {
+interface Observation {
   /** Replies to requests with valid credentials, other than success and 503. */
   readonly unexpected: readonly string[];
   /** Successful requests without a valid credential. */
@@ -57,14 +57,12 @@ export class Load {
   }
 
   static async start(tier: Tier, requests: Requests, ledger: Ledger): Promise<Load> {
+    let token = '';
     // The tier may have just started or been repaired.
-    const deadline = performance.now() + START_MILLISECONDS;
-    let reply = await requests.machineToken(2);
-    while (!isSuccess(reply) && performance.now() < deadline) {
-      await sleep(PAUSE_MILLISECONDS);
-      reply = await requests.machineToken(2);
-    }
-    return new Load(tier, requests, ledger, memberOf(reply, 'access_token'));
+    await until(async () => {
+      token = memberOf(await requests.machineToken(2), 'access_token');
+    });
+    return new Load(tier, requests, ledger, token);
   }
 
   /** The p99 of successful requests before the fault, which shows the load of the machine. */

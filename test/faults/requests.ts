@@ -1,5 +1,4 @@
-import { createHash } from 'node:crypto';
-import { basic } from '@gatehouse/testing';
+import { basic, signatureHeaders } from '@gatehouse/testing';
 import { person, type Tier } from './tier.ts';
 
 /** Longer than every guaranteed time. A slower request counts as a request without a reply. */
@@ -43,10 +42,10 @@ export async function send(url: string, init: RequestInit = {}): Promise<Reply> 
 }
 
 /** The requests of a client with credentials. */
-export function createRequests(tier: Pick<Tier, 'issuer' | 'gateway'>) {
+export function createRequests({ authorizationServerUrl, gatewayUrl }: Tier) {
   const asClient = (path: string, index: number, parameters: Record<string, string>) => {
     const { clientId, secureKey } = person(index).client;
-    return send(tier.issuer + path, {
+    return send(authorizationServerUrl + path, {
       method: 'POST',
       headers: { authorization: basic(clientId, secureKey) },
       body: new URLSearchParams(parameters),
@@ -60,18 +59,12 @@ export function createRequests(tier: Pick<Tier, 'issuer' | 'gateway'>) {
       asClient('/token', index, { grant_type: 'client_credentials' }),
     revoke: (index: number, token: string) => asClient('/revoke', index, { token }),
     call: (token: string) =>
-      send(`${tier.gateway}/api/device`, { headers: { authorization: `Bearer ${token}` } }),
+      send(`${gatewayUrl}/api/device`, { headers: { authorization: `Bearer ${token}` } }),
     signedCall(index: number) {
       sequence += 1;
-      const { clientId, secureKey } = person(index).client;
-      const timestamp = String(Date.now());
       const query = `pageIndex=${sequence}`;
-      const sign = createHash('sha256')
-        .update(query + timestamp + secureKey)
-        .digest('hex');
-      return send(`${tier.gateway}/api/device?${query}`, {
-        headers: { 'X-Client-Id': clientId, 'X-Timestamp': timestamp, 'X-Sign': sign },
-      });
+      const headers = signatureHeaders(person(index).client, query);
+      return send(`${gatewayUrl}/api/device?${query}`, { headers });
     },
   };
 }

@@ -1,26 +1,15 @@
 // requires: redis-server openssl
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type SentinelTopology, startSentinelTopology } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { startSentinelTopology } from '@gatehouse/testing';
+import { afterAll, describe, expect, jest, test } from '@jest/globals';
 import { expectSurvival } from './expect-survival.ts';
-import { makeSecurity, type Security } from './security.ts';
-import { startTier, type Tier } from './tier.ts';
+import { makeSecurity, startTier } from './tier.ts';
 
-let security: Security;
-let redis: SentinelTopology;
-let tier: Tier;
-
-beforeAll(async () => {
-  security = makeSecurity();
-  redis = await startSentinelTopology({ security });
-  tier = await startTier(redis.storeUrl, security.environment);
-});
-
-afterAll(async () => {
-  await tier?.stop();
-  await redis?.stop();
-  security.remove();
-});
+jest.setTimeout(240_000);
+const security = makeSecurity();
+const redis = await startSentinelTopology({ security });
+const tier = await startTier(redis.storeUrl, security);
+afterAll(redis.stop);
 
 function slow(milliseconds: number): void {
   for (const { proxy } of redis.nodes) {
@@ -47,7 +36,7 @@ describe('a tier over a master, two replicas and three Sentinels, with TLS and u
       repair: () => server.restart(),
       recoversWithinMilliseconds: 5000,
     });
-  }, 240_000);
+  });
 
   test('survives a failover without a pause by an operator, while the master replicates slowly', async () => {
     const before = await redis.settled();
@@ -58,7 +47,7 @@ describe('a tier over a master, two replicas and three Sentinels, with TLS and u
       recoversWithinMilliseconds: 5000,
     });
     expect(await redis.master()).not.toBe(before);
-  }, 240_000);
+  });
 
   test('survives a master that freezes and resumes', async () => {
     const { server } = await redis.settled();
@@ -67,7 +56,7 @@ describe('a tier over a master, two replicas and three Sentinels, with TLS and u
       repair: () => server.thaw(),
       recoversWithinMilliseconds: 8000,
     });
-  }, 240_000);
+  });
 
   test('survives a master that is cut off from its replicas and the Sentinels, but not from the apps', async () => {
     const before = await redis.settled();
@@ -77,7 +66,7 @@ describe('a tier over a master, two replicas and three Sentinels, with TLS and u
       recoversWithinMilliseconds: 8000,
     });
     expect(await redis.master()).not.toBe(before);
-  }, 240_000);
+  });
 
   test('works with a slow network between the servers', async () => {
     await redis.settled();
@@ -89,7 +78,7 @@ describe('a tier over a master, two replicas and three Sentinels, with TLS and u
       repair: () => slow(0),
       recoversWithinMilliseconds: 3000,
     });
-  }, 240_000);
+  });
 
   test('shows no credential in its logs', async () => {
     expect(await tier.output()).not.toMatch(/gatehouse:the-store-of-a-test|"access_token"|Bearer /);

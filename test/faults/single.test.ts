@@ -1,21 +1,13 @@
 // requires: redis-server
-import { type RedisServer, startRedisServer } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, test } from '@jest/globals';
+import { startRedisServer } from '@gatehouse/testing';
+import { afterAll, describe, jest, test } from '@jest/globals';
 import { expectSurvival } from './expect-survival.ts';
-import { startTier, type Tier } from './tier.ts';
+import { startTier } from './tier.ts';
 
-let redis: RedisServer;
-let tier: Tier;
-
-beforeAll(async () => {
-  redis = await startRedisServer({ arguments: ['--appendonly', 'yes'] });
-  tier = await startTier(redis.url);
-});
-
-afterAll(async () => {
-  await tier?.stop();
-  await redis?.stop();
-});
+jest.setTimeout(240_000);
+const redis = await startRedisServer({ arguments: ['--appendonly', 'yes'] });
+const tier = await startTier(redis.url);
+afterAll(redis.stop);
 
 describe('a tier over one Redis with an append-only file', () => {
   test('survives a Redis that is killed and restarted', async () => {
@@ -25,7 +17,7 @@ describe('a tier over one Redis with an append-only file', () => {
       lastsMilliseconds: 2000,
       recoversWithinMilliseconds: 2000,
     });
-  }, 240_000);
+  });
 
   test('survives a Redis that freezes', async () => {
     await expectSurvival('Single, freeze', tier, {
@@ -34,7 +26,7 @@ describe('a tier over one Redis with an append-only file', () => {
       lastsMilliseconds: 3000,
       recoversWithinMilliseconds: 2000,
     });
-  }, 240_000);
+  });
 
   test('survives a Redis that is full', async () => {
     await expectSurvival('Single, full', tier, {
@@ -43,5 +35,5 @@ describe('a tier over one Redis with an append-only file', () => {
       lastsMilliseconds: 3000,
       recoversWithinMilliseconds: 2000,
     });
-  }, 240_000);
+  });
 });

@@ -1,25 +1,27 @@
-import { manyUsers, startConstellation, userClient } from '@gatehouse/testing';
+import { redisAccessRule } from '@gatehouse/store';
+import {
+  type Constellation,
+  makeCertificate,
+  manyUsers,
+  type TopologySecurity,
+  userClient,
+} from '@gatehouse/testing';
+import { startSystem, temporaryFolder } from '@gatehouse/testing/suite';
 
-/**
- * An authorization server, a gateway and a device service as processes, with a Redis that the test
- * can break.
- */
-export interface Tier {
-  readonly issuer: string;
-  readonly gateway: string;
-  /** The output of the apps, which must not contain a token. */
-  output(): Promise<string>;
-  stop(): Promise<void>;
-}
+export type Tier = Pick<Constellation, 'authorizationServerUrl' | 'gatewayUrl'>;
 
-export const PEOPLE = 4;
+const PEOPLE = 4;
 export const person = (index: number) => userClient(index % PEOPLE);
 
-export async function startTier(
-  storeUrl: string,
-  environment: Readonly<Record<string, string>> = {},
-): Promise<Tier> {
-  const constellation = await startConstellation({
+/** TLS with a private authority, and a Redis user with exactly the documented rights. */
+export function makeSecurity(): TopologySecurity {
+  const certificate = makeCertificate(temporaryFolder(), ['127.0.0.1', 'localhost']);
+  return { certificate, accessRule: redisAccessRule };
+}
+
+/** Starts the apps with a Redis that the test can break. */
+export function startTier(storeUrl: string, security?: TopologySecurity): Promise<Constellation> {
+  return startSystem({
     engine: { storeUrl, storedText: async () => '', stop: async () => undefined },
     bootstrap: manyUsers(PEOPLE),
     environment: {
@@ -27,13 +29,7 @@ export async function startTier(
       CLIENT_ENDPOINT_RATE_LIMIT: '1000000/60',
       PAGE_RATE_LIMIT: '1000000/60',
       LOG_LEVEL: 'info',
-      ...environment,
+      ...(security && { NODE_EXTRA_CA_CERTS: security.certificate.certificateFile }),
     },
   });
-  return {
-    issuer: constellation.authorizationServerUrl,
-    gateway: constellation.gatewayUrl,
-    output: () => constellation.output(),
-    stop: () => constellation.stop(),
-  };
 }

@@ -15,11 +15,54 @@ export interface RevocationKind {
   prepare(tier: Tier, party: Party, index: number): Promise<Revocation>;
 }
 
-const MANY = 100;
-const SOME = 20;
-const FEW = 10;
+const MANY = 30;
+const SOME = 8;
+const FEW = 4;
 
-const grantKinds: readonly RevocationKind[] = [
+/** A revocation of the tokens of a user, who authorized the application of the party. */
+function ofUser(
+  name: string,
+  rounds: number,
+  revocationOf: (
+    tier: Tier,
+    party: Party,
+    refreshToken: string,
+  ) => Promise<() => Promise<unknown>> | (() => Promise<unknown>),
+): RevocationKind {
+  return {
+    name,
+    rounds,
+    async prepare(tier, party, index) {
+      const { access, refresh } = await tier.userTokens(party, index);
+      const revoke = await revocationOf(tier, party, refresh);
+      return { credentials: [bearer(access)], revoke };
+    },
+  };
+}
+
+/** A command of operators that revokes the tokens of a client, and perhaps its signatures. */
+function ofClient(command: string, rounds: number, revokesSignatures = false): RevocationKind {
+  return {
+    name: command.replace(' NAME', ''),
+    rounds,
+    prepare: async (tier, party) => ({
+      credentials: await credentialsOf(tier, party, revokesSignatures),
+      revoke: () => tier.operator([...command.replace('NAME', party.clientId).split(' '), '--yes']),
+    }),
+  };
+}
+
+async function credentialsOf(tier: Tier, party: Party, revokesSignatures: boolean) {
+  const tokens = [bearer(await tier.machineToken(party)), xAccess(await tier.xAccessToken(party))];
+  return revokesSignatures ? [...tokens, signature(party)] : tokens;
+}
+
+const signOut = '/account/sign-out-everywhere';
+
+/**
+ * The order matters: revocations that disable a user or client are last among those that use it.
+ */
+export const revocationKinds: readonly RevocationKind[] = [
   {
     name: 'POST /revoke of an access token',
     rounds: MANY,
@@ -28,71 +71,36 @@ const grantKinds: readonly RevocationKind[] = [
       return { credentials: [bearer(token)], revoke: () => tier.post(party, '/revoke', { token }) };
     },
   },
-  {
-    name: 'POST /revoke of a refresh token',
-    rounds: SOME,
-    async prepare(tier, party, index) {
-      const { access, refresh } = await tier.userTokens(party, index);
-      const revoke = () => tier.post(party, '/revoke', { token: refresh });
-      return { credentials: [bearer(access)], revoke };
-    },
-  },
-  {
-    name: 'tokens revoke',
-    rounds: SOME,
-    async prepare(tier, party, index) {
-      const { access, refresh } = await tier.userTokens(party, index);
-      const revoke = () => tier.operator(['tokens', 'revoke', '--yes'], `${refresh}\n`);
-      return { credentials: [bearer(access)], revoke };
-    },
-  },
-  {
-    name: 'an application removed on the account page',
-    rounds: SOME,
-    async prepare(tier, party, index) {
-      const { access } = await tier.userTokens(party, index);
-      const revoke = await tier.prepareAccountForm(party, '/account/revoke');
-      return { credentials: [bearer(access)], revoke };
-    },
-  },
-];
-
-const userKinds: readonly RevocationKind[] = [
-  userKind('tokens revoke --user'),
-  {
-    name: 'sign out everywhere on the account page',
-    rounds: FEW,
-    async prepare(tier, party, index) {
-      const { access } = await tier.userTokens(party, index);
-      const revoke = await tier.prepareAccountForm(
-        party,
-        '/account/sign-out-everywhere',
-        '/account/sign-out-everywhere',
-      );
-      return { credentials: [bearer(access)], revoke };
-    },
-  },
-  userKind('users change --disable'),
-];
-
-function userKind(command: string): RevocationKind {
-  return {
-    name: command,
-    rounds: SOME,
-    async prepare(tier, party, index) {
-      const { access } = await tier.userTokens(party, index);
-      const revoke = () => tier.operator([...command.split(' '), party.username, '--yes']);
-      return { credentials: [bearer(access)], revoke };
-    },
-  };
-}
-
-const clientKinds: readonly RevocationKind[] = [
+  ofUser(
+    'POST /revoke of a refresh token',
+    SOME,
+    (tier, party, token) => () => tier.post(party, '/revoke', { token }),
+  ),
+  ofUser(
+    'tokens revoke',
+    SOME,
+    (tier, _party, token) => () => tier.operator(['tokens', 'revoke', '--yes'], `${token}\n`),
+  ),
+  ofUser('an application removed on the account page', SOME, (tier, party) =>
+    tier.prepareAccountForm(party, '/account/revoke'),
+  ),
+  ofUser('sign out everywhere on the account page', FEW, (tier, party) =>
+    tier.prepareAccountForm(party, signOut, signOut),
+  ),
+  ...['tokens revoke --user', 'users change --disable'].map((command) =>
+    ofUser(
+      command,
+      SOME,
+      (tier, { username }) =>
+        () =>
+          tier.operator([...command.split(' '), username, '--yes']),
+    ),
+  ),
   {
     name: 'clients remove-key',
     rounds: SOME,
     async prepare(tier, party) {
-      const credentials = [...(await tokensOfClient(tier, party)), signature(party)];
+      const credentials = await credentialsOf(tier, party, true);
       const rotated = await tier.operator(['clients', 'rotate-key', party.clientId, '--json']);
       const keys: readonly { keyId: string }[] = rotated.client.keys;
       const removed = keys.find(({ keyId }) => keyId !== rotated.keyId)?.keyId ?? '';
@@ -101,41 +109,7 @@ const clientKinds: readonly RevocationKind[] = [
       return { credentials, revoke: () => tier.operator(words) };
     },
   },
-  {
-    name: 'tokens revoke --client',
-    rounds: SOME,
-    prepare: async (tier, party) => ({
-      credentials: await tokensOfClient(tier, party),
-      revoke: () => tier.operator(['tokens', 'revoke', '--client', party.clientId, '--yes']),
-    }),
-  },
-  {
-    name: 'tokens revoke --all',
-    rounds: FEW,
-    prepare: async (tier, party) => ({
-      credentials: await tokensOfClient(tier, party),
-      revoke: () => tier.operator(['tokens', 'revoke', '--all', '--yes']),
-    }),
-  },
-  {
-    name: 'clients change --disable',
-    rounds: SOME,
-    prepare: async (tier, party) => ({
-      credentials: [...(await tokensOfClient(tier, party)), signature(party)],
-      revoke: () => tier.operator(['clients', 'change', '--disable', party.clientId, '--yes']),
-    }),
-  },
-];
-
-async function tokensOfClient(tier: Tier, party: Party): Promise<readonly Credential[]> {
-  return [bearer(await tier.machineToken(party)), xAccess(await tier.xAccessToken(party))];
-}
-
-/**
- * The order matters: revocations that disable a user or client are last among those that use it.
- */
-export const revocationKinds: readonly RevocationKind[] = [
-  ...grantKinds,
-  ...userKinds,
-  ...clientKinds,
+  ofClient('tokens revoke --client NAME', SOME),
+  ofClient('tokens revoke --all', FEW),
+  ofClient('clients change --disable NAME', SOME, true),
 ];

@@ -1,14 +1,11 @@
-import { createHash, randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import {
   authorizeAsUser,
-  basic,
   createPageVisitor,
   manyUsers,
   type PageVisitor,
+  postAs,
   type StoreEngineName,
+  signatureHeaders,
   startConstellation,
   userClient,
 } from '@gatehouse/testing';
@@ -38,9 +35,6 @@ const unlimited = '10000000/60';
  * parties.
  */
 export async function startTier(engine: StoreEngineName, parties: number) {
-  const directory = mkdtempSync(join(tmpdir(), 'gatehouse-revocations-'));
-  const MASTER_KEY_FILE = join(directory, 'master.key');
-  writeFileSync(MASTER_KEY_FILE, randomBytes(32).toString('hex'), { mode: 0o600 });
   const system = await startConstellation({
     engine,
     bootstrap: manyUsers(parties),
@@ -49,7 +43,6 @@ export async function startTier(engine: StoreEngineName, parties: number) {
       ...(['gateway', 'gateway', 'device-service'] as const),
     ],
     environment: {
-      MASTER_KEY_FILE,
       LOG_LEVEL: 'warn',
       FORWARD_AUTH: 'true',
       TRUSTED_PROXIES: '127.0.0.1',
@@ -59,15 +52,10 @@ export async function startTier(engine: StoreEngineName, parties: number) {
       PAGE_RATE_LIMIT: '100000/60',
     },
   });
-  const environment = { STORE_URL: system.storeUrl, MASTER_KEY_FILE, DATA_DIR: directory };
   const servers = system.authorizationServerUrls;
 
   async function post(party: Party, path: string, parameters: Readonly<Record<string, string>>) {
-    const reply = await fetch(`${party.server}${path}`, {
-      method: 'POST',
-      headers: { authorization: basic(party.clientId, party.secureKey) },
-      body: new URLSearchParams(parameters),
-    });
+    const reply = await postAs(`${party.server}${path}`, party, parameters);
     const text = await reply.text();
     if (reply.status !== 200) {
       throw new Error(`${path} replies ${reply.status}: ${text}`);
@@ -122,23 +110,20 @@ export async function startTier(engine: StoreEngineName, parties: number) {
     async xAccessToken(party: Party): Promise<string> {
       const reply = await fetch(`${system.gatewayUrl}/api/v1/token`, {
         method: 'POST',
-        headers: { ...sign(party, '{}'), 'Content-Type': 'application/json' },
+        headers: { ...signatureHeaders(party, '{}'), 'Content-Type': 'application/json' },
         body: '{}',
       });
       return ((await reply.json()) as { result: string }).result;
     },
     /** @throws Error if the command fails */
     async operator(words: readonly string[], stdin?: string) {
-      const { code, errors, json } = await runGatehouse(environment, words, stdin);
+      const { code, errors, json } = await runGatehouse(system.commandEnvironment, words, stdin);
       if (code !== 0) {
         throw new Error(`gatehouse ${words.join(' ')}: ${errors}`);
       }
       return json;
     },
-    async stop() {
-      await system.stop();
-      rmSync(directory, { recursive: true });
-    },
+    stop: () => system.stop(),
   };
 }
 
@@ -153,11 +138,5 @@ export const xAccess =
 /** The signature of the call that `RefusalMeter` sends. */
 export function signature({ clientId, secureKey }: Party): Credential {
   const signer = { clientId, secureKey };
-  return () => sign(signer, 'pageSize=1');
-}
-
-function sign({ clientId, secureKey }: Pick<Party, 'clientId' | 'secureKey'>, text: string) {
-  const timestamp = String(Date.now());
-  const digest = createHash('sha256').update(`${text}${timestamp}${secureKey}`).digest('hex');
-  return { 'X-Client-Id': clientId, 'X-Timestamp': timestamp, 'X-Sign': digest };
+  return () => signatureHeaders(signer, 'pageSize=1');
 }

@@ -18,6 +18,10 @@ import type { RateLimit } from '@gatehouse/store';
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
 import { type AccountDependencies, createAccountRoutes } from './account/account.ts';
 import { CHANGE_PASSWORD_PATH, createAccountSessions } from './account/session.ts';
+import { auditProviderEvents } from './outcomes/audit.ts';
+import { explainMistakes } from './outcomes/client-mistakes.ts';
+import { handleUnexpectedErrors, logOutcomes } from './outcomes/errors.ts';
+import type { ThrottledLimit } from './outcomes/metrics.ts';
 import * as assets from './pages/assets.ts';
 import { handlePageError, noteFailure, rejectMethods, sendErrorPage } from './pages/error-page.ts';
 import { createCsrfTokens } from './pages/page.ts';
@@ -26,49 +30,46 @@ import { withSealedCookies } from './pages/sealed-cookies.ts';
 import { serveWelcomePage } from './pages/welcome.ts';
 import { type BrowserState, cookieOptions, createBrowserState } from './provider/browser-state.ts';
 import { type SecurityProfile, withAccountClient } from './provider/clients.ts';
-import {
-  createProvider,
-  type Provider,
-  type ProviderExtensions,
-} from './provider/create-provider.ts';
+import { createProvider, type Provider } from './provider/create-provider.ts';
 import { completeIntrospection } from './provider/introspection.ts';
-import { isUserAllowed } from './provider/sign-in-policy.ts';
 import { thisServer } from './requests/caller.ts';
-import type { ThrottledLimit } from './requests/metrics.ts';
 import {
-  clientEndpointPaths,
   createExactRouting,
   fixOrigin,
-  noSniff,
   type OperationName,
   operation,
   providerRoutes as routes,
 } from './requests/routes.ts';
+import {
+  defaultRedirectUri,
+  formPostPage,
+  redirectPostedRequest,
+  redirectReply,
+} from './sign-in/authorize.ts';
 import { deviceFlow, linkWithCode, rejectUserCode } from './sign-in/device.ts';
 import type { SignInDependencies } from './sign-in/interaction.ts';
 import { logout, skipLogoutQuestion } from './sign-in/logout.ts';
+import {
+  createInteractionPolicy,
+  createLoadExistingGrant,
+  isUserAllowed,
+} from './sign-in/policy.ts';
 import { createSignInRoutes } from './sign-in/sign-in.ts';
 import { createDeviceCookies } from './throttle/device-cookie.ts';
 import { createFailedSecrets, type FailedSecrets } from './throttle/failed-secrets.ts';
 import { createLimits, type Limits } from './throttle/limits.ts';
 import { createSignInAudit } from './throttle/sign-in-audit.ts';
 import { createSignIn, type SignIn } from './throttle/sign-in-throttle.ts';
-import {
-  defaultRedirectUri,
-  formPostPage,
-  redirectPostedRequest,
-  redirectReply,
-} from './token/authorize.ts';
-import { explainMistakes } from './token/client-mistakes.ts';
-import { forgetForeignOrigin, removeForeignOrigins } from './token/cors.ts';
+import { createTokenBudgets, type TokenBudgets } from './throttle/stored-budgets.ts';
 import {
   addClientEndpoints,
   clientPaths,
   handleClientEndpointErrors,
   rejectLimitedClient,
 } from './token/endpoints.ts';
-import { grants } from './token/grants.ts';
-import { clientEndpointReply, platformReply } from './token/replies.ts';
+import { registerGrants } from './token/grants.ts';
+import { createMachineTokenIssuer, serveMachineTokens } from './token/machine-token-fast-path.ts';
+import { clientEndpointReply, forgetForeignOrigin, removeForeignOrigins } from './token/replies.ts';
 
 export interface AppDependencies {
   readonly identity: Identity;
@@ -108,8 +109,9 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   });
   const secure = issuer.startsWith('https:');
   const browserState = createBrowserState(masterKey, secure);
-  const services = { ...dependencies, identity, browserState, signIn, failedSecrets };
-  const provider = await openProvider(services);
+  const tokenBudgets = createTokenBudgets(identity);
+  const parts = { ...dependencies, identity, browserState, signIn, failedSecrets, tokenBudgets };
+  const provider = await openProvider(parts);
   const csrfTokens = createCsrfTokens(masterKey);
   const cookie = cookieOptions(secure);
   const sessions = createAccountSessions({ provider, identity, csrfTokens, issuer, cookie });
@@ -120,9 +122,12 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
     replies: { client: rejectLimitedClient, page: showTooManyRequests, userCode: rejectUserCode },
   });
   const app = createExactRouting(dependencies.trustedProxies ?? []);
-  app.use(fixOrigin(issuer), noSniff);
+  app.use(fixOrigin(issuer));
   const serve = serveWith(provider, dependencies.tracer);
-  addClientEndpoints(app, serve, { ...services, provider, limits });
+  // The account is a public client, so the fast path reads the registry without it.
+  const fast = createMachineTokenIssuer(provider, { ...parts, identity: dependencies.identity });
+  const machineTokens = serveMachineTokens(fast, identity);
+  addClientEndpoints(app, serve, { identity, limits, machineTokens });
   app.use(createPageHeaders({ strict: dependencies.securityProfile === 'strict' }));
   addPages(app, serve, {
     limits,
@@ -141,15 +146,16 @@ interface ProviderParts extends AppDependencies {
   readonly browserState: BrowserState;
   readonly signIn: SignIn;
   readonly failedSecrets: FailedSecrets;
+  readonly tokenBudgets: TokenBudgets;
 }
 
 /** @throws StoreUnavailableError when the signing key cannot be read or created */
 export async function openProvider(dependencies: ProviderParts): Promise<Provider> {
-  const { issuer, identity, signingKeyPolicy = defaultSigningKeyPolicy } = dependencies;
+  const { issuer, identity, now = Date.now } = dependencies;
   const keptSigningKeys = keepSigningKeys('authorization-server', 'RS256', {
     ...identity,
-    now: dependencies.now ?? Date.now,
-    policy: signingKeyPolicy,
+    now,
+    policy: dependencies.signingKeyPolicy ?? defaultSigningKeyPolicy,
     onMade: (kid) =>
       identity.audit.record(
         { event: 'signing_key_made', purpose: 'authorization-server', kid },
@@ -157,37 +163,38 @@ export async function openProvider(dependencies: ProviderParts): Promise<Provide
       ),
   });
   const signingKeys = await keptSigningKeys.load();
-  const secureCookies = issuer.startsWith('https:');
-  return createProvider(
-    issuer,
-    { ...dependencies, grants, keptSigningKeys, signingKeys, secureCookies },
-    extensionsOf(dependencies),
-  );
-}
-
-function extensionsOf(dependencies: ProviderParts): ProviderExtensions {
-  const { identity, issuer, now = Date.now } = dependencies;
   const xAccessTokens = createXAccessTokens({ ...identity, now });
-  return {
-    configuration: {
-      deviceFlow: deviceFlow(identity),
-      rpInitiatedLogout: logout(identity),
-      clientBasedCORS: (context, origin, client) =>
-        forgetForeignOrigin(context, origin, client.corsOrigins),
+  const provider = createProvider(
+    { ...dependencies, keptSigningKeys, signingKeys },
+    {
+      configuration: {
+        deviceFlow: deviceFlow(identity),
+        rpInitiatedLogout: logout(identity),
+        interactions: {
+          policy: createInteractionPolicy(identity),
+          url: (_context, interaction) => `/sign-in/${interaction.uid}`,
+        },
+        loadExistingGrant: createLoadExistingGrant(identity.clients),
+        clientBasedCORS: forgetForeignOrigin,
+      },
+      formPostPage,
+      replySteps: [
+        redirectReply,
+        removeForeignOrigins,
+        clientEndpointReply,
+        handleUnexpectedErrors,
+      ],
+      endpointSteps: [
+        explainMistakes,
+        completeIntrospection({ identity, xAccessTokens, issuer }),
+        skipLogoutQuestion,
+      ],
     },
-    formPostPage,
-    replySteps: [
-      redirectReply,
-      removeForeignOrigins,
-      clientEndpointReply(clientEndpointPaths),
-      platformReply,
-    ],
-    endpointSteps: () => [
-      explainMistakes,
-      completeIntrospection({ identity, xAccessTokens, issuer }),
-      skipLogoutQuestion,
-    ],
-  };
+  );
+  logOutcomes(provider, identity.clients);
+  auditProviderEvents(provider, identity);
+  registerGrants(provider, dependencies);
+  return provider;
 }
 
 /** The pages. Browsers store none of them, and their errors are pages as well. */

@@ -24,7 +24,6 @@ import {
   inspectFileAccess,
   isLoopbackUrl,
   operationsPortOf,
-  operationsPortRule,
   port,
   rate,
   readValidVariables,
@@ -36,34 +35,32 @@ import { z } from 'zod';
 import { clientEndpointLimit, pageLimit } from './throttle/limits.ts';
 
 /** docs/configuration.md shows descriptions and defaults: npm run generate:docs. */
-export const variables = z
-  .object({
-    ...commonVariables,
-    ...identityVariables,
-    AUTHORIZATION_SERVER_SOCKET: socketPath.optional().meta({
-      description: 'Path of a [Unix socket](#unix-sockets) to listen on instead.',
-      example: '/run/gatehouse/authorization-server.sock',
-    }),
-    AUTHORIZATION_SERVER_PORT: port.default(9000).describe('Port to listen on.'),
-    AUTHORIZATION_SERVER_URL: baseUrl.optional().meta({
-      description: 'Public URL and issuer. Must be https unless it is a loopback address.',
-      default: '`http://localhost:` and the port',
-      protects: true,
-      example: 'http://localhost:9000',
-    }),
-    // One more release reads the file of cookie keys.
-    COOKIE_KEYS_FILE: z.string().optional(),
-    TRUSTED_PROXIES: addressList.optional(),
-    CLIENT_ENDPOINT_RATE_LIMIT: rate.default(clientEndpointLimit).meta({
-      description: '[Rate limit](#rate-limits) of the client endpoints, by address group.',
-      protects: true,
-    }),
-    PAGE_RATE_LIMIT: rate.default(pageLimit).meta({
-      description: '[Rate limit](#rate-limits) of the pages, by address group.',
-      protects: true,
-    }),
-  })
-  .refine(...operationsPortRule('AUTHORIZATION_SERVER_PORT'));
+export const variables = z.object({
+  ...commonVariables,
+  ...identityVariables,
+  AUTHORIZATION_SERVER_SOCKET: socketPath.optional().meta({
+    description: 'Path of a [Unix socket](#unix-sockets) to listen on instead.',
+    example: '/run/gatehouse/authorization-server.sock',
+  }),
+  AUTHORIZATION_SERVER_PORT: port.default(9000).describe('Port to listen on.'),
+  AUTHORIZATION_SERVER_URL: baseUrl.optional().meta({
+    description: 'Public URL and issuer. Must be https unless it is a loopback address.',
+    default: '`http://localhost:` and the port',
+    protects: true,
+    example: 'http://localhost:9000',
+  }),
+  // One more release reads the file of cookie keys.
+  COOKIE_KEYS_FILE: z.string().optional(),
+  TRUSTED_PROXIES: addressList.optional(),
+  CLIENT_ENDPOINT_RATE_LIMIT: rate.default(clientEndpointLimit).meta({
+    description: '[Rate limit](#rate-limits) of the client endpoints, by address group.',
+    protects: true,
+  }),
+  PAGE_RATE_LIMIT: rate.default(pageLimit).meta({
+    description: '[Rate limit](#rate-limits) of the pages, by address group.',
+    protects: true,
+  }),
+});
 
 const COOKIE_KEYS_WARNING =
   'COOKIE_KEYS_FILE: its keys still verify cookies. The next release does not read it, because the key derives from the master key';

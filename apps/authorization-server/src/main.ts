@@ -18,21 +18,18 @@ import {
   type ServedApp,
   storeSignals,
 } from '@gatehouse/server';
-import { describeStartFailure } from '@gatehouse/server/configuration';
 import { createApp } from './app.ts';
 import { type Configuration, loadConfiguration } from './config.ts';
+import { createAuthorizationServerMetrics } from './outcomes/metrics.ts';
 import { formProblems, pageErrors } from './pages/error-page.ts';
 import { addressGroupOf, thisServer } from './requests/caller.ts';
-import { createAuthorizationServerMetrics } from './requests/metrics.ts';
 import { rejectDoubtfulRequests } from './requests/routes.ts';
-import { grants } from './token/grants.ts';
 
 await runApp({
   name: 'authorization-server',
   portVariable: 'AUTHORIZATION_SERVER_PORT',
   loadConfiguration: () => loadConfiguration(process.env),
   start,
-  describeFailure: describeStartFailure,
 });
 
 async function start(configuration: Configuration, logger: Logger): Promise<ServedApp> {
@@ -42,10 +39,10 @@ async function start(configuration: Configuration, logger: Logger): Promise<Serv
   const tracer = await openTracer({ app: 'authorization-server', logger });
   const registry = createMetricsRegistry();
   collectMasterKey(registry, () => masterKeyId(masterKey.keys()[0]));
-  const metrics = createAuthorizationServerMetrics(registry, {
-    grants: Object.keys(grants),
-    pageErrors: [...Object.keys(pageErrors), ...Object.keys(formProblems)],
-  });
+  const metrics = createAuthorizationServerMetrics(registry, [
+    ...Object.keys(pageErrors),
+    ...Object.keys(formProblems),
+  ]);
   const { identity, checkStore, close } = await connectIdentity(configuration.identity, {
     signals: (store) => storeSignals(registry, logger, store, tracer),
     logger,

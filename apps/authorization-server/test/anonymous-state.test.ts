@@ -2,7 +2,7 @@
 /** What a browser without a signed-in user costs the store, and what its cookies are worth. */
 import { createPageVisitor, listStoredKeys } from '@gatehouse/testing';
 import { describe, expect, test } from '@jest/globals';
-import { MAXIMUM_PARAMETER_BYTES } from '../src/provider/stored-budgets.ts';
+import { MAXIMUM_PARAMETER_BYTES } from '../src/throttle/stored-budgets.ts';
 import { alice, tv, web } from './installation.ts';
 import { asWeb, cookiesOf, type Fields, hiddenField, startOnEngines } from './server.ts';
 

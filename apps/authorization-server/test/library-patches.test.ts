@@ -1,52 +1,58 @@
-/** At start, every patch of oidc-provider checks that the library has the shape that it needs. */
+/**
+ * At start, the patches of oidc-provider check that the library still has the shape that they need.
+ */
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import Provider from 'oidc-provider';
-import type { Joint, PatchDependencies } from '../src/provider/patches.ts';
-import { applyPatches, LibraryShapeError, patches } from '../src/provider/patches.ts';
+import { applyPatches } from '../src/provider/patches.ts';
 import { startInProcess } from './in-process-server.ts';
 
 const library = new URL('../', import.meta.resolve('oidc-provider'));
-const joints = patches.flatMap((patch) =>
-  patch.joints.map((joint) => [patch.name, joint.name, joint] as const),
-);
+const provider = new Provider('http://localhost');
 
-test.each(patches.map((patch) => [patch.name, patch] as const))(
-  'the patch %s has joints, and changes an existing file of the library',
-  (_name, { joints: needed, libraryFile }) => {
-    expect(needed).not.toHaveLength(0);
-    expect(existsSync(fileURLToPath(new URL(libraryFile, library)))).toBe(true);
-  },
-);
+/** A member of the library, the object that has it, and the file that the error names. */
+const joints: readonly (readonly [string, () => object, string])[] = [
+  ['ctx', () => Provider, 'lib/provider.js'],
+  ['generateTokenId', () => provider.RefreshToken.prototype, 'lib/models/base_model.js'],
+  ['destroy', () => provider.Session.prototype, 'lib/models/session.js'],
+  ['persist', () => provider.Session.prototype, 'lib/models/session.js'],
+  ['find', () => provider.Client, 'lib/models/client.js'],
+  ...Object.getOwnPropertyNames(provider.Client.prototype)
+    .filter((name) => /^(responseType|grantType)Allowed$|^compareClientSecret$/.test(name))
+    .map((name) => [name, () => provider.Client.prototype, 'lib/models/client.js'] as const),
+  ['IN_PAYLOAD', () => provider.RefreshToken, 'lib/models/base_token.js'],
+  ['save', () => provider.ClientCredentials.prototype, 'lib/models/base_token.js'],
+];
 
-test.each(joints)('the patch %s rejects a library without %s', (patchName, jointName, joint) => {
-  const provider = new Provider('http://localhost');
-  const restore = breakJoint(provider, joint);
-  try {
-    const apply = () => applyPatches(provider, {} as PatchDependencies);
-    expect(apply).toThrow(LibraryShapeError);
-    expect(apply).toThrow(`the patch "${patchName}" needs ${jointName}`);
-  } finally {
-    restore();
-  }
+describe('the patches of oidc-provider', () => {
+  test.each(joints)('reject a library without %s', (member, holderOf, file) => {
+    expect(existsSync(fileURLToPath(new URL(file, library)))).toBe(true);
+    const restore = breakJoint(holderOf(), member);
+    try {
+      const dependencies = {} as Parameters<typeof applyPatches>[1];
+      expect(() => applyPatches(provider, dependencies)).toThrow(
+        `oidc-provider has changed in ${file}.`,
+      );
+    } finally {
+      restore();
+    }
+  });
+
+  test('end the start with a message that names the file and the instructions', async () => {
+    const restore = breakJoint(Provider, 'ctx');
+    try {
+      await expect(startInProcess()).rejects.toThrow(
+        /oidc-provider has changed in lib\/provider\.js.*09-oidc-provider-patches\.md/s,
+      );
+    } finally {
+      restore();
+    }
+  });
 });
 
-test('another library ends the start with a message that names the patch and the instructions', async () => {
-  const restore = breakJoint(undefined, joints[0]?.[2]);
-  await expect(startInProcess()).rejects.toThrow(
-    /oidc-provider has changed: .*current-context.*Provider\.ctx.*09-oidc-provider-patches\.md/s,
-  );
-  restore();
-});
-
-/** Removes the member from the object that has it. */
-function breakJoint(provider: Provider | undefined, joint: Joint | undefined): () => void {
-  const holder = joint?.holderOf(provider as Provider);
-  if (joint === undefined || holder === undefined) {
-    throw new Error('The joint does not exist in the installed version.');
-  }
-  const { member } = joint;
+/** Replaces the member of the object that has it by nothing. */
+function breakJoint(holder: object, member: string): () => void {
   const descriptor = Object.getOwnPropertyDescriptor(holder, member);
   Object.defineProperty(holder, member, { value: undefined, configurable: true });
   return () => {

@@ -3,10 +3,10 @@
 import { createHash } from 'node:crypto';
 import { until, wrappedStore } from '@gatehouse/testing';
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { BudgetExhaustedError, chargeBudgets } from '../src/provider/stored-budgets.ts';
 import { TooManyAttemptsError } from '../src/requests/too-many-attempts-error.ts';
 import { createFailedSecrets, type FailedSecrets } from '../src/throttle/failed-secrets.ts';
 import { failedSecretLimit } from '../src/throttle/limits.ts';
+import { chargeBudgets } from '../src/throttle/stored-budgets.ts';
 import { startInProcess } from './in-process-server.ts';
 import { machine, web } from './installation.ts';
 import { as, machineGrant, openStores, outcome } from './server.ts';
@@ -127,7 +127,7 @@ describe.each(stores)('on $engine', ({ system: { store } }) => {
     await charge(99);
     await charge(1);
     const rejected = charge(1);
-    await expect(rejected).rejects.toBeInstanceOf(BudgetExhaustedError);
+    await expect(rejected).rejects.toBeInstanceOf(TooManyAttemptsError);
     await expect(rejected).rejects.toMatchObject({
       reason: 'stored_state_limit',
       message: 'Too much is stored for this address, this client, or all public clients.',

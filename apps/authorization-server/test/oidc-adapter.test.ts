@@ -18,16 +18,11 @@ import Provider, { type ClientMetadata } from 'oidc-provider';
 import {
   endedSessionKey,
   interactionLifetime,
-  lifetimes,
   sessionLifetime,
 } from '../src/provider/lifetimes.ts';
-import {
-  EXPIRED_DEVICE_CODE_SECONDS,
-  OidcAdapter,
-  recordKey,
-  sealedModels,
-} from '../src/provider/oidc-adapter.ts';
+import { createOidcAdapter, recordKey, sealedModels } from '../src/provider/oidc-adapter.ts';
 import { createRedemptions, type SingleUse } from '../src/provider/single-use.ts';
+import { EXPIRED_DEVICE_CODE_SECONDS, lifetimes } from '../src/requests/lifetimes.ts';
 import { openStores } from './server.ts';
 
 const newId = () => randomBytes(8).toString('hex');
@@ -43,7 +38,7 @@ describe.each(stores)('the records of the provider on $engine', ({ system: { sto
     over: Store = store,
     singleUse: SingleUse = createRedemptions(over),
   ) =>
-    new OidcAdapter(model, {
+    createOidcAdapter(model, {
       store: over,
       credentialHash,
       sealer: openIdentity({ store, masterKey }).sealer,

@@ -1,7 +1,7 @@
 import { defaultSigningKeyPolicy } from '@gatehouse/identity';
 import { expect, test } from '@jest/globals';
 import { createLocalJWKSet, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose';
-import { lifetimes } from '../src/provider/lifetimes.ts';
+import { lifetimes } from '../src/requests/lifetimes.ts';
 import { startInProcess } from './in-process-server.ts';
 
 const DAY = 24 * 60 * 60 * 1000;

@@ -1,6 +1,6 @@
 // requires: redis-server
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { storedRequestLimits } from '../src/provider/stored-budgets.ts';
+import { storedRequestLimits } from '../src/throttle/stored-budgets.ts';
 import { browserApp, web } from './installation.ts';
 import { asWeb, outcome, startOnEngines } from './server.ts';
 

@@ -1,21 +1,12 @@
 import { randomBytes } from 'node:crypto';
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import { type AddressInfo, connect, createServer as createConnectionServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
-import { assertMasterKeyFits, generateSecureKey, openIdentity } from '@gatehouse/identity';
+import { assertMasterKeyFits, openIdentity } from '@gatehouse/identity';
 import { createStore } from '@gatehouse/store';
 import {
   type AppProcess,
@@ -25,13 +16,13 @@ import {
   startApp,
   startRedisServer,
 } from '@gatehouse/testing';
+import { temporaryFolder, writeMasterKey } from '@gatehouse/testing/suite';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { checkPublicServer } from '../src/doctor/check-servers.ts';
-import { type Finding, type FindingId, findingIds } from '../src/doctor/findings.ts';
+import type { Finding, FindingId } from '../src/doctor/findings.ts';
 import { runGatehouse } from './run-gatehouse.ts';
 
 const NOTHING_LISTENS = 1;
-const provoked = new Set<FindingId>();
 /** Loopback URLs of servers that do not run. */
 const offline = {
   AUTHORIZATION_SERVER_PORT: String(NOTHING_LISTENS),
@@ -39,6 +30,7 @@ const offline = {
   DEVICE_SERVICE_PORT: String(NOTHING_LISTENS),
 };
 
+const tlsFolder = temporaryFolder();
 let directory: string;
 let redis: RedisServer;
 let cleanups: (() => unknown)[] = [];
@@ -61,11 +53,8 @@ async function doctor(
   environment: Readonly<Record<string, string>>,
   ...options: readonly string[]
 ): Promise<readonly Finding[]> {
-  const reply = await runGatehouse({ ...offline, ...environment }, [
-    'doctor',
-    '--json',
-    ...options,
-  ]);
+  const words = ['doctor', '--json', ...options];
+  const reply = await runGatehouse({ ...offline, ...environment }, words);
   const findings: readonly Finding[] = reply.json.findings;
   const hasError = findings.some(({ severity }) => severity === 'error');
   expect(reply.code).toBe(hasError ? 1 : 0);
@@ -77,29 +66,23 @@ async function expectFinding(
   findings: Promise<readonly Finding[]> | readonly Finding[],
   what: RegExp,
 ): Promise<void> {
-  expect(await findings).toContainEqual(
-    expect.objectContaining({ id, what: expect.stringMatching(what) }),
-  );
-  provoked.add(id);
+  const expected = expect.objectContaining({ id, what: expect.stringMatching(what) });
+  expect(await findings).toContainEqual(expected);
 }
 
 /** An empty store with a master key, and the environment of its servers. */
 function newStore(url?: string) {
-  const MASTER_KEY_FILE = join(directory, 'master.key');
-  writeFileSync(MASTER_KEY_FILE, randomBytes(32).toString('hex'), { mode: 0o600 });
+  const MASTER_KEY_FILE = writeMasterKey(directory);
   const file = join(directory, 'gatehouse.sqlite');
   writeFileSync(file, '', { mode: 0o600 });
   return { STORE_URL: url ?? `sqlite:${file}`, MASTER_KEY_FILE, DATA_DIR: directory };
 }
 
-function openStoreOf(
-  { STORE_URL, MASTER_KEY_FILE }: ReturnType<typeof newStore>,
-  now: () => number = Date.now,
-) {
+function openStoreOf({ STORE_URL, MASTER_KEY_FILE }: ReturnType<typeof newStore>) {
   const store = createStore(STORE_URL);
   cleanups.push(() => store.close());
   const masterKey = Buffer.from(readFileSync(MASTER_KEY_FILE, 'utf8'), 'hex');
-  return openIdentity({ store, masterKey, now });
+  return openIdentity({ store, masterKey });
 }
 
 async function listen(listener: RequestListener, certificate?: { key: Buffer; cert: Buffer }) {
@@ -124,11 +107,8 @@ describe('the environment', () => {
   test('a store that works has no finding, except servers that are stopped', async () => {
     const environment = newStore();
     openStoreOf(environment);
-    expect((await doctor(environment)).map(({ id }) => id)).toEqual([
-      'url_not_checked',
-      'url_not_checked',
-    ]);
-    provoked.add('url_not_checked');
+    const ids = (await doctor(environment)).map(({ id }) => id);
+    expect(ids).toEqual(['url_not_checked', 'url_not_checked']);
   });
 
   test('invalid and misspelled variables', async () => {
@@ -155,70 +135,20 @@ describe('the environment', () => {
     chmodSync(environment.MASTER_KEY_FILE, 0o644);
     await expectFinding('file_exposed', doctor(environment), /^MASTER_KEY_FILE/);
   });
-});
 
-describe('SQLite files', () => {
-  /** Databases in two folders, neither of which is `DATA_DIR`. */
-  function elsewhere() {
-    const folders = ['stores', 'databases'].map((name) => join(directory, name));
-    for (const folder of folders) {
-      mkdirSync(folder);
-    }
-    const [store = '', database = ''] = folders.map((folder) => join(folder, 'file.sqlite'));
-    const { MASTER_KEY_FILE } = newStore();
-    return {
-      store,
-      database,
-      environment: {
-        MASTER_KEY_FILE,
-        DATA_DIR: join(directory, 'unused'),
-        STORE_URL: `sqlite:${store}`,
-        DATABASE_URL: `sqlite:${database}`,
-      },
-    };
-  }
-
-  test('that other users can read', async () => {
-    const { store, database, environment } = elsewhere();
-    openStoreOf(environment);
+  test('SQLite files outside DATA_DIR that other users can read', async () => {
+    const [store, database] = [join(directory, 'store'), join(directory, 'database')];
     writeFileSync(database, '');
+    const environment = { ...newStore(`sqlite:${store}`), DATABASE_URL: `sqlite:${database}` };
+    openStoreOf(environment);
     chmodSync(store, 0o644);
     chmodSync(database, 0o666);
-    const findings = await doctor(environment);
+    const findings = await doctor({ ...environment, DATA_DIR: join(directory, 'unused') });
     const exposed = findings.filter(({ id }) => id === 'file_exposed').map(({ what }) => what);
     expect(exposed).toEqual([
-      expect.stringMatching(/^STORE_URL: .*mode 0644.*chmod 600 \S+stores\/file\.sqlite$/),
-      expect.stringMatching(/^DATABASE_URL: .*mode 0666.*chmod 600 \S+databases\/file\.sqlite$/),
+      expect.stringMatching(/^STORE_URL: .*mode 0644.*chmod 600 \S+store$/),
+      expect.stringMatching(/^DATABASE_URL: .*mode 0666.*chmod 600 \S+database$/),
     ]);
-  });
-
-  test('in DATA_DIR of a device service whose store is elsewhere', async () => {
-    const { DATABASE_URL: _, ...environment } = elsewhere().environment;
-    const DATA_DIR = join(directory, 'devices');
-    mkdirSync(DATA_DIR);
-    writeFileSync(join(DATA_DIR, 'devices.sqlite'), '', { mode: 0o644 });
-    chmodSync(DATA_DIR, 0o700);
-    const file = join(DATA_DIR, 'devices.sqlite');
-    const findings = await doctor({ ...environment, DATA_DIR });
-    await expectFinding('file_exposed', findings, /^DATA_DIR: .* \(mode 0644\)\. Run: chmod 600 /);
-    expect(statSync(file).mode & 0o777).toBe(0o644);
-    const fixed = await doctor({ ...environment, DATA_DIR }, '--fix');
-    await expectFinding(
-      'file_exposed',
-      fixed,
-      /devices\.sqlite \(mode 0644\)\. Its mode is now 0600/,
-    );
-    expect(statSync(file).mode & 0o777).toBe(0o600);
-  });
-
-  test('that do not exist are not created', async () => {
-    const { store, environment } = elsewhere();
-    await expectFinding(
-      'store_not_opened',
-      doctor(environment),
-      /^STORE_URL names a file that does/,
-    );
-    expect(existsSync(store)).toBe(false);
   });
 });
 
@@ -233,19 +163,6 @@ describe('the store', () => {
   test('Redis without an append-only file', async () => {
     const findings = await doctor(newStore(redis.url));
     await expectFinding('store_may_lose_writes', findings, /append-only file/);
-  });
-
-  test('a store that is nearly full', async () => {
-    const small = await startRedisServer({ arguments: ['--maxmemory', '4mb'] });
-    cleanups.push(small.stop);
-    for (let filler = 0; filler < 24; filler += 1) {
-      await small.command('SET', `filler-${filler}`, 'x'.repeat(100_000));
-    }
-    await expectFinding(
-      'store_nearly_full',
-      doctor(newStore(small.url)),
-      /\d+ % of its space|no writes/,
-    );
   });
 
   test('a Redis whose clock is wrong', async () => {
@@ -273,31 +190,15 @@ async function listenInFrontOf(port: number, change: (reply: string) => string):
   return (server.address() as AddressInfo).port;
 }
 
-function newClient(clientId: string) {
-  return {
-    clientId,
-    name: clientId,
-    orgId: 'acme',
-    signatureAlgorithm: 'SHA-256' as const,
-    grantTypes: ['client_credentials'],
-    redirectUris: [] as string[],
-    postLogoutRedirectUris: [],
-    scopes: [],
-    applicationType: 'web' as const,
-    public: false,
-    firstParty: false,
-    resourceServer: false,
-    ownOrganizationOnly: false,
-    corsOrigins: [],
-    ipAllowList: [],
-  };
-}
-
 test('weak settings of clients', async () => {
   const environment = newStore();
-  const { clients } = openStoreOf(environment);
-  await clients.save({ ...newClient('md5'), signatureAlgorithm: 'MD5' }, generateSecureKey());
-  await clients.save({ ...newClient('weak'), grantTypes: ['password'] }, generateSecureKey());
+  for (const words of [
+    'organizations add acme',
+    'clients add md5 --org acme --signature-algorithm MD5',
+    'clients add weak --org acme --grant-type password',
+  ]) {
+    expect(await runGatehouse(environment, words.split(' '))).toMatchObject({ code: 0 });
+  }
   const findings = await doctor({
     ...environment,
     GATEWAY_URL: `https://0.0.0.0:${NOTHING_LISTENS}`,
@@ -310,29 +211,25 @@ test('weak settings of clients', async () => {
 describe('servers as clients see them', () => {
   let certificate: { key: Buffer; cert: Buffer };
   beforeAll(() => {
-    const folder = mkdtempSync(join(tmpdir(), 'gatehouse-doctor-tls-'));
-    const { certificateFile, keyFile, authority } = makeCertificate(folder, ['0.0.0.0']);
+    const { certificateFile, keyFile, authority } = makeCertificate(tlsFolder, ['0.0.0.0']);
     certificate = { key: readFileSync(keyFile), cert: readFileSync(certificateFile) };
     setDefaultCACertificates([...getCACertificates('default'), authority]);
-    rmSync(folder, { recursive: true });
   });
-
-  let started: { freeze(): void; thaw(): void } | undefined;
 
   /** A gateway, with `http://0.0.0.0` as its public address. Its peers are loopback addresses. */
   async function startGateway(environment: Readonly<Record<string, string>>) {
     const GATEWAY_PORT = String(await freePort());
     const app: AppProcess = await startApp('gateway', { ...environment, GATEWAY_PORT });
     cleanups.push(app.stop);
-    started = {
-      freeze: () => process.kill(app.pid, 'SIGSTOP'),
-      thaw: () => process.kill(app.pid, 'SIGCONT'),
-    };
-    return { GATEWAY_PORT, GATEWAY_URL: `http://0.0.0.0:${GATEWAY_PORT}` };
+    return { GATEWAY_PORT, GATEWAY_URL: `http://0.0.0.0:${GATEWAY_PORT}`, pid: app.pid };
   }
+
+  const findingsOfGateway = (url: string) =>
+    checkPublicServer({ name: 'gateway', variable: 'GATEWAY_URL', url });
+
   test('a gateway without TLS, whose operations port is public, behind an unknown proxy', async () => {
     const environment = newStore();
-    const gateway = await startGateway({ ...environment, ...bootstrapFile() });
+    const { pid, ...gateway } = await startGateway({ ...environment, ...bootstrapFile() });
     const findings = await doctor({ ...environment, ...gateway });
     await expectFinding('url_not_https', findings, /^GATEWAY_URL is http:/);
     await expectFinding('operations_public', findings, /metrics answers/);
@@ -344,11 +241,11 @@ describe('servers as clients see them', () => {
 
   test('a gateway that trusts every caller', async () => {
     const environment = newStore();
-    const gateway = await startGateway({
+    const trusting = { TRUSTED_PROXIES: '127.0.0.1', FORWARD_AUTH: 'true' };
+    const { pid, ...gateway } = await startGateway({
       ...environment,
       ...bootstrapFile(),
-      TRUSTED_PROXIES: '127.0.0.1',
-      FORWARD_AUTH: 'true',
+      ...trusting,
     });
     const findings = await doctor({ ...environment, ...gateway });
     await expectFinding('forged_address_accepted', findings, /believes what any caller claims/);
@@ -357,7 +254,7 @@ describe('servers as clients see them', () => {
 
   test('a gateway with another store, and the demo', async () => {
     const environment = newStore();
-    const gateway = await startGateway({ DATA_DIR: join(directory, 'other') });
+    const { pid, ...gateway } = await startGateway({ DATA_DIR: join(directory, 'other') });
     const findings = await doctor({ ...environment, ...gateway });
     await expectFinding('server_uses_other_store', findings, /request log/);
     const ofDemo = await doctor({ ...gateway, DATA_DIR: join(directory, 'other') });
@@ -365,24 +262,18 @@ describe('servers as clients see them', () => {
   });
 
   test('a gateway that is not ready', async () => {
-    const gateway = await startGateway({
-      ...newStore(`redis://127.0.0.1:${NOTHING_LISTENS}`),
-      ...bootstrapFile(),
-    });
-    const { GATEWAY_PORT } = gateway;
+    const store = newStore(`redis://127.0.0.1:${NOTHING_LISTENS}`);
+    const { GATEWAY_PORT } = await startGateway({ ...store, ...bootstrapFile() });
     await expectFinding('app_not_ready', doctor({ ...newStore(), GATEWAY_PORT }), /store is /);
   });
 
   test('a frozen server, and a program at the operations port that prints control characters', async () => {
     const environment = newStore();
-    const { GATEWAY_PORT } = await startGateway({ ...environment, ...bootstrapFile() });
-    started?.freeze();
-    try {
-      const findings = await doctor({ ...environment, GATEWAY_PORT });
-      await expectFinding('app_not_ready', findings, /does not answer/);
-    } finally {
-      started?.thaw();
-    }
+    const { GATEWAY_PORT, pid } = await startGateway({ ...environment, ...bootstrapFile() });
+    process.kill(pid, 'SIGSTOP');
+    cleanups.push(() => process.kill(pid, 'SIGCONT'));
+    const ofFrozen = await doctor({ ...environment, GATEWAY_PORT });
+    await expectFinding('app_not_ready', ofFrozen, /does not answer/);
 
     const hostile = await listen((_request, response) =>
       response
@@ -391,36 +282,6 @@ describe('servers as clients see them', () => {
     );
     const findings = await doctor({ ...environment, OPERATIONS_PORT: String(hostile.port) });
     await expectFinding('app_not_ready', findings, /store is \?\[2J\?ERROR/);
-  });
-
-  test('apps of another version', async () => {
-    const documents: Readonly<Record<string, string>> = {
-      '/ready': '{"status":"ready"}',
-      '/metrics': 'gatehouse_build_info{app="device-service",version="0.0.1",node="24.0.0"} 1\n',
-    };
-    const app = await listen(({ url = '' }, response) => response.end(documents[url]));
-    const findings = await doctor({ ...newStore(), OPERATIONS_PORT: String(app.port) });
-    await expectFinding('versions_differ', findings, /is version 0\.0\.1, this command /);
-  });
-
-  test('a server whose reply does not show the address that it sees', async () => {
-    const proxy = await listen((_request, response) => response.writeHead(403).end());
-    await expectFinding(
-      'forwarding_not_checked',
-      doctor({ ...newStore(), GATEWAY_URL: proxy.url }),
-      /answers \/api\/device with 403/,
-    );
-  });
-
-  test('a proxy whose gateway is stopped', async () => {
-    const proxy = await listen((_request, response) => response.writeHead(502).end());
-    const findings = await doctor({ ...newStore(), GATEWAY_URL: proxy.url });
-    await expectFinding(
-      'url_unreachable',
-      findings,
-      /with 502: the gateway is stopped or not ready/,
-    );
-    expect(findings.map(({ id }) => id)).not.toContain('url_of_another_service');
   });
 
   test('a proxy that redirects, or serves something else', async () => {
@@ -450,19 +311,16 @@ describe('servers as clients see them', () => {
         ? response.end(JSON.stringify({ resource: `http://${headers.host}` }))
         : response.writeHead(blocked.test(url) ? 404 : ofGateway(url)).end(),
     );
-    const findings = await checkPublicServer({
-      name: 'gateway',
-      variable: 'GATEWAY_URL',
-      url: proxy.url,
-    });
-    expect(
-      findings.filter(({ id }) => id === 'verification_public').map(({ what }) => what),
-    ).toEqual(answers.map((answer) => `GATEWAY_URL ${proxy.url} answers ${answer}.`));
+    const findings = await findingsOfGateway(proxy.url);
+    const found = findings.filter(({ id }) => id === 'verification_public');
+    expect(found.map(({ what }) => what)).toEqual(
+      answers.map((answer) => `GATEWAY_URL ${proxy.url} answers ${answer}.`),
+    );
   });
 
   test('--addresses needs no store, and --fail decides the exit code', async () => {
     const options = { ...bootstrapFile(), EXPLORER: 'false' };
-    const gateway = await startGateway({ ...newStore(), ...options });
+    const { pid, ...gateway } = await startGateway({ ...newStore(), ...options });
     const environment = { ...offline, ...gateway, DATA_DIR: join(directory, 'none') };
     const run = (...options: string[]) =>
       runGatehouse(environment, ['doctor', '--addresses', ...options]);
@@ -479,17 +337,9 @@ describe('servers as clients see them', () => {
       response.setHeader('Date', new Date(Date.now() - 60_000).toUTCString());
       response.end(JSON.stringify({ resource: 'https://other.example' }));
     }, certificate);
-    const findings = await checkPublicServer({
-      name: 'gateway',
-      variable: 'GATEWAY_URL',
-      url: proxy.url,
-    });
+    const findings = await findingsOfGateway(proxy.url);
     await expectFinding('certificate_expires_soon', findings, /expires in 1 days/);
     await expectFinding('issuer_differs', findings, /address https:\/\/other\.example in/);
     await expectFinding('clock_differs', findings, /is (?:59|60|61) s behind the clock of this/);
   });
-});
-
-test('every finding was provoked', () => {
-  expect([...provoked].sort()).toEqual([...findingIds].sort());
 });

@@ -2,15 +2,13 @@
  * Runs the servers on a SQLite store, fills its small file system, and prints which requests still
  * work.
  */
-import { randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   authorizeAsUser,
-  basic,
   manyUsers,
+  postAs,
   startConstellation,
   userClient,
 } from '@gatehouse/testing';
@@ -21,23 +19,15 @@ const LEFT_BYTES = 6 * 1024 * 1024;
 
 const [folder = ''] = process.argv.slice(2);
 const filler = join(folder, 'filler');
-const secrets = mkdtempSync(join(tmpdir(), 'gatehouse-full-disk-'));
-const MASTER_KEY_FILE = join(secrets, 'master.key');
-writeFileSync(MASTER_KEY_FILE, randomBytes(32).toString('hex'), { mode: 0o600 });
 const storeUrl = `sqlite:${join(folder, 'store.db')}`;
 const system = await startConstellation({
   engine: { storeUrl, storedText: async () => '', stop: async () => undefined },
   bootstrap: manyUsers(4),
-  environment: { MASTER_KEY_FILE },
 });
 
 async function post(path: string, index: number, form: Record<string, string>) {
-  const { clientId, secureKey } = userClient(index).client;
-  const reply = await fetch(`${system.authorizationServerUrl}${path}`, {
-    method: 'POST',
-    headers: { authorization: basic(clientId, secureKey) },
-    body: new URLSearchParams(form),
-  });
+  const url = `${system.authorizationServerUrl}${path}`;
+  const reply = await postAs(url, userClient(index).client, form);
   const text = await reply.text();
   return { status: reply.status, tokens: text === '' ? {} : JSON.parse(text) };
 }
@@ -63,8 +53,7 @@ async function readiness(): Promise<readonly string[]> {
   return Promise.all(states);
 }
 const operate = async (words: readonly string[]) => {
-  const environment = { STORE_URL: storeUrl, MASTER_KEY_FILE, DATA_DIR: secrets };
-  const { code, errors } = await runGatehouse(environment, words);
+  const { code, errors } = await runGatehouse(system.commandEnvironment, words);
   return `${code}${errors}`;
 };
 
@@ -122,5 +111,4 @@ try {
   process.stdout.write(JSON.stringify({ before, full, recovered, log }));
 } finally {
   await system.stop();
-  rmSync(secrets, { recursive: true });
 }

@@ -15,12 +15,6 @@ describe('gatehouse reasons', () => {
     }
   });
 
-  test('prints one reason', async () => {
-    const { output } = await reasons('parameters_unsorted');
-    expect(output).toMatch(/^parameters_unsorted\n {2}Stage: authenticate. Error code: invalid_/);
-    expect(output).not.toContain('\n\n');
-  });
-
   test('prints the reasons of an error code', async () => {
     const { json } = await reasons('invalid_signature', '--json');
     const names = json.reasons.map(({ reason }: { reason: string }) => reason);

@@ -64,7 +64,8 @@ export async function openDeviceService(
   const { gatewayUrl, gatewayJwksUrl, workers, demo } = configuration;
   const { engine } = configuration.database;
   // The gateway decides which requests have spans.
-  const tracer = await openTracer({ app: 'device-service', logger, onlyFollowsCaller: true });
+  const sampler = 'parentbased_always_off';
+  const tracer = await openTracer({ app: 'device-service', logger, sampler });
   const registry = createMetricsRegistry();
   addProcessMetrics(registry, { app: 'device-service' });
   const database = await openDatabase(
@@ -124,7 +125,7 @@ export function createApp({ database, callers, now, logger, registry, tracer }: 
   const app = handleRequests({
     handlers,
     callers,
-    databaseOf: (organizationId) => databases.memo(organizationId),
+    databases,
     now,
   });
   return observeRequests(app, logger, {

@@ -7,89 +7,56 @@ import {
   findMisspelledVariables,
   inspectFileAccess,
   operationsPortOf,
-  operationsPortRule,
   port,
   readValidVariables,
   secretFilesOf,
   socketPath,
+  wholeNumber,
 } from '@gatehouse/server/configuration';
 import { z } from 'zod';
 import { type DatabaseLocation, parseDatabaseUrl } from './database/database-url.ts';
 
-const MAXIMUM_LOG_RETENTION_DAYS = 3650;
-const LOG_RETENTION_PROBLEM = `must be a number of days, 1 to ${MAXIMUM_LOG_RETENTION_DAYS}`;
-
-export interface DeviceServiceConfiguration {
-  readonly host: string;
-  readonly port: number;
-  /** Path of a Unix socket to serve on, instead of host and port. */
-  readonly socketPath: string | undefined;
-  readonly operationsPort: number;
-  readonly logLevel: string;
-  /** How long the service accepts connections after it reports that it is not ready. */
-  readonly shutdownDelayMilliseconds: number;
-  readonly maximumConnections: number;
-  /** Processes that serve requests. */
-  readonly workers: number;
-  readonly database: DatabaseLocation;
-  /** Log records expire this long after they are stored. */
-  readonly logRetentionDays: number;
-  /** The issuer of the internal tokens. */
-  readonly gatewayUrl: string;
-  readonly gatewayJwksUrl: string;
-  /** Without DATABASE_URL and BOOTSTRAP_FILE, a new database gets a demo device. */
-  readonly demo: boolean;
-  readonly warnings: readonly string[];
-}
+export type DeviceServiceConfiguration = ReturnType<typeof readConfiguration>;
 
 /** docs/configuration.md shows descriptions and defaults: npm run generate:docs. */
-export const variables = z
-  .object({
-    ...commonVariables,
-    DEVICE_SERVICE_PORT: port.default(8850).describe('Port to listen on.'),
-    DEVICE_SERVICE_SOCKET: socketPath.optional().meta({
-      description:
-        'Path of a [Unix socket](#unix-sockets) that replaces the port. Set it for the gateway, too.',
-      example: '/run/gatehouse/device-service.sock',
+export const variables = z.object({
+  ...commonVariables,
+  DEVICE_SERVICE_PORT: port.default(8850).describe('Port to listen on.'),
+  DEVICE_SERVICE_SOCKET: socketPath.optional().meta({
+    description:
+      'Path of a [Unix socket](#unix-sockets) that replaces the port. Set it for the gateway, too.',
+    example: '/run/gatehouse/device-service.sock',
+  }),
+  GATEWAY_PORT: port.default(8844),
+  GATEWAY_URL: baseUrl.optional(),
+  GATEWAY_JWKS_URL: z
+    .url({ protocol: /^https?$/, error: 'must be an http(s) address' })
+    .optional()
+    .meta({
+      description: 'Public keys for internal tokens.',
+      default: "the gateway's operations port on this machine",
+      protects: true,
+      example: 'http://127.0.0.1:8944/.well-known/jwks.json',
     }),
-    GATEWAY_PORT: port.default(8844),
-    GATEWAY_URL: baseUrl.optional(),
-    GATEWAY_JWKS_URL: z
-      .url({ protocol: /^https?$/, error: 'must be an http(s) address' })
-      .optional()
-      .meta({
-        description: 'Public keys for internal tokens.',
-        default: "the gateway's operations port on this machine",
-        protects: true,
-        example: 'http://127.0.0.1:8944/.well-known/jwks.json',
-      }),
-    DATABASE_URL: z.string().transform(toDatabaseLocation).optional().meta({
-      description:
-        '`sqlite:path`, or `postgres://user:password@host:port/database`. For failover, [list several](operations/deploy.md#use-your-own-postgresql) `host:port`. Or its file in `DATABASE_URL_FILE`.',
-      default: 'a SQLite file in `DATA_DIR`',
-      secret: true,
-      example: 'sqlite:./data/devices.sqlite',
-    }),
-    LOG_RETENTION_DAYS: z.coerce
-      .number(LOG_RETENTION_PROBLEM)
-      .int(LOG_RETENTION_PROBLEM)
-      .min(1, LOG_RETENTION_PROBLEM)
-      .max(MAXIMUM_LOG_RETENTION_DAYS, LOG_RETENTION_PROBLEM)
-      .default(30)
-      .meta({
-        description: 'Age at which device log records are deleted, 1 to 3650 days.',
-        protects: true,
-      }),
-    BOOTSTRAP_FILE: z.string().optional(),
-  })
-  .refine(...operationsPortRule('DEVICE_SERVICE_PORT'))
-  .refine(...operationsPortRule('GATEWAY_PORT', 'GATEWAY_JWKS_URL'));
+  DATABASE_URL: z.string().transform(toDatabaseLocation).optional().meta({
+    description:
+      '`sqlite:path`, or `postgres://user:password@host:port/database`. For failover, [list several](operations/deploy.md#use-your-own-postgresql) `host:port`. Or its file in `DATABASE_URL_FILE`.',
+    default: 'a SQLite file in `DATA_DIR`',
+    secret: true,
+    example: 'sqlite:./data/devices.sqlite',
+  }),
+  LOG_RETENTION_DAYS: wholeNumber(1, 3650).default(30).meta({
+    description: 'Age at which device log records are deleted, 1 to 3650 days.',
+    protects: true,
+  }),
+  BOOTSTRAP_FILE: z.string().optional(),
+});
 
 /** They decide which rules apply, and where the service creates its files. */
 const indispensable = ['GATEWAY_URL', 'DATABASE_URL', 'DATA_DIR'];
 
 /** @throws ConfigurationError that lists every problem */
-export function readConfiguration(environment: Environment): DeviceServiceConfiguration {
+export function readConfiguration(environment: Environment) {
   const problems = createProblemCollector();
   const set = readValidVariables(variables, environment, problems, indispensable);
   const gatewayUrl = set.GATEWAY_URL ?? `http://localhost:${set.GATEWAY_PORT}`;
@@ -101,21 +68,31 @@ export function readConfiguration(environment: Environment): DeviceServiceConfig
   });
   problems.add(exposed);
   problems.throwIfAny();
+  const database: DatabaseLocation = set.DATABASE_URL ?? {
+    engine: 'sqlite',
+    path: join(set.DATA_DIR, 'devices.sqlite'),
+  };
   return {
     host: set.HOST,
     port: set.DEVICE_SERVICE_PORT,
+    /** Path of a Unix socket to serve on, instead of host and port. */
     socketPath: set.DEVICE_SERVICE_SOCKET,
     operationsPort: set.OPERATIONS_PORT ?? operationsPortOf(set.DEVICE_SERVICE_PORT),
     logLevel: set.LOG_LEVEL,
+    /** How long the service accepts connections after it reports that it is not ready. */
     shutdownDelayMilliseconds: set.SHUTDOWN_DELAY_SECONDS * 1000,
     maximumConnections: set.MAXIMUM_CONNECTIONS,
+    /** Processes that serve requests. */
     workers: set.WORKERS,
-    database: set.DATABASE_URL ?? { engine: 'sqlite', path: join(set.DATA_DIR, 'devices.sqlite') },
+    database,
+    /** Log records expire this long after they are stored. */
     logRetentionDays: set.LOG_RETENTION_DAYS,
+    /** The issuer of the internal tokens. */
     gatewayUrl,
     gatewayJwksUrl:
       set.GATEWAY_JWKS_URL ??
       `http://127.0.0.1:${operationsPortOf(set.GATEWAY_PORT)}/.well-known/jwks.json`,
+    /** Without DATABASE_URL and BOOTSTRAP_FILE, a new database gets a demo device. */
     demo: set.DATABASE_URL === undefined && set.BOOTSTRAP_FILE === undefined,
     warnings: [...findMisspelledVariables(environment).warnings, ...warnings],
   };

@@ -1,16 +1,24 @@
-import { deviceIdPattern } from '@gatehouse/device-api';
 import { ApiError, type IllegalArgument, illegalArgument } from '@gatehouse/errors';
 import type { z } from 'zod';
 
-/** @throws ApiError `illegal_argument` naming every wrong member */
+/** Limits the size of a reply that reports problems. */
+export const MAXIMUM_REPORTED_PROBLEMS = 100;
+
+/**
+ * Checks input, or the part of it at `path`, such as `terms[0].terms`.
+ *
+ * @throws ApiError `illegal_argument` naming the wrong members
+ */
 export function parsePayload<Schema extends z.ZodType>(
   schema: Schema,
-  body: unknown,
+  input: unknown,
+  path = '',
 ): z.infer<Schema> {
-  const parsed = schema.safeParse(body);
+  const parsed = schema.safeParse(input);
   if (!parsed.success) {
+    const issues = parsed.error.issues.slice(0, MAXIMUM_REPORTED_PROBLEMS);
     throw illegalArgument(
-      parsed.error.issues.map((issue) => toIllegalArgument(issue)),
+      issues.map((issue) => toIllegalArgument(issue, path)),
       'illegal_argument',
     );
   }
@@ -26,27 +34,10 @@ export function toIllegalArgument(issue: z.core.$ZodIssue, within = ''): Illegal
   return { property, message: issue.message };
 }
 
-/**
- * Calls `find` only for ids that a device can have.
- *
- * @throws ApiError `not_found` if the id is impossible, or if `find` resolves to undefined
- */
-export async function findByDeviceId<Found>(
-  id: string,
-  find: (id: string) => Promise<Found | undefined>,
-): Promise<Found> {
-  const found = deviceIdPattern.test(id) ? await find(id) : undefined;
+/** @throws ApiError `not_found` */
+export function assertFound<Found>(found: Found | undefined): Found {
   if (found === undefined) {
     throw new ApiError('not_found');
   }
   return found;
-}
-
-type Loose<Shape> = { readonly [Name in keyof Shape]: Shape[Name] | undefined };
-
-/** Removes the members that are undefined: an update changes only the members that exist. */
-export function withoutUndefined<Shape extends object>(loose: Loose<Shape>): Shape {
-  return Object.fromEntries(
-    Object.entries(loose).filter(([, value]) => value !== undefined),
-  ) as Shape;
 }

@@ -1,5 +1,4 @@
 import { runApp } from '@gatehouse/server';
-import { describeStartFailure } from '@gatehouse/server/configuration';
 import { openDeviceService } from './app.ts';
 import { readConfiguration } from './config.ts';
 
@@ -8,5 +7,4 @@ await runApp({
   portVariable: 'DEVICE_SERVICE_PORT',
   loadConfiguration: () => readConfiguration(process.env),
   start: openDeviceService,
-  describeFailure: describeStartFailure,
 });

@@ -7,24 +7,38 @@
  * devices/add.ts creates products, in the step that adds the device.
  */
 import { type DeviceType, deviceTypes, productChangesRequest } from '@gatehouse/device-api';
-import { ApiError } from '@gatehouse/errors';
 import type { Selectable } from 'kysely';
+import type { z } from 'zod';
 import type { OrganizationDatabase } from './database/organization-database.ts';
 import { inTransaction } from './database/queries.ts';
 import type { ProductTable } from './database/tables.ts';
 import {
   type ApiRequest,
   type Handler,
-  type Labels,
   labelerOf,
+  readJsonBody,
   readQuery,
 } from './http/handler.ts';
-import { readJsonBody } from './http/json-body.ts';
-import { parsePayload, withoutUndefined } from './input.ts';
-import { enumColumn, integerColumn, textColumn } from './query/columns.ts';
-import { compileCondition, orderOf } from './query/compile.ts';
-import { countQuery, describePage, type Page, readPage, toCount } from './query/pages.ts';
-import { parseQuery, type Query, querySubject } from './query/query.ts';
+
+import { assertFound, parsePayload } from './input.ts';
+import { deviceTypeLabels } from './labels.ts';
+import {
+  compileCondition,
+  countQuery,
+  describePage,
+  orderOf,
+  type Page,
+  readPage,
+  toCount,
+} from './query/pages.ts';
+import {
+  enumColumn,
+  integerColumn,
+  parseQuery,
+  type Query,
+  querySubject,
+  textColumn,
+} from './query/query.ts';
 
 export const productHandlers = {
   'product.query': async (request: ApiRequest) => {
@@ -35,7 +49,7 @@ export const productHandlers = {
   'product.detail': answer(({ database }, id) => findProduct(database, id)),
   'product.update': answer(async ({ database, message }, id) => {
     const changes = parsePayload(productChangesRequest, await readJsonBody(message));
-    return changeProduct(database, id, withoutUndefined<ProductChanges>(changes));
+    return changeProduct(database, id, changes);
   }),
 };
 
@@ -44,19 +58,10 @@ function answer(
   operation: (request: ApiRequest, id: string) => Promise<ProductRow | undefined>,
 ): Handler {
   return async (request) => {
-    const row = await operation(request, String(request.path.productId));
-    if (row === undefined) {
-      throw new ApiError('not_found');
-    }
+    const row = assertFound(await operation(request, request.path.productId));
     return { result: { ...describeProduct(row, request), metadata: row.metadata } };
   };
 }
-
-export const deviceTypeLabels: Labels<DeviceType> = {
-  device: { en: 'Direct-connected device', zh: '直连设备' },
-  childrenDevice: { en: 'Gateway child device', zh: '网关子设备' },
-  gateway: { en: 'Gateway device', zh: '网关设备' },
-};
 
 function describeProduct(row: Omit<ProductRow, 'metadata'>, request: ApiRequest) {
   return {
@@ -71,13 +76,6 @@ function describeProduct(row: Omit<ProductRow, 'metadata'>, request: ApiRequest)
 }
 
 type ProductRow = Selectable<ProductTable>;
-
-/** Absent members do not change. */
-type ProductChanges = Partial<
-  Pick<ProductTable, 'name' | 'protocol' | 'transport' | 'metadata'> & {
-    readonly deviceType: DeviceType;
-  }
->;
 
 /** The initial values of a product. */
 export const NEW_PRODUCT = {
@@ -101,25 +99,25 @@ export const productSubject = querySubject(
   { newestBy: 'createTime', tieBreak: 'opposite' },
 );
 
-async function findProduct(
+function findProduct(
   { tables }: OrganizationDatabase,
   id: string,
 ): Promise<ProductRow | undefined> {
-  // PostgreSQL rejects NUL in text.
-  return id.includes('\0')
-    ? undefined
-    : tables.selectFrom('products').selectAll().where('id', '=', id).executeTakeFirst();
+  return tables.selectFrom('products').selectAll().where('id', '=', id).executeTakeFirst();
 }
 
-/** Also for the devices that inherit the members. Undefined: the product does not exist. */
+/**
+ * Absent members do not change. Also changes the devices that inherit the members. Undefined: the
+ * product does not exist.
+ */
 function changeProduct(
   database: OrganizationDatabase,
   id: string,
-  { deviceType, ...others }: ProductChanges,
+  { deviceType, ...others }: z.infer<typeof productChangesRequest>,
 ): Promise<ProductRow | undefined> {
-  const changes = { ...others, ...(deviceType === undefined ? {} : { device_type: deviceType }) };
+  const changes = { ...others, ...(deviceType && { device_type: deviceType }) };
   return inTransaction(database, async (transaction) => {
-    if (Object.keys(changes).length > 0 && !id.includes('\0')) {
+    if (Object.keys(changes).length > 0) {
       await transaction.tables.updateTable('products').set(changes).where('id', '=', id).execute();
     }
     return findProduct(transaction, id);
@@ -132,11 +130,9 @@ async function readProducts(
   query: Query,
 ): Promise<Page<Omit<ProductRow, 'metadata'>>> {
   const { condition, sorts } = query;
-  const all = database.tables.selectFrom('products');
-  const products =
-    condition === undefined
-      ? all
-      : all.where(compileCondition(condition, productSubject.columns, database.engine));
+  const products = database.tables
+    .selectFrom('products')
+    .where(compileCondition(condition, productSubject.columns, database.engine));
   return readPage(query, {
     rows: ({ limit, offset }) =>
       products

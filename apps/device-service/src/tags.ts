@@ -6,35 +6,29 @@
  * The service does not interpret tags. Deleting a device deletes its tags.
  */
 import { MAXIMUM_TAGS, type TagRecord, tagRequest, tagsRequest } from '@gatehouse/device-api';
-import { ApiError, illegalArgument } from '@gatehouse/errors';
+import { illegalArgument } from '@gatehouse/errors';
 import type { OrganizationDatabase } from './database/organization-database.ts';
 import { inTransaction, prepared } from './database/queries.ts';
-import { type ApiRequest, withoutInput } from './http/handler.ts';
-import { readJsonBody } from './http/json-body.ts';
-import { findByDeviceId, parsePayload } from './input.ts';
+import { type ApiRequest, readJsonBody, withoutInput } from './http/handler.ts';
+
+import { assertFound, parsePayload } from './input.ts';
 
 export const tagHandlers = {
   'tag.list': async ({ database, path }: ApiRequest) => {
-    const rows = await findByDeviceId(String(path.deviceId), (id) => listTags(database, id));
+    const rows = assertFound(await listTags(database, path.deviceId));
     return { result: rows.map(describeTag) };
   },
   /** Returns all tags of the device. */
   'tag.set': async ({ database, message, path, now }: ApiRequest) => {
     const tags = readTags(await readJsonBody(message));
-    const rows = await findByDeviceId(String(path.deviceId), (id) =>
-      storeTags(database, id, tags, now),
-    );
+    const rows = assertFound(await storeTags(database, path.deviceId, tags, now));
     return { result: rows.map(describeTag) };
   },
   /** Accepts the id of a tag, which consists of device and key, or the key. */
   'tag.remove': withoutInput(async ({ database, path }) => {
-    const deviceId = String(path.deviceId);
-    const named = String(path.tagId);
-    const prefix = tagId(deviceId, '');
-    const key = named.startsWith(prefix) ? named.slice(prefix.length) : named;
-    if (key.includes('\0') || !(await removeTag(database, deviceId, key))) {
-      throw new ApiError('not_found');
-    }
+    const prefix = tagId(path.deviceId, '');
+    const key = path.tagId.startsWith(prefix) ? path.tagId.slice(prefix.length) : path.tagId;
+    assertFound(await removeTag(database, path.deviceId, key));
     return { result: undefined };
   }),
 };
@@ -152,16 +146,12 @@ async function deviceExists(
   return found !== undefined;
 }
 
-async function removeTag(
-  { tables }: OrganizationDatabase,
-  deviceId: string,
-  key: string,
-): Promise<boolean> {
-  const removed = await tables
+/** Undefined: the tag does not exist. */
+function removeTag({ tables }: OrganizationDatabase, deviceId: string, key: string) {
+  return tables
     .deleteFrom('device_tags')
     .where('device_id', '=', deviceId)
     .where('tag_key', '=', key)
     .returning('tag_key')
     .executeTakeFirst();
-  return removed !== undefined;
 }

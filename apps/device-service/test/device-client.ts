@@ -9,6 +9,8 @@ export interface JsonReply<Result> {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: { readonly code: string; readonly timestamp: number; readonly result: Result };
+  /** The result in the body. */
+  readonly result: Result;
 }
 
 /** The result of operation 6. */
@@ -28,8 +30,11 @@ interface CallOptions {
 const ALL_SCOPES = 'device:read device:write device:log device:report';
 const TOKEN_LIFE_MILLISECONDS = 30_000;
 
-/** Calls operations directly, for any organization. */
-export function createDeviceClient({ url, gateway }: Pick<BootedApp, 'url' | 'gateway'>) {
+/** Calls operations directly, for any organization, by default for its own. */
+export function createDeviceClient(
+  { url, gateway }: Pick<BootedApp, 'url' | 'gateway'>,
+  own = 'org-1',
+) {
   const tokens = new Map<string, { readonly token: Promise<string>; readonly madeAt: number }>();
   const tokenOf = (org: string): Promise<string> => {
     const known = tokens.get(org);
@@ -47,7 +52,7 @@ export function createDeviceClient({ url, gateway }: Pick<BootedApp, 'url' | 'ga
     method: string,
     path: string,
     body?: unknown,
-    { org = 'org-1', headers = {} }: CallOptions = {},
+    { org = own, headers = {} }: CallOptions = {},
   ): Promise<JsonReply<Result>> => {
     const reply = await fetch(`${url}${path}`, {
       method,
@@ -62,31 +67,29 @@ export function createDeviceClient({ url, gateway }: Pick<BootedApp, 'url' | 'ga
     });
     const envelope = (await reply.json()) as JsonReply<Result>['body'];
     assertFitsDeviceApi({ method, target: path, status: reply.status, body: envelope }, body);
-    return {
-      status: reply.status,
-      headers: Object.fromEntries(reply.headers),
-      body: envelope,
-    };
+    const { status, headers: received } = reply;
+    const { result } = envelope;
+    return { status, headers: Object.fromEntries(received), body: envelope, result };
   };
 
   return {
     call,
-    create: (body: object, org = 'org-1') =>
+    create: (body: object, org = own) =>
       call<DeviceRecord>('POST', '/device-instance', body, { org }),
-    createAll: (body: unknown, org = 'org-1', query = '') =>
+    createAll: (body: unknown, org = own, query = '') =>
       call('POST', `/api/v1/device${query}`, body, { org }),
-    detail: (id: string, org = 'org-1', language = 'en') =>
+    detail: (id: string, org = own, language = 'en') =>
       call<DeviceRecord>('GET', `/api/v1/device/${id}/_detail`, undefined, {
         org,
         headers: { 'Accept-Language': language },
       }),
-    list: (query: string, org = 'org-1') =>
+    list: (query: string, org = own) =>
       call<readonly DeviceSummaryRecord[]>('GET', `/api/device${query}`, undefined, { org }),
-    query: (body: unknown, org = 'org-1') =>
+    query: (body: unknown, org = own) =>
       call<PageResult<DeviceSummaryRecord>>('POST', '/device/instance/_query', body, { org }),
-    report: (id: string, body: unknown, org = 'org-1') =>
+    report: (id: string, body: unknown, org = own) =>
       call('POST', `/api/v1/device/${id}/log`, body, { org }),
-    log: (id: string, query = '', org = 'org-1') =>
+    log: (id: string, query = '', org = own) =>
       call('GET', `/api/v1/device/${id}/log/_query${query}`, undefined, { org }),
   };
 }

@@ -1,13 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { openDatabase } from '../src/database/open-database.ts';
-import {
-  type OrganizationDatabase,
-  scopeToOrganization,
-} from '../src/database/organization-database.ts';
+import { scopeToOrganization } from '../src/database/organization-database.ts';
 import { inTransaction } from '../src/database/queries.ts';
-import type { OpenDatabase } from '../src/database/tables.ts';
-import { type DatabaseEngineForTest, startDatabaseEngine } from './database-engines.ts';
+import { addDevice } from '../src/devices/add.ts';
+import { startDatabaseEngine } from './database-engines.ts';
+import { newDevice } from './new-device.ts';
 
 const product = (id: string, name = id) => ({
   id,
@@ -19,55 +17,22 @@ const product = (id: string, name = id) => ({
   create_time: 1,
 });
 
-const device = (id: string, productId: string) => ({
-  id,
-  incarnation: 1,
-  product_id: productId,
-  name: id,
-  state: 'notActive',
-  connected: 0,
-  address: '/',
-  online_time: 0,
-  offline_time: 0,
-  create_time: 1,
-  register_time: 1,
-  configuration: '{}',
-  protocol: null,
-  transport: null,
-  metadata: null,
+const engine = await startDatabaseEngine('sqlite');
+const database = await openDatabase(engine.location);
+afterAll(async () => {
+  await database.close();
+  await engine.stop();
 });
+const our = scopeToOrganization(database, 'ours');
+const their = scopeToOrganization(database, 'theirs');
+const { tables: ours } = our;
+const { tables: theirs } = their;
+await addDevice(our, newDevice('d', { productId: 'shared', productName: 'Ours' }));
+await addDevice(their, newDevice('d', { productId: 'shared', productName: 'Theirs' }));
+await ours.insertInto('products').values(product('a')).execute();
+await addDevice(their, newDevice('e', { productId: 'b', productName: 'b' }));
 
 describe('a database of one organization', () => {
-  let engine: DatabaseEngineForTest;
-  let database: OpenDatabase;
-  let ours: OrganizationDatabase['tables'];
-  let theirs: OrganizationDatabase['tables'];
-
-  beforeAll(async () => {
-    engine = await startDatabaseEngine('sqlite');
-    database = await openDatabase(engine.location);
-    ours = scopeToOrganization(database, 'ours').tables;
-    theirs = scopeToOrganization(database, 'theirs').tables;
-    await ours
-      .insertInto('products')
-      .values([product('shared', 'Ours'), product('a')])
-      .execute();
-    await theirs
-      .insertInto('products')
-      .values([product('shared', 'Theirs'), product('b')])
-      .execute();
-    await ours.insertInto('devices').values(device('d', 'shared')).execute();
-    await theirs
-      .insertInto('devices')
-      .values([device('d', 'shared'), device('e', 'b')])
-      .execute();
-  });
-
-  afterAll(async () => {
-    await database.close();
-    await engine.stop();
-  });
-
   test('limits a query without a condition to its rows', async () => {
     const rows = await ours.selectFrom('products').selectAll().orderBy('id').execute();
     expect(rows.map(({ org_id, id }) => [org_id, id])).toEqual([
@@ -121,7 +86,7 @@ describe('a database of one organization', () => {
   });
 
   test('changes and deletes only its rows, also in transactions', async () => {
-    await inTransaction(scopeToOrganization(database, 'ours'), async ({ tables }) => {
+    await inTransaction(our, async ({ tables }) => {
       await tables.updateTable('products').set({ name: 'Changed' }).execute();
       await tables.deleteFrom('products').where('id', '=', 'b').execute();
     });

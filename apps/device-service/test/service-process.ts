@@ -56,19 +56,6 @@ export async function startServiceProcess(
   };
 }
 
-/** For a start that must fail. */
-export async function runUntilExit(
-  environment: Readonly<Record<string, string>>,
-): Promise<{ readonly code: number | null; readonly stderr: string }> {
-  const child = spawnMain(environment);
-  let stderr = '';
-  child.stderr?.on('data', (chunk) => {
-    stderr += chunk;
-  });
-  const [code] = await once(child, 'close');
-  return { code, stderr };
-}
-
 /** The mount is in the namespace of the process, so it ends with the process. */
 function spawnMain(
   environment: Readonly<Record<string, string>>,

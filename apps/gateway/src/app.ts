@@ -100,7 +100,7 @@ export function createGateway(dependencies: GatewayDependencies) {
       forwardAuth: dependencies.forwardAuth === true,
       localOperations: createLocalOperations(dependencies, xAccessTokens),
       crossOrigin: createCrossOrigin({
-        registeredOrigins: createRegisteredOrigins(identity.clients, now),
+        registeredOrigins: createRegisteredOrigins(identity.clients),
         clients: identity.clients,
         routes: routing.routes,
       }),
@@ -126,11 +126,10 @@ export function createGateway(dependencies: GatewayDependencies) {
 }
 
 /** Routes, and what the gateway serves without a credential. */
-function openRouter({ explorer, identity, ...settings }: GatewayDependencies) {
+function openRouter({ explorer, ...settings }: GatewayDependencies) {
   const { routes } = settings.routing;
-  const { openApi, entries, metadataUrl } = openPublicDocuments({ ...settings, routes });
-  const { clients } = identity;
-  const page = explorer === true ? createExplorer({ ...settings, clients, openApi }) : [];
+  const { entries, metadataUrl } = openPublicDocuments({ ...settings, routes });
+  const page = explorer === true ? createExplorer(settings) : [];
   return { router: createRouter<Entry>([...routes, ...entries, ...page]), metadataUrl };
 }
 

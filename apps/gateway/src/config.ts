@@ -16,92 +16,83 @@ import {
   inspectFileAccess,
   isLoopbackUrl,
   operationsPortOf,
-  operationsPortRule,
   port,
   rate,
   readValidVariables,
   secretFilesOf,
   socketPath,
+  wholeNumber,
 } from '@gatehouse/server/configuration';
 import { z } from 'zod';
 import { loadRouting } from './routes/route-file.ts';
 
-const seconds = (least: number, most: number) =>
-  z.coerce
-    .number('must be a number of seconds')
-    .int('must be a number of seconds')
-    .min(least, `must be at least ${least}`)
-    .max(most, `must be at most ${most}`);
-
 /** docs/configuration.md shows descriptions and defaults: npm run generate:docs. */
-export const variables = z
-  .object({
-    ...commonVariables,
-    ...identityVariables,
-    GATEWAY_SOCKET: socketPath.optional().meta({
-      description: 'Path of a [Unix socket](#unix-sockets) to listen on instead.',
-      example: '/run/gatehouse/gateway.sock',
-    }),
-    GATEWAY_PORT: port.default(8844).describe('Port to listen on.'),
-    GATEWAY_URL: baseUrl
-      .refine(isProtected, { message: 'must be https unless it is a loopback address' })
-      .optional()
-      .meta({
-        description:
-          'Public URL, and issuer of internal tokens. The device service needs the same value.',
-        default: '`http://localhost:` and the port',
-        protects: true,
-        example: 'http://localhost:8844',
-      }),
-    AUTHORIZATION_SERVER_URL: baseUrl.default('http://localhost:9000'),
-    DEVICE_SERVICE_URL: baseUrl
-      .default('http://localhost:8850')
-      .describe('Address at which the gateway reaches the device service.'),
-    DEVICE_SERVICE_SOCKET: socketPath.optional(),
-    ROUTES_FILE: z.string().optional().meta({
-      description: 'JSON file with [routes](routes.md) to your services.',
-      default: 'none: the built-in routes',
-      protects: true,
-      example: './routes.json',
-    }),
-    CLIENT_RATE_LIMIT: rate.default({ requests: 1_200_000, windowSeconds: 60 }).meta({
-      description: 'Requests per client, and seconds, across all gateways.',
-      protects: true,
-    }),
-    ADDRESS_RATE_LIMIT: rate.default({ requests: 3000, windowSeconds: 60 }).meta({
+export const variables = z.object({
+  ...commonVariables,
+  ...identityVariables,
+  GATEWAY_SOCKET: socketPath.optional().meta({
+    description: 'Path of a [Unix socket](#unix-sockets) to listen on instead.',
+    example: '/run/gatehouse/gateway.sock',
+  }),
+  GATEWAY_PORT: port.default(8844).describe('Port to listen on.'),
+  GATEWAY_URL: baseUrl
+    .refine(isProtected, { message: 'must be https unless it is a loopback address' })
+    .optional()
+    .meta({
       description:
-        'Unverified requests per address, and seconds. See [Address limit](#address-limit).',
+        'Public URL, and issuer of internal tokens. The device service needs the same value.',
+      default: '`http://localhost:` and the port',
+      protects: true,
+      example: 'http://localhost:8844',
+    }),
+  AUTHORIZATION_SERVER_URL: baseUrl.default('http://localhost:9000'),
+  DEVICE_SERVICE_URL: baseUrl
+    .default('http://localhost:8850')
+    .describe('Address at which the gateway reaches the device service.'),
+  DEVICE_SERVICE_SOCKET: socketPath.optional(),
+  ROUTES_FILE: z.string().optional().meta({
+    description: 'JSON file with [routes](routes.md) to your services.',
+    default: 'none: the built-in routes',
+    protects: true,
+    example: './routes.json',
+  }),
+  CLIENT_RATE_LIMIT: rate.default({ requests: 1_200_000, windowSeconds: 60 }).meta({
+    description: 'Requests per client, and seconds, across all gateways.',
+    protects: true,
+  }),
+  ADDRESS_RATE_LIMIT: rate.default({ requests: 3000, windowSeconds: 60 }).meta({
+    description:
+      'Unverified requests per address, and seconds. See [Address limit](#address-limit).',
+    protects: true,
+  }),
+  ACCESS_TOKEN_MAXIMUM_SECONDS: wholeNumber(1, 365 * 24 * 3600)
+    .default(24 * 3600)
+    .meta({
+      description: 'Maximum lifetime of an `X-Access-Token`.',
       protects: true,
     }),
-    ACCESS_TOKEN_MAXIMUM_SECONDS: seconds(1, 365 * 24 * 3600)
-      .default(24 * 3600)
-      .meta({
-        description: 'Maximum lifetime of an `X-Access-Token`.',
-        protects: true,
-      }),
-    TRUSTED_PROXIES: addressList.default([]).meta({
-      description:
-        'Addresses and CIDR ranges of [proxies in front](#trusted-proxies), separated by commas.',
-      protects: true,
-      example: '10.0.0.0/8',
-    }),
-    FORWARD_AUTH: z.enum(['true', 'false'], 'must be true or false').default('false').meta({
-      description:
-        '`true`: answer trusted proxies at `/_verify`. See [Forward auth](forward-auth.md).',
-      protects: true,
-    }),
-    EXPLORER: z.enum(['true', 'false'], 'must be true or false').optional().meta({
-      description: '`true`: serve the [API explorer](#api-explorer) at `/explorer`.',
-      default: '`true` on loopback addresses, otherwise `false`',
-      protects: true,
-      example: 'false',
-    }),
-    SIGNATURE_TOLERANCE_SECONDS: seconds(1, 3600).default(300).meta({
-      description: 'Maximum difference between `X-Timestamp` and the clock, 1 to 3600.',
-      protects: true,
-    }),
-  })
-  .refine(...operationsPortRule('GATEWAY_PORT'));
+  TRUSTED_PROXIES: addressList.default([]).meta({
+    description:
+      'Addresses and CIDR ranges of [proxies in front](#trusted-proxies), separated by commas.',
+    protects: true,
+    example: '10.0.0.0/8',
+  }),
+  FORWARD_AUTH: z.enum(['true', 'false'], 'must be true or false').default('false').meta({
+    description:
+      '`true`: answer trusted proxies at `/_verify`. See [Forward auth](forward-auth.md).',
+    protects: true,
+  }),
+  EXPLORER: z.enum(['true', 'false'], 'must be true or false').optional().meta({
+    description: '`true`: serve the [API explorer](#api-explorer) at `/explorer`.',
+    default: '`true` on loopback addresses, otherwise `false`',
+    protects: true,
+    example: 'false',
+  }),
+  SIGNATURE_TOLERANCE_SECONDS: wholeNumber(1, 3600).default(300).meta({
+    description: 'Maximum difference between `X-Timestamp` and the clock, 1 to 3600.',
+    protects: true,
+  }),
+});
 
 /** They decide whether the gateway runs the embedded demo, and where it creates files. */
 const indispensable = ['GATEWAY_URL', 'STORE_URL', 'DATA_DIR', 'BOOTSTRAP_FILE', 'MASTER_KEY_FILE'];

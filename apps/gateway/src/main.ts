@@ -14,7 +14,6 @@ import {
   type ServedApp,
   storeSignals,
 } from '@gatehouse/server';
-import { describeStartFailure } from '@gatehouse/server/configuration';
 import { createGateway } from './app.ts';
 import { type GatewayConfiguration, loadConfiguration } from './config.ts';
 import { createGatewayMetrics } from './metrics.ts';
@@ -25,7 +24,6 @@ await runApp({
   portVariable: 'GATEWAY_PORT',
   loadConfiguration: () => loadConfiguration(process.env),
   start,
-  describeFailure: describeStartFailure,
 });
 
 async function start(configuration: GatewayConfiguration, logger: Logger): Promise<ServedApp> {

@@ -10,7 +10,7 @@ import { createGateway, type Gateway, type GatewayDependencies } from '../src/ap
 import { createGatewayMetrics } from '../src/metrics.ts';
 import type { Route } from '../src/routes/route.ts';
 import { deviceRoutes } from '../src/routes/route.ts';
-import { send } from './http-client.ts';
+import { type Received, type Sent, send } from './http-client.ts';
 import { type RecordingUpstream, startRecordingUpstream } from './recording-upstream.ts';
 import { createTestCredentials, type TestCredentials } from './test-credentials.ts';
 
@@ -20,10 +20,7 @@ export const publicUrl = 'http://gateway.example:8844';
 export async function closeUnharmed(booted: BootedGateway): Promise<void> {
   try {
     booted.upstream.answerWith(undefined);
-    const token = await booted.issueToken();
-    const reply = await send(booted.port, '/api/device', {
-      headers: { Authorization: `Bearer ${token}` },
-    });
+    const reply = await booted.send('/api/device', { headers: await booted.bearer() });
     if (reply.status !== 200) {
       throw new Error(`The gateway answers a good request with ${reply.status}.`);
     }
@@ -43,6 +40,10 @@ export interface BootedGateway extends TestCredentials {
   readonly upstream: RecordingUpstream;
   readonly clientId: string;
   readonly secureKey: string;
+  /** Sends a request on a separate connection. */
+  send(path: string, options?: Sent): Promise<Received>;
+  /** The header with a new access token. */
+  bearer(change?: Record<string, unknown>): Promise<Record<string, string>>;
   log(): string;
   /** The metrics in the format of Prometheus. */
   metrics(): string;
@@ -69,14 +70,8 @@ export interface BootOptions extends Partial<Omit<GatewayDependencies, 'identity
 export async function bootGateway(options: BootOptions = {}): Promise<BootedGateway> {
   const directory = mkdtempSync(join(tmpdir(), 'gateway-'));
   const upstream = await startRecordingUpstream();
-  const { storeUrl = `sqlite:${join(directory, 'store.sqlite')}`, around, ...rest } = options;
-  const {
-    routes: _routes,
-    deviceServiceUrl: _url,
-    health: _health,
-    masterKey = randomBytes(32),
-    ...overrides
-  } = rest;
+  const { around, masterKey = randomBytes(32), ...overrides } = options;
+  const { storeUrl = `sqlite:${join(directory, 'store.sqlite')}` } = options;
   const now = options.now ?? Date.now;
   const opened = createStore(storeUrl);
   const store = around === undefined ? opened : wrappedStore(opened, around);
@@ -122,6 +117,7 @@ export async function bootGateway(options: BootOptions = {}): Promise<BootedGate
   });
   const secureKey = generateSecureKey();
   const secrets = new Set([secureKey]);
+  const credentials = createTestCredentials({ identity, now, secureKey, secrets });
 
   const booted: BootedGateway = {
     port: server.port,
@@ -130,10 +126,14 @@ export async function bootGateway(options: BootOptions = {}): Promise<BootedGate
     upstream,
     clientId: 'demo',
     secureKey,
+    send: (path, sent) => send(server.port, path, sent),
+    bearer: async (change) => ({
+      Authorization: `Bearer ${await credentials.issueToken(change)}`,
+    }),
     log: () => lines.join(''),
     metrics: registry.text,
     logLines: () => lines.map((line) => JSON.parse(line)),
-    ...createTestCredentials({ identity, now, secureKey, secrets }),
+    ...credentials,
     leakedSecrets: () => [...secrets].filter((secret) => lines.join('').includes(secret)),
     async close() {
       await server.close();

@@ -1,54 +1,20 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { loadConfiguration } from '../src/config.ts';
-import { deviceRoutes } from '../src/routes/route.ts';
-import { type BootedGateway, bootGateway, closeUnharmed } from './booted-gateway.ts';
-import { send } from './http-client.ts';
+import { describe, expect, test } from '@jest/globals';
+import { bootSuiteGateway, openGateway } from './suite-gateway.ts';
 
-const directory = mkdtempSync(join(tmpdir(), 'gatehouse-explorer-'));
-afterAll(() => rmSync(directory, { recursive: true }));
+const gateway = await bootSuiteGateway({ explorer: true });
 
-test.each([
-  ['on at a loopback address', {}, true],
-  ['off at a loopback address with EXPLORER=false', { EXPLORER: 'false' }, false],
-  ['off at a public address', { GATEWAY_URL: 'https://gateway.example' }, false],
-  [
-    'on at a public address with EXPLORER=true',
-    { GATEWAY_URL: 'https://gateway.example', EXPLORER: 'true' },
-    true,
-  ],
-])('the explorer is %s', (name, variables, explorer) => {
-  const environment = { DATA_DIR: join(directory, name), ...variables };
-  expect(loadConfiguration(environment).explorer).toBe(explorer);
-});
-
-describe('a gateway without the explorer', () => {
-  let booted: BootedGateway;
-  beforeAll(async () => {
-    booted = await bootGateway();
-  });
-  afterAll(() => closeUnharmed(booted));
-
-  test('treats /explorer like any unknown path', async () => {
-    const headers = { Authorization: `Bearer ${await booted.issueToken()}` };
-    for (const path of ['/explorer', '/explorer/', '/explorer/settings.json']) {
-      expect((await send(booted.port, path)).status).toBe(401);
-      expect((await send(booted.port, path, { headers })).status).toBe(404);
-    }
-  });
+test('A gateway without the explorer treats /explorer like any unknown path.', async () => {
+  const own = await openGateway();
+  const headers = await own.bearer();
+  for (const path of ['/explorer', '/explorer/', '/explorer/page/main.ts']) {
+    expect((await own.send(path)).status).toBe(401);
+    expect((await own.send(path, { headers })).status).toBe(404);
+  }
 });
 
 describe('a gateway with the explorer', () => {
-  let booted: BootedGateway;
-  beforeAll(async () => {
-    booted = await bootGateway({ explorer: true });
-  });
-  afterAll(() => closeUnharmed(booted));
-
   test('serves the page with a policy that allows only its own files and two destinations', async () => {
-    const { status, headers, body } = await send(booted.port, '/explorer');
+    const { status, headers, body } = await gateway.send('/explorer');
     expect(status).toBe(200);
     expect(headers).toMatchObject({
       'content-type': 'text/html; charset=utf-8',
@@ -66,17 +32,16 @@ describe('a gateway with the explorer', () => {
   });
 
   test('serves every file that the page names, as JavaScript without types', async () => {
-    const page = (await send(booted.port, '/explorer')).body.toString();
+    const page = (await gateway.send('/explorer')).body.toString();
     const names = [...page.matchAll(/(?:href|src)="(explorer\/[^"]+)"/g)].map(([, name]) => name);
     expect(names.length).toBeGreaterThan(10);
     for (const name of names) {
-      const file = await send(booted.port, `/${name}`);
-      expect([name, file.status]).toEqual([name, 200]);
-      expect(file.headers['x-content-type-options']).toBe('nosniff');
-      for (const [, imported = ''] of file.body
-        .toString()
-        .matchAll(/^import [^']* from '([^']+)'/gm)) {
-        expect(imported).toMatch(/^\.\.?\/[\w./-]+\.js$/);
+      const { status, headers, body } = await gateway.send(`/${name}`);
+      expect([name, status, headers['x-content-type-options']]).toEqual([name, 200, 'nosniff']);
+      const text = body.toString();
+      expect(text).not.toMatch(/^(?:export )?(?:interface|type) /m);
+      for (const [, imported = ''] of text.matchAll(/^import [^']* from '([^']+)'/gm)) {
+        expect(imported).toMatch(/^\.\.?\/[\w./-]+\.ts$/);
         expect(names).toContain(new URL(imported, `http://host/${name}`).pathname.slice(1));
       }
     }
@@ -84,80 +49,24 @@ describe('a gateway with the explorer', () => {
 
   test('serves no other file, no other method, and no path above its folder', async () => {
     const statusOf = async (path: string, method = 'GET') =>
-      (await send(booted.port, path, { method })).status;
-    expect(await statusOf('/explorer/page/main.ts')).toBe(404);
-    expect(await statusOf('/explorer/none')).toBe(404);
+      (await gateway.send(path, { method })).status;
+    expect(await statusOf('/explorer/page/tsconfig.json')).toBe(404);
     expect(await statusOf('/explorer/%2e%2e/config.ts')).not.toBe(200);
     expect(await statusOf('/explorers')).toBe(401);
     expect(await statusOf('/explorer', 'POST')).toBe(405);
-    const head = await send(booted.port, '/explorer', { method: 'HEAD' });
+    const head = await gateway.send('/explorer', { method: 'HEAD' });
     expect([head.status, head.body.length]).toEqual([200, 0]);
-    const slash = await send(booted.port, '/explorer/');
+    const slash = await gateway.send('/explorer/');
     expect([slash.status, slash.headers.location]).toEqual([308, '../explorer']);
   });
 
-  test('tells the page whether its client is registered with its redirect URI', async () => {
-    const isRegistered = async () =>
-      (await send(booted.port, '/explorer/settings.json')).json.isRegistered;
-    expect(await isRegistered()).toBe(false);
-    const redirectUri = 'http://gateway.example:8844/explorer';
-    const client = { clientId: 'explorer', public: true };
-    await booted.saveClient({ ...client, redirectUris: ['https://other.example/'] });
-    expect(await isRegistered()).toBe(false);
-    await booted.saveClient({ ...client, redirectUris: [redirectUri] });
-    expect(await isRegistered()).toBe(true);
-  });
-
-  test('names its requests in the log, those that fail, too', async () => {
-    await send(booted.port, '/explorer/none');
-    const lines = booted.logLines().filter(({ msg }) => msg === 'GET explorer 404');
-    expect(lines.length).toBeGreaterThan(0);
-  });
-
-  test('counts its requests in the limit of the address', async () => {
-    const { headers } = await send(booted.port, '/explorer/settings.json');
+  test('counts its requests in the limit of the address, and names them in the log', async () => {
+    const addressRateLimit = { requests: 2, windowSeconds: 60 };
+    const own = await openGateway({ explorer: true, addressRateLimit });
+    const { headers } = await own.send('/explorer/none');
     expect(headers['ratelimit-policy']).toContain('"address"');
+    expect((await own.send('/explorer/favicon.svg')).status).toBe(429);
+    const messages = own.logLines().map(({ msg }) => msg);
+    expect(messages).toEqual(expect.arrayContaining(['GET explorer 404', 'GET explorer 429']));
   });
-});
-
-test('the page gets its operations while a route of ROUTES_FILE replaces /openapi.json', async () => {
-  const [route] = deviceRoutes;
-  if (route === undefined) {
-    throw new Error('There is no built-in route.');
-  }
-  const own = { ...route, operation: 'own', method: 'GET', path: '/openapi.json' } as const;
-  const booted = await bootGateway({ explorer: true, routes: [...deviceRoutes, own] });
-  try {
-    expect((await send(booted.port, '/openapi.json')).status).toBe(401);
-    const { status, json } = await send(booted.port, '/explorer/openapi.json');
-    expect([status, json.openapi]).toEqual([200, expect.stringMatching(/^3\.1/)]);
-  } finally {
-    await closeUnharmed(booted);
-  }
-});
-
-test('a request over the limit of the address loads nothing', async () => {
-  const addressRateLimit = { requests: 1, windowSeconds: 60 };
-  const booted = await bootGateway({ explorer: true, addressRateLimit });
-  try {
-    expect((await send(booted.port, '/explorer/favicon.svg')).status).toBe(200);
-    expect((await send(booted.port, '/explorer/none')).status).toBe(429);
-    expect(booted.logLines().map(({ msg }) => msg)).toContain('GET explorer 429');
-  } finally {
-    await booted.close();
-  }
-});
-
-test('the stylesheet uses only the colors of all pages', async () => {
-  const booted = await bootGateway({ explorer: true });
-  try {
-    const text = (await send(booted.port, '/explorer/explorer.css')).body.toString();
-    const rules = text.replaceAll(/:root \{[^}]*\}/g, '');
-    expect(rules.match(/#[0-9a-f]{6}\b/gi) ?? []).toEqual([]);
-    for (const [, name] of rules.matchAll(/var\(--([\w-]+)\)/g)) {
-      expect(text).toContain(`--${name}:`);
-    }
-  } finally {
-    await booted.close();
-  }
 });

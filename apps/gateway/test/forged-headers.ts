@@ -1,29 +1,28 @@
 /**
- * Headers with which a caller could claim an origin (GW-19), an identity (GW-20) or another request
- * (GW-21) at a service: id, name and value. The gateway and the proxies of deploy/forward-auth must
- * remove all of them.
+ * Headers with which a caller could claim an origin, an identity or another request at a service:
+ * claim, name and value. The gateway and the proxies of deploy/forward-auth must remove all of them.
  */
 export const forgedHeaders = [
-  ['GW-19', 'X-Forwarded-For', '192.0.2.1'],
-  ['GW-19', 'X-Forwarded-Proto', 'https'],
-  ['GW-19', 'X-Forwarded-Host', 'evil.example'],
-  ['GW-19', 'X-Forwarded-Port', '1'],
-  ['GW-19', 'X-Forwarded-Prefix', '/evil'],
-  ['GW-19', 'Forwarded', 'for=192.0.2.1'],
-  ['GW-19', 'X-Real-IP', '192.0.2.1'],
-  ['GW-20', 'X-User-Id', 'admin'],
-  ['GW-20', 'X-Auth-Subject', 'admin'],
-  ['GW-20', 'X-Consumer-Username', 'admin'],
-  ['GW-20', 'X_User_Id', 'admin'],
-  ['GW-20', 'X_Auth_Subject', 'admin'],
-  ['GW-20', 'x_forwarded_for', '192.0.2.1'],
-  ['GW-21', 'X-Original-URL', '/admin'],
-  ['GW-21', 'X-Rewrite-URL', '/admin'],
-  ['GW-21', 'X-Forwarded-Uri', '/admin'],
-  ['GW-21', 'X-Forwarded-Method', 'DELETE'],
-  ['GW-21', 'X-HTTP-Method', 'DELETE'],
-  ['GW-21', 'X-HTTP-Method-Override', 'DELETE'],
-  ['GW-21', 'X-Method-Override', 'DELETE'],
+  ['an origin', 'X-Forwarded-For', '192.0.2.1'],
+  ['an origin', 'X-Forwarded-Proto', 'https'],
+  ['an origin', 'X-Forwarded-Host', 'evil.example'],
+  ['an origin', 'X-Forwarded-Port', '1'],
+  ['an origin', 'X-Forwarded-Prefix', '/evil'],
+  ['an origin', 'Forwarded', 'for=192.0.2.1'],
+  ['an origin', 'X-Real-IP', '192.0.2.1'],
+  ['an identity', 'X-User-Id', 'admin'],
+  ['an identity', 'X-Auth-Subject', 'admin'],
+  ['an identity', 'X-Consumer-Username', 'admin'],
+  ['an identity', 'X_User_Id', 'admin'],
+  ['an identity', 'X_Auth_Subject', 'admin'],
+  ['an identity', 'x_forwarded_for', '192.0.2.1'],
+  ['a request', 'X-Original-URL', '/admin'],
+  ['a request', 'X-Rewrite-URL', '/admin'],
+  ['a request', 'X-Forwarded-Uri', '/admin'],
+  ['a request', 'X-Forwarded-Method', 'DELETE'],
+  ['a request', 'X-HTTP-Method', 'DELETE'],
+  ['a request', 'X-HTTP-Method-Override', 'DELETE'],
+  ['a request', 'X-Method-Override', 'DELETE'],
 ] as const;
 
 /**

@@ -1,7 +1,9 @@
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import { publicLocation } from '../src/forwarding/public-location.ts';
-import { type BootedGateway, bootGateway, closeUnharmed, publicUrl } from './booted-gateway.ts';
-import { send } from './http-client.ts';
+import { publicUrl } from './booted-gateway.ts';
+import { bootSuiteGateway } from './suite-gateway.ts';
+
+const gateway = await bootSuiteGateway();
 
 describe('the public location', () => {
   const at = (upstreamUrl: string, publicUrl = 'https://gateway.example') => ({
@@ -76,32 +78,21 @@ describe('the public location', () => {
 });
 
 describe('a location from a service', () => {
-  let booted: BootedGateway;
-
-  beforeAll(async () => {
-    booted = await bootGateway();
-  });
-  afterAll(() => closeUnharmed(booted));
-
-  async function get(status: number, headers: readonly string[]) {
-    booted.upstream.answerWith((_request, response) => {
-      response.writeHead(status, [...headers, 'Content-Length', '2']);
-      response.end(status === 304 ? undefined : '{}');
-    });
-    const authorization = { Authorization: `Bearer ${await booted.issueToken()}` };
-    return send(booted.port, '/api/device', { headers: authorization });
+  async function get(status: number, headers: Readonly<Record<string, string | string[]>>) {
+    gateway.upstream.answerWith((_request, response) =>
+      response.writeHead(status, headers).end('{}'),
+    );
+    return gateway.send('/api/device', { headers: await gateway.bearer() });
   }
 
   test.each([201, 301, 302, 303, 307, 308])(
     'reaches the caller of a %d as the public URL',
     async (status) => {
-      const { url } = booted.upstream;
-      const reply = await get(status, [
-        'Location',
-        `${url}/device/instance/1?a=b`,
-        'Content-Location',
-        `${url}/api/device`,
-      ]);
+      const { url } = gateway.upstream;
+      const reply = await get(status, {
+        Location: `${url}/device/instance/1?a=b`,
+        'Content-Location': `${url}/api/device`,
+      });
 
       expect(reply.status).toBe(status);
       expect(reply.headers.location).toBe(`${publicUrl}/device/instance/1?a=b`);
@@ -113,40 +104,27 @@ describe('a location from a service', () => {
   test.each([301, 302, 303, 307, 308])(
     'becomes a 502 if a %d leads to another origin',
     async (status) => {
-      const reply = await get(status, ['Location', 'https://evil.example/']);
-
+      const reply = await get(status, { Location: 'https://evil.example/' });
       expect([reply.status, reply.json.code]).toEqual([502, 'bad_gateway']);
       expect(reply.headers).not.toHaveProperty('location');
     },
   );
 
-  test('is withheld if the reply is not a redirect', async () => {
-    const reply = await get(201, [
-      'Location',
-      'http://10.0.0.7/x',
-      'Content-Location',
-      '//evil.example',
-    ]);
-
-    expect(reply.status).toBe(201);
-    expect(reply.headers).not.toHaveProperty('location');
-    expect(reply.headers).not.toHaveProperty('content-location');
-  });
-
   test('becomes a 502 if a redirect has two locations', async () => {
-    expect((await get(302, ['Location', '/a', 'Location', '/b'])).status).toBe(502);
+    expect((await get(302, { Location: ['/a', '/b'] })).status).toBe(502);
   });
 
-  test('never reaches the caller in Refresh or Link', async () => {
-    const reply = await get(200, [
-      'Refresh',
-      '0; url=https://evil.example/',
-      'Link',
-      '<https://evil.example/x.css>; rel=stylesheet',
-    ]);
-
-    expect(reply.status).toBe(200);
-    expect(reply.headers).not.toHaveProperty('refresh');
-    expect(reply.headers).not.toHaveProperty('link');
+  test('is withheld if the reply is not a redirect, as are Refresh and Link', async () => {
+    const withheld = {
+      Location: 'http://10.0.0.7/x',
+      'Content-Location': '//evil.example',
+      Refresh: '0; url=https://evil.example/',
+      Link: '<https://evil.example/x.css>; rel=stylesheet',
+    };
+    const reply = await get(201, withheld);
+    expect(reply.status).toBe(201);
+    for (const name of Object.keys(withheld)) {
+      expect(reply.headers).not.toHaveProperty(name.toLowerCase());
+    }
   });
 });

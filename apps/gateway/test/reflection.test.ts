@@ -1,9 +1,10 @@
 // requires: redis-server
 
-import { integrationEngines, type StoreEngine, startStoreEngine } from '@gatehouse/testing';
+import { integrationEngines, startStoreEngine } from '@gatehouse/testing';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 import { type BootedGateway, bootGateway, closeUnharmed } from './booted-gateway.ts';
-import { type Received, type Sent, send } from './http-client.ts';
+import type { Received, Sent } from './http-client.ts';
+import { bootSuiteGateway, openGateway } from './suite-gateway.ts';
 
 /** The result of one exchange for an attacker: a text and the headers that sign it. */
 interface Captured {
@@ -22,6 +23,7 @@ const envelope =
   '{"status":200,"code":"success","message":"success","result":[{"name":"a=b"}],"timestamp":1574993804802}';
 
 let clock = Date.now();
+const compatible = await bootSuiteGateway();
 
 function signatureOf(reply: Received): Record<string, string> {
   expect(reply.headers).toHaveProperty('x-timestamp');
@@ -32,42 +34,40 @@ function signatureOf(reply: Received): Record<string, string> {
   };
 }
 
+type Capture = (booted: BootedGateway) => Promise<Captured>;
+
 /** Sends a signed request whose reply has this body, and captures the reply. */
-function replyWith(body: string, status = 200) {
-  return async (booted: BootedGateway): Promise<Captured> => {
+function replyWith(body: string, status = 200): Capture {
+  return async (booted) => {
     booted.upstream.answerWith((_request, response) => {
       response.writeHead(status, json);
       response.end(body);
     });
-    const reply = await send(booted.port, '/api/device', { headers: booted.signed() });
+    const captured = await replyTo(status, '/api/device')(booted);
     booted.upstream.answerWith(undefined);
-    expect(reply.status).toBe(status);
-    return { headers: signatureOf(reply), text: reply.body.toString() };
+    return captured;
   };
 }
 
-function replyTo(status: number, path: string, body?: string, headers = {}) {
-  return async (booted: BootedGateway): Promise<Captured> => {
-    const reply = await send(booted.port, path, {
+function replyTo(status: number, path: string, body?: string): Capture {
+  return async (booted) => {
+    const reply = await booted.send(path, {
       method: body === undefined ? 'GET' : 'POST',
-      headers: {
-        ...json,
-        ...booted.signed(body === undefined ? {} : { body, ...headers }),
-      },
-      ...(body === undefined ? {} : { body }),
+      headers: { ...json, ...booted.signed(body === undefined ? {} : { body }) },
+      ...(body !== undefined && { body }),
     });
     expect(reply.status).toBe(status);
-    if (typeof reply.json.result === 'string') {
+    if (typeof reply.json?.result === 'string') {
       booted.keepSecret(reply.json.result);
     }
     return { headers: signatureOf(reply), text: reply.body.toString() };
   };
 }
 
-function request(path: string, text: string, sent: Sent) {
-  return async (booted: BootedGateway): Promise<Captured> => {
+function request(path: string, text: string, sent: Sent = {}): Capture {
+  return async (booted) => {
     const { 'X-Client-Id': _client, ...headers } = booted.signed({ body: text });
-    const reply = await send(booted.port, path, {
+    const reply = await booted.send(path, {
       ...sent,
       headers: { ...(sent.headers as object), 'X-Client-Id': 'demo', ...headers },
     });
@@ -76,7 +76,10 @@ function request(path: string, text: string, sent: Sent) {
   };
 }
 
-const captures: Readonly<Record<string, (booted: BootedGateway) => Promise<Captured>>> = {
+const post = (path: string, headers: Record<string, string>, body: string) =>
+  request(path, body, { method: 'POST', headers, body });
+
+const captures: Readonly<Record<string, Capture>> = {
   'the reply to a GET': replyWith(envelope),
   'the reply to a GET, an error of the upstream': replyWith('{"error":"a=b"}', 500),
   'the reply to a GET, no envelope': replyWith('{"terms":[],"name":"a=b"}'),
@@ -85,27 +88,13 @@ const captures: Readonly<Record<string, (booted: BootedGateway) => Promise<Captu
   'the reply to a GET, a body that requests a token': replyWith('{"expires":60}'),
   'the reply to a POST': replyTo(200, '/device-instance', '{"id":"d1"}'),
   'the reply 404 of the gateway': replyTo(404, '/no/such/path'),
-  'the reply 405 of the gateway': replyTo(405, '/device-instance'),
   'the reply 403 of the gateway': replyTo(403, '/device-instance/d1/log', '[]'),
   'the reply with an X-Access-Token': replyTo(200, '/api/v1/token', '{"expires":60}'),
-  'a JSON request': request('/device-instance', '{"id":"d1","name":"a=b"}', {
-    method: 'POST',
-    headers: json,
-    body: '{"id":"d1","name":"a=b"}',
-  }),
-  'an empty JSON request': request('/device-instance', '{}', {
-    method: 'POST',
-    headers: json,
-    body: '{}',
-  }),
-  'a form request': request('/device-instance', 'a=1', {
-    method: 'POST',
-    headers: form,
-    body: 'a=1',
-  }),
+  'a JSON request': post('/device-instance', json, '{"id":"d1","name":"a=b"}'),
+  'a form request': post('/device-instance', form, 'a=1'),
   'a request without a body': request('/device-instance/d1/_deploy', '', { method: 'POST' }),
-  'a query': request('/api/device?a=1', 'a=1', {}),
-  'an empty query': request('/api/device', '', {}),
+  'a query': request('/api/device?a=1', 'a=1'),
+  'an empty query': request('/api/device', ''),
 };
 
 /** Splits a text at its first `=` into a parameter of a query or form. */
@@ -146,8 +135,6 @@ const replays: Readonly<Record<string, (captured: Captured) => Replay>> = {
   'an OPTIONS': withQuery('OPTIONS', '/api/device'),
 };
 
-const signers = ['demo', 'twin'] as const;
-
 interface Accepted {
   readonly replay: string;
   readonly client: string;
@@ -156,7 +143,7 @@ interface Accepted {
 
 /** Returns the replays of one capture that a gateway accepts. */
 async function accepted(
-  capture: (booted: BootedGateway) => Promise<Captured>,
+  capture: Capture,
   booted: BootedGateway,
   verifier: BootedGateway = booted,
   tried: readonly string[] = Object.keys(replays),
@@ -164,54 +151,41 @@ async function accepted(
   const found: Accepted[] = [];
   clock += 1;
   const captured = await capture(booted);
-  for (const [replay, toRequest] of Object.entries(replays)) {
-    if (!tried.includes(replay)) {
-      continue;
-    }
-    for (const client of signers) {
+  for (const replay of tried) {
+    for (const client of ['demo', 'twin']) {
       verifier.upstream.requests.length = 0;
-      const { path, sent } = toRequest(captured);
-      const reply = await send(verifier.port, path, {
+      const { path, sent } = replays[replay]?.(captured) ?? { path: '', sent: {} };
+      const { status, headers } = await verifier.send(path, {
         ...sent,
-        headers: {
-          ...(sent.headers as Record<string, string>),
-          ...captured.headers,
-          'X-Client-Id': client,
-        },
+        headers: { ...(sent.headers as object), ...captured.headers, 'X-Client-Id': client },
       });
-      const isRefused =
-        reply.status >= 400 &&
-        verifier.upstream.requests.length === 0 &&
-        reply.headers['x-sign'] === undefined &&
-        reply.headers['x-sign-v2'] === undefined;
-      if (!isRefused) {
-        found.push({ replay, client, status: reply.status });
+      const isForwarded = verifier.upstream.requests.length > 0;
+      if (status < 400 || isForwarded || 'x-sign' in headers || 'x-sign-v2' in headers) {
+        found.push({ replay, client, status });
       }
     }
   }
   return found;
 }
 
-const profiles = [
-  { profile: 'compatible', strict: false },
-  { profile: 'strict', strict: true },
-] as const;
-
 describe.each(
-  integrationEngines.flatMap((engine) => profiles.map((profile) => ({ engine, ...profile }))),
-)('SG-33 a captured signature on $engine in the $profile profile', ({ engine, strict }) => {
-  let store: StoreEngine;
+  integrationEngines.flatMap((engine) => [
+    { engine, profile: 'compatible', strict: false },
+    { engine, profile: 'strict', strict: true },
+  ]),
+)('a captured signature on $engine in the $profile profile', ({ engine, strict }) => {
   let booted: BootedGateway;
   /** Shares the store, and therefore the used signatures. */
   let other: BootedGateway;
+  let stop: () => Promise<void>;
 
   beforeAll(async () => {
-    store = await startStoreEngine(engine);
-    const shared = { now: () => clock, storeUrl: store.storeUrl, strict };
-    booted = await bootGateway({ ...shared, masterKey: Buffer.alloc(32, 1) });
-    other = await bootGateway({ ...shared, masterKey: Buffer.alloc(32, 1) });
-  });
-  beforeAll(async () => {
+    const store = await startStoreEngine(engine);
+    stop = store.stop;
+    const masterKey = Buffer.alloc(32, 1);
+    const shared = { now: () => clock, storeUrl: store.storeUrl, strict, masterKey };
+    booted = await bootGateway(shared);
+    other = await bootGateway(shared);
     // All signatures use the older of two active keys.
     await booted.saveClient({ clientId: 'twin' }, booted.secureKey);
     await booted.saveClient({ clientId: 'twin' }, other.secureKey);
@@ -221,7 +195,7 @@ describe.each(
   });
   afterAll(async () => {
     await other.close();
-    await closeUnharmed(booted).finally(() => store.stop());
+    await closeUnharmed(booted).finally(stop);
   });
 
   test.each(Object.entries(captures))(
@@ -234,28 +208,15 @@ describe.each(
     },
   );
 
-  test('a read, sent by another client with the same key: is not valid for another path', async () => {
-    clock += 1;
-    const headers = booted.signed();
-    expect((await send(booted.port, '/api/device', { headers })).status).toBe(200);
-    const twin = { headers: { ...headers, 'X-Client-Id': 'twin' } };
-    const reply = await send(booted.port, '/api/v1/device/d2/_detail', twin);
-    expect([reply.status, reply.json.code]).toEqual([401, 'replayed_request']);
-  });
-
   test('the reply to a GET: is not a request at another gateway', async () => {
-    const capture = captures['the reply to a GET, no envelope'];
-    expect(await accepted(capture ?? replyWith('{}'), booted, other)).toEqual([]);
+    expect(await accepted(replyWith('{"terms":[],"name":"a=b"}'), booted, other)).toEqual([]);
   });
 
   test('a reply of version 2: is not a request of either version', async () => {
     const capture = async (): Promise<Captured> => {
-      const reply = await send(booted.port, '/api/device', { headers: booted.signedV2() });
-      const headers = signatureOf(reply);
-      return {
-        headers: { ...headers, 'X-Nonce': `reflected-${clock}` },
-        text: reply.body.toString(),
-      };
+      const reply = await booted.send('/api/device', { headers: booted.signedV2() });
+      const headers = { ...signatureOf(reply), 'X-Nonce': `reflected-${clock}` };
+      return { headers, text: reply.body.toString() };
     };
     const asVersion1 = async (): Promise<Captured> => {
       const { headers, text } = await capture();
@@ -265,40 +226,16 @@ describe.each(
     expect(await accepted(capture, booted)).toEqual([]);
     expect(await accepted(asVersion1, booted)).toEqual([]);
   });
-
-  test('with MD5: is not valid for another request', async () => {
-    await booted.saveClient({ clientId: 'demo', signatureAlgorithm: 'MD5' });
-    await booted.saveClient({ clientId: 'twin', signatureAlgorithm: 'MD5' });
-    const capture = async (): Promise<Captured> => {
-      const reply = await send(booted.port, '/api/device', {
-        headers: booted.signed({ algorithm: 'MD5' }),
-      });
-      return strict
-        ? { headers: booted.signed({ algorithm: 'MD5' }), text: '' }
-        : { headers: signatureOf(reply), text: reply.body.toString() };
-    };
-    clock += 1000;
-    expect(await accepted(capture, booted)).toEqual([]);
-    await booted.saveClient({ clientId: 'demo' });
-    await booted.saveClient({ clientId: 'twin' });
-    clock += 1000;
-  });
 });
 
-describe('SG-33 a request of version 1 whose body resembles a reply envelope', () => {
+describe('a request of version 1 whose body resembles a reply envelope', () => {
   const event = { status: 1, code: 'E42', message: 'Too hot', timestamp: 1574993804802 };
   const reply = { ...event, status: 200 };
-  let booted: BootedGateway;
 
-  beforeAll(async () => {
-    booted = await bootGateway();
-  });
-  afterAll(() => closeUnharmed(booted));
-
-  async function post(value: object): Promise<Received> {
+  async function sendBody(value: object): Promise<Received> {
     const body = JSON.stringify(value);
-    const headers = { ...json, ...booted.signed({ body }) };
-    return send(booted.port, '/device-instance', { method: 'POST', headers, body });
+    const headers = { ...json, ...compatible.signed({ body }) };
+    return compatible.send('/device-instance', { method: 'POST', headers, body });
   }
 
   test.each([
@@ -308,7 +245,7 @@ describe('SG-33 a request of version 1 whose body resembles a reply envelope', (
     ['a status over 599', { ...reply, status: 600 }],
     ['a code that is a number', { ...reply, code: 42 }],
   ])('is accepted with %s', async (_name, value) => {
-    expect((await post(value)).status).toBe(200);
+    expect((await sendBody(value)).status).toBe(200);
   });
 
   test.each([
@@ -316,25 +253,19 @@ describe('SG-33 a request of version 1 whose body resembles a reply envelope', (
     ['a result', { ...reply, result: [] }],
     ['an expiry', { ...reply, result: 'x', expires: 60 }],
   ])('is rejected if it is an envelope with %s', async (_name, value) => {
-    const { status, json } = await post(value);
+    const { status, json } = await sendBody(value);
     expect([status, json.code]).toEqual([400, 'ambiguous_request']);
-    expect(json.message).toBe(
-      'A signature version 1 request must not be a reply envelope. Rename one of `status`, `code`, `message`, `timestamp`, or use version 2.',
-    );
+    expect(json.message).toContain('must not be a reply envelope');
   });
 });
 
-describe('SG-33 another installation with the same client and secure key', () => {
-  test('accepts a captured reply that is not an envelope, and rejects one that is', async () => {
-    const booted = await bootGateway({ now: () => clock });
-    const installation = await bootGateway({ now: () => clock });
-    await installation.saveClient({}, booted.secureKey);
-    for (const replay of ['a query of all devices', 'a change', 'a form', 'a deletion']) {
-      const found = await accepted(replyWith('{"name":"a=b"}'), booted, installation, [replay]);
-      expect(found).toEqual([{ replay, client: 'demo', status: 200 }]);
-    }
-    expect(await accepted(replyWith(envelope), booted, installation)).toEqual([]);
-    await installation.close();
-    await closeUnharmed(booted);
-  });
+test('Another installation with the same key accepts a captured reply unless it is an envelope.', async () => {
+  const booted = await openGateway({ now: () => clock });
+  const installation = await openGateway({ now: () => clock });
+  await installation.saveClient({}, booted.secureKey);
+  for (const replay of ['a query of all devices', 'a change', 'a form', 'a deletion']) {
+    const found = await accepted(replyWith('{"name":"a=b"}'), booted, installation, [replay]);
+    expect(found).toEqual([{ replay, client: 'demo', status: 200 }]);
+  }
+  expect(await accepted(replyWith(envelope), booted, installation)).toEqual([]);
 });

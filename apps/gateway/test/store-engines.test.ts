@@ -1,117 +1,61 @@
 // requires: redis-server
 
-import { type RedisServer, startRedisServer, until } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type BootedGateway, bootGateway, closeUnharmed } from './booted-gateway.ts';
-import { send } from './http-client.ts';
+import { startRedisServer, storeEngines, until } from '@gatehouse/testing';
+import { describe, expect, test } from '@jest/globals';
+import { bootSuiteGateway, onEngines, openGateway } from './suite-gateway.ts';
 
-let redis: RedisServer;
+describe.each(await onEngines(bootSuiteGateway, storeEngines))(
+  'the gateway on $engine',
+  ({ system: gateway }) => {
+    const get = (headers: Record<string, string>, query = '') =>
+      gateway.send(`/api/device${query}`, { headers });
 
-beforeAll(async () => {
-  redis = await startRedisServer();
-});
-afterAll(() => redis.stop());
-
-describe.each(['sqlite', 'redis'])('the gateway on %s', (engine) => {
-  let booted: BootedGateway;
-
-  beforeAll(async () => {
-    booted = await bootGateway(engine === 'redis' ? { storeUrl: redis.url } : {});
-  });
-  afterAll(() => closeUnharmed(booted));
-
-  test('CG-09 accepts a good access token and rejects an unknown one', async () => {
-    const token = await booted.issueToken();
-    const good = await send(booted.port, '/api/device', {
-      headers: { Authorization: `Bearer ${token}` },
-    });
-    const unknown = await send(booted.port, '/api/device', {
-      headers: { Authorization: 'Bearer nobody' },
+    test('accepts a token and a signed query, and rejects an unknown token', async () => {
+      const query = 'pageSize=20&pageIndex=0';
+      expect((await get(await gateway.bearer())).status).toBe(200);
+      expect((await get(gateway.signed({ query }), `?${query}`)).status).toBe(200);
+      expect((await get({ Authorization: 'Bearer nobody' })).status).toBe(401);
     });
 
-    expect([good.status, unknown.status]).toEqual([200, 401]);
-  });
+    test('accepts one of fifty concurrent uses of a signed body', async () => {
+      const body = '{"id":"1"}';
+      const sent = { method: 'POST', headers: gateway.signed({ body }), body };
+      const replies = await Promise.all(
+        Array.from({ length: 50 }, () => gateway.send('/device-instance', sent)),
+      );
 
-  test('SG-01 accepts a signed query and a signed body', async () => {
-    const query = await send(booted.port, '/api/device?pageSize=20&pageIndex=0', {
-      headers: booted.signed({ query: 'pageSize=20&pageIndex=0' }),
+      expect(replies.filter(({ status }) => status === 200)).toHaveLength(1);
+      expect(replies.filter(({ json }) => json.code === 'replayed_request')).toHaveLength(49);
+      expect(gateway.upstream.requests).toHaveLength(1);
     });
-    const body = await send(booted.port, '/device-instance', {
-      method: 'POST',
-      headers: booted.signed({ body: '{}' }),
-      body: '{}',
+  },
+);
+
+test.each(['killed', 'frozen'] as const)(
+  'A store that is %s leads to a 503, never to a 401, a 2xx or a request without a limit.',
+  async (fault) => {
+    const redis = await startRedisServer();
+    const gateway = await openGateway({ storeUrl: redis.url });
+    const bearer = await gateway.bearer();
+    const get = (headers: Record<string, string>) => gateway.send('/api/device', { headers });
+    expect((await get(bearer)).status).toBe(200);
+    gateway.upstream.requests.length = 0;
+    await (fault === 'killed' ? redis.kill() : redis.freeze());
+    for (const headers of [bearer, { Authorization: 'Bearer unknown' }, gateway.signed()]) {
+      const reply = await get(headers);
+      expect([reply.status, reply.json.code]).toEqual([503, 'service_unavailable']);
+      expect(reply.headers['retry-after']).toBe('1');
+      expect(reply.headers).not.toHaveProperty('x-sign');
+      // test/faults measures the time. Without a deadline, a frozen store would never answer.
+    }
+    expect(gateway.upstream.requests).toEqual([]);
+    expect(gateway.leakedSecrets()).toEqual([]);
+
+    await (fault === 'killed' ? redis.restart() : redis.thaw());
+    await until(async () => {
+      await gateway.saveClient({}, gateway.secureKey);
+      return (await get(await gateway.bearer())).status === 200;
     });
-
-    expect([query.status, body.status]).toEqual([200, 200]);
-  });
-
-  test('SG-17 SG-18 accepts one of fifty concurrent uses of a signed body', async () => {
-    const headers = booted.signed({ body: '{"id":"1"}' });
-    booted.upstream.requests.length = 0;
-    const replies = await Promise.all(
-      Array.from({ length: 50 }, () =>
-        send(booted.port, '/device-instance', { method: 'POST', headers, body: '{"id":"1"}' }),
-      ),
-    );
-
-    expect(replies.filter(({ status }) => status === 200)).toHaveLength(1);
-    expect(replies.filter(({ json }) => json.code === 'replayed_request')).toHaveLength(49);
-    expect(booted.upstream.requests).toHaveLength(1);
-  });
-});
-
-describe('a store that becomes unavailable', () => {
-  let own: RedisServer;
-  let booted: BootedGateway;
-
-  beforeAll(async () => {
-    own = await startRedisServer();
-    booted = await bootGateway({ storeUrl: own.url });
-  });
-  afterAll(async () => {
-    await booted.close();
-    await own.stop();
-  });
-
-  test.each(['killed', 'frozen'] as const)(
-    'SG-41 RD-02 RD-03 leads to a 503 in time if it is %s, never to a 401 or 2xx',
-    async (fault) => {
-      const token = await booted.issueToken();
-      const bearer = { headers: { Authorization: `Bearer ${token}` } };
-      expect((await send(booted.port, '/api/device', bearer)).status).toBe(200);
-      booted.upstream.requests.length = 0;
-      if (fault === 'killed') {
-        await own.kill();
-      } else {
-        own.freeze();
-      }
-      for (const request of [bearer, { headers: booted.signed({ query: '' }) }]) {
-        const reply = await send(booted.port, '/api/device', request);
-
-        expect([reply.status, reply.json.code]).toEqual([503, 'service_unavailable']);
-        expect(reply.headers['retry-after']).toBe('1');
-        expect(reply.headers).not.toHaveProperty('x-sign');
-        // test/faults measures the time. Without a deadline, a frozen store would never answer.
-      }
-      expect(booted.upstream.requests).toEqual([]);
-      expect(booted.leakedSecrets()).toEqual([]);
-
-      if (fault === 'killed') {
-        await own.restart();
-        await booted.saveClient({}, booted.secureKey).catch(() => {});
-      } else {
-        own.thaw();
-      }
-      await until(async () => (await attempt(booted)) === 200);
-    },
-  );
-});
-
-async function attempt(booted: BootedGateway): Promise<number> {
-  await booted.saveClient({}, booted.secureKey);
-  const token = await booted.issueToken();
-  const reply = await send(booted.port, '/api/device', {
-    headers: { Authorization: `Bearer ${token}` },
-  });
-  return reply.status;
-}
+    await redis.stop();
+  },
+);

@@ -1,5 +1,5 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto';
-import { accessTokenKey, type Identity, type NewClient } from '@gatehouse/identity';
+import { credentialKey, type Identity, type NewClient } from '@gatehouse/identity';
 import { canonicalText, parseParameters } from '@gatehouse/signing';
 
 export interface Signing {
@@ -15,16 +15,11 @@ export interface Signing {
  * The parts that version 2 signs. Defaults: GET /api/device of the client demo, now, without a
  * body.
  */
-export interface SigningV2 {
+export interface SigningV2 extends Omit<Signing, 'algorithm'> {
   readonly method?: string;
   readonly path?: string;
-  readonly query?: string;
   readonly contentType?: string;
-  readonly body?: string | Buffer;
-  readonly clientId?: string;
-  readonly timestamp?: string;
   readonly nonce?: string;
-  readonly secureKey?: string;
 }
 
 export interface TestCredentials {
@@ -74,7 +69,7 @@ export function createTestCredentials(dependencies: {
         exp: issuedAt + 7200,
         ...change,
       };
-      const key = accessTokenKey(identity.credentialHash(token));
+      const key = credentialKey('AccessToken', identity.credentialHash(token));
       await identity.store.set(key, JSON.stringify(stored), 7200);
       return token;
     },

@@ -15,9 +15,11 @@ export interface Asked {
   readonly pair?: 'Original' | 'Forwarded';
 }
 
-/** Boots a gateway that trusts this machine as a proxy. */
+/** Of a gateway that trusts this machine as a proxy. */
+export const forwardAuth = { forwardAuth: true, trustedProxies: ['127.0.0.1'] };
+
 export function bootForwardAuth(options: BootOptions = {}): Promise<BootedGateway> {
-  return bootGateway({ forwardAuth: true, trustedProxies: ['127.0.0.1'], ...options });
+  return bootGateway({ ...forwardAuth, ...options });
 }
 
 /** Asks as a proxy does. */

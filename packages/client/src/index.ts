@@ -7,7 +7,6 @@
  *
  * Not here: sign-in of users. Use an OAuth client library such as openid-client for that.
  */
-export { type AccessTokenFetchOptions, createAccessTokenFetch } from './access-token-fetch.ts';
 export type * from './api-types.ts';
 export type { CallOptions, GatehouseFetch } from './call.ts';
 export {
@@ -18,4 +17,9 @@ export {
 } from './device-client.ts';
 export { type ClientErrorCode, GatehouseError, readResult } from './gatehouse-error.ts';
 export { createSignedFetch, type SignedFetchOptions } from './signed-fetch.ts';
-export { createTokenFetch, type TokenFetchOptions } from './token-fetch.ts';
+export {
+  type AccessTokenFetchOptions,
+  createAccessTokenFetch,
+  createTokenFetch,
+  type TokenFetchOptions,
+} from './token-fetch.ts';

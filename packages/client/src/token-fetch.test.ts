@@ -61,14 +61,6 @@ describe('createTokenFetch', () => {
     expect(sent).toEqual([token, 'POST /a Bearer t1 x', token, 'POST /a Bearer t2 x']);
   });
 
-  test('keeps its token after another 401 or 403', async () => {
-    const replies = [failure(401, 'unauthorized', {}), failure(403, 'access_denied')];
-    const { api, sent } = tokenClient(() => replies.shift() ?? Response.json({}));
-    expect((await api('/a')).status).toBe(401);
-    expect((await api('/a')).status).toBe(403);
-    expect(sent).toEqual([token, 'GET /a Bearer t1 ', 'GET /a Bearer t1 ']);
-  });
-
   test.each([
     ['GET', 503, 2],
     ['GET', 429, 2],
@@ -109,12 +101,6 @@ describe('createTokenFetch', () => {
       { deadlineMilliseconds: 50 },
     );
     await expect(api('/a')).rejects.toMatchObject({ code: 'deadline_exceeded' });
-  });
-
-  test('rejects with the reason of the signal of the caller', async () => {
-    const { api } = tokenClient(() => Response.json({}));
-    const signal = AbortSignal.abort(new Error('stopped'));
-    await expect(api('/a', { signal })).rejects.toThrow('stopped');
   });
 
   test('reports the error of the token endpoint', async () => {

@@ -1,8 +1,9 @@
-import { isRecord, parseJson } from '@gatehouse/signing/core';
+import { isRecord, parseEnvelope, parseJson } from '@gatehouse/signing/core';
 import { assertOption, type CallOptions, type GatehouseFetch, readAddress } from './call.ts';
 import { createCredentialFetch, createTokenCache, type IssuedToken } from './credential-fetch.ts';
-import { GatehouseError, requestIdOf } from './gatehouse-error.ts';
+import { failureOf, GatehouseError, requestIdOf } from './gatehouse-error.ts';
 import { sendWithRetries, startDeadline } from './send-with-retries.ts';
+import { createSignedFetch, type SignedFetchOptions } from './signed-fetch.ts';
 
 export interface TokenFetchOptions extends CallOptions {
   /** `token_endpoint` of the authorization server: its address with the path `/token`. */
@@ -61,4 +62,35 @@ function readToken({ origin, pathname }: URL, response: Response, text: string):
     isError ? String(error_description ?? error) : `${origin}${pathname} sent no token.`,
     { status, requestId: requestIdOf(response) },
   );
+}
+
+export interface AccessTokenFetchOptions extends SignedFetchOptions {
+  /** The lifetime of each token. Default: that of the installation. */
+  readonly expiresInSeconds?: number;
+}
+
+/** A `fetch` with an X-Access-Token, which a signed request issues. Its replies are not signed. */
+export function createAccessTokenFetch(options: AccessTokenFetchOptions): GatehouseFetch {
+  const signedFetch = createSignedFetch(options);
+  const tokens = createTokenCache(() => issueToken(signedFetch, options.expiresInSeconds));
+  return createCredentialFetch(options, { name: 'X-Access-Token', prefix: '' }, tokens);
+}
+
+async function issueToken(
+  signedFetch: GatehouseFetch,
+  expires: number | undefined,
+): Promise<IssuedToken> {
+  const response = await signedFetch('/api/v1/token', {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: JSON.stringify({ expires }),
+  });
+  const envelope = parseEnvelope(response.status, await response.text());
+  if (!response.ok) {
+    throw failureOf(response, envelope);
+  }
+  if (typeof envelope?.result !== 'string' || typeof envelope.expires !== 'number') {
+    throw new GatehouseError('invalid_token_reply', 'The gateway sent no token.');
+  }
+  return { value: envelope.result, expiresInSeconds: envelope.expires };
 }

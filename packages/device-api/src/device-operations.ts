@@ -43,18 +43,25 @@ const device = {
   configuration: { isDebug: 'false' },
   tags: [exampleTag],
 };
-const changedEach = {
-  request: ['pump-1', 'pump-9'],
-  result: {
-    total: 2,
-    succeeded: 1,
-    failed: 1,
-    items: [
-      { index: 0, id: 'pump-1', status: 200, code: 'success' },
-      { index: 1, id: 'pump-9', status: 404, code: 'not_found' },
-    ],
+const changeOfEach = {
+  scope: 'device:write',
+  methods: ['POST'],
+  request: idsRequest,
+  reply: idsResult,
+  description: 'Send up to 1000 ids. The reply reports the result of each one.',
+  example: {
+    request: ['pump-1', 'pump-9'],
+    result: {
+      total: 2,
+      succeeded: 1,
+      failed: 1,
+      items: [
+        { index: 0, id: 'pump-1', status: 200, code: 'success' },
+        { index: 1, id: 'pump-9', status: 404, code: 'not_found' },
+      ],
+    },
   },
-};
+} as const;
 
 /**
  * `_query`, `_count`, `_deploy` and `_delete` come before the detail, because they would also match
@@ -94,24 +101,14 @@ export const deviceOperations = {
     example: { request: { where: 'state = online' }, result: 1 },
   },
   'device.deploy-batch': {
-    scope: 'device:write',
-    methods: ['POST'],
+    ...changeOfEach,
     paths: ['/api/v1/device/_deploy'],
-    request: idsRequest,
-    reply: idsResult,
     summary: 'Deploy several devices',
-    description: 'Send up to 1000 ids. The reply reports the result of each one.',
-    example: changedEach,
   },
   'device.delete-batch': {
-    scope: 'device:write',
-    methods: ['POST'],
+    ...changeOfEach,
     paths: ['/api/v1/device/_delete'],
-    request: idsRequest,
-    reply: idsResult,
     summary: 'Delete several devices',
-    description: 'Send up to 1000 ids. The reply reports the result of each one.',
-    example: changedEach,
   },
   'device.detail': {
     scope: 'device:read',

@@ -142,16 +142,19 @@ const problem = z
   .readonly()
   .meta({ id: 'Problem' });
 
-const batchItemResult = z
-  .strictObject({
-    index: z.int().describe('Position in the request.'),
+const itemResult = z.strictObject({
+  index: z.int().describe('Position in the request.'),
+  problems: z.array(problem).readonly().optional(),
+});
+
+const batchItemResult = itemResult
+  .extend({
     id: z
       .string()
       .optional()
       .describe('As sent, or generated. Absent if the request has no valid id.'),
-    status: z.union([z.literal(200), z.literal(400)]),
+    status: z.literal([200, 400]),
     code: z.enum(['success', 'duplicate_key', 'illegal_argument']),
-    problems: z.array(problem).readonly().optional(),
   })
   .readonly()
   .meta({ id: 'BatchItemResult' });
@@ -177,13 +180,11 @@ export const idsRequest = z
   .min(1, 'must have at least one id')
   .max(MAXIMUM_BATCH_IDS, `must have at most ${MAXIMUM_BATCH_IDS} ids`);
 
-const idResult = z
-  .strictObject({
-    index: z.int().describe('Position in the request.'),
+const idResult = itemResult
+  .extend({
     id: z.string(),
-    status: z.union([z.literal(200), z.literal(400), z.literal(404), z.literal(503)]),
-    code: z.enum(['success', 'illegal_argument', 'not_found', 'service_unavailable']),
-    problems: z.array(problem).readonly().optional(),
+    status: z.literal([200, 400, 404]),
+    code: z.enum(['success', 'illegal_argument', 'not_found']),
   })
   .readonly()
   .meta({ id: 'IdResult' });

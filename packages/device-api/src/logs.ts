@@ -78,22 +78,16 @@ const logListItem = logRecord.partial().meta({ id: 'LogListItem' });
 
 export type LogRecordReply = Readonly<z.infer<typeof logRecord>>;
 
+/** A string stays unchanged, null and undefined become an empty string, and the rest JSON. */
 function toContent(value: unknown, context: z.RefinementCtx): string {
-  const content = toText(value);
+  const written = value ?? '';
+  const content = typeof written === 'string' ? written : JSON.stringify(written);
   if (content.length > MAXIMUM_CONTENT_LENGTH) {
     context.addIssue(`must have at most ${MAXIMUM_CONTENT_LENGTH} characters`);
   } else if (content.includes('\0') || !content.isWellFormed()) {
     context.addIssue('must not contain NUL or broken Unicode');
   }
   return content;
-}
-
-/** A string stays unchanged, null and undefined become an empty string, and the rest JSON. */
-function toText(value: unknown): string {
-  if (value === undefined || value === null) {
-    return '';
-  }
-  return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
 const exampleRecord = {

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { entries } from './openapi/routes.ts';
+import { entries } from './openapi/schemas.ts';
 
 test.each(entries)('The example of $name fits its schemas.', ({ request, reply, example }) => {
   for (const [schema, value] of [

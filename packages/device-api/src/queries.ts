@@ -60,12 +60,14 @@ export const queryRequest = z
       .boolean()
       .nullish()
       .describe('`false` returns everything, or 400 for more than 1000.'),
-    where: optionalText.describe('The filter as a text: `state = online and name like %pump%`.'),
-    orderBy: optionalText.describe('The order as a text: `state desc,name`.'),
+    where: optionalText.describe(
+      'The filter: `state = online and name like %pump%`. A GET also accepts `terms[0].column`, `terms[0].termType` and `terms[0].value`.',
+    ),
+    orderBy: optionalText.describe('The order: `state desc,name`. Default: the newest first.'),
     terms: z.array(queryTerm).nullish().describe('The filter. With `where`, both must match.'),
     sorts: z.array(querySort).nullish().describe('The order. Default: the newest first.'),
-    includes: optionalFieldNames.describe('Columns to return. Default: all.'),
-    excludes: optionalFieldNames.describe('Columns to omit.'),
+    includes: optionalFieldNames.describe('Columns to return: `id,name`. Default: all.'),
+    excludes: optionalFieldNames.describe('Columns to omit: `id,name`.'),
   })
   .meta({ id: 'Query' });
 

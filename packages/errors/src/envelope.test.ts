@@ -24,10 +24,6 @@ describe('the success envelope', () => {
       'timestamp',
     ]);
   });
-
-  test.each([[0], [false], [''], [[]], [{}]])('keeps the result %j', (result) => {
-    expect(successEnvelope(result, 1)).toMatchObject({ result });
-  });
 });
 
 describe('the failure envelope', () => {
@@ -42,14 +38,6 @@ describe('the failure envelope', () => {
     expect(Object.hasOwn(envelope, 'result')).toBe(false);
   });
 
-  test('omits a null result and keeps any other', () => {
-    expect(failureEnvelope(new ApiError('unauthorized', { result: null }), 5)).not.toHaveProperty(
-      'result',
-    );
-    const result = { text: 'expired', value: 'expired' };
-    expect(failureEnvelope(new ApiError('unauthorized', { result }), 5)).toMatchObject({ result });
-  });
-
   test('never contains the cause, the stack or the headers', () => {
     const error = new ApiError('bad_gateway', {
       cause: new Error('marker-in-cause'),
@@ -57,24 +45,9 @@ describe('the failure envelope', () => {
     });
     expect(JSON.stringify(failureEnvelope(error, 5))).not.toMatch(/marker|stack/);
   });
-
-  test.each(Object.entries(errorCatalogue))(
-    '%s has the status of the catalogue and a message',
-    (code, entry) => {
-      const error = new ApiError(code as keyof typeof errorCatalogue);
-      expect(failureEnvelope(error, 5)).toMatchObject({ code, status: entry.status });
-      expect(entry.status).toBeGreaterThanOrEqual(400);
-      expect(entry.message).toMatch(/\.$/);
-    },
-  );
 });
 
 describe('toApiError', () => {
-  test('returns an ApiError unchanged', () => {
-    const error = new ApiError('duplicate_key');
-    expect(toApiError(error)).toBe(error);
-  });
-
   test.each([[new Error('marker')], ['marker'], [undefined], [null], [{ status: 200 }]])(
     'makes %p an internal error that does not quote it',
     (thrown) => {

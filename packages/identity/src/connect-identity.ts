@@ -33,7 +33,7 @@ export async function connectIdentity(
   },
 ) {
   const { signals, logger, onAuditEvent, onRequestLog } = reports;
-  settings.masterKey.onUnusable?.((problem) =>
+  settings.masterKey.onUnusable((problem) =>
     logger.warn({ problem }, 'changed master key file not used'),
   );
   const { engine } = parseStoreUrl(settings.storeUrl);

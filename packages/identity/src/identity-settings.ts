@@ -4,17 +4,13 @@ import {
   type Environment,
   type SecretFile,
   secretFilesOf,
+  wholeNumber,
 } from '@gatehouse/server/configuration';
 import { z } from 'zod';
 import { bootstrapSecretFiles } from './bootstrap/load-bootstrap.ts';
 import { DEFAULT_AUDIT_RETENTION_DAYS } from './log/audit-trail.ts';
 import { loadMasterKey } from './secrets/master-key-file.ts';
 import { defaultSigningKeyPolicy } from './secrets/signing-keys.ts';
-
-const days = z
-  .string()
-  .regex(/^[1-9]\d{0,3}$/, 'must be a number of days, 1 to 9999')
-  .transform(Number);
 
 /** The variables of every process that opens the identity store. */
 export const identityVariables = {
@@ -42,8 +38,8 @@ export const identityVariables = {
     .default('compatible')
     .meta({ description: '`strict` [rejects weak methods](#security-profile).', protects: true }),
   // One more release reads it.
-  SIGNING_KEY_ROTATION_DAYS: days.optional(),
-  AUDIT_RETENTION_DAYS: days.default(DEFAULT_AUDIT_RETENTION_DAYS).meta({
+  SIGNING_KEY_ROTATION_DAYS: wholeNumber(1, 9999).optional(),
+  AUDIT_RETENTION_DAYS: wholeNumber(1, 9999).default(DEFAULT_AUDIT_RETENTION_DAYS).meta({
     description: 'Age at which audit entries are deleted, 1 to 9999 days.',
     protects: true,
   }),

@@ -11,6 +11,9 @@ export { bootstrapDefinition, loadBootstrap } from './bootstrap/load-bootstrap.t
 export {
   type Client,
   clientSchema,
+  type GrantType,
+  grantFacts,
+  grantNames,
   identityScopes,
   knownScopes,
   type Scope,
@@ -34,7 +37,6 @@ export {
   type AuditEntry,
   type AuditEvent,
   type AuditOrigin,
-  type AuditSeverity,
   auditEvents,
   auditSeverities,
   clientChangeNames,
@@ -52,12 +54,12 @@ export { type RequestEntry, type RequestLog, requestLogResults } from './log/req
 export { assertMasterKeyFits } from './master-key-check.ts';
 export { type Identity, openIdentity } from './open-identity.ts';
 export { demoProblems, productionProblems } from './production-problems.ts';
-export { type OnDamagedRecord, RejectedChangeError } from './records/record.ts';
+export { RejectedChangeError } from './records/record.ts';
 export {
-  createMasterKeyRotation,
+  examineRecords,
+  finishMasterKeyRotation,
   LONGEST_UNLISTED_SECONDS,
-  type MasterKeyRotation,
-  type MasterKeyUse,
+  rotateMasterKey,
 } from './rotate-master-key.ts';
 export {
   accessTokenKey,
@@ -81,21 +83,17 @@ export {
   masterKeyId,
 } from './secrets/master-key.ts';
 export { loadMasterKey } from './secrets/master-key-file.ts';
-export { createSealer, type Sealer } from './secrets/seal.ts';
+export { createSealer } from './secrets/seal.ts';
 export { generateSecureKey } from './secrets/secure-keys.ts';
 export {
   defaultSigningKeyPolicy,
   type KeptSigningKeys,
   keepSigningKeys,
-  loadSigningKey,
-  loadSigningKeys,
   type SigningKey,
   type SigningKeyPolicy,
   type SigningKeys,
-  signingKeyCreatedAt,
 } from './secrets/signing-keys.ts';
-export type { AccessTokenVerifier, Principal } from './tokens/access-tokens.ts';
-export type { FindLiveHolder, LiveHolder } from './tokens/live-holder.ts';
+export type { AccessTokenVerifier, LiveHolder, Principal } from './tokens/access-tokens.ts';
 export {
   longestBindingSeconds,
   type ReplayGuard,
@@ -116,7 +114,7 @@ export {
   sharePasswordHashing,
 } from './users/password-hash.ts';
 export { PasswordHashingBusyError } from './users/password-hashing-queue.ts';
-export { type PasswordProblem, passwordProblem, passwordRules } from './users/password-policy.ts';
+export { passwordProblem, passwordRules } from './users/password-policy.ts';
 export { accountLimit, createSignInLocks, type SignInLock } from './users/sign-in-locks.ts';
 export { changedEmail, type User, userProfileSchema, userSchema } from './users/user.ts';
 export type { UserRegistry } from './users/users.ts';

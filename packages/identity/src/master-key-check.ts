@@ -1,11 +1,8 @@
-import { ConfigurationError } from '@gatehouse/server/configuration';
-import type { Store } from '@gatehouse/store';
-import type { CredentialHash } from './secrets/credential-keys.ts';
-import type { Sealer } from './secrets/seal.ts';
+import type { Identity } from './open-identity.ts';
+import { masterKeyProblem } from './secrets/master-key-file.ts';
 
 /** A text in the store, encrypted with its master key. The key is also the encryption context. */
 export const CANARY_KEY = 'master-key-canary';
-const CANARY_TEXT = 'The master key fits.';
 /** The hash of a known text, so that every process finds the records of credentials. */
 const CREDENTIAL_CANARY_KEY = 'credential-canary';
 
@@ -21,29 +18,21 @@ export async function assertMasterKeyFits({
   store,
   sealer,
   credentialHash,
-}: {
-  readonly store: Store;
-  readonly sealer: Sealer;
-  readonly credentialHash: CredentialHash;
-}): Promise<void> {
+}: Pick<Identity, 'store' | 'sealer' | 'credentialHash'>): Promise<void> {
   // A full store accepts both, so that an upgrade can start.
-  const hold = async (key: string, value: () => string) =>
-    (await store.get(key)) ?? (await store.claim(key, value(), undefined, { revokes: true }));
-  const sealed = await hold(CANARY_KEY, () => sealer.seal(CANARY_TEXT, CANARY_KEY));
+  const hold = async (key: string, value: string) =>
+    (await store.get(key)) ?? (await store.claim(key, value, undefined, { revokes: true }));
+  const sealed = await hold(CANARY_KEY, sealer.seal('The master key fits.', CANARY_KEY));
   try {
     sealer.open(sealed, CANARY_KEY);
   } catch {
-    throw refusal('names a key that differs from the master key of this store');
+    throw masterKeyProblem('names a key that differs from the master key of this store');
   }
   // Without its last lines, a rotated key file would make all tokens unknown without an error.
   const hash = credentialHash(CREDENTIAL_CANARY_KEY);
-  if ((await hold(CREDENTIAL_CANARY_KEY, () => hash)) !== hash) {
-    throw refusal(
+  if ((await hold(CREDENTIAL_CANARY_KEY, hash)) !== hash) {
+    throw masterKeyProblem(
       'names a file without the credential-pepper line of this store. Copy the whole file',
     );
   }
-}
-
-function refusal(message: string): ConfigurationError {
-  return new ConfigurationError([{ name: 'MASTER_KEY_FILE', message }]);
 }

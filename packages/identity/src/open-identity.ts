@@ -16,8 +16,11 @@ import { limitReports, type OnDamagedRecord } from './records/record.ts';
 import { createCredentialHash } from './secrets/credential-keys.ts';
 import type { MasterKey } from './secrets/master-key.ts';
 import { createSealer } from './secrets/seal.ts';
-import { createAccessTokenVerifier } from './tokens/access-tokens.ts';
-import { createLiveHolders, createNotBefore } from './tokens/live-holder.ts';
+import {
+  createAccessTokenVerifier,
+  createLiveHolders,
+  createNotBefore,
+} from './tokens/access-tokens.ts';
 import { createReplayGuard } from './tokens/replay-guard.ts';
 import { createRevocations } from './tokens/revocations.ts';
 import { createUserSessions } from './tokens/user-sessions.ts';

@@ -117,18 +117,6 @@ describeOnBothEngines('rotation of secure keys', ({ openIdentity, storedText }) 
     expect(clients.isLiveKey(await find(), clients.secureKeyId(second))).toBe(true);
   });
 
-  test('a client that becomes public loses the tokens of its keys', async () => {
-    const { clients, client, clientId, find } = await prepare();
-    const { keyId } = await clients.rotateKey(clientId, { replaceOldest: false });
-    await clients.removeKey(clientId, clients.secureKeyId(first), { keepTokens: true });
-    await clients.save({ ...client, public: true });
-    const known = await find();
-    expect([keyId, clients.secureKeyId(first)].map((id) => clients.isLiveKey(known, id))).toEqual([
-      false,
-      false,
-    ]);
-  });
-
   test('a secret is identified by the id of its key, for enabled clients only', async () => {
     const { clients, client, clientId, find } = await prepare();
     const { secureKey, keyId } = await clients.rotateKey(clientId, { replaceOldest: false });
@@ -185,18 +173,6 @@ describeOnBothEngines('rotation of secure keys', ({ openIdentity, storedText }) 
     expect(removedKeyIds).toEqual([clients.secureKeyId(first), keptId, removedId]);
     expect(keptKeyIds).toEqual([keptId, replacedId]);
     expect(record).not.toHaveProperty('removedKeys');
-  });
-
-  test('a public client and an unknown client have no keys to rotate', async () => {
-    const { clients } = openIdentity();
-    const client = newClient({ public: true });
-    await clients.save(client);
-    await expect(clients.rotateKey(client.clientId, { replaceOldest: true })).rejects.toThrow(
-      'public client',
-    );
-    await expect(clients.rotateKey('nobody', { replaceOldest: true })).rejects.toThrow(
-      'The client nobody does not exist',
-    );
   });
 
   test('concurrent rotations in several processes all succeed and leave two keys', async () => {

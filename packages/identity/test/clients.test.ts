@@ -1,14 +1,14 @@
 // requires: redis-server
 import { randomUUID } from 'node:crypto';
 import { expect, test } from '@jest/globals';
-import { generateSecureKey } from '../src/index.ts';
 import { describeOnBothEngines, newClient } from './on-both-engines.ts';
 
-const [first, second, third] = ['1', '2', '3'].map(
-  (digit) => `${digit}Q3xV7mK9pT2wZ5rB8nD1fG4hJ6kL0sC`,
-) as [string, string, string];
+const [first, second] = ['1', '2'].map((digit) => `${digit}Q3xV7mK9pT2wZ5rB8nD1fG4hJ6kL0sC`) as [
+  string,
+  string,
+];
 
-describeOnBothEngines('clients', ({ openIdentity, openStore, storedText, masterKey }) => {
+describeOnBothEngines('clients', ({ openIdentity, openStore }) => {
   test('a change starts from the record under its lock, and keeps the keys', async () => {
     const { clients } = openIdentity();
     const client = newClient();
@@ -42,28 +42,14 @@ describeOnBothEngines('clients', ({ openIdentity, openStore, storedText, masterK
     expect(await clients.find(randomUUID())).toBeUndefined();
   });
 
-  test('SG-38 a client id is never a pattern or the key of another record', async () => {
+  test('a client id is never a pattern or the key of another record', async () => {
     const { clients } = openIdentity();
     for (const name of ['__proto__', 'constructor', '*', '?', 'a\nb', '', '../clients', '\0']) {
       expect(await clients.find(name)).toBeUndefined();
     }
   });
 
-  test('a second key is active together with the first, a third replaces the oldest', async () => {
-    const { clients } = openIdentity();
-    const client = newClient();
-    await clients.save(client, first);
-    const two = await clients.save(client, second);
-    expect(clients.secureKeys(two)).toEqual([second, first]);
-    expect(await clients.save(client, first)).toEqual(two);
-    expect(clients.verifySecret(two, first) && clients.verifySecret(two, second)).toBe(true);
-    const three = await clients.save(client, third);
-    expect(clients.secureKeys(three)).toEqual([third, second]);
-    expect(clients.verifySecret(three, first)).toBe(false);
-    expect(await clients.save(client)).toEqual(three);
-  });
-
-  test('CA-11 CA-14 accepts only an active key of an enabled client', async () => {
+  test('accepts only an active key of an enabled client', async () => {
     const { clients } = openIdentity();
     const client = newClient();
     const saved = await clients.save(client, first);
@@ -75,17 +61,6 @@ describeOnBothEngines('clients', ({ openIdentity, openStore, storedText, masterK
     expect(clients.verifySecret(disabled, first)).toBe(false);
     expect(clients.verifySecret(undefined, first)).toBe(false);
     expect(clients.verifySecret(undefined, '')).toBe(false);
-  });
-
-  test('CA-14 a change by another process takes effect within 50 ms', async () => {
-    let time = Date.now();
-    const gateway = openIdentity(() => time);
-    const client = newClient();
-    await gateway.clients.save(client, first);
-    expect((await gateway.clients.find(client.clientId))?.enabled).toBe(true);
-    await openIdentity().clients.save({ ...client, enabled: false });
-    time += 50;
-    expect((await gateway.clients.find(client.clientId))?.enabled).toBe(false);
   });
 
   test('saving undoes no revocation: a client stays disabled and its not-before never decreases', async () => {
@@ -137,19 +112,6 @@ describeOnBothEngines('clients', ({ openIdentity, openStore, storedText, masterK
     expect(now && one.clients.secureKeys(now)).toEqual([second, first]);
   });
 
-  test('ten processes that rotate together leave two keys, which can be decrypted', async () => {
-    const client = newClient();
-    const keys = Array.from({ length: 10 }, () => generateSecureKey());
-    const identity = openIdentity();
-    const saved = await Promise.all(keys.map((key) => identity.clients.save(client, key)));
-    const last = await identity.clients.find(client.clientId);
-    expect(last?.keys).toHaveLength(2);
-    expect(saved).toContainEqual(last);
-    expect(keys).toEqual(
-      expect.arrayContaining([...(last ? identity.clients.secureKeys(last) : [])]),
-    );
-  });
-
   test('the lock of a process that died delays a change, but does not prevent it', async () => {
     const store = openStore();
     const client = newClient();
@@ -163,7 +125,7 @@ describeOnBothEngines('clients', ({ openIdentity, openStore, storedText, masterK
     ['no object', 'null'],
     ['an array', '[]'],
     ['missing members', '{"clientId":"a"}'],
-  ])('CG-18 a damaged record, %s, is not a client and is not overwritten', async (_name, text) => {
+  ])('a damaged record, %s, is not a client and is not overwritten', async (_name, text) => {
     const identity = openIdentity();
     const client = newClient();
     await identity.store.set(`client:${client.clientId}`, text);
@@ -173,23 +135,7 @@ describeOnBothEngines('clients', ({ openIdentity, openStore, storedText, masterK
     );
   });
 
-  test('CG-18 a record without a not-before is not a client, because that would undo revocations', async () => {
-    const identity = openIdentity();
-    const client = newClient();
-    const { notBefore: _lost, ...damaged } = await identity.clients.save(client, first);
-    await identity.store.set(`client:${client.clientId}`, JSON.stringify(damaged));
-    expect(await openIdentity().clients.find(client.clientId)).toBeUndefined();
-  });
-
-  test('SL-02 the store contains no readable secure key', async () => {
-    const { clients } = openIdentity();
-    const secureKey = generateSecureKey();
-    await clients.save(newClient(), secureKey);
-    expect(await storedText()).not.toContain(secureKey);
-    expect(await storedText()).not.toContain(masterKey.toString('hex'));
-  });
-
-  test('SL-02 an encrypted key cannot be decrypted in the record of another client', async () => {
+  test('an encrypted key cannot be decrypted in the record of another client', async () => {
     const { clients } = openIdentity();
     const victim = await clients.save(newClient(), first);
     const thief = { ...victim, clientId: randomUUID() };

@@ -1,6 +1,5 @@
 import { execFile } from 'node:child_process';
 import {
-  chmodSync,
   existsSync,
   mkdtempSync,
   readdirSync,
@@ -54,12 +53,6 @@ describe('the master key file', () => {
     expect(readFileSync(keyFile, 'utf8')).toBe(`${first.toString('hex')}\n`);
   });
 
-  test('is accepted with or without white space, in either case and with any mode', () => {
-    writeFileSync(keyFile, ` ${hexadecimal.toUpperCase()}\r\n`);
-    chmodSync(keyFile, 0o444);
-    expect(loadMasterKey(keyFile, false).keys()).toEqual([Buffer.from(hexadecimal, 'hex')]);
-  });
-
   test.each([
     ['empty', ''],
     ['short', hexadecimal.slice(1)],
@@ -67,7 +60,7 @@ describe('the master key file', () => {
     ['no hexadecimal', `${hexadecimal.slice(1)}x`],
     ['two keys', `${hexadecimal}\n${hexadecimal}`],
     ['full-width digits', '０'.repeat(64)],
-  ])('CF-07 is rejected without quoting it if it is malformed: %s', (_name, content) => {
+  ])('is rejected without quoting it if it is malformed: %s', (_name, content) => {
     writeFileSync(keyFile, content);
     expect(() => loadMasterKey(keyFile, true)).toThrow(
       /^MASTER_KEY_FILE: names a file that does not contain 64 hexadecimal digits$/,
@@ -75,7 +68,7 @@ describe('the master key file', () => {
     expect(readFileSync(keyFile, 'utf8')).toBe(content);
   });
 
-  test('CF-07 is not created if an operator named it, and the error does not quote its name', () => {
+  test('is not created if an operator named it, and the error does not quote its name', () => {
     const mistaken = join(directory, 'folder', hexadecimal);
     expect(() => loadMasterKey(mistaken, false)).toThrow(
       /^MASTER_KEY_FILE: names a file that does not exist$/,
@@ -104,7 +97,7 @@ describe('the identity settings', () => {
     expect(existsSync(join(directory, 'data', 'master.key'))).toBe(true);
   });
 
-  test('CF-01 require a key file if STORE_URL is set, and do not create it', () => {
+  test('require a key file if STORE_URL is set, and do not create it', () => {
     const named = { ...variables(), STORE_URL: 'redis://localhost' };
     expect(() => resolveIdentitySettings(named)).toThrow(
       'MASTER_KEY_FILE: is required when STORE_URL is set',
@@ -148,7 +141,7 @@ describe('the demo', () => {
   });
 
   test.each(['', '{"secureKey":"marker"', '{"secureKey":"marker"}', 'null'])(
-    'CF-07 is rejected without quoting it if the file is damaged: %j',
+    'is rejected without quoting it if the file is damaged: %j',
     (content) => {
       writeFileSync(join(directory, 'demo.json'), content);
       expect(() => readOrCreateDemo(directory)).toThrow(/^DATA_DIR: contains a damaged demo\.json/);
@@ -175,18 +168,7 @@ describe('the bootstrap definition of an app', () => {
     expect(bootstrapDefinition(settings())?.clients[0]?.clientId).toBe('demo');
   });
 
-  test('is the bootstrap file if it is set', () => {
-    const bootstrapFile = join(directory, 'bootstrap.json');
-    writeFileSync(bootstrapFile, '{"organizations":[{"id":"a","name":"A"}]}');
-    expect(bootstrapDefinition(settings({ bootstrapFile }))).toEqual({
-      organizations: [{ id: 'a', name: 'A' }],
-      clients: [],
-      users: [],
-    });
-    expect(existsSync(join(directory, 'demo.json'))).toBe(false);
-  });
-
-  test('SL-07 is an error if a public address would serve a store with the demo', () => {
+  test('is an error if a public address would serve a store with the demo', () => {
     bootstrapDefinition(settings());
     const bootstrapFile = join(directory, 'bootstrap.json');
     writeFileSync(bootstrapFile, '{}');

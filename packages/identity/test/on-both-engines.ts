@@ -3,6 +3,7 @@ import { createStore, type Store } from '@gatehouse/store';
 import { type StoreEngine, startStoreEngine, storeEngines } from '@gatehouse/testing';
 import { afterAll, afterEach, beforeAll, describe } from '@jest/globals';
 import { type Identity, type NewClient, openIdentity } from '../src/index.ts';
+import { loadSigningKeys } from '../src/secrets/signing-keys.ts';
 
 export interface EngineSubject {
   readonly masterKey: Buffer;
@@ -77,4 +78,9 @@ export function newClient(changes: Partial<NewClient> = {}): NewClient {
     ipAllowList: [],
     ...changes,
   };
+}
+
+/** The key that signs now. */
+export async function loadSigningKey(...words: Parameters<typeof loadSigningKeys>) {
+  return (await loadSigningKeys(...words)).current;
 }

@@ -29,22 +29,6 @@ describeOnBothEngines('a password hash with another cost', ({ openIdentity }) =>
     expect(await again.verify(user.username, 'another password')).toBeUndefined();
   });
 
-  test('does not change if the password is wrong', async () => {
-    const identity = openIdentity();
-    const user = await userOfBefore(identity);
-    expect(await identity.users.verify(user.username, 'another password')).toBeUndefined();
-    expect((await openIdentity().users.find(user.userId))?.passwordHash).toBe(user.passwordHash);
-  });
-
-  test('does not prevent concurrent sign-ins', async () => {
-    const user = await userOfBefore(openIdentity());
-    const processes = Array.from({ length: 4 }, () => openIdentity().users);
-    const signedIn = await Promise.all(
-      processes.map((users) => users.verify(user.username, RIGHT)),
-    );
-    expect(signedIn.map((each) => each?.userId)).toEqual(Array(4).fill(user.userId));
-  });
-
   test('never undoes a concurrent change of the password or sign-out', async () => {
     const passwordHash = await hashPassword('the changed password');
     for (let round = 0; round < 5; round += 1) {

@@ -35,16 +35,16 @@ const sequences: readonly (readonly [
   first: Partial<SignatureUse>,
   ...steps: readonly Step[],
 ])[] = [
-  ['SG-17 a request with a signed query can be repeated unchanged', {}, [same, ok], [same, ok]],
+  ['a request with a signed query can be repeated unchanged', {}, [same, ok], [same, ok]],
   [
-    'SG-17 a request with a signed body cannot be repeated',
+    'a request with a signed body cannot be repeated',
     post,
     [same, no],
     [{ method: 'PUT' }, no],
     [{ method: 'GET', repeatable: true }, no],
   ],
   [
-    'SG-18 a signature is bound to the path and query of its first use',
+    'a signature is bound to the path and query of its first use',
     {},
     [{ target: '/api/v1/device/B/_detail' }, no],
     [{ target: '/api/v1/device/A/_detail?a=b' }, no],
@@ -52,18 +52,18 @@ const sequences: readonly (readonly [
     [same, ok],
   ],
   [
-    'SG-20 the signature of a GET is rejected for other methods',
+    'the signature of a GET is rejected for other methods',
     {},
     [post, no],
     ...['DELETE', 'HEAD', 'OPTIONS'].map((method): Step => [{ method }, no]),
   ],
   [
-    'SG-12 SG-17 digits in upper and lower case are the same signature',
+    'digits in upper and lower case are the same signature',
     { ...once, signature: 'abcdef01' },
     [{ signature: 'ABCDEF01' }, no],
   ],
   [
-    'SG-19 a nonce can be used once, for any request, and is case-sensitive',
+    'a nonce can be used once, for any request, and is case-sensitive',
     nonce,
     [same, no],
     [{ signature: 'other', ...further }, no],
@@ -73,29 +73,29 @@ const sequences: readonly (readonly [
     [{ signature: 'Nonce-1', nonce: undefined }, ok],
   ],
   [
-    'SG-33 a version 1 signature is used for all clients, because two may have the same key',
+    'a version 1 signature is used for all clients, because two may have the same key',
     once,
     [otherClient, no],
   ],
   [
-    'SG-17 parallel reads share a signature, and its first target can be repeated',
+    'parallel reads share a signature, and its first target can be repeated',
     read,
     [further, ok],
     [same, ok],
     [{ addressGroup: '198.51.100.1' }, ok],
   ],
-  ['SG-20 HEAD is rejected for the target of the first GET', read, [{ method: 'HEAD' }, no]],
+  ['HEAD is rejected for the target of the first GET', read, [{ method: 'HEAD' }, no]],
   [
-    'SG-20 GET is rejected for the target of the first HEAD',
+    'GET is rejected for the target of the first HEAD',
     { ...read, method: 'HEAD' },
     [{ method: 'GET' }, no],
   ],
   ...['DELETE', 'OPTIONS', 'POST'].flatMap((method) => {
     const change = { method, repeatable: method !== 'POST' };
     return [
-      [`SG-20 ${method} is rejected for a further target`, read, [{ ...change, ...further }, no]],
+      [`${method} is rejected for a further target`, read, [{ ...change, ...further }, no]],
       [
-        `SG-20 a read is rejected after ${method}`,
+        `a read is rejected after ${method}`,
         { ...read, ...change },
         [{ method: 'GET', ...further }, no],
       ],
@@ -104,27 +104,23 @@ const sequences: readonly (readonly [
   ...['198.51.100.1', '', undefined].map(
     (addressGroup) =>
       [
-        `SG-18 a further target is rejected from the address group ${addressGroup}`,
+        `a further target is rejected from the address group ${addressGroup}`,
         read,
         [{ ...further, addressGroup }, no],
       ] as const,
   ),
   [
-    'SG-33 a further target of another client with the same key is rejected',
+    'a further target of another client with the same key is rejected',
     read,
     [{ ...otherClient, ...further }, no],
   ],
   [
-    'SG-17 a use that is not repeatable, as in strict or for a reply, shares nothing',
+    'a use that is not repeatable, as in strict or for a reply, shares nothing',
     { ...read, ...once },
     [further, no],
     [{ ...further, repeatable: true }, no],
   ],
-  [
-    'SG-17 a shared signature serves no use that is not repeatable',
-    read,
-    [{ ...further, ...once }, no],
-  ],
+  ['a shared signature serves no use that is not repeatable', read, [{ ...further, ...once }, no]],
   ['a use after the end of its lifetime is also stored', { ...once, liveUntil: 1 }, [same, no]],
 ];
 
@@ -168,12 +164,12 @@ describeOnBothEngines('the replay guard', ({ openIdentity, storedText }) => {
   }
   const accepted = (outcomes: readonly unknown[]) => outcomes.filter((each) => each === ok);
 
-  test('SG-17 exactly one of 50 concurrent uses of a signed body is accepted', async () => {
+  test('exactly one of 50 concurrent uses of a signed body is accepted', async () => {
     const use = newUse(post);
     expect(accepted(await race(() => use))).toHaveLength(1);
   });
 
-  test('SG-18 without an address group, 50 concurrent uses for two paths serve one path', async () => {
+  test('without an address group, 50 concurrent uses for two paths serve one path', async () => {
     const use = newUse();
     const targetOf = (i: number) => `/path-${i % 2}`;
     const outcomes = await race((i) => ({ ...use, target: targetOf(i) }));
@@ -181,7 +177,7 @@ describeOnBothEngines('the replay guard', ({ openIdentity, storedText }) => {
     expect(new Set(served).size).toBe(1);
   });
 
-  test('SG-18 parallel reads of one address group serve each of 50 targets, each once', async () => {
+  test('parallel reads of one address group serve each of 50 targets, each once', async () => {
     const use = newUse(read);
     expect(accepted(await race((i) => ({ ...use, target: `/path-${i}` })))).toHaveLength(50);
     const repeated = await race((i) => ({
@@ -192,7 +188,7 @@ describeOnBothEngines('the replay guard', ({ openIdentity, storedText }) => {
     expect(accepted(repeated)).toHaveLength(1);
   });
 
-  test('SG-18 rejects further targets after one second, which no use extends', async () => {
+  test('rejects further targets after one second, which no use extends', async () => {
     let time = Date.now();
     const { bind } = openIdentity(() => time).replayGuard;
     const use = newUse(read);
@@ -208,7 +204,7 @@ describeOnBothEngines('the replay guard', ({ openIdentity, storedText }) => {
     expect(await behind.bind({ ...use, target: '/fifth' })).toBe('replayed');
   });
 
-  test('RD-17 a use is stored longer than any gateway with a wrong clock accepts the timestamp', async () => {
+  test('a use is stored longer than any gateway with a wrong clock accepts the timestamp', async () => {
     const gatewayAhead = openIdentity(() => Date.now() + 30_000).replayGuard;
     const use = newUse({ ...once, liveUntil: Date.now() });
     expect(await gatewayAhead.bind(use)).toBe('accepted');
@@ -216,7 +212,7 @@ describeOnBothEngines('the replay guard', ({ openIdentity, storedText }) => {
     expect(await gatewayBehind.bind(use)).toBe('replayed');
   });
 
-  test('SG-41 an unavailable store is an error, and serves no further target', async () => {
+  test('an unavailable store is an error, and serves no further target', async () => {
     const identity = openIdentity();
     const use = newUse(read);
     expect(await identity.replayGuard.bind(use)).toBe('accepted');
@@ -226,7 +222,7 @@ describeOnBothEngines('the replay guard', ({ openIdentity, storedText }) => {
     }
   });
 
-  test('SL-01 SG-19 the store contains no readable signature, nonce or address', async () => {
+  test('the store contains no readable signature, nonce or address', async () => {
     const secrets = { nonce: randomUUID(), addressGroup: '203.0.113.77' };
     const use = newUse();
     await guard().bind(use);

@@ -4,9 +4,8 @@ import type { Store } from '@gatehouse/store';
 import { StoreUnavailableError } from '@gatehouse/store';
 import { until } from '@gatehouse/testing';
 import { beforeEach, expect, test } from '@jest/globals';
-import { createLocalJWKSet, type JWK, jwtVerify, SignJWT } from 'jose';
-import { keepSigningKeys, loadSigningKey, loadSigningKeys, type SigningKey } from '../src/index.ts';
-import { describeOnBothEngines } from './on-both-engines.ts';
+import { keepSigningKeys, loadSigningKeys, type SigningKey } from '../src/secrets/signing-keys.ts';
+import { describeOnBothEngines, loadSigningKey } from './on-both-engines.ts';
 
 const DAY = 24 * 60 * 60 * 1000;
 const MINUTE = 60 * 1000;
@@ -87,41 +86,6 @@ describeOnBothEngines('rotation of signing keys', ({ openIdentity, storedText })
     expect((await kept.current()).kid).not.toBe(kid);
   });
 
-  test('every verifier accepts a token that was signed in the last moment of a key until it expires', async () => {
-    const kept = keepSigningKeys('gateway', 'EdDSA', { ...openIdentity(), now: clock, policy });
-    await kept.load();
-    now += 90 * DAY;
-    await kept.load();
-    // A process reads the keys once per minute, so it can sign with the old key for that long.
-    now += 10 * MINUTE + MINUTE - 1;
-    const seconds = Math.floor(now / 1000);
-    const { kid, privateKey } = await keepSigningKeys('gateway', 'EdDSA', {
-      ...openIdentity(),
-      now: () => now - MINUTE,
-      policy,
-    }).current();
-    const token = await new SignJWT({})
-      .setProtectedHeader({ alg: 'EdDSA', kid })
-      .setIssuedAt(seconds)
-      .setExpirationTime(seconds + 3600)
-      .sign(privateKey);
-    const verify = async () => {
-      const { keys } = await keepSigningKeys('gateway', 'EdDSA', {
-        ...openIdentity(),
-        now: clock,
-        policy,
-      }).jwks();
-      return jwtVerify(token, createLocalJWKSet({ keys: [...keys] as JWK[] }), {
-        currentDate: new Date(now),
-      });
-    };
-    await verify();
-    now += 3600 * 1000 - 2000;
-    await verify();
-    now += 3 * MINUTE;
-    await expect(verify()).rejects.toThrow('no applicable key');
-  });
-
   test('20 concurrent rotations over many connections create one key', async () => {
     await load();
     now += 90 * DAY;
@@ -179,7 +143,7 @@ describeOnBothEngines('rotation of signing keys', ({ openIdentity, storedText })
     expect((await kept.current()).kid).not.toBe(kid);
   });
 
-  test('IR-09 SL-02 a rotation never publishes or stores a readable private member', async () => {
+  test('a rotation never publishes or stores a readable private member', async () => {
     const { current } = await load();
     now += 90 * DAY;
     const kept = keepSigningKeys('gateway', 'EdDSA', { ...openIdentity(), now: clock, policy });

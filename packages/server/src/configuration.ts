@@ -10,7 +10,6 @@ export { debuggingProblems } from './configuration/debugging.ts';
 export {
   type Environment,
   parseEnvironment,
-  parseVariables,
   readValidVariables,
 } from './configuration/environment.ts';
 export {
@@ -25,12 +24,11 @@ export {
   commonVariables,
   isAddressOrRange,
   isLoopbackUrl,
-  logLevel,
   operationsPortOf,
-  operationsPortRule,
   port,
   rate,
   socketPath,
+  wholeNumber,
 } from './configuration/variable-kinds.ts';
 export {
   findMisspelledVariables,

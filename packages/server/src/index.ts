@@ -1,6 +1,6 @@
 export { readSharedStyles } from './page-styles/shared-styles.ts';
-export { deferListener, type RetriedStart, retryStart } from './process/retry-start.ts';
-export { type App, runApp, type ServedApp } from './process/run-app.ts';
+export { deferListener, retryStart } from './process/retry-start.ts';
+export { runApp, type ServedApp } from './process/run-app.ts';
 export { exitOnUnhandledErrors, type RunningApp, runProcess } from './process/run-process.ts';
 export {
   type AddressMatcher,
@@ -18,17 +18,13 @@ export {
 export {
   createRequestLogMetrics,
   createRequestMetrics,
-  type RequestObserver,
-} from './requests/request-metrics.ts';
-export {
   createRequestRecorder,
   type RecordedRequest,
-  type RequestRecorder,
-} from './requests/request-recorder.ts';
+  type RequestObserver,
+} from './requests/request-records.ts';
 export {
   allowedMethods,
   createRouter,
-  pathParameters,
   pathShape,
   type RoutedTarget,
   type Router,
@@ -36,16 +32,11 @@ export {
   splitPath,
 } from './requests/router.ts';
 export { parseStrictJson, StrictJsonError } from './requests/strict-json.ts';
+export { atEndOfTurn } from './server/connections.ts';
 export { explainPortInUse } from './server/listen.ts';
-export { messageProblem } from './server/message-framing.ts';
+export { lingerBeforeClose, messageProblem, sendContinue } from './server/message-framing.ts';
 export { createOperations, type OperationsOptions, serveOperations } from './server/operations.ts';
-export { lingerBeforeClose, sendContinue } from './server/request-body.ts';
-export {
-  type RunningServer,
-  type ServeOptions,
-  serve,
-  type UpgradeListener,
-} from './server/serve.ts';
+export { type RunningServer, serve, type UpgradeListener } from './server/serve.ts';
 export { serverLimits } from './server/server-limits.ts';
 export { createLogger, type Logger } from './telemetry/logger.ts';
 export {

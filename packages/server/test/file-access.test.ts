@@ -1,12 +1,4 @@
-import {
-  chmodSync,
-  chownSync,
-  mkdtempSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, chownSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
@@ -61,14 +53,8 @@ describe('a file with secrets that an operator names', () => {
     const path = file("it's a key", 0o644);
     const quoted = `'${path.replace("it's", "it'\\''s")}'`;
     expect(exposedFileProblem({ name: 'KEY', path }, foreigner)?.message).toContain(
-      `Run: sudo chown ${foreigner.user} ${quoted} && sudo chmod 600 ${quoted}`,
+      `Run: chown ${foreigner.user} ${quoted} && chmod 600 ${quoted}`,
     );
-  });
-
-  test('is reported behind a symbolic link, by the mode of its target', () => {
-    const link = join(directory, 'link');
-    symlinkSync(file('key', 0o644), link);
-    expect(exposedFileProblem({ name: 'KEY', path: link })?.message).toContain('mode 0644');
   });
 
   test('is not reported if it is a folder, a pipe, or missing', () => {
@@ -160,14 +146,8 @@ describe('DATA_DIR', () => {
     const { corrected, problems } = restrictDataDirectory(directory, foreigner);
     expect([modeOf(directory), modeOf(key), corrected]).toEqual([0o755, 0o644, []]);
     expect(problems).toEqual([
-      { name: 'DATA_DIR', message: expect.stringContaining(`sudo chmod 600 ${key}`) },
+      { name: 'DATA_DIR', message: expect.stringContaining(`chmod 600 ${key}`) },
     ]);
-  });
-
-  test('can be missing or a file', () => {
-    for (const path of [join(directory, 'missing'), file('file', 0o644)]) {
-      expect(restrictDataDirectory(path)).toEqual({ corrected: [], problems: [] });
-    }
   });
 });
 

@@ -3,8 +3,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
-import { acceptFirst } from '../src/server/accept-first.ts';
-import { trackConnections } from '../src/server/connections.ts';
+import { acceptFirst, trackConnections } from '../src/server/connections.ts';
 import { createClientErrorHandler } from '../src/server/malformed-input.ts';
 import { openRawConnection } from './raw-connection.ts';
 
@@ -35,7 +34,7 @@ function say(text: string) {
   return connection;
 }
 
-test('CF-02 each held request starts once, unless its client disconnected or was rejected', async () => {
+test('each held request starts once, unless its client disconnected or was rejected', async () => {
   const release = hold();
   const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: test\r\n\r\n`;
   const whole = say(get('/whole'));

@@ -66,5 +66,5 @@ test('an unreadable file is an error and is never replaced', () => {
   const path = join(directory, 'folder');
   mkdirSync(path);
   expect(() => readOrCreateSecretFile(path, () => 'content')).toThrow('EISDIR');
-  expect(() => readOrCreateSecretFile(join('/dev/null', 'secret'), () => 'x')).toThrow('ENOTDIR');
+  expect(() => readOrCreateSecretFile(join('/dev/null', 'secret'), () => 'x')).toThrow('EEXIST');
 });

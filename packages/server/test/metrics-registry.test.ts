@@ -1,8 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
-import { createRequestMetrics } from '../src/requests/request-metrics.ts';
+import { createRequestMetrics } from '../src/requests/request-records.ts';
+import type { RequestLine } from '../src/telemetry/logger.ts';
 import { createMetricsRegistry } from '../src/telemetry/metrics-registry.ts';
-import type { RequestLine } from '../src/telemetry/request-line.ts';
-import { storeSignals } from '../src/telemetry/store-signals.ts';
 
 describe('a counter', () => {
   test('without labels exists from the start, and with labels from its first use', () => {
@@ -20,7 +19,7 @@ describe('a counter', () => {
     );
   });
 
-  test('SL-08 counts any number of undeclared values as other', () => {
+  test('counts any number of undeclared values as other', () => {
     const registry = createMetricsRegistry();
     const cells = registry.counter({
       name: 'n_total',
@@ -35,12 +34,6 @@ describe('a counter', () => {
       [{ one: 'other', two: 'known' }, 10_000],
       [{ one: 'known', two: 'other' }, 10_000],
     ]);
-  });
-
-  test('cannot be declared twice', () => {
-    const registry = createMetricsRegistry();
-    registry.counter({ name: 'a_total', help: 'A.' });
-    expect(() => registry.counter({ name: 'a_total', help: 'B.' })).toThrow('a_total');
   });
 });
 
@@ -120,23 +113,4 @@ test.each<[Partial<RequestLine>, string]>([
   });
   observe({ ...line, ...change });
   expect(registry.text()).toContain(`gatehouse_requests_total{${labels}} 1\n`);
-});
-
-test('a store is up until it reports otherwise, and its failures are counted', () => {
-  const registry = createMetricsRegistry();
-  const store = storeSignals(
-    registry,
-    { warn: () => undefined },
-    { engine: 'redis', operations: ['get'] },
-  );
-  expect(registry.text()).toContain('gatehouse_store_up 1\n');
-  store.onStateChange('unavailable', undefined);
-  store.observer('get', 0.002, true);
-  expect(registry.text()).toContain('gatehouse_store_up 0\n');
-  expect(registry.text()).toContain(
-    'gatehouse_store_failures_total{engine="redis",operation="get"} 1\n',
-  );
-  expect(registry.text()).toContain(
-    'gatehouse_store_duration_seconds_bucket{engine="redis",operation="get",le="0.0025"} 1\n',
-  );
 });

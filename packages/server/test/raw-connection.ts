@@ -1,52 +1,32 @@
-import { connect, type Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { once } from 'node:events';
+import { connect } from 'node:net';
+import { until } from '@gatehouse/testing';
 
-/** A connection for input that HTTP clients do not send. */
-export interface RawConnection {
-  readonly socket: Socket;
-  send(text: string): void;
-  /** Data received so far. */
-  received(): string;
-  /** Waits for a text and resolves to all received data. */
-  until(text: string | RegExp): Promise<string>;
-  /** Waits until the other side ends the connection, and resolves to all received data. */
-  ended(): Promise<string>;
-}
+export type RawConnection = ReturnType<typeof openRawConnection>;
 
-const DEADLINE_MILLISECONDS = 20_000;
-
-export function openRawConnection(port: number): RawConnection {
+/** Opens a connection for input that HTTP clients do not send. */
+export function openRawConnection(port: number) {
   const socket = connect(port, '127.0.0.1');
-  let received = '';
-  let closed = false;
+  let text = '';
   socket.on('data', (data) => {
-    received += data.toString('latin1');
+    text += data.toString('latin1');
   });
   socket.on('error', () => undefined);
-  socket.on('close', () => {
-    closed = true;
-  });
-
-  async function waitFor(isThere: () => boolean, what: string): Promise<string> {
-    const deadline = performance.now() + DEADLINE_MILLISECONDS;
-    while (!isThere()) {
-      if (performance.now() > deadline) {
-        throw new Error(`Waited in vain for ${what}; received: ${received}`);
-      }
-      await sleep(5);
-    }
-    return received;
-  }
-
+  const closed = once(socket, 'close').catch(() => undefined);
   return {
     socket,
-    send: (text) => socket.write(text, 'latin1'),
-    received: () => received,
-    until: (text) =>
-      waitFor(
-        () => (typeof text === 'string' ? received.includes(text) : text.test(received)),
-        String(text),
-      ),
-    ended: () => waitFor(() => closed, 'the end'),
+    send: (data: string) => socket.write(data, 'latin1'),
+    /** Data received so far. */
+    received: () => text,
+    /** Waits for a text and resolves to all received data. */
+    async until(expected: string | RegExp) {
+      await until(() => text.match(expected) !== null);
+      return text;
+    },
+    /** Waits until the other side ends the connection, and resolves to all received data. */
+    async ended() {
+      await closed;
+      return text;
+    },
   };
 }

@@ -10,7 +10,7 @@ import type { AddressInfo } from 'node:net';
 import { until } from '@gatehouse/testing';
 import { afterEach, expect, test } from '@jest/globals';
 import { createLogger, observedRequest, observeRequests } from '../src/index.ts';
-import { createRequestRecorder, type RecordedRequest } from '../src/requests/request-recorder.ts';
+import { createRequestRecorder, type RecordedRequest } from '../src/requests/request-records.ts';
 import { trackConnections } from '../src/server/connections.ts';
 import {
   createClientErrorHandler,
@@ -66,25 +66,6 @@ test('every failure is recorded, and about one in 100 successes', async () => {
   const failures = () => recorded.filter(({ reason }) => reason !== undefined);
   await until(async () => failures().length === 20);
   expect(failures()[0]).toMatchObject({ status: 400, reason: 'unclassified', verified: false });
-});
-
-test('a reason defaults to the code, and a client without proof is not verified', async () => {
-  const { url, recorded } = await serveRecorded((request, response) => {
-    Object.assign(observedRequest(request).notes, {
-      code: 'not_found',
-      clientId: 'named',
-      ...(request.url === '/proof' ? { credential: 'bearer', verifiedMs: 1 } : {}),
-    });
-    response.statusCode = 404;
-    response.end();
-  });
-  await fetch(url);
-  await fetch(`${url}proof`);
-  await until(async () => recorded.length === 2);
-  expect(recorded).toMatchObject([
-    { reason: 'not_found', clientId: 'named', verified: false },
-    { reason: 'not_found', clientId: 'named', verified: true },
-  ]);
 });
 
 test('notes that complete after the reply are recorded, and delay no reply', async () => {

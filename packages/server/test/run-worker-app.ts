@@ -3,37 +3,24 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { type RequestOptions, request } from 'node:http';
 import { join } from 'node:path';
-import { until } from '@gatehouse/testing';
+import { parseMetrics, until } from '@gatehouse/testing';
 
 export interface WorkerAppOptions {
   readonly workers: number;
   readonly socketPath?: string;
   readonly shutdownDelayMilliseconds?: number;
   /**
-   * While this file exists, no worker starts. With `-once`, only the next one does not. With
-   * `-signal`, each is killed during its start. With `-after-start`, each ends after its start.
+   * While this file exists, no worker starts. With `-signal`, each is killed during its start. With
+   * `-after-start`, each ends after its start.
    */
   readonly trouble?: string;
-  /** Time that the first start takes. */
-  readonly migrationMilliseconds?: number;
-  /** Time that the check of its readiness takes. */
-  readonly checkMilliseconds?: number;
 }
 
 /** A running `worker-app.ts`. */
-export interface WorkerApp {
-  readonly child: ChildProcess;
-  readonly exit: Promise<number | string | null>;
-  output(): string;
-  /** The log lines with this message. */
-  lines(message: string): readonly Readonly<Record<string, unknown>>[];
-  /** The processes that serve requests. */
-  workers(): readonly number[];
-  /** Sends a request on a new connection. Resolves to the body, or to the code of the error. */
-  get(path: string): Promise<string>;
-  /** Sends a request to the operations port. */
-  operations(path: string): Promise<{ readonly status: number; readonly text: string }>;
-}
+export type WorkerApp = Awaited<ReturnType<typeof runWorkerApp>>;
+
+/** A test starts several processes, which takes long on a busy machine. */
+export const untilSlow = (attempt: () => unknown) => until(attempt, 60);
 
 const started: ChildProcess[] = [];
 
@@ -49,7 +36,7 @@ export function killWorkerApps(): void {
 }
 
 /** Starts the app in its own process group, and waits until it listens or ends. */
-export async function runWorkerApp(options: WorkerAppOptions): Promise<WorkerApp> {
+export async function runWorkerApp(options: WorkerAppOptions) {
   const program = join(import.meta.dirname, 'worker-app.ts');
   const child = spawn(process.execPath, [program, JSON.stringify(options)], {
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -57,37 +44,72 @@ export async function runWorkerApp(options: WorkerAppOptions): Promise<WorkerApp
   });
   started.push(child);
   let output = '';
-  const append = (data: Buffer) => {
-    output += data.toString();
-  };
-  child.stdout.on('data', append);
-  child.stderr.on('data', append);
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (data: Buffer) => {
+      output += data.toString();
+    });
+  }
   const exit = once(child, 'exit').then(([code, signal]) => code ?? signal);
-  const lines = (message: string) =>
+  /** The log lines with this message. */
+  const lines = (message: string): readonly Readonly<Record<string, unknown>>[] =>
     output
       .split('\n')
       .filter((line) => line.includes(`"msg":"${message}`))
       .map((line) => JSON.parse(line));
-  const deadlineSeconds = 60 + (options.migrationMilliseconds ?? 0) / 1000;
-  await until(() => child.exitCode !== null || lines('listening').length > 0, deadlineSeconds);
+  await untilSlow(() => child.exitCode !== null || lines('listening').length > 0);
   const [at] = lines('listening');
+  const { socketPath } = options;
+  const place = socketPath === undefined ? { port: Number(at?.port) } : { socketPath };
+  /** The processes that serve requests. */
+  const workers = () => childrenOf(child.pid ?? 0);
+  /** Sends a request on a new connection. Resolves to the body, or to the code of the error. */
+  const get = (path: string): Promise<string> =>
+    send({ ...place, path }).then(
+      ({ text }) => text,
+      (error: NodeJS.ErrnoException) => error.code ?? error.message,
+    );
+  const operations = (path: string) => send({ port: Number(at?.operationsPort), path });
   return {
-    child,
-    exit,
+    ...{ child, exit, lines, workers, get, operations },
     output: () => output,
-    lines,
-    workers: () => childrenOf(child.pid ?? 0),
-    get: (path) =>
-      send(
-        options.socketPath === undefined
-          ? { port: Number(at?.port), host: '127.0.0.1', path, agent: false }
-          : { socketPath: options.socketPath, path, agent: false },
-      ).then(
-        ({ text }) => text,
-        (error: NodeJS.ErrnoException) => error.code ?? error.message,
-      ),
-    operations: (path) =>
-      send({ port: Number(at?.operationsPort), host: '127.0.0.1', path, agent: false }),
+    async readyState(): Promise<string> {
+      const { status, text } = await operations('/ready');
+      return `${status} ${JSON.parse(text).checks?.workers ?? JSON.parse(text).status}`;
+    },
+    async sampleOf(name: string): Promise<number> {
+      const families = parseMetrics((await operations('/metrics')).text);
+      const samples = families.get(name)?.samples ?? [];
+      return samples.reduce((sum, { value }) => sum + value, 0);
+    },
+    /** Sends requests until every worker has answered one. */
+    async everyWorkerAnswers() {
+      const seen = new Set<number>();
+      await untilSlow(async () => {
+        for (const reply of await Promise.all(Array.from({ length: 20 }, () => get('/')))) {
+          seen.add(Number.parseInt(reply, 10));
+        }
+        return workers().every((pid) => seen.has(pid));
+      });
+    },
+    /** Sends requests on new connections, some at a time, until it is stopped. */
+    load(path = '/') {
+      let stopped = false;
+      const outcomes: string[] = [];
+      const sending = Array.from({ length: 4 }, async () => {
+        while (!stopped) {
+          outcomes.push(await get(path));
+        }
+      });
+      return {
+        outcomes,
+        /** Resolves to the outcomes without a reply. */
+        async stop(): Promise<readonly string[]> {
+          stopped = true;
+          await Promise.all(sending);
+          return outcomes.filter((outcome) => !outcome.endsWith('127.0.0.1'));
+        },
+      };
+    },
   };
 }
 
@@ -100,21 +122,13 @@ function childrenOf(pid: number): readonly number[] {
   }
 }
 
-function send(
-  options: RequestOptions,
-): Promise<{ readonly status: number; readonly text: string }> {
+function send(options: RequestOptions): Promise<{ status: number; text: string }> {
   return new Promise((resolve, reject) => {
-    const sending = request(options);
-    sending.on('error', reject);
-    sending.on('response', (reply) => {
-      reply
-        .toArray()
-        .then(
-          (chunks) =>
-            resolve({ status: reply.statusCode ?? 0, text: Buffer.concat(chunks).toString() }),
-          reject,
-        );
+    const sending = request({ host: '127.0.0.1', agent: false, ...options }, (reply) => {
+      reply.toArray().then((chunks) => {
+        resolve({ status: reply.statusCode ?? 0, text: Buffer.concat(chunks).toString() });
+      }, reject);
     });
-    sending.end();
+    sending.on('error', reject).end();
   });
 }

@@ -2,7 +2,6 @@
  * A separate process for tests: `node server-process.ts <mode>`. Prints its port on the first line
  * of stdout.
  */
-import { setTimeout as sleep } from 'node:timers/promises';
 import {
   createLogger,
   deferListener,
@@ -38,21 +37,8 @@ async function start(): Promise<RunningApp> {
       return { ...(await startServer()), close: () => Promise.reject(new Error('stuck')) };
     case 'close hangs':
       return { ...(await startServer()), close: () => new Promise(() => undefined) };
-    case 'starts slowly':
-      say('starting');
-      await sleep(300);
-      return startServer();
     case 'fails later':
       return startDeferred(['away', 'away', 'wrong configuration']);
-    case 'fails later while closing': {
-      const deferred = await startDeferred(['away', 'wrong configuration']);
-      return {
-        async close() {
-          await deferred.close();
-          await sleep(500);
-        },
-      };
-    }
     case 'patient':
       return startServer(8000);
     case 'overloaded':
@@ -76,10 +62,6 @@ async function startServer(drainMilliseconds = 400, busyMilliseconds = 0): Promi
       notes.operation = path === '/' ? 'root' : path.slice(1);
       if (path === '/slow') {
         setTimeout(() => response.end('slow'), 300);
-      } else if (path === '/failing') {
-        notes.code = 'internal_server_error';
-        notes.err = new Error('redis://:marker@host', { cause: new Error('/x?token=marker') });
-        response.writeHead(500).end();
       } else if (path === '/crash') {
         setTimeout(() => {
           throw new Error('crash at redis://:marker@host');

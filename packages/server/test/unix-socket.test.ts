@@ -1,20 +1,19 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
 import { rename, stat } from 'node:fs/promises';
 import { request } from 'node:http';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '@gatehouse/testing';
+import { temporaryFolder } from '@gatehouse/testing/suite';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { type RunningServer, serve } from '../src/index.ts';
 
-const directory = mkdtempSync(join(tmpdir(), 'gatehouse-'));
+const directory = temporaryFolder();
 const servers: RunningServer[] = [];
 
 afterAll(async () => {
   await Promise.all(servers.map((server) => server.close()));
-  rmSync(directory, { recursive: true });
 });
 
 async function start(name: string, answerAfterMilliseconds = 0): Promise<RunningServer> {
@@ -62,28 +61,10 @@ describe('a server on a Unix socket', () => {
     expect(await post('stale')).toBe('127.0.0.1');
   });
 
-  test('does not replace a socket in use', async () => {
-    await start('taken');
-    await expect(start('taken')).rejects.toMatchObject({ code: 'EADDRINUSE' });
-    expect(await post('taken')).toBe('127.0.0.1');
-  });
-
   test('does not replace other files', async () => {
     writeFileSync(join(directory, 'file'), 'kept');
     await expect(start('file')).rejects.toMatchObject({ code: 'EADDRINUSE' });
     expect(existsSync(join(directory, 'file'))).toBe(true);
-  });
-
-  test('accepts the longest path that the configuration allows', async () => {
-    const name = 'x'.repeat(98 - Buffer.byteLength(directory) - 1);
-    await start(name);
-    expect(await post(name)).toBe('127.0.0.1');
-  });
-
-  test('reports a missing folder', async () => {
-    await expect(start('missing/one')).rejects.toThrow(
-      `ENOENT: no such file or directory, access '${join(directory, 'missing')}'`,
-    );
   });
 
   test('creates only its name in the folder, and removes it at the end', async () => {
@@ -96,7 +77,7 @@ describe('a server on a Unix socket', () => {
     expect(readdirSync(place)).toEqual([]);
   });
 
-  test('CF-02 keeps the name of a successor when it ends', async () => {
+  test('keeps the name of a successor when it ends', async () => {
     const first = await start('handed-over', 200);
     const inFlight = post('handed-over');
     await sleep(50);
@@ -110,7 +91,7 @@ describe('a server on a Unix socket', () => {
     expect(await post('handed-over')).toBe('127.0.0.1');
   });
 
-  test('CF-02 replies on every accepted connection and removes its name first', async () => {
+  test('replies on every accepted connection and removes its name first', async () => {
     const server = await start('ending', 30);
     const outcomes: Promise<string>[] = [];
     const sending = setInterval(() => outcomes.push(post('ending'), post('ending')), 1);

@@ -1,9 +1,7 @@
 /**
  * A small app for tests, with workers: `node worker-app.ts '<options>'`. It logs where it listens.
  */
-import cluster from 'node:cluster';
-import { existsSync, rmSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { existsSync } from 'node:fs';
 import {
   addProcessMetrics,
   createMetricsRegistry,
@@ -33,15 +31,8 @@ await runApp({
     if (existsSync(`${options.trouble}`)) {
       throw new Error('there is trouble');
     }
-    if (existsSync(`${options.trouble}-once`)) {
-      rmSync(`${options.trouble}-once`);
-      throw new Error('there is trouble once');
-    }
     if (existsSync(`${options.trouble}-signal`)) {
       process.kill(process.pid, 'SIGKILL');
-    }
-    if (cluster.worker?.id === 1) {
-      await sleep(options.migrationMilliseconds ?? 0);
     }
     if (existsSync(`${options.trouble}-after-start`)) {
       setTimeout(() => process.exit(9), 20);
@@ -73,15 +64,9 @@ await runApp({
         { observer },
       ),
       metrics,
-      checks: {
-        self: async () => {
-          logger.info('checking');
-          await sleep(options.checkMilliseconds ?? 0);
-        },
-      },
+      checks: { self: async () => undefined },
       documents: { '/document': async () => ({ of: 'a worker' }) },
       release: async () => undefined,
     };
   },
-  describeFailure: (name, error) => `${name} did not start: ${String(error)}`,
 });

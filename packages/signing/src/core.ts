@@ -10,5 +10,5 @@ export {
   type Signer,
   version1Text,
 } from './signer.ts';
-export { AmbiguousTextError, signedPart } from './version-1-text.ts';
+export { AmbiguousTextError } from './version-1-text.ts';
 export { createWebDigests } from './web-digests.ts';

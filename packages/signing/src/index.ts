@@ -47,6 +47,8 @@ export {
 export {
   assertNotReplyEnvelope,
   coveredPart,
+  isSuccessReply,
+  mayBeReply,
   type SignedBody,
   type SignedText,
   signedBody,

@@ -28,7 +28,7 @@ const lines = requestLines(request, digest);
 const signature = signLines(lines, 'testSecure', hmac);
 
 describe('requestLines', () => {
-  test('SG-19 returns nine lines, one of which is the hash of the body', () => {
+  test('returns nine lines, one of which is the hash of the body', () => {
     expect(lines).toBe(
       [
         'GATEHOUSE-V2',
@@ -44,13 +44,8 @@ describe('requestLines', () => {
     );
   });
 
-  test('SG-19 writes an empty line for an empty part', () => {
-    const empty = { query: '', contentType: '', body: '' };
-    expect(requestLines({ ...request, ...empty }, digest).split('\n')).toHaveLength(9);
-  });
-
   test.each(['method', 'path', 'query', 'contentType', 'clientId', 'timestamp', 'nonce'] as const)(
-    'SG-19 rejects a line feed in %s, which would look like two lines',
+    'rejects a line feed in %s, which would look like two lines',
     (part) => {
       expect(() => requestLines({ ...request, [part]: 'a\nb' }, digest)).toThrow(
         AmbiguousTextError,
@@ -58,7 +53,7 @@ describe('requestLines', () => {
     },
   );
 
-  test('SG-19 returns another text if a character moves to another line', () => {
+  test('returns another text if a character moves to another line', () => {
     const moved = [
       { path: '/device-instanc', query: 'ea=1' },
       { query: 'a=', contentType: '1application/json' },
@@ -74,7 +69,7 @@ describe('requestLines', () => {
 describe('replyLines', () => {
   const reply = { status: 200, nonce: request.nonce, body: '{}', timestamp: '1574993804803' };
 
-  test('SG-19 returns another text for another status, request, body or time', () => {
+  test('returns another text for another status, request, body or time', () => {
     const texts = [
       reply,
       { ...reply, status: 201 },
@@ -85,29 +80,20 @@ describe('replyLines', () => {
     expect(new Set(texts).size).toBe(texts.length);
   });
 
-  test('SG-19 SG-33 never returns the text of a request', () => {
+  test('never returns the text of a request', () => {
     expect(replyLines(reply, digest).split('\n', 1)).not.toEqual(lines.split('\n', 1));
   });
 });
 
 describe('findLinesKey', () => {
-  test('SG-12 SG-19 accepts hexadecimal digits of either case', () => {
-    expect(findLinesKey(lines, signature.toUpperCase(), ['testSecure'], hmac)).toBe('testSecure');
-  });
-
-  test('SG-19 tries every active key', () => {
-    expect(findLinesKey(lines, signature, ['newer', 'testSecure'], hmac)).toBe('testSecure');
-    expect(findLinesKey(lines, signature, ['newer', 'other'], hmac)).toBeUndefined();
-  });
-
   test.each(['', 'null', signature.slice(1), `${signature}0`, ` ${signature}`, 'g'.repeat(64)])(
-    'SG-13 SG-19 rejects %p without an exception',
+    'rejects %p without an exception',
     (presented) => {
       expect(findLinesKey(lines, presented, ['testSecure'], hmac)).toBeUndefined();
     },
   );
 
-  test('SG-19 SG-30 rejects a version 1 digest of the same text, and version 1 rejects an HMAC', () => {
+  test('rejects a version 1 digest of the same text, and version 1 rejects an HMAC', () => {
     const input = { signedText: lines, timestamp: request.timestamp } as const;
     for (const algorithm of ['MD5', 'SHA-256'] as const) {
       const own = sign({ ...input, algorithm }, 'testSecure', digest);
@@ -120,7 +106,7 @@ describe('findLinesKey', () => {
 });
 
 describe('isNonce', () => {
-  test.each(['a'.repeat(16), 'A-_0'.repeat(16)])('SG-19 accepts %p', (text) => {
+  test.each(['a'.repeat(16), 'A-_0'.repeat(16)])('accepts %p', (text) => {
     expect(isNonce(text)).toBe(true);
   });
 
@@ -131,7 +117,7 @@ describe('isNonce', () => {
     'abcdefghijklmno=',
     'abcdefghijklmnop\n',
     'é'.repeat(16),
-  ])('SG-19 rejects %p', (text) => {
+  ])('rejects %p', (text) => {
     expect(isNonce(text)).toBe(false);
   });
 });

@@ -44,7 +44,7 @@ function linesOf(vector: RequestVector): string {
 
 describe('the signing code of the gateway', () => {
   test.each(signable.filter(({ version }) => version === 1))(
-    'SG-01 makes and verifies the signature of version 1: $name',
+    'makes and verifies the signature of version 1: $name',
     (vector) => {
       const { secureKey, signature } = vector;
       const input = version1Input(vector);
@@ -54,7 +54,7 @@ describe('the signing code of the gateway', () => {
   );
 
   test.each(signable.filter(({ version }) => version === 2))(
-    'SG-19 makes and verifies the signature of version 2: $name',
+    'makes and verifies the signature of version 2: $name',
     (vector) => {
       const { secureKey, signature } = vector;
       const lines = linesOf(vector);
@@ -63,7 +63,7 @@ describe('the signing code of the gateway', () => {
     },
   );
 
-  test('SG-10 has a reason for each request that a signer must not sign', () => {
+  test('has a reason for each request that a signer must not sign', () => {
     for (const vector of refused) {
       const { name, version, timestamp, nonce = '', reason } = vector;
       const isMalformed =

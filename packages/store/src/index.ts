@@ -19,12 +19,6 @@ export {
   type StoreRoom,
   StoreUnavailableError,
 } from './store.ts';
-export {
-  type BudgetParty,
-  createStoreBudget,
-  freeBytes,
-  type StoreBudget,
-} from './store-budget.ts';
-export { parseStoreUrl, type StoreLocation } from './store-url.ts';
-export type { StoreState } from './store-watch.ts';
-export { type StoreReadiness, storeReadiness } from './store-watch.ts';
+export { createStoreBudget, freeBytes, type StoreBudget } from './store-budget.ts';
+export { parseStoreUrl } from './store-url.ts';
+export { storeReadiness } from './store-watch.ts';

@@ -1,4 +1,4 @@
-import { createRateLimiter, type RateLimit, type Verdict } from './rate-limiter.ts';
+import { createRateLimiter, type Verdict } from './rate-limiter.ts';
 import type { Store, StoreRoom } from './store.ts';
 
 /** A client, or one of its users, and the organization that answers for it. */
@@ -49,18 +49,11 @@ export function createStoreBudget(
   let room: StoreRoom | undefined;
   let readAt = Number.NEGATIVE_INFINITY;
 
-  const limitOf = (factor: number): RateLimit => ({
-    windowSeconds: record.windowSeconds,
-    get requests() {
-      return Math.floor((factor * freeBytes(room)) / record.bytes);
-    },
-  });
-  const clients = createRateLimiter(`${name}-of-client`, limitOf(1), dependencies);
-  const organizations = createRateLimiter(
-    `${name}-of-organization`,
-    limitOf(ORGANIZATION_FACTOR),
-    dependencies,
-  );
+  const { windowSeconds } = record;
+  const own = { windowSeconds, requests: Number.POSITIVE_INFINITY };
+  const shared = { windowSeconds, requests: Number.POSITIVE_INFINITY };
+  const clients = createRateLimiter(`${name}-of-client`, own, dependencies);
+  const organizations = createRateLimiter(`${name}-of-organization`, shared, dependencies);
 
   /** Reads the room once a second at most. Nothing waits for it, except the first record. */
   function readRoom(): Promise<void> | undefined {
@@ -71,6 +64,9 @@ export function createStoreBudget(
     const reading = store.ping().then(
       (read) => {
         room = read;
+        const records = freeBytes(read) / record.bytes;
+        own.requests = Math.floor(records);
+        shared.requests = Math.floor(ORGANIZATION_FACTOR * records);
       },
       () => undefined,
     );
@@ -88,8 +84,8 @@ export function createStoreBudget(
       if (room?.maximumBytes === undefined) {
         return undefined;
       }
-      const own = await clients.take(clientId);
-      const verdict = own.allowed ? await organizations.take(orgId) : own;
+      const first = await clients.take(clientId);
+      const verdict = first.allowed ? await organizations.take(orgId) : first;
       return verdict.allowed ? undefined : verdict;
     },
   };

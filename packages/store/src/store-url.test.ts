@@ -2,75 +2,30 @@ import { describe, expect, test } from '@jest/globals';
 import { parseStoreUrl } from './store-url.ts';
 
 describe('a store URL', () => {
+  const at = (host: string, port: number) => ({ host, port });
+  const redis = { engine: 'redis', endpoint: at('localhost', 6379), tls: false, database: 0 };
+  const sentinel = { engine: 'redis-sentinel', masterName: 'my-master' };
+  const sentinels = [at('h1', 26379), at('h2', 26379)];
+  const cluster = { engine: 'redis-cluster', tls: false };
+  const user = { username: 'user', password: 'p@ss/word' };
   test.each([
     ['sqlite:data/store.db', { engine: 'sqlite', path: 'data/store.db' }],
     ['sqlite:/var/lib/store.db', { engine: 'sqlite', path: '/var/lib/store.db' }],
-    [
-      'redis://localhost',
-      {
-        engine: 'redis',
-        endpoint: { host: 'localhost', port: 6379 },
-        tls: false,
-        database: 0,
-      },
-    ],
+    ['redis://localhost', redis],
     [
       'rediss://user:p%40ss%2Fword@redis.example:6380/3',
-      {
-        engine: 'redis',
-        endpoint: { host: 'redis.example', port: 6380 },
-        tls: true,
-        database: 3,
-        username: 'user',
-        password: 'p@ss/word',
-      },
+      { ...redis, ...user, endpoint: at('redis.example', 6380), tls: true, database: 3 },
     ],
-    [
-      'redis://:secret@[::1]:7000',
-      {
-        engine: 'redis',
-        endpoint: { host: '::1', port: 7000 },
-        tls: false,
-        database: 0,
-        password: 'secret',
-      },
-    ],
+    ['redis://:secret@[::1]:7000', { ...redis, endpoint: at('::1', 7000), password: 'secret' }],
     [
       'redis+sentinel://:secret@h1:26379,h2/my-master',
-      {
-        engine: 'redis-sentinel',
-        endpoints: [
-          { host: 'h1', port: 26379 },
-          { host: 'h2', port: 26379 },
-        ],
-        masterName: 'my-master',
-        tls: false,
-        password: 'secret',
-      },
+      { ...sentinel, endpoints: sentinels, tls: false, password: 'secret' },
     ],
-    [
-      'rediss+sentinel://h1/my-master',
-      {
-        engine: 'redis-sentinel',
-        endpoints: [{ host: 'h1', port: 26379 }],
-        masterName: 'my-master',
-        tls: true,
-      },
-    ],
-    [
-      'rediss+cluster://h1',
-      { engine: 'redis-cluster', endpoints: [{ host: 'h1', port: 6379 }], tls: true },
-    ],
+    ['rediss+sentinel://h1/my-master', { ...sentinel, endpoints: [sentinels[0]], tls: true }],
+    ['rediss+cluster://h1', { ...cluster, endpoints: [at('h1', 6379)], tls: true }],
     [
       'redis+cluster://h1:7000,h2:7001',
-      {
-        engine: 'redis-cluster',
-        endpoints: [
-          { host: 'h1', port: 7000 },
-          { host: 'h2', port: 7001 },
-        ],
-        tls: false,
-      },
+      { ...cluster, endpoints: [at('h1', 7000), at('h2', 7001)] },
     ],
   ])('%s is understood', (url, location) => {
     expect(parseStoreUrl(url)).toEqual(location);

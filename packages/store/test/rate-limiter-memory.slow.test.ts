@@ -4,7 +4,7 @@ import { runInNewContext } from 'node:vm';
 import { expect, test } from '@jest/globals';
 import { createRateLimiter } from '../src/index.ts';
 
-test('RL-08 a rate limiter forgets old keys, so that a million keys do not fill the memory', async () => {
+test('a rate limiter forgets old keys, so that a million keys do not fill the memory', async () => {
   const counter = { count: 1, resetsAt: Date.now() + 60_000 };
   const store = { increment: async () => counter } as never;
   const limit = { requests: 5, windowSeconds: 60 };

@@ -42,7 +42,7 @@ describe.each(storeEngines)('a rate limiter over %s', (name) => {
     expect(operations()).toBeLessThan(60);
   });
 
-  test('RL-03 allows at most the limit in three processes, and not much less', async () => {
+  test('allows at most the limit in three processes, and not much less', async () => {
     const processes = [open('shared', 640), open('shared', 640), open('shared', 640)];
     let allowed = 0;
     for (let round = 0; round < 40; round += 1) {

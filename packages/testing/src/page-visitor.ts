@@ -1,29 +1,16 @@
 /** Acts as a user without a browser: keeps cookies, fills in forms, and returns every redirect. */
-export interface PageVisitor {
-  get(url: string, headers?: Readonly<Record<string, string>>): Promise<VisitedPage>;
-  /** Posts the first form of the page with its hidden fields and the given values. */
-  submit(
-    page: Pick<VisitedPage, 'url' | 'body'>,
-    fields: Readonly<Record<string, string>>,
-    headers?: Readonly<Record<string, string>>,
-  ): Promise<VisitedPage>;
-  readonly cookies: ReadonlyMap<string, string>;
-}
+export type PageVisitor = ReturnType<typeof createPageVisitor>;
 
-export interface VisitedPage {
-  readonly url: string;
-  readonly status: number;
-  readonly headers: Headers;
-  readonly location: string | undefined;
-  readonly body: string;
-}
+export type VisitedPage = Awaited<ReturnType<PageVisitor['get']>>;
+
+type Texts = Readonly<Record<string, string>>;
 
 /** @param send replaces fetch for servers that fetch cannot reach */
-export function createPageVisitor(send: typeof fetch = fetch): PageVisitor {
+export function createPageVisitor(send: typeof fetch = fetch) {
   // Names are unique, because paths contain a random interaction id.
   const jar = new Map<string, { readonly value: string; readonly path: string }>();
 
-  async function visit(url: string, init: RequestInit): Promise<VisitedPage> {
+  async function visit(url: string, init: RequestInit) {
     const { pathname } = new URL(url);
     const cookie = [...jar]
       .filter(
@@ -66,8 +53,13 @@ export function createPageVisitor(send: typeof fetch = fetch): PageVisitor {
   }
 
   return {
-    get: (url, headers = {}) => visit(url, { headers }),
-    submit(page, fields, headers = {}) {
+    get: (url: string, headers: Texts = {}) => visit(url, { headers }),
+    /** Posts the first form of the page with its hidden fields and the given values. */
+    submit(
+      page: { readonly url: string; readonly body: string },
+      fields: Texts,
+      headers: Texts = {},
+    ) {
       const action = /<form[^>]* action="([^"]*)"/.exec(page.body)?.[1] ?? '';
       const hidden = [
         ...page.body.matchAll(/<input type="hidden" name="([^"]*)" value="([^"]*)"/g),
@@ -78,7 +70,7 @@ export function createPageVisitor(send: typeof fetch = fetch): PageVisitor {
       });
       return visit(new URL(action, page.url).href, { method: 'POST', headers, body });
     },
-    get cookies() {
+    get cookies(): ReadonlyMap<string, string> {
       return new Map([...jar].map(([key, { value }]) => [key, value]));
     },
   };
@@ -107,10 +99,4 @@ export async function authorizeAsUser(
     }
   }
   throw new Error(`The sign-in ended at ${page.status} ${page.url}:\n${page.body}`);
-}
-
-/** The Authorization header of HTTP Basic. RFC 6749 §2.3.1: form-encoded, then base64. */
-export function basic(clientId: string, secret: string): string {
-  const encode = (text: string) => new URLSearchParams({ v: text }).toString().slice(2);
-  return `Basic ${btoa(`${encode(clientId)}:${encode(secret)}`)}`;
 }

@@ -45,18 +45,14 @@ export function parseMetrics(text: string): ReadonlyMap<string, MetricFamily> {
 
 function parseSample(line: string, family: string, type: string): MetricFamily['samples'][number] {
   const [, name = '', labels = '', value = ''] = SAMPLE.exec(line) ?? [];
-  const suffix = name.startsWith(family) ? name.slice(family.length) : undefined;
-  const isExpected =
-    type === 'histogram' ? /^_(bucket|sum|count)$/.test(suffix ?? '') : suffix === '';
-  if (!isExpected || !LABELS.test(labels)) {
+  const suffixes = type === 'histogram' ? ['_bucket', '_sum', '_count'] : [''];
+  if (!suffixes.some((suffix) => name === family + suffix) || !LABELS.test(labels)) {
     throw new Error(`This line is not a sample of ${family}: ${line}`);
   }
-  const pairs = [...labels.matchAll(/([a-z_]+)="((?:[^"\\]|\\.)*)"/g)].map(
-    ([, label = '', text = '']) => [label, text] as const,
-  );
+  const pairs = [...labels.matchAll(/([a-z_]+)="((?:[^"\\]|\\.)*)"/g)];
   return {
     name,
-    labels: Object.fromEntries(pairs),
-    value: value === '+Inf' ? Number.POSITIVE_INFINITY : Number(value),
+    labels: Object.fromEntries(pairs.map(([, label, text]) => [label, text])),
+    value: Number(value.replace('+Inf', 'Infinity')),
   };
 }

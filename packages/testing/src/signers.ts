@@ -68,20 +68,10 @@ export interface SignerJob {
   };
 }
 
-/** One of the signers in `examples/signers/`. */
-export interface ReferenceSigner {
-  /** Returns for each job a signature, `refused`, `valid` or `invalid`. */
-  answer(jobs: readonly SignerJob[]): readonly string[];
-  /** Resolves to what the example printed, and its exit code. */
-  runExample(
-    environment: Readonly<Record<string, string>>,
-    ...parameters: readonly string[]
-  ): Promise<{ readonly output: string; readonly status: number | null }>;
-  remove(): void;
-}
+export type ReferenceSigner = Awaited<ReturnType<typeof buildSigner>>;
 
-/** Builds the signer of a language. @throws Error with the output of the compiler */
-export async function buildSigner(language: SignerLanguage): Promise<ReferenceSigner> {
+/** Builds a signer of `examples/signers/`. @throws Error with the output of the compiler */
+export async function buildSigner(language: SignerLanguage) {
   const out = mkdtempSync(join(tmpdir(), `signer-${language}-`));
   const { build, driver, example }: Commands = languages[language];
 
@@ -102,8 +92,11 @@ export async function buildSigner(language: SignerLanguage): Promise<ReferenceSi
     await promisify(execFile)('sh', ['-c', build], { cwd: folder, env });
   }
   return {
-    answer: (jobs) => run(driver, jobs.map(toLine).join('')).trimEnd().split('\n'),
-    async runExample(environment, ...parameters) {
+    /** Returns for each job a signature, `refused`, `valid` or `invalid`. */
+    answer: (jobs: readonly SignerJob[]): readonly string[] =>
+      run(driver, jobs.map(toLine).join('')).trimEnd().split('\n'),
+    /** Resolves to what the example printed, and its exit code. */
+    async runExample(environment: NodeJS.ProcessEnv, ...parameters: readonly string[]) {
       const command = [example, ...parameters].join(' ');
       const child = spawn('sh', ['-c', command], { cwd: folder, env: { ...env, ...environment } });
       const output: Buffer[] = [];
@@ -138,18 +131,12 @@ interface SignatureVector {
   readonly body: string;
   /** Version 2 only. */
   readonly nonce?: string;
-}
-
-export interface RequestVector extends SignatureVector {
-  readonly clientId: string;
-  readonly method: string;
-  readonly path: string;
-  readonly query: string;
-  readonly contentType: string;
-  readonly timestamp: string;
-  /** The right signature. Null if a signer must not sign the request. */
+  /** The right signature. Null if a signer must not sign the request, or if a reply has none. */
   readonly signature: string | null;
 }
+
+export type RequestVector = SignatureVector &
+  Readonly<Record<'clientId' | 'method' | 'path' | 'query' | 'contentType' | 'timestamp', string>>;
 
 /** A request that the gateway rejects, and the reply. */
 export interface RefusedRequestVector extends RequestVector {
@@ -171,7 +158,6 @@ export interface ReplyVector extends SignatureVector {
   readonly status: number;
   /** Null if the header is missing. */
   readonly timestamp: string | null;
-  readonly signature: string | null;
   readonly isValid: boolean;
 }
 
@@ -180,6 +166,4 @@ export const signatureVectors: {
   readonly requests: readonly RequestVector[];
   readonly refusedRequests: readonly RefusedRequestVector[];
   readonly replies: readonly ReplyVector[];
-} = JSON.parse(
-  readFileSync(new URL('../../../examples/signers/vectors.json', import.meta.url), 'utf8'),
-);
+} = JSON.parse(readFileSync(join(folder, 'vectors.json'), 'utf8'));

@@ -1,3 +1,7 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll } from '@jest/globals';
 import {
   type Constellation,
@@ -33,4 +37,18 @@ export function onEachEngine<System>(
   engines = integrationEngines,
 ): Promise<readonly OnEngine<System>[]> {
   return Promise.all(engines.map(async (engine) => ({ engine, system: await start(engine) })));
+}
+
+/** Makes a folder for the tests of a file or of a `describe`, and removes it after them. */
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'gatehouse-'));
+  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Writes a new master key, which only its owner can read. @returns the path of the file */
+export function writeMasterKey(folder: string, key: Buffer = randomBytes(32)): string {
+  const path = join(folder, 'master.key');
+  writeFileSync(path, key.toString('hex'), { mode: 0o600 });
+  return path;
 }

@@ -1,77 +1,72 @@
-import { createHash } from 'node:crypto';
-import { authorizeAsUser, basic, createPageVisitor } from './page-visitor.ts';
-
-/** Account and client of a virtual user. The client must be registered for every grant. */
-export interface VirtualUserOptions {
-  readonly authorizationServerUrl: string;
-  readonly gatewayUrl: string;
-  readonly client: { readonly clientId: string; readonly secureKey: string };
-  readonly redirectUri: string;
-  readonly user: { readonly username: string; readonly password: string };
-  /** Value of X-Forwarded-For. It differs in each round, because limits are by address. */
-  address(round: number): string;
-}
+import { authorizeAsUser, createPageVisitor } from './page-visitor.ts';
+import { basic, signatureHeaders } from './requests.ts';
 
 /** An expectation of a virtual user and the actual result. */
-export interface Disappointment {
+interface Disappointment {
   readonly step: string;
   readonly status: number;
   readonly body: string;
 }
 
-export interface VirtualUser {
-  /**
-   * Uses every grant and authentication method once. A failed step is recorded, and the next one
-   * runs.
-   */
-  round(): Promise<void>;
-  readonly requests: number;
-  readonly disappointments: Disappointment[];
-}
+type Tokens = Readonly<Record<string, string | undefined>>;
 
-type Tokens = { readonly access_token?: string; readonly refresh_token?: string };
+export type VirtualUser = ReturnType<typeof createVirtualUser>;
 
 /**
- * A user with an application that repeats all steps, for restarts under load and endurance tests.
+ * A user with an application that repeats all steps, for restarts under load and floods. The
+ * address of its requests differs in each round, because limits are by address.
  */
-export function createVirtualUser(options: VirtualUserOptions): VirtualUser {
+export function createVirtualUser(
+  options: ReturnType<typeof userClient> & {
+    readonly authorizationServerUrl: string;
+    readonly gatewayUrl: string;
+  },
+) {
   const { authorizationServerUrl: issuer, gatewayUrl, client, redirectUri, user } = options;
-  let rounds = 0;
-  const forwarded = () => ({ 'X-Forwarded-For': options.address(rounds) });
-  const visitor = createPageVisitor((url, init = {}) =>
-    fetch(url, {
-      ...init,
-      headers: { ...forwarded(), ...Object.fromEntries(new Headers(init.headers)) },
-    }),
-  );
   const disappointments: Disappointment[] = [];
+  let rounds = 0;
   let requests = 0;
   let sequence = 0;
   let refreshToken: string | undefined;
 
-  async function expectOk(step: string, url: string, init: RequestInit): Promise<string> {
+  const fromAddress: typeof fetch = (url, init = {}) => {
+    const headers = Object.fromEntries(new Headers(init.headers));
+    return fetch(url, {
+      ...init,
+      headers: { 'X-Forwarded-For': options.address(rounds), ...headers },
+    });
+  };
+  const visitor = createPageVisitor(fromAddress);
+  const disappoint = (step: string, status: number, body: unknown) =>
+    disappointments.push({ step, status, body: String(body).slice(0, 300) });
+
+  async function expectOk(step: string, url: string, init: RequestInit): Promise<Tokens> {
     requests += 1;
-    const headers = { ...forwarded(), ...Object.fromEntries(new Headers(init.headers)) };
-    const reply = await fetch(url, { ...init, headers, redirect: 'manual' }).catch(
+    const reply = await fromAddress(url, { ...init, redirect: 'manual' }).catch(
       (error: Error) => new Response(`${error}: ${error.cause}`, { status: 599 }),
     );
     const body = await reply.text().catch(String);
     if (!reply.ok) {
-      disappointments.push({ step, status: reply.status, body: body.slice(0, 300) });
+      disappoint(step, reply.status, body);
     }
-    return body;
+    try {
+      return JSON.parse(body);
+    } catch {
+      return {};
+    }
   }
 
-  async function askTokens(step: string, parameters: Record<string, string>): Promise<Tokens> {
-    const body = await expectOk(step, `${issuer}/token`, {
+  const post = (step: string, path: string, form: Record<string, string>) =>
+    expectOk(step, `${issuer}${path}`, {
       method: 'POST',
       headers: { authorization: basic(client.clientId, client.secureKey) },
-      body: new URLSearchParams(parameters),
+      body: new URLSearchParams(form),
     });
-    return parse(body);
-  }
 
-  const useToken = (step: string, { access_token: token = '' }: Tokens) =>
+  const askTokens = (grant_type: string, form: Record<string, string> = {}) =>
+    post(grant_type, '/token', { grant_type, ...form });
+
+  const useToken = (step: string, token = '') =>
     expectOk(step, `${gatewayUrl}/api/device`, { headers: { authorization: `Bearer ${token}` } });
 
   async function land(responseType: 'code' | 'token'): Promise<URL> {
@@ -85,63 +80,12 @@ export function createVirtualUser(options: VirtualUserOptions): VirtualUser {
     try {
       return await authorizeAsUser(`${issuer}/authorize?${query}`, user, visitor);
     } catch (error) {
-      disappointments.push({ step: responseType, status: 0, body: String(error).slice(0, 300) });
+      disappoint(responseType, 0, error);
       return new URL(redirectUri);
     }
   }
 
-  async function signInByCode(): Promise<void> {
-    const code = (await land('code')).searchParams.get('code') ?? '';
-    const parameters = { grant_type: 'authorization_code', code, redirect_uri: redirectUri };
-    const tokens = await askTokens('authorization_code', parameters);
-    refreshToken ??= tokens.refresh_token;
-    await useToken('code: bearer', tokens);
-  }
-
-  /** One chain of refresh tokens through all rounds. A break means that a refresh was lost. */
-  async function refresh(): Promise<void> {
-    if (refreshToken !== undefined) {
-      const parameters = { grant_type: 'refresh_token', refresh_token: refreshToken };
-      const tokens = await askTokens('refresh_token', parameters);
-      refreshToken = tokens.refresh_token;
-      await useToken('refresh: bearer', tokens);
-    }
-  }
-
-  async function connectDevice(): Promise<void> {
-    const body = await expectOk('device: start', `${issuer}/device/auth`, {
-      method: 'POST',
-      headers: { authorization: basic(client.clientId, client.secureKey) },
-      body: new URLSearchParams({ client_id: client.clientId, scope: 'device:read' }),
-    });
-    const {
-      device_code = '',
-      user_code = '',
-      verification_uri = '',
-    } = parse(body) as Record<string, string>;
-    const form = await visitor.get(verification_uri);
-    const question = await visitor.submit(form, { user_code });
-    let page = await visitor.submit(question, { confirm: 'yes' });
-    for (let step = 0; step < 8 && !page.body.includes('is connected'); step += 1) {
-      if (page.location !== undefined) {
-        page = await visitor.get(page.location);
-      } else if (page.body.includes('name="password"')) {
-        page = await visitor.submit(page, user);
-      } else {
-        page = await visitor.submit(page, { decision: 'allow' });
-      }
-    }
-    const grant_type = 'urn:ietf:params:oauth:grant-type:device_code';
-    await useToken('device: bearer', await askTokens('device_code', { grant_type, device_code }));
-  }
-
-  function sign(text: string): Record<string, string> {
-    const timestamp = String(nextTimestamp());
-    const digest = createHash('sha256')
-      .update(text + timestamp + client.secureKey)
-      .digest('hex');
-    return { 'X-Client-Id': client.clientId, 'X-Timestamp': timestamp, 'X-Sign': digest };
-  }
+  const sign = (text: string) => signatureHeaders(client, text, nextTimestamp());
 
   const postSigned = (step: string, path: string, value: unknown) => {
     const body = JSON.stringify(value);
@@ -149,57 +93,70 @@ export function createVirtualUser(options: VirtualUserOptions): VirtualUser {
     return expectOk(step, gatewayUrl + path, { method: 'POST', headers, body });
   };
 
-  async function callSigned(): Promise<void> {
-    sequence += 1;
-    const id = `${user.username}-${sequence % 50}-${Date.now()}`;
-    await postSigned('signed: create', '/device-instance', {
-      id,
-      name: id,
-      productId: 'p',
-      productName: 'P',
-    });
-    const query = `pageSize=${sequence}`;
-    await expectOk('signed: list', `${gatewayUrl}/api/device?${query}`, { headers: sign(query) });
-    const { result } = parse(await postSigned('signed: token', '/api/v1/token', {})) as {
-      result?: string;
-    };
-    const headers = { 'X-Access-Token': result ?? '' };
-    await expectOk('access token: read', `${gatewayUrl}/api/v1/device/${id}`, { headers });
-    await expectOk('access token: delete', `${gatewayUrl}/api/v1/device/${id}`, {
-      method: 'DELETE',
-      headers,
-    });
-  }
-
-  async function implicit(): Promise<void> {
-    const fragment = new URLSearchParams((await land('token')).hash.slice(1));
-    await useToken('implicit: bearer', { access_token: fragment.get('access_token') ?? '' });
-  }
+  const steps = {
+    async client_credentials() {
+      await useToken('machine: bearer', (await askTokens('client_credentials')).access_token);
+    },
+    async password() {
+      await useToken('password: bearer', (await askTokens('password', user)).access_token);
+    },
+    async authorization_code() {
+      const code = (await land('code')).searchParams.get('code') ?? '';
+      const tokens = await askTokens('authorization_code', { code, redirect_uri: redirectUri });
+      refreshToken ??= tokens.refresh_token;
+      await useToken('code: bearer', tokens.access_token);
+    },
+    /** One chain of refresh tokens through all rounds. A break means that a refresh was lost. */
+    async refresh() {
+      if (refreshToken !== undefined) {
+        const tokens = await askTokens('refresh_token', { refresh_token: refreshToken });
+        refreshToken = tokens.refresh_token;
+        await useToken('refresh: bearer', tokens.access_token);
+      }
+    },
+    async implicit() {
+      const fragment = new URLSearchParams((await land('token')).hash.slice(1));
+      await useToken('implicit: bearer', fragment.get('access_token') ?? '');
+    },
+    async connectDevice() {
+      const scope = { client_id: client.clientId, scope: 'device:read' };
+      const started = await post('device: start', '/device/auth', scope);
+      const { device_code = '', user_code = '', verification_uri = '' } = started;
+      const question = await visitor.submit(await visitor.get(verification_uri), { user_code });
+      let page = await visitor.submit(question, { confirm: 'yes' });
+      for (let step = 0; step < 8 && !page.body.includes('is connected'); step += 1) {
+        if (page.location !== undefined) {
+          page = await visitor.get(page.location);
+        } else {
+          const isSignIn = page.body.includes('name="password"');
+          page = await visitor.submit(page, isSignIn ? user : { decision: 'allow' });
+        }
+      }
+      const grant_type = 'urn:ietf:params:oauth:grant-type:device_code';
+      const form = { grant_type, device_code };
+      await useToken('device: bearer', (await post('device_code', '/token', form)).access_token);
+    },
+    async callSigned() {
+      sequence += 1;
+      const id = `${user.username}-${sequence % 50}-${Date.now()}`;
+      const device = { id, name: id, productId: 'p', productName: 'P' };
+      await postSigned('signed: create', '/device-instance', device);
+      const query = `pageSize=${sequence}`;
+      await expectOk('signed: list', `${gatewayUrl}/api/device?${query}`, { headers: sign(query) });
+      const { result = '' } = await postSigned('signed: token', '/api/v1/token', {});
+      const url = `${gatewayUrl}/api/v1/device/${id}`;
+      const headers = { 'X-Access-Token': result };
+      await expectOk('access token: read', url, { headers });
+      await expectOk('access token: delete', url, { method: 'DELETE', headers });
+    },
+  };
 
   return {
+    /** Uses every grant and authentication method once, and continues after a failed step. */
     async round() {
       rounds += 1;
-      const steps = {
-        client_credentials: async () =>
-          useToken(
-            'machine: bearer',
-            await askTokens('client_credentials', { grant_type: 'client_credentials' }),
-          ),
-        password: async () =>
-          useToken(
-            'password: bearer',
-            await askTokens('password', { grant_type: 'password', ...user }),
-          ),
-        authorization_code: signInByCode,
-        refresh,
-        implicit,
-        connectDevice,
-        callSigned,
-      };
       for (const [step, run] of Object.entries(steps)) {
-        await run().catch((error: unknown) => {
-          disappointments.push({ step, status: 0, body: String(error).slice(0, 300) });
-        });
+        await run().catch((error: unknown) => disappoint(step, 0, error));
       }
     },
     get requests() {
@@ -207,14 +164,6 @@ export function createVirtualUser(options: VirtualUserOptions): VirtualUser {
     },
     disappointments,
   };
-}
-
-function parse(text: string): Tokens {
-  try {
-    return JSON.parse(text) as Tokens;
-  } catch {
-    return {};
-  }
 }
 
 let latestTimestamp = 0;

@@ -1,11 +1,10 @@
-import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto';
 import type { Identity, MasterKey } from '@gatehouse/identity';
 import { type Adapter, type AdapterPayload, type Configuration, errors } from 'oidc-provider';
 import { createSealedCookies, type SealedCookies } from '../pages/sealed-cookies.ts';
+import { lifetimes } from '../requests/lifetimes.ts';
 import { providerRoutes } from '../requests/routes.ts';
 import { isDeviceRoute } from './device-codes.ts';
-import { currentContext, wrapAdapter } from './library.ts';
-import { lifetimes } from './lifetimes.ts';
+import { currentContext } from './library.ts';
 
 export type CookieOptions = ReturnType<typeof cookieOptions>;
 
@@ -14,80 +13,33 @@ export function cookieOptions(secureCookies: boolean) {
 }
 
 /** The provider's own cookies: names, attributes, and the keys that sign them. */
-export function cookieSettings(settings: {
-  readonly cookieKeys: readonly string[];
-  readonly secureCookies: boolean;
-}) {
-  const { cookieKeys, secureCookies } = settings;
-  const options = cookieOptions(secureCookies);
+export function cookieSettings(keys: readonly string[], secure: boolean) {
+  const options = cookieOptions(secure);
   // The short-lived cookies have a path, which `__Host-` does not allow.
-  const names = secureCookies
-    ? {
-        session: '__Host-session',
-        interaction: '__Secure-interaction',
-        resume: '__Secure-resume',
-      }
-    : { session: 'session', interaction: 'interaction', resume: 'resume' };
+  const [host, prefix] = secure ? ['__Host-', '__Secure-'] : ['', ''];
   return {
-    keys: createCookieSignatures(cookieKeys),
-    names,
+    keys: [...keys],
+    names: {
+      session: `${host}session`,
+      interaction: `${prefix}interaction`,
+      resume: `${prefix}resume`,
+    },
     long: options,
     short: options,
   } satisfies Configuration['cookies'];
 }
 
+export type BrowserState = ReturnType<typeof createBrowserState>;
+
 /** State that the browser keeps for the server, limited to the pages that read it. */
-export interface BrowserState {
-  readonly interactions: SealedCookies;
-  /** The username of the last failed attempt of an interaction, for the page that asks again. */
-  readonly failedSignIns: SealedCookies;
-  readonly sessions: SealedCookies;
-}
-
-export function createBrowserState(masterKey: MasterKey, secureCookies: boolean): BrowserState {
-  const shared = { masterKey, secure: secureCookies };
+export function createBrowserState(masterKey: MasterKey, secure: boolean) {
+  const create = (name: string, pathOf: (id: string) => string) =>
+    createSealedCookies({ name, pathOf, masterKey, secure });
   return {
-    interactions: createSealedCookies({
-      ...shared,
-      name: 'sign-in',
-      pathOf: (uid) => `/sign-in/${uid}`,
-    }),
-    failedSignIns: createSealedCookies({
-      ...shared,
-      name: 'failed-sign-in',
-      pathOf: (uid) => `/sign-in/${uid}`,
-    }),
-    sessions: createSealedCookies({
-      ...shared,
-      name: 'device-form',
-      pathOf: () => providerRoutes.code_verification,
-    }),
-  };
-}
-
-/**
- * Signs the provider's cookies as Keygrip does, the library's default: HMAC-SHA-1 in base64url, with
- * the first key. Keygrip imports a key for each signature, and compares two signatures by two more
- * HMACs. Those were 4 % of the time of a sign-in (bench/sign-in/README.md).
- */
-export function createCookieSignatures(keys: readonly string[]) {
-  const imported = keys.map((key) => createSecretKey(key, 'utf8'));
-  const signatures = (data: string) =>
-    imported.map((key) => createHmac('sha1', key).update(data).digest('base64url'));
-
-  /** The key that signed, or -1. The library signs again if it is not the first one. */
-  function index(data: string, presented: string): number {
-    const given = Buffer.from(presented);
-    return signatures(data).findIndex((signature) => {
-      const expected = Buffer.from(signature);
-      return given.length === expected.length && timingSafeEqual(given, expected);
-    });
-  }
-
-  return {
-    sign: (data: string) => String(signatures(data)[0]),
-    index,
-    verify: (data: string, presented: string) => index(data, presented) >= 0,
+    interactions: create('sign-in', (uid) => `/sign-in/${uid}`),
+    /** The username of the last failed attempt of an interaction, for the page that asks again. */
+    failedSignIns: create('failed-sign-in', (uid) => `/sign-in/${uid}`),
+    sessions: create('device-form', () => providerRoutes.code_verification),
   };
 }
 
@@ -109,7 +61,8 @@ export function keepInteractionsInBrowser(
   cookies: SealedCookies,
 ): Adapter {
   const endedKey = (id: string) => `interaction-ended:${credentialHash(id)}`;
-  return wrapAdapter(stored, {
+  return {
+    ...stored,
     async upsert(id: string, payload: AdapterPayload, expiresIn: number) {
       if (payload.result === undefined) {
         cookies.write(id, JSON.stringify(payload), expiresIn + EXPIRED_SECONDS);
@@ -148,7 +101,7 @@ export function keepInteractionsInBrowser(
       const mark = { completed: true, params: { client_id, redirect_uri } };
       cookies.write(id, JSON.stringify(mark), EXPIRED_SECONDS);
     },
-  });
+  };
 }
 
 /**
@@ -156,7 +109,8 @@ export function keepInteractionsInBrowser(
  * form, so the browser keeps them for that page. On other pages, nothing of them is needed again.
  */
 export function keepAnonymousSessionsInBrowser(stored: Adapter, cookies: SealedCookies): Adapter {
-  return wrapAdapter(stored, {
+  return {
+    ...stored,
     async upsert(id: string, payload: AdapterPayload, expiresIn: number) {
       const context = currentContext();
       if (payload.accountId !== undefined) {
@@ -173,5 +127,5 @@ export function keepAnonymousSessionsInBrowser(stored: Adapter, cookies: SealedC
       await stored.destroy(id);
       cookies.clear(id);
     },
-  });
+  };
 }

@@ -4,7 +4,7 @@
  * nothing through it without a scope.
  */
 
-import type { Identity, Client as RegisteredClient, User } from '@gatehouse/identity';
+import type { Identity, Client as RegisteredClient } from '@gatehouse/identity';
 import {
   type AdapterPayload,
   type ClaimsParameter,
@@ -52,7 +52,11 @@ export function claimsWithin(
  */
 export function limitRequestedClaims({ strict }: { readonly strict: boolean }) {
   return ({ oidc }: KoaContextWithOIDC, claims: ClaimsParameter, client: Client): void => {
-    assertMembers(claims);
+    const members = Object.values(claims).flatMap((place) => Object.values(place ?? {}));
+    // §5.5.1: each is null or an object. The library assumes this and fails on a text.
+    if (!members.every((member) => typeof member === 'object' && !Array.isArray(member))) {
+      throw new errors.InvalidRequest('each member of claims must be null or an object');
+    }
     const acr = claims.id_token?.acr;
     if (acr?.essential === true && (acr.value ?? acr.values) !== undefined) {
       throw new errors.UnmetAuthenticationRequirements('the requested acr is not supported');
@@ -65,18 +69,6 @@ export function limitRequestedClaims({ strict }: { readonly strict: boolean }) {
   };
 }
 
-/** §5.5.1: each member is null or an object. The library assumes this and fails on a text. */
-function assertMembers(claims: ClaimsParameter): void {
-  const members = Object.values(claims).flatMap((place) => Object.values(place ?? {}));
-  if (!members.every((member) => member === null || isPlainObject(member))) {
-    throw new errors.InvalidRequest('each member of claims must be null or an object');
-  }
-}
-
-function isPlainObject(value: unknown): boolean {
-  return typeof value === 'object' && !Array.isArray(value);
-}
-
 /** The scopes whose claims the parameter requests. The consent page lists them. */
 export function scopesOfClaims(parameter: unknown): readonly string[] {
   const requested = typeof parameter === 'string' ? (JSON.parse(parameter) as ClaimsParameter) : {};
@@ -86,26 +78,10 @@ export function scopesOfClaims(parameter: unknown): readonly string[] {
   );
 }
 
-/** All claims of a user. The library selects those of the granted scopes. */
-function claimsOfUser(user: User) {
-  const { userId, name, username, email, emailVerified, roles, orgId } = user;
-  return {
-    sub: userId,
-    name,
-    given_name: user.givenName,
-    family_name: user.familyName,
-    preferred_username: username,
-    updated_at: user.updatedAt,
-    ...(email === undefined ? {} : { email, email_verified: emailVerified }),
-    groups: roles,
-    roles,
-    org: orgId,
-  };
-}
-
 /**
- * The library's `findAccount`: the user if enabled. The library calls it for the user of a session,
- * a code or a token. The adapter does not find those that were revoked.
+ * The library's `findAccount`: the user if enabled, with all claims, of which the library selects
+ * those of the granted scopes. The library calls it for the user of a session, a code or a token.
+ * The adapter does not find those that were revoked.
  */
 export function createFindAccount({ users }: Identity) {
   return async (_context: KoaContextWithOIDC, userId: string) => {
@@ -113,10 +89,20 @@ export function createFindAccount({ users }: Identity) {
     if (!user?.enabled) {
       return undefined;
     }
-    return {
-      accountId: user.userId,
-      claims: async () => claimsOfUser(user),
+    const { name, email, emailVerified: email_verified, roles } = user;
+    const claims = {
+      sub: user.userId,
+      name,
+      given_name: user.givenName,
+      family_name: user.familyName,
+      preferred_username: user.username,
+      updated_at: user.updatedAt,
+      ...(email === undefined ? {} : { email, email_verified }),
+      groups: roles,
+      roles,
+      org: user.orgId,
     };
+    return { accountId: user.userId, claims: async () => claims };
   };
 }
 

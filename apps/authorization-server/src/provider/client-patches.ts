@@ -1,8 +1,8 @@
 /**
  * What Gatehouse changes in the clients of the library: who may do what, which secure key a token
- * belongs to, and the limit of failed secrets. patches.ts gives the reasons.
+ * belongs to, and the limit of failed secrets.
  */
-import type { Identity, Client as RegisteredClient } from '@gatehouse/identity';
+import { grantFacts, type Identity, type Client as RegisteredClient } from '@gatehouse/identity';
 import type Provider from 'oidc-provider';
 import { type Client, errors } from 'oidc-provider';
 import { addressGroupOf } from '../requests/caller.ts';
@@ -13,17 +13,14 @@ import type { SecurityProfile } from './clients.ts';
 import { currentContext, type ProviderMiddleware } from './library.ts';
 import { addOmittedRedirectUri, settleScope } from './request-parameters.ts';
 
-interface PermissionSettings {
-  readonly securityProfile: SecurityProfile;
-  /** The grant types of the platform endpoint. */
-  readonly platformGrantTypes: ReadonlySet<string>;
-}
-
-/** Both methods run after the client is known and before the library checks the scope. */
-export function checkPermissions(
-  provider: Provider,
-  { securityProfile, platformGrantTypes }: PermissionSettings,
-): void {
+/**
+ * A response type or grant type that a client is not registered for is unauthorized_client (RFC
+ * 6749 §4.1.2.1, §5.2). The library reports invalid_request. The platform endpoint supports fewer
+ * grant types than /token. No documented setting makes the library ignore scopes that the client is
+ * not registered for, or gives a request without a scope the registered ones. Both methods run after
+ * the client is known and before the library checks the scope.
+ */
+export function checkPermissions(provider: Provider, profile: SecurityProfile): void {
   const client = provider.Client.prototype;
   const { responseTypeAllowed, grantTypeAllowed } = client;
 
@@ -31,7 +28,10 @@ export function checkPermissions(
     if (!responseTypeAllowed.call(this, type)) {
       throw new errors.UnauthorizedClient('this client may not use the response_type');
     }
-    settleScope(currentContext(), securityProfile);
+    const context = currentContext();
+    if (context !== undefined) {
+      settleScope(context, profile);
+    }
     return true;
   };
 
@@ -42,16 +42,18 @@ export function checkPermissions(
     const context = currentContext();
     const route = context?.oidc.route;
     if (context !== undefined && route === 'token' && context.oidc.params?.grant_type === type) {
-      if (contextOf(context.req).isPlatform && !platformGrantTypes.has(type)) {
+      if (contextOf(context.req).isPlatform && !grantFacts(type).isOfPlatform) {
         throw new errors.UnsupportedGrantType();
       }
       if (!allowed) {
         throw new errors.UnauthorizedClient('this client may not use the grant_type');
       }
-      addOmittedRedirectUri(context, securityProfile);
-      settleScope(context, securityProfile);
-    } else if (allowed && route === 'device_authorization') {
-      settleScope(context, securityProfile);
+      if (profile === 'compatible') {
+        addOmittedRedirectUri(context);
+      }
+      settleScope(context, profile);
+    } else if (context !== undefined && allowed && route === 'device_authorization') {
+      settleScope(context, profile);
     }
     return allowed;
   };
@@ -67,11 +69,13 @@ export interface TokenOfSecureKey {
 
 export const tokenModels = ['AccessToken', 'ClientCredentials', 'RefreshToken'] as const;
 
-/** Every token that a request saves gets the id of the secure key that the client proved. */
-export function storeSecureKeys(
-  provider: Provider,
-  { identity: { clients } }: { readonly identity: Identity },
-): void {
+/**
+ * Removing a secure key revokes the tokens that were issued with it
+ * (docs/decisions/17-secure-keys.md), so every token that a request saves gets the id of the key
+ * that the client proved. The library knows one plaintext secret for a client, pads it with NUL when
+ * it compares, and stores no custom member in refresh tokens.
+ */
+export function storeSecureKeys(provider: Provider, { clients }: Identity): void {
   provider.Client.prototype.compareClientSecret = async function compareClientSecret(actual) {
     const context = currentContext();
     const secureKeyId = clients.identifySecret(await clients.find(this.clientId), actual);
@@ -95,15 +99,15 @@ export function storeSecureKeys(
   }
 }
 
+/**
+ * The limit of failed secrets must apply before a client is looked up, so that known and unknown
+ * clients get the same reply. The library also describes and hashes a client at every lookup to find
+ * the object that it built before; remembering it by registry record costs one map access.
+ */
 export function limitLookups(
   provider: Provider,
-  {
-    failedSecrets,
-    identity: { clients },
-  }: {
-    readonly failedSecrets: Pick<FailedSecrets, 'assertMayTry'>;
-    readonly identity: Identity;
-  },
+  { clients }: Identity,
+  failedSecrets: Pick<FailedSecrets, 'assertMayTry'>,
 ): void {
   const clientOfRecord = new WeakMap<RegisteredClient, Client>();
   const findInLibrary = provider.Client.find.bind(provider.Client);
@@ -112,11 +116,8 @@ export function limitLookups(
     const found = context && contextOf(context.req);
     // The first lookup of a request is for the client that authenticates. Later ones are for other
     // clients.
-    if (
-      context !== undefined &&
-      found?.presentedClientId === undefined &&
-      clientEndpointPaths.includes(context.path)
-    ) {
+    const isFirst = context !== undefined && found?.presentedClientId === undefined;
+    if (isFirst && clientEndpointPaths.includes(context.path)) {
       contextOf(context.req).presentedClientId = clientId;
       await failedSecrets.assertMayTry(clientId, addressGroupOf(context.req));
     }
@@ -124,11 +125,8 @@ export function limitLookups(
     if (found !== undefined && record?.enabled === false) {
       found.isClientDisabled = true;
     }
-    const known = record === undefined ? undefined : clientOfRecord.get(record);
-    if (known !== undefined) {
-      return known;
-    }
-    const client = await findInLibrary(clientId);
+    const known = record && clientOfRecord.get(record);
+    const client = known ?? (await findInLibrary(clientId));
     if (record !== undefined && client !== undefined) {
       clientOfRecord.set(record, client);
     }
@@ -136,7 +134,7 @@ export function limitLookups(
   };
 }
 
-/** A 401 counts as a failed secret. The patch `client-lookups` applies the limit. */
+/** A 401 counts as a failed secret. `limitLookups` applies the limit. */
 export function countFailedSecrets(failedSecrets: FailedSecrets): ProviderMiddleware {
   return async (context, next) => {
     await next();

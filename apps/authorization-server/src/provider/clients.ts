@@ -1,26 +1,16 @@
 import {
   type Client,
   type ClientRegistry,
+  grantFacts,
   type Identity,
   redirectUriProblem,
 } from '@gatehouse/identity';
-import type Provider from 'oidc-provider';
-import {
-  type Adapter,
-  type AdapterPayload,
-  errors,
-  type KoaContextWithOIDC,
-  type ResponseType,
-} from 'oidc-provider';
-import { basicClientId } from '../requests/caller.ts';
-import type { SignIn } from '../throttle/sign-in-throttle.ts';
+import { type Adapter, type AdapterPayload, errors, type ResponseType } from 'oidc-provider';
 
-/**
- * Reads clients from the registry. The library calls no other operation for clients.
- *
- * @param supported the grants of the provider; a client may be registered for more
- */
-export function createClientAdapter(clients: ClientRegistry, supported: Grants): Adapter {
+export type SecurityProfile = 'compatible' | 'strict';
+
+/** Reads clients from the registry. The library calls no other operation for clients. */
+export function createClientAdapter(clients: ClientRegistry, profile: SecurityProfile): Adapter {
   const adapter: Pick<Adapter, 'find'> = {
     async find(clientId) {
       const client = await clients.find(clientId);
@@ -30,9 +20,11 @@ export function createClientAdapter(clients: ClientRegistry, supported: Grants):
         clients.verifySecret(client, clientId);
         return undefined;
       }
-      const metadata = toMetadata(client, supported);
-      assertRedirectUris(client, metadata);
-      return metadata;
+      const grantTypes = client.grantTypes.filter(
+        (type) => profile === 'compatible' || !grantFacts(type).isLegacy,
+      );
+      assertRedirectUris(client, grantTypes);
+      return toMetadata(client, grantTypes);
     },
   };
   return adapter as Adapter;
@@ -43,12 +35,9 @@ export function createClientAdapter(clients: ClientRegistry, supported: Grants):
  *
  * @throws InvalidClientMetadata with the reason that the commands and the bootstrap file report
  */
-function assertRedirectUris(
-  client: Client,
-  { grant_types: grantTypes = [] }: AdapterPayload,
-): void {
-  const { applicationType } = client;
-  for (const uri of [...client.redirectUris, ...client.postLogoutRedirectUris]) {
+function assertRedirectUris(client: Client, grantTypes: readonly string[]): void {
+  const { applicationType, redirectUris, postLogoutRedirectUris } = client;
+  for (const uri of [...redirectUris, ...postLogoutRedirectUris]) {
     const problem = redirectUriProblem(uri, { applicationType, grantTypes });
     if (problem !== undefined) {
       throw new errors.InvalidClientMetadata(`a registered redirect URI ${problem}`);
@@ -59,14 +48,15 @@ function assertRedirectUris(
 /**
  * RFC 7591 names. `client_secret` is never the real one: `compareClientSecret` asks the registry.
  */
-function toMetadata(client: Client, supported: Grants): AdapterPayload {
-  const grantTypes = client.grantTypes.filter((grantType) => Object.hasOwn(supported, grantType));
+function toMetadata(client: Client, grantTypes: string[]): AdapterPayload {
+  const code: ResponseType[] = grantTypes.includes('authorization_code') ? ['code'] : [];
+  const implicit = ['id_token', 'id_token token', 'token'] as ResponseType[];
   return {
     client_id: client.clientId,
     client_name: client.name,
     application_type: client.applicationType,
     grant_types: grantTypes,
-    response_types: responseTypes(grantTypes),
+    response_types: grantTypes.includes('implicit') ? [...code, ...implicit] : code,
     redirect_uris: [...client.redirectUris],
     post_logout_redirect_uris: [...client.postLogoutRedirectUris],
     ...(client.scopes.length === 0 ? {} : { scope: client.scopes.join(' ') }),
@@ -78,13 +68,6 @@ function toMetadata(client: Client, supported: Grants): AdapterPayload {
           client_secret: 'held by the client registry',
         }),
   };
-}
-
-function responseTypes(grantTypes: readonly string[]): ResponseType[] {
-  const types: ResponseType[] = grantTypes.includes('authorization_code') ? ['code'] : [];
-  return grantTypes.includes('implicit')
-    ? [...types, 'id_token', 'id_token token', 'token' as ResponseType]
-    : types;
 }
 
 export const ACCOUNT_CLIENT_ID = 'gatehouse:account';
@@ -126,43 +109,4 @@ export function withAccountClient(identity: Identity, issuer: string): Identity 
     findLiveHolder: ({ clientId, ...credential }) =>
       findLiveHolder(clientId === ACCOUNT_CLIENT_ID ? credential : { ...credential, clientId }),
   };
-}
-
-export type SecurityProfile = 'compatible' | 'strict';
-
-/** What the server has to know about a grant type. token/grants.ts lists all of them. */
-export interface Grant {
-  /** The `strict` profile rejects it for all clients (RFC 9700 §2.1.2, §2.4). */
-  readonly isLegacy?: true;
-  /** The platform endpoint serves it (Method C of the specification). */
-  readonly isOfPlatform?: true;
-  /** Parameters of its token request, in addition to `grant_type`, the client's and `scope`. */
-  readonly parameters?: readonly string[];
-  /** Those that belong into the body only: in a URL, they would reach logs and histories. */
-  readonly secrets?: readonly string[];
-  /** Adds a grant that the library does not have, or replaces one of the library. */
-  readonly register?: (provider: Provider, dependencies: GrantDependencies) => void;
-}
-
-export interface GrantDependencies {
-  readonly securityProfile: SecurityProfile;
-  readonly signIn: SignIn;
-}
-
-export type Grants = Readonly<Record<string, Grant>>;
-
-/** The grant types that the server supports. A client may be registered for more. */
-export function supportedGrants(grants: Grants, profile: SecurityProfile): Grants {
-  return Object.fromEntries(
-    Object.entries(grants).filter(([, { isLegacy }]) => profile === 'compatible' || !isLegacy),
-  );
-}
-
-/** The client id that a request presents, authenticated or not. Empty if there is none. */
-export function presentedClientId({ oidc, headers }: KoaContextWithOIDC): string {
-  const { client, params } = oidc;
-  if (client !== undefined || typeof params?.client_id === 'string') {
-    return client?.clientId ?? String(params?.client_id);
-  }
-  return basicClientId(headers.authorization);
 }

@@ -5,11 +5,11 @@
 import { randomBytes } from 'node:crypto';
 import type { Identity } from '@gatehouse/identity';
 import { type Adapter, type AdapterPayload, errors, type KoaContextWithOIDC } from 'oidc-provider';
+import { lifetimes } from '../requests/lifetimes.ts';
 import { contextOf } from '../requests/request-context.ts';
 import { providerRoutes } from '../requests/routes.ts';
-import { currentContext, type ProviderMiddleware, wrapAdapter } from './library.ts';
-import { lifetimes } from './lifetimes.ts';
-import { chargeStoredRequest } from './stored-budgets.ts';
+import { chargeStoredRequest } from '../throttle/stored-budgets.ts';
+import { currentContext, type ProviderMiddleware } from './library.ts';
 
 /** RFC 8628 §3.2: the polling interval that a device is told. */
 const POLLING_INTERVAL_SECONDS = 5;
@@ -32,15 +32,14 @@ export function completeDeviceCodes(
     }
   }
 
-  return wrapAdapter(stored, {
+  return {
+    ...stored,
     async upsert(id, payload, expiresIn) {
       const stage = stageOf(payload);
-      if (stage !== 'new') {
-        await claimStage(id, stage);
-        return stored.upsert(id, payload, expiresIn);
-      }
-      await chargeStoredRequest(store, 'device', payload.params);
-      return stored.upsert(id, payload, expiresIn);
+      await (stage === 'new'
+        ? chargeStoredRequest(store, 'device', payload.params, currentContext())
+        : claimStage(id, stage));
+      await stored.upsert(id, payload, expiresIn);
     },
     async find(id) {
       const code = await stored.find(id);
@@ -53,7 +52,7 @@ export function completeDeviceCodes(
       }
       return code;
     },
-  });
+  };
 }
 
 function isPolled({ clientId, exp = 0 }: AdapterPayload): boolean {

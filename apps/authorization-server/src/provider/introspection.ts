@@ -27,11 +27,8 @@ export function completeIntrospection(dependencies: Dependencies): ProviderMiddl
   return async (context, next) => {
     await next();
     const { body } = context;
-    if (
-      context.path !== providerRoutes.introspection ||
-      typeof body !== 'object' ||
-      body === null
-    ) {
+    const isReply = typeof body === 'object' && body !== null;
+    if (!isReply || context.path !== providerRoutes.introspection) {
       return;
     }
     if ('error' in body && body.error === 'unsupported_token_type') {
@@ -39,16 +36,14 @@ export function completeIntrospection(dependencies: Dependencies): ProviderMiddl
       context.body = { active: false };
       context.status = 200;
     } else if ('active' in body) {
-      const description =
+      const { oidc } = context as KoaContextWithOIDC;
+      const description: TokenDescription | undefined =
         body.active === true
-          ? (body as TokenDescription)
-          : await describeXAccessToken(context as KoaContextWithOIDC, dependencies);
+          ? (body as unknown as TokenDescription)
+          : await describeXAccessToken(oidc, dependencies);
       if (description !== undefined) {
-        context.body = {
-          ...description,
-          aud: issuer,
-          ...(await holderOf(description, context as KoaContextWithOIDC, dependencies)),
-        };
+        const holder = await holderOf(description, oidc, dependencies);
+        context.body = { ...description, aud: issuer, ...holder };
       }
     }
   };
@@ -67,7 +62,7 @@ interface TokenDescription {
  */
 async function holderOf(
   { client_id: clientId, scope = '', sub }: TokenDescription,
-  { oidc }: KoaContextWithOIDC,
+  oidc: KoaContextWithOIDC['oidc'],
   { identity: { users, clients } }: Dependencies,
 ) {
   if (sub === undefined) {
@@ -83,22 +78,19 @@ async function holderOf(
   };
 }
 
-/**
- * Undefined unless the caller may introspect the token: a resource server, or the client of the
- * token.
- */
+/** Undefined unless the caller may introspect the token. */
 async function describeXAccessToken(
-  { oidc }: KoaContextWithOIDC,
+  { client: caller, params }: KoaContextWithOIDC['oidc'],
   { identity, xAccessTokens, issuer }: Dependencies,
 ) {
-  const { client: caller, params } = oidc;
-  const found = await xAccessTokens.find(String(params?.token));
-  if (found === undefined || caller === undefined || caller.clientAuthMethod === 'none') {
-    return undefined;
-  }
-  const { principal, issuedAt, expiresAt } = found;
-  const isResourceServer = (await identity.clients.find(caller.clientId))?.resourceServer === true;
-  if (!isResourceServer && principal.clientId !== caller.clientId) {
+  const { principal, issuedAt, expiresAt } =
+    (await xAccessTokens.find(String(params?.token))) ?? {};
+  if (
+    principal === undefined ||
+    caller === undefined ||
+    caller.clientAuthMethod === 'none' ||
+    !(await mayRead(caller, principal, identity))
+  ) {
     return undefined;
   }
   return {
@@ -114,17 +106,22 @@ async function describeXAccessToken(
 
 type Token = AccessToken | ClientCredentials | RefreshToken;
 
-/**
- * RFC 7662 §4: resource servers may introspect every token, and a client its own tokens. A public
- * client is not authenticated, so it may introspect nothing.
- */
-export function mayIntrospect({ clients }: Identity) {
+/** RFC 7662 §4: resource servers may introspect every token, and a client its own tokens. */
+async function mayRead(
+  { clientId }: Client,
+  token: { readonly clientId?: string | undefined },
+  { clients }: Pick<Identity, 'clients'>,
+): Promise<boolean> {
+  return token.clientId === clientId || (await clients.find(clientId))?.resourceServer === true;
+}
+
+/** A public client is not authenticated, so it may introspect nothing. */
+export function mayIntrospect(identity: Identity) {
   return async (_context: KoaContextWithOIDC, client: Client, token: Token): Promise<boolean> => {
     if (client.clientAuthMethod === 'none') {
       throw new errors.InvalidClientAuth('introspection needs client authentication');
     }
-    const registered = await clients.find(client.clientId);
-    return registered?.resourceServer === true || token.clientId === client.clientId;
+    return mayRead(client, token, identity);
   };
 }
 

@@ -1,76 +1,50 @@
-import { GRANT_LIFETIME_SECONDS, type Identity, type User } from '@gatehouse/identity';
+import type { Identity, User } from '@gatehouse/identity';
 import type Provider from 'oidc-provider';
 import type { Session } from 'oidc-provider';
+import { lifetimes } from '../requests/lifetimes.ts';
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
-
-/** Seconds. A Grant outlives its refresh tokens. Otherwise a refresh would fail early. */
-export const lifetimes = {
-  AccessToken: 2 * HOUR,
-  ClientCredentials: 2 * HOUR,
-  AuthorizationCode: 10 * MINUTE,
-  RefreshToken: 30 * DAY,
-  DeviceCode: 10 * MINUTE,
-  PushedAuthorizationRequest: MINUTE,
-  IdToken: HOUR,
-  Interaction: HOUR,
-  Session: 14 * DAY,
-  Grant: GRANT_LIFETIME_SECONDS,
-} as const;
 
 /** Before the sign-in: long enough to find a password, short for a page that is left open. */
 const ANONYMOUS_INTERACTION = 30 * MINUTE;
 
-/** Called by the library as `ttl.Interaction`. */
-export function interactionLifetime(
-  _context: unknown,
-  interaction: { readonly session?: { readonly accountId?: string } | undefined },
-): number {
-  return interaction.session?.accountId === undefined
-    ? ANONYMOUS_INTERACTION
-    : lifetimes.Interaction;
-}
-
-/**
- * Called by the library as `ttl.RefreshToken`: a successor expires when the first token of its
- * family would.
- */
-function refreshTokenLifetime(
-  _context: unknown,
-  token: { readonly iiat?: number | undefined },
-): number {
-  const now = Math.floor(Date.now() / 1000);
-  return Math.max(1, (token.iiat ?? now) + lifetimes.RefreshToken - now);
-}
+/** A session without a user holds only the token of one form, and is kept in the browser. */
+const ANONYMOUS_SESSION = HOUR;
 
 /** A token in the front channel leaks more easily, so it expires earlier (RFC 9700 §2.1.2). */
 const IMPLICIT_ACCESS_TOKEN = 10 * MINUTE;
 
-function accessTokenLifetime(_context: unknown, token: { readonly gty?: string }): number {
-  return token.gty === 'implicit' ? IMPLICIT_ACCESS_TOKEN : lifetimes.AccessToken;
-}
-
 /** Correct clients redeem a code within a second. The specification allows ten minutes. */
 const STRICT_AUTHORIZATION_CODE = MINUTE;
+
+export function interactionLifetime(
+  _context: unknown,
+  interaction: { readonly session?: { readonly accountId?: string } | undefined },
+): number {
+  const isAnonymous = interaction.session?.accountId === undefined;
+  return isAnonymous ? ANONYMOUS_INTERACTION : lifetimes.Interaction;
+}
+
+export function sessionLifetime(_context: unknown, session: Pick<Session, 'accountId'>): number {
+  return session.accountId === undefined ? ANONYMOUS_SESSION : lifetimes.Session;
+}
 
 /** Called by the library as `ttl`. */
 export function timesToLive(strict: boolean) {
   return {
     ...lifetimes,
-    AccessToken: accessTokenLifetime,
-    RefreshToken: refreshTokenLifetime,
+    AccessToken: (_context: unknown, token: { readonly gty?: string }) =>
+      token.gty === 'implicit' ? IMPLICIT_ACCESS_TOKEN : lifetimes.AccessToken,
+    /** A successor expires when the first token of its family would. */
+    RefreshToken(_context: unknown, token: { readonly iiat?: number | undefined }) {
+      const now = Math.floor(Date.now() / 1000);
+      return Math.max(1, (token.iiat ?? now) + lifetimes.RefreshToken - now);
+    },
+    Session: sessionLifetime,
+    Interaction: interactionLifetime,
     ...(strict ? { AuthorizationCode: STRICT_AUTHORIZATION_CODE } : {}),
   };
-}
-
-/** A session without a user holds only the token of one form, and is kept in the browser. */
-const ANONYMOUS_SECONDS = 60 * 60;
-
-/** Called by the library as `ttl.Session`. */
-export function sessionLifetime(_context: unknown, session: Pick<Session, 'accountId'>): number {
-  return session.accountId === undefined ? ANONYMOUS_SECONDS : lifetimes.Session;
 }
 
 /** Set when a session ends: a concurrent request must not write the session back. */
@@ -92,15 +66,17 @@ export function isSessionOf(
   );
 }
 
-/**
- * A request that runs while the session ends must not write it back. No request takes longer than
- * this.
- */
-const ENDED_SESSION_SECONDS = 60 * 60;
+/** No request that could write an ended session back takes longer than this. */
+const ENDED_SESSION_SECONDS = HOUR;
 
+/**
+ * A sign-out ends the grants of the session first (docs/decisions/15-sign-out.md); the library
+ * revokes none. An adapter cannot do it, because the library also destroys a record to rename a
+ * session. The library throws when an error page touches a session that was never stored.
+ */
 export function endSessionsWithGrants(
   provider: Provider,
-  { identity: { store, credentialHash } }: { readonly identity: Identity },
+  { store, credentialHash }: Identity,
 ): void {
   const session = provider.Session.prototype;
   const { destroy, persist } = session;

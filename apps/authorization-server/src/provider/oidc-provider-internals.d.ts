@@ -1,5 +1,5 @@
 /**
- * The part of the library's private state that library-internals.ts makes available to the patches.
+ * The part of the library's private state that the patches use.
  */
 declare module 'oidc-provider/lib/helpers/weak_cache.js' {
   import type Provider from 'oidc-provider';

@@ -8,7 +8,7 @@ import {
 } from 'oidc-provider';
 import { contextOf } from '../requests/request-context.ts';
 import type { SecurityProfile } from './clients.ts';
-import { currentContext, wrapAdapter } from './library.ts';
+import { currentContext } from './library.ts';
 
 /**
  * Replaces the requested scope by the scope that the request can be granted, before the library
@@ -18,30 +18,22 @@ import { currentContext, wrapAdapter } from './library.ts';
  * @throws InvalidScope when no usable scope is left
  */
 export function settleScope(
-  context: KoaContextWithOIDC | undefined,
+  { oidc, req }: KoaContextWithOIDC,
   securityProfile: SecurityProfile,
 ): void {
-  const { client, params, route } = context?.oidc ?? {};
+  const { client, params, route } = oidc;
   const requested = params?.scope;
-  // The library rejects a repeated parameter.
-  if (
-    context === undefined ||
-    client === undefined ||
-    params === undefined ||
-    Array.isArray(requested)
-  ) {
-    return;
-  }
   const isStrict = securityProfile === 'strict';
   // At the token endpoint, each grant has its own default, and under `strict` its own check.
-  if (route === 'token' && (isStrict || requested === undefined)) {
+  const isSettled = route === 'token' && (isStrict || requested === undefined);
+  // The library rejects a repeated parameter.
+  if (client === undefined || params === undefined || Array.isArray(requested) || isSettled) {
     return;
   }
-  const mayRefresh = canBeOffline(client, params.response_type);
   const scope = resolveScope({
     requested,
     registered: client.scope,
-    excluded: isStrict || mayRefresh ? [] : ['offline_access'],
+    excluded: isStrict || canBeOffline(client, params.response_type) ? [] : ['offline_access'],
     securityProfile,
   });
   if (scope === '') {
@@ -49,7 +41,7 @@ export function settleScope(
   }
   params.scope = scope;
   if (!isStrict && scope.split(' ').includes('offline_access')) {
-    contextOf(context.req).isOffline = true;
+    contextOf(req).isOffline = true;
   }
 }
 
@@ -70,15 +62,6 @@ export function keepOfflineAccess({ oidc, req }: KoaContextWithOIDC): void {
   }
 }
 
-interface ScopeRequest {
-  readonly requested: unknown;
-  /** The registered scopes of the client, separated by spaces. */
-  readonly registered: string | undefined;
-  /** Scopes that this request never grants: OpenID Connect scopes need a user. */
-  readonly excluded: readonly string[];
-  readonly securityProfile: SecurityProfile;
-}
-
 /** RFC 6749 §3.3. */
 const SCOPE_TOKEN = /^[\x21\x23-\x5B\x5D-\x7E]+$/;
 
@@ -90,14 +73,22 @@ const SCOPE_TOKEN = /^[\x21\x23-\x5B\x5D-\x7E]+$/;
  * @throws InvalidScope for a malformed scope, or with the first scope that is unknown or not
  * allowed
  */
-export function resolveScope(request: ScopeRequest): string {
-  const { requested, excluded, securityProfile } = request;
-  const allowed = splitScope(request.registered).filter((scope) => !excluded.includes(scope));
+export function resolveScope(request: {
+  readonly requested: unknown;
+  /** The registered scopes of the client, separated by spaces. */
+  readonly registered: string | undefined;
+  /** Scopes that this request never grants: OpenID Connect scopes need a user. */
+  readonly excluded: readonly string[];
+  readonly securityProfile: SecurityProfile;
+}): string {
+  const { requested, registered = '', excluded } = request;
+  const allowed = registered.split(' ').filter((scope) => scope && !excluded.includes(scope));
   if (requested === undefined) {
     return allowed.join(' ');
   }
-  const isStrict = securityProfile === 'strict';
-  const asked = [...new Set(isStrict ? String(requested).split(' ') : splitScope(requested))];
+  const isStrict = request.securityProfile === 'strict';
+  const named = String(requested).split(' ');
+  const asked = [...new Set(isStrict ? named : named.filter((scope) => scope !== ''))];
   if (asked.some((scope) => scope !== '' && !SCOPE_TOKEN.test(scope))) {
     throw new errors.InvalidScope('scope contains invalid characters', '');
   }
@@ -109,20 +100,12 @@ export function resolveScope(request: ScopeRequest): string {
   return granted.join(' ');
 }
 
-function splitScope(scope: unknown): readonly string[] {
-  return String(scope ?? '')
-    .split(' ')
-    .filter((each) => each !== '');
-}
-
 /**
  * RFC 6749 §4.1.3: a client that sent no `redirect_uri` to /authorize needs none at /token. The
  * request remembers the omission until its code is stored, and the code remembers it until it is
  * redeemed. Under `strict`, /token always requires the parameter.
- */
-
-/**
- * The internal parameter that carries the omission through the sign-in. A request cannot set it.
+ *
+ * This internal parameter carries the omission through the sign-in. A request cannot set it.
  */
 export const OMITTED = 'redirect_uri_omitted';
 
@@ -137,19 +120,11 @@ export function rememberOmittedRedirectUri({ oidc, req }: KoaContextWithOIDC): v
  * The library requires the parameter at /token. `requireRedirectUri` checks whether
  * the code allows it.
  */
-export function addOmittedRedirectUri(
-  { oidc }: KoaContextWithOIDC,
-  securityProfile: SecurityProfile,
-): void {
+export function addOmittedRedirectUri({ oidc }: KoaContextWithOIDC): void {
   const { client, params } = oidc;
   const [redirectUri, ...others] = client?.redirectUris ?? [];
-  if (
-    securityProfile === 'compatible' &&
-    params?.grant_type === 'authorization_code' &&
-    params.redirect_uri === undefined &&
-    others.length === 0
-  ) {
-    params.redirect_uri = redirectUri;
+  if (params?.grant_type === 'authorization_code' && others.length === 0) {
+    params.redirect_uri ??= redirectUri;
   }
 }
 
@@ -162,7 +137,8 @@ interface CodePayload extends AdapterPayload {
  * §4.1.3).
  */
 export function requireRedirectUri(stored: Adapter): Adapter {
-  return wrapAdapter(stored, {
+  return {
+    ...stored,
     async upsert(id, payload, expiresIn) {
       const isOmitted = currentContext()?.oidc.params?.[OMITTED] !== undefined;
       const code: CodePayload = isOmitted ? { ...payload, redirectUriOmitted: true } : payload;
@@ -179,5 +155,5 @@ export function requireRedirectUri(stored: Adapter): Adapter {
       }
       return code;
     },
-  });
+  };
 }

@@ -1,12 +1,14 @@
 import { createHmac, createSecretKey, randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { lastingKey, type MasterKey } from '@gatehouse/identity';
+import { credentialKey, type Identity, lastingKey, type MasterKey } from '@gatehouse/identity';
 import { observedRequest } from '@gatehouse/server';
 import type { Store } from '@gatehouse/store';
 import { errors } from 'oidc-provider';
+import { lifetimes } from '../requests/lifetimes.ts';
 import { contextOf } from '../requests/request-context.ts';
+import { codeLimit } from '../throttle/limits.ts';
+import type { SecurityProfile } from './clients.ts';
 import { currentContext, type ProviderMiddleware } from './library.ts';
-import { lifetimes } from './lifetimes.ts';
 
 /** A code or token that can be redeemed once: its value and the key of its record. */
 interface Redeemable {
@@ -77,28 +79,19 @@ export function createRedemptions(store: Store): RepliedUse {
 }
 
 /**
- * A correct client needs one attempt. The others are for redemptions that an unavailable store
- * interrupted.
- */
-const MAXIMUM_ATTEMPTS = 5;
-
-/** In the log and audit trail only. The client gets `invalid_grant`, as for every invalid code. */
-export const TOO_MANY_CODE_ATTEMPTS = 'authorization code presented too often';
-
-/**
  * An attacker who captured a code but not its PKCE verifier must not guess without limit (RFC 7636
  * §7.1). The count is one atomic increment before the library validates the verifier, so concurrent
  * guesses count as well. The record is not deleted, because the winning request may not have read
  * it yet.
  */
-export function limitCodeAttempts(singleUse: SingleUse, store: Store): SingleUse {
+function limitCodeAttempts(singleUse: SingleUse, store: Store): SingleUse {
   const windowSeconds = lifetimes.AuthorizationCode + MARGIN_SECONDS;
   return {
     ...singleUse,
     async assertMayPresent({ key }) {
       const { count } = await store.increment(`attempts:code:${key}`, windowSeconds);
-      if (count > MAXIMUM_ATTEMPTS) {
-        throw new errors.InvalidGrant(TOO_MANY_CODE_ATTEMPTS);
+      if (count > codeLimit.attempts) {
+        throw new errors.InvalidGrant(codeLimit.finding);
       }
     },
   };
@@ -118,17 +111,10 @@ const GRACE_MILLISECONDS = 10_000;
 /** Ends a claim without a reply. Claims of earlier versions have no such end: they count as sent. */
 const PENDING = '.pending';
 
-/** The one token that follows a refresh token. Only a holder of the master key can compute it. */
-type RefreshSuccessor = (refreshToken: string) => string;
-
-export function createRefreshSuccessor(masterKey: MasterKey): RefreshSuccessor {
-  const key = createSecretKey(lastingKey(masterKey, 'refresh-successor'));
-  return (refreshToken) => createHmac('sha256', key).update(refreshToken).digest('base64url');
-}
-
 interface RefreshRotationDependencies {
   readonly store: Store;
-  readonly successorOf: RefreshSuccessor;
+  /** The one token that follows a refresh token. */
+  readonly successorOf: (refreshToken: string) => string;
   /** The key of a refresh token's record. */
   readonly keyOf: (refreshToken: string) => string;
   readonly now?: () => number;
@@ -181,14 +167,41 @@ function claimedAt(claim: string): number {
 }
 
 /**
+ * How the records of each model are used once. Codes can be presented five times. Refresh tokens
+ * have a grace, except under `strict`.
+ */
+export function createSingleUses(
+  { store, credentialHash }: Pick<Identity, 'store' | 'credentialHash'>,
+  masterKey: MasterKey,
+  securityProfile: SecurityProfile,
+) {
+  const redemptions = createRedemptions(store);
+  const codes = limitCodeAttempts(redemptions, store);
+  // Only a holder of the master key can compute a successor.
+  const key = createSecretKey(lastingKey(masterKey, 'refresh-successor'));
+  const successorOf = (refreshToken: string) =>
+    createHmac('sha256', key).update(refreshToken).digest('base64url');
+  const keyOf = (refreshToken: string) =>
+    credentialKey('RefreshToken', credentialHash(refreshToken));
+  const rotation = createRefreshRotation({ store, successorOf, keyOf });
+  return {
+    successorOf,
+    of(model: string): SingleUse {
+      if (model === 'RefreshToken' && securityProfile === 'compatible') {
+        return rotation;
+      }
+      return model === 'AuthorizationCode' ? codes : redemptions;
+    },
+    complete: completeRedemption(redemptions, rotation),
+  };
+}
+
+/**
  * Before a successful reply is sent: from then on, the code or token that was redeemed counts as
  * used. The grace of a refresh token begins after its reply, because a client that gets no reply
  * needs the token again. If that mark is lost, only the use of the successor ends the grace.
  */
-export function completeRedemption(
-  redemptions: RepliedUse,
-  rotation: RepliedUse,
-): ProviderMiddleware {
+function completeRedemption(redemptions: RepliedUse, rotation: RepliedUse): ProviderMiddleware {
   return async (context, next) => {
     await next();
     // A redirect uses up a pushed request.

@@ -1,4 +1,5 @@
 import type { RequestListener } from 'node:http';
+import type { RegisteredOrigins } from '@gatehouse/identity';
 import { messageProblem, observedRequest } from '@gatehouse/server';
 import type { Express, RequestHandler } from 'express';
 import express from 'express';
@@ -62,6 +63,42 @@ export function operation(name: OperationName): RequestHandler {
   };
 }
 
+/**
+ * CORS for the origins that clients registered (RFC 9700 §2.6). A preflight names no client, so the
+ * origin of any client passes. The provider checks the request itself against its own client.
+ */
+const PREFLIGHT_SECONDS = '600';
+
+/**
+ * Precedes an endpoint that browser applications call. An unregistered origin is treated as absent.
+ */
+export function allowRegisteredOrigins(
+  origins: RegisteredOrigins,
+  methods: string,
+): RequestHandler {
+  return async (request, response, next) => {
+    const { origin } = request.headers;
+    const registered = origin !== undefined && (await origins.has(origin));
+    if (!registered) {
+      delete request.headers.origin;
+    }
+    if (request.method !== 'OPTIONS') {
+      next();
+      return;
+    }
+    response.set('Vary', 'Origin');
+    if (registered) {
+      response.set({
+        'Access-Control-Allow-Origin': origin,
+        'Access-Control-Allow-Methods': methods,
+        'Access-Control-Allow-Headers': 'Authorization, Content-Type',
+        'Access-Control-Max-Age': PREFLIGHT_SECONDS,
+      });
+    }
+    response.set('Allow', `${methods}, OPTIONS`).status(204).end();
+  };
+}
+
 /** Matches paths exactly, and adds no header of its own. */
 export function createExactRouting(trustedProxies: readonly string[]): Express {
   const app = express();
@@ -73,19 +110,15 @@ export function createExactRouting(trustedProxies: readonly string[]): Express {
   return app;
 }
 
-/** For every reply, JSON included: browsers must not guess the content type. */
-export const noSniff: RequestHandler = (_request, response, next) => {
-  response.setHeader('X-Content-Type-Options', 'nosniff');
-  next();
-};
-
 /**
  * The provider builds URLs from Host and X-Forwarded-*, which a caller controls. They are replaced
  * with the issuer's values before anything reads them (RFC 8414 §3.3).
  */
 export function fixOrigin(issuer: string): RequestHandler {
   const { host, protocol } = new URL(issuer);
-  return (request, _response, next) => {
+  return (request, response, next) => {
+    // Of every reply, JSON included: browsers must not guess it.
+    response.setHeader('X-Content-Type-Options', 'nosniff');
     request.headers.host = host;
     request.headers['x-forwarded-proto'] = protocol.slice(0, -1);
     delete request.headers['x-forwarded-host'];

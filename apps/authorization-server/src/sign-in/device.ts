@@ -9,6 +9,7 @@ import type { Client, Identity } from '@gatehouse/identity';
 import { observedRequest } from '@gatehouse/server';
 import type { RequestHandler } from 'express';
 import type { Configuration, ErrorOut, KoaContextWithOIDC } from 'oidc-provider';
+import { noteReason } from '../outcomes/reasons.ts';
 import { noteFailure, rejectedForms } from '../pages/error-page.ts';
 import { fill, foreignName, type Html, html, sentence } from '../pages/html.ts';
 import {
@@ -23,7 +24,6 @@ import {
 } from '../pages/page.ts';
 import type { TextName, Texts } from '../pages/texts-en.ts';
 import { detachDeviceGrant } from '../provider/device-codes.ts';
-import { noteReason } from '../provider/reasons.ts';
 import { providerRoutes } from '../requests/routes.ts';
 import type { UserCodeReply } from '../throttle/limits.ts';
 

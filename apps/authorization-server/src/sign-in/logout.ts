@@ -9,8 +9,8 @@ import { foreignName, html, sentence } from '../pages/html.ts';
 import { formTargetsOf, linkButton, showPage, textsFor } from '../pages/page.ts';
 import { ACCOUNT_CLIENT_ID } from '../provider/clients.ts';
 import type { ProviderMiddleware } from '../provider/library.ts';
-import { assertParametersFit } from '../provider/stored-budgets.ts';
 import { providerRoutes } from '../requests/routes.ts';
+import { assertParametersFit } from '../throttle/stored-budgets.ts';
 
 type Logout = NonNullable<NonNullable<Configuration['features']>['rpInitiatedLogout']>;
 

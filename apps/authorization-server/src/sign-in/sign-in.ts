@@ -9,8 +9,8 @@ import { formProblems, noteFailure, rejectMethods } from '../pages/error-page.ts
 import { foreignName, html, sentence } from '../pages/html.ts';
 import { formField, parseForm, problemNotice } from '../pages/page.ts';
 import { ACCOUNT_CLIENT_ID } from '../provider/clients.ts';
-import { lifetimes } from '../provider/lifetimes.ts';
 import { addressGroupOf } from '../requests/caller.ts';
+import { lifetimes } from '../requests/lifetimes.ts';
 import { addDecision, showConsent } from './consent.ts';
 import {
   type Interaction,

@@ -33,50 +33,42 @@ export function createFailedSecrets(dependencies: {
   const copies = new LRUCache<string, Counter & { readonly readAt: number }>({
     max: MAXIMUM_COPIES,
   });
-  const { attempts, windowSeconds } = failedSecretLimit;
-  const partyOf = (clientId: string, address: string) => `${address} ${clientId}`;
-  const keyOf = (party: string) => {
-    const [address] = party.split(' ', 1);
+
+  /** @param added 0 to read, from a copy if possible */
+  async function count(clientId: string, address: string, added: 0 | 1): Promise<Counter> {
+    const party = `${address} ${clientId}`;
+    const copy = added === 0 ? copies.get(party) : undefined;
+    const age = copy === undefined ? Infinity : now() - copy.readAt;
+    if (copy !== undefined && age >= 0 && age < COPY_MAXIMUM_AGE_MILLISECONDS) {
+      return copy;
+    }
     const hash = Buffer.from(credentialHash(party), 'base64url');
-    return `failed-secrets:${address}:${hash.readUInt16BE() % COUNTERS_OF_AN_ADDRESS}`;
-  };
-
-  function keepCopy(party: string, counter: Counter) {
-    const entry = { ...counter, readAt: now() };
+    const key = `failed-secrets:${address}:${hash.readUInt16BE() % COUNTERS_OF_AN_ADDRESS}`;
+    const counter = await store.increment(key, failedSecretLimit.windowSeconds, added);
     if (party.length <= MAXIMUM_PARTY_CHARACTERS) {
-      copies.set(party, entry);
+      copies.set(party, { ...counter, readAt: now() });
     }
-    return entry;
+    return counter;
   }
 
-  async function read(party: string) {
-    const entry = copies.get(party);
-    if (entry !== undefined) {
-      const age = now() - entry.readAt;
-      if (age >= 0 && age < COPY_MAXIMUM_AGE_MILLISECONDS) {
-        return entry;
-      }
-    }
-    return keepCopy(party, await store.increment(keyOf(party), windowSeconds, 0));
+  /** Whether `assertMayTry` would allow the attempt. */
+  async function mayTry(clientId: string, address: string): Promise<boolean> {
+    const { count: failed, resetsAt } = await count(clientId, address, 0);
+    return failed < failedSecretLimit.attempts || resetsAt <= now();
   }
-
-  const isOver = ({ count, resetsAt }: Counter) => count >= attempts && resetsAt > now();
 
   return {
-    /** Whether `assertMayTry` would allow the attempt. */
-    mayTry: async (clientId: string, address: string) =>
-      !isOver(await read(partyOf(clientId, address))),
+    mayTry,
     /** @throws TooManyAttemptsError when this address guessed too often for this client */
     async assertMayTry(clientId: string, address: string): Promise<void> {
-      const counter = await read(partyOf(clientId, address));
-      if (isOver(counter)) {
+      if (!(await mayTry(clientId, address))) {
         onLimited?.();
-        throw new TooManyAttemptsError('client_secret_limit', counter.resetsAt, now());
+        const { resetsAt } = await count(clientId, address, 0);
+        throw new TooManyAttemptsError('client_secret_limit', resetsAt, now());
       }
     },
     async record(clientId: string, address: string): Promise<void> {
-      const party = partyOf(clientId, address);
-      keepCopy(party, await store.increment(keyOf(party), windowSeconds));
+      await count(clientId, address, 1);
     },
   };
 }

@@ -33,6 +33,13 @@ export const addressLimit: Limit = { attempts: 300, windowSeconds: 15 * MINUTE }
 /** Wrong secrets for one client from one address. */
 export const failedSecretLimit: Limit = { attempts: 50, windowSeconds: 10 * MINUTE };
 
+/**
+ * Presentations of an authorization code. A correct client needs one. The others are for
+ * redemptions that an unavailable store interrupted. The client gets `invalid_grant`, as for every
+ * invalid code, and log and audit trail the finding.
+ */
+export const codeLimit = { attempts: 5, finding: 'authorization code presented too often' };
+
 /** From one address group, to the client endpoints. CLIENT_ENDPOINT_RATE_LIMIT replaces it. */
 export const clientEndpointLimit = { requests: 6000, windowSeconds: MINUTE };
 
@@ -156,7 +163,8 @@ function leased(name: string, limit: RateLimit, store: Store): WindowStore {
     async increment(key) {
       const { allowed, remaining, resetsAt } = await limiter.take(key);
       const totalHits = allowed ? limit.requests - remaining : limit.requests + 1;
-      return { totalHits, resetTime: inFuture(resetsAt) };
+      // Not now, so that no reply has `Retry-After: 0`.
+      return { totalHits, resetTime: new Date(Math.max(resetsAt, Date.now() + 1)) };
     },
     decrement: () => undefined,
     resetKey: () => undefined,
@@ -169,13 +177,10 @@ function counted(name: string, windowSeconds: number, store: Store): WindowStore
   return {
     async increment(party) {
       const { count, resetsAt } = await store.increment(keyOf(party), windowSeconds);
-      return { totalHits: count, resetTime: inFuture(resetsAt) };
+      return { totalHits: count, resetTime: new Date(Math.max(resetsAt, Date.now() + 1)) };
     },
     // If the store is unavailable, the attempt counts until its window ends.
     decrement: (party) => store.decrement(keyOf(party)).catch(() => undefined),
     resetKey: (party) => store.delete([keyOf(party)]),
   };
 }
-
-/** So that no reply has `Retry-After: 0`. */
-const inFuture = (resetsAt: number) => new Date(Math.max(resetsAt, Date.now() + 1));

@@ -1,25 +1,33 @@
-import type { Grants } from '../provider/clients.ts';
-import { clientCredentials, machineRefresh } from './client-credentials.ts';
-import { password } from './password.ts';
+import { type GrantType, grantFacts, grantNames } from '@gatehouse/identity';
+import type Provider from 'oidc-provider';
+import type { SecurityProfile } from '../provider/clients.ts';
+import type { SignIn } from '../throttle/sign-in-throttle.ts';
+import { registerClientCredentials, registerMachineRefresh } from './client-credentials.ts';
+import { registerPassword } from './password.ts';
 
-/** All grants, by the name that a token request and the registration of a client use. */
-export const grants: Grants = {
-  authorization_code: {
-    isOfPlatform: true,
-    parameters: ['code', 'code_verifier', 'redirect_uri'],
-    secrets: ['code'],
-  },
-  client_credentials: clientCredentials,
-  implicit: { isLegacy: true },
-  password,
-  refresh_token: machineRefresh,
-  'urn:ietf:params:oauth:grant-type:device_code': { secrets: ['device_code'] },
+interface GrantDependencies {
+  readonly securityProfile: SecurityProfile;
+  readonly signIn: SignIn;
+}
+
+/** Adds a grant that the library does not have, or replaces one of the library. */
+const registrations: Readonly<
+  Record<GrantType, 'library' | ((provider: Provider, dependencies: GrantDependencies) => void)>
+> = {
+  authorization_code: 'library',
+  client_credentials: registerClientCredentials,
+  implicit: 'library',
+  password: registerPassword,
+  refresh_token: registerMachineRefresh,
+  'urn:ietf:params:oauth:grant-type:device_code': 'library',
 };
 
-/** In a URL, these would reach logs and histories. */
-export const secretParameters = Object.values(grants).flatMap(({ secrets = [] }) => secrets);
-
-/** What a token request at the platform endpoint can contain for its grant. */
-export const platformParameters = Object.values(grants).flatMap(
-  ({ isOfPlatform, parameters = [] }) => (isOfPlatform ? parameters : []),
-);
+export function registerGrants(provider: Provider, dependencies: GrantDependencies): void {
+  const isStrict = dependencies.securityProfile === 'strict';
+  for (const name of grantNames) {
+    const register = registrations[name];
+    if (register !== 'library' && !(isStrict && grantFacts(name).isLegacy)) {
+      register(provider, dependencies);
+    }
+  }
+}

@@ -1,42 +1,38 @@
 /**
  * The fast path of client_credentials at /token, which machines call thousands of times a second:
  *
- *   transport rules ─▶ plain request? ─▶ issue ─▶ 200
- *                          └ no ───────────┴ rejected ─▶ the provider handles the unchanged request
+ *   limits ─▶ plain request? ─▶ issue ─▶ 200
+ *                   └ no ─────────┴ rejected ─▶ transport rules, provider: the unchanged request
  *
  * It replies only with 200, or with 503 when the store is unavailable. The provider writes, audits
- * and counts every rejection. The provider's own models decide about client, secret, grant type,
- * scope and token, so this path accepts nothing that the provider would reject.
+ * and counts every rejection. The same registry, limits and rules decide here, and the record is
+ * the one that the provider writes, so this path accepts nothing that the provider would reject.
  */
 
+import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import type { AuditTrail, ClientRegistry } from '@gatehouse/identity';
+import { accessTokenKey, type Client, clientRecordsKey, type Identity } from '@gatehouse/identity';
 import { observedRequest } from '@gatehouse/server';
 import type { RequestHandler } from 'express';
 import type Provider from 'oidc-provider';
 import { errors } from 'oidc-provider';
 import type { SecurityProfile } from '../provider/clients.ts';
-import { TemporarilyUnavailableError } from '../provider/library.ts';
 import { addressGroupOf, requestOrigin } from '../requests/caller.ts';
-import { contextOf } from '../requests/request-context.ts';
-import {
-  RevocationPendingError,
-  TooManyAttemptsError,
-} from '../requests/too-many-attempts-error.ts';
+import { lifetimes } from '../requests/lifetimes.ts';
 import type { FailedSecrets } from '../throttle/failed-secrets.ts';
-import { type ClientCredentialsReply, machineScope, saveToken } from './client-credentials.ts';
+import type { TokenBudgets } from '../throttle/stored-budgets.ts';
+import { machineScope } from './client-credentials.ts';
 import { replyHeaders } from './replies.ts';
+import { peekBody } from './transport.ts';
 
 export function serveMachineTokens(
   issue: MachineTokenIssuer,
-  audit: Pick<AuditTrail, 'record'>,
+  { audit }: Pick<Identity, 'audit'>,
 ): RequestHandler {
   return async (request, response, next) => {
-    const { body } = contextOf(request);
+    const body = mayBePlain(request) ? await peekBody(request, MAXIMUM_PLAIN_BYTES) : undefined;
     const plain =
-      body !== undefined && mayBePlain(request, body)
-        ? readPlainTokenRequest(request.headers.authorization, body.toString('latin1'))
-        : undefined;
+      body && readPlainTokenRequest(request.headers.authorization, body.toString('latin1'));
     const reply = plain && (await issue(plain, addressGroupOf(request)));
     if (plain === undefined || reply === undefined) {
       next();
@@ -71,19 +67,21 @@ export interface PlainTokenRequest {
 
 const MAXIMUM_PLAIN_BYTES = 2048;
 const FORM_TYPE = /^application\/x-www-form-urlencoded(?:; ?charset=utf-8)?$/i;
-/** Headers of features that only the provider handles: CORS, attestation. */
-const headersForTheProvider = [
-  'origin',
-  'oauth-client-attestation',
-  'oauth-client-attestation-pop',
-] as const;
 
-/** Whether the headers and the length allow a plain request. */
-function mayBePlain({ headers }: IncomingMessage, body: Buffer): boolean {
+/** Whether the transport rules accept the request, and nothing but its body is left to read. */
+function mayBePlain({ method, url, headers, headersDistinct }: IncomingMessage): boolean {
   return (
-    body.length <= MAXIMUM_PLAIN_BYTES &&
+    method === 'POST' &&
+    url?.includes('?') === false &&
     FORM_TYPE.test(headers['content-type'] ?? '') &&
-    headersForTheProvider.every((name) => headers[name] === undefined)
+    Number(headers['content-length'] ?? Infinity) <= MAXIMUM_PLAIN_BYTES &&
+    headers['content-encoding'] === undefined &&
+    // Node would drop a second one silently.
+    (headersDistinct.authorization?.length ?? 0) <= 1 &&
+    // Only the provider handles CORS and attestations.
+    headers.origin === undefined &&
+    headers['oauth-client-attestation'] === undefined &&
+    headers['oauth-client-attestation-pop'] === undefined
   );
 }
 
@@ -102,19 +100,6 @@ export function readPlainTokenRequest(
   authorization: string | undefined,
   body: string,
 ): PlainTokenRequest | undefined {
-  const form = readForm(body);
-  if (form?.get('grant_type') !== 'client_credentials') {
-    return undefined;
-  }
-  const credentials = readCredentials(authorization, form);
-  const scope = form.get('scope');
-  if (credentials === undefined || (scope !== undefined && !PLAIN_SCOPE.test(scope))) {
-    return undefined;
-  }
-  return { ...credentials, scope: scope && decodeURIComponent(scope.replaceAll('+', ' ')) };
-}
-
-function readForm(body: string): ReadonlyMap<string, string> | undefined {
   const form = new Map<string, string>();
   for (const pair of body.split('&')) {
     const equals = pair.indexOf('=');
@@ -124,7 +109,12 @@ function readForm(body: string): ReadonlyMap<string, string> | undefined {
     }
     form.set(name, pair.slice(equals + 1));
   }
-  return form;
+  const scope = form.get('scope');
+  const isPlain = scope === undefined || PLAIN_SCOPE.test(scope);
+  const credentials = readCredentials(authorization, form);
+  return credentials && isPlain && form.get('grant_type') === 'client_credentials'
+    ? { ...credentials, scope: scope && decodeURIComponent(scope.replaceAll('+', ' ')) }
+    : undefined;
 }
 
 /**
@@ -156,50 +146,76 @@ function readCredentials(
     : undefined;
 }
 
-/**
- * The reply to a valid client_credentials request. Undefined for every other request: nothing was
- * issued, counted or written, and the provider still has to reply.
- *
- * @throws StoreUnavailableError
- */
-type MachineTokenIssuer = (
-  request: Omit<PlainTokenRequest, 'credential'>,
-  address: string,
-) => Promise<ClientCredentialsReply | undefined>;
+type MachineTokenIssuer = ReturnType<typeof createMachineTokenIssuer>;
 
+/**
+ * @returns the issuer. It resolves to the reply to a valid client_credentials request, and to
+ * undefined for every other request: nothing was issued, counted or written, and the provider still
+ * has to reply. It throws StoreUnavailableError
+ */
 export function createMachineTokenIssuer(
   provider: Provider,
   dependencies: {
-    readonly failedSecrets: FailedSecrets;
-    readonly clients: ClientRegistry;
+    readonly identity: Pick<Identity, 'store' | 'clients' | 'credentialHash' | 'findLiveHolder'>;
+    readonly failedSecrets: Pick<FailedSecrets, 'mayTry'>;
+    readonly tokenBudgets: TokenBudgets;
     readonly securityProfile: SecurityProfile;
   },
-): MachineTokenIssuer {
-  const { failedSecrets, clients, securityProfile } = dependencies;
-  return async ({ clientId, clientSecret, scope: requested }, address) => {
+) {
+  const { identity, failedSecrets, tokenBudgets, securityProfile } = dependencies;
+  const { store, clients, credentialHash, findLiveHolder } = identity;
+  const { ClientCredentials: expires_in } = lifetimes;
+  /** The scope of a request without one, of each client record that the library accepted. */
+  const defaultScopes = new WeakMap<Client, string>();
+
+  async function resolveMachineScope(client: Client, requested: string | undefined) {
+    const resolve = (scope?: string) =>
+      machineScope(client.scopes.join(' '), scope, securityProfile);
     try {
-      const client = (await failedSecrets.mayTry(clientId, address))
-        ? await provider.Client.find(clientId)
-        : undefined;
-      if (client === undefined || client.clientAuthMethod === 'none') {
-        return undefined;
+      if (!defaultScopes.has(client) && (await provider.Client.find(client.clientId))) {
+        defaultScopes.set(client, resolve());
       }
-      const secureKeyId = clients.identifySecret(await clients.find(clientId), clientSecret);
-      if (secureKeyId === undefined || !client.grantTypeAllowed('client_credentials')) {
-        return undefined;
-      }
-      const scope = machineScope(client, requested, securityProfile);
-      const token = new provider.ClientCredentials({ client, scope });
-      return await saveToken(Object.assign(token, { secureKeyId }), scope);
+      return defaultScopes.has(client) ? resolve(requested) : undefined;
     } catch (error) {
-      if (
-        error instanceof errors.InvalidScope ||
-        error instanceof TooManyAttemptsError ||
-        error instanceof RevocationPendingError
-      ) {
+      if (error instanceof errors.OIDCProviderError) {
         return undefined;
       }
-      throw error instanceof TemporarilyUnavailableError ? error.cause : error;
+      throw error;
     }
+  }
+
+  return async (
+    { clientId, clientSecret, scope: requested }: Omit<PlainTokenRequest, 'credential'>,
+    address: string,
+  ) => {
+    if (!(await failedSecrets.mayTry(clientId, address))) {
+      return undefined;
+    }
+    const client = await clients.find(clientId);
+    const secureKeyId = clients.identifySecret(client, clientSecret);
+    const isGranted = client?.grantTypes.includes('client_credentials') && !client.public;
+    if (client === undefined || secureKeyId === undefined || !isGranted) {
+      return undefined;
+    }
+    const known = requested === undefined ? defaultScopes.get(client) : undefined;
+    const scope = known ?? (await resolveMachineScope(client, requested));
+    const issuedAt = Math.floor(Date.now() / 1000);
+    if (
+      scope === undefined ||
+      // A revocation is taking effect.
+      (await findLiveHolder({ issuedAt, clientId })) === undefined ||
+      (await tokenBudgets.machineTokens.take(client)) !== undefined
+    ) {
+      return undefined;
+    }
+    const access_token = randomBytes(32).toString('base64url');
+    const key = accessTokenKey(credentialHash(access_token));
+    const exp = issuedAt + expires_in;
+    const record = { iat: issuedAt, exp, clientId, kind: 'ClientCredentials', scope, secureKeyId };
+    await Promise.all([
+      store.addToIndex(clientRecordsKey(clientId, key), key, exp * 1000),
+      store.set(key, JSON.stringify(record), expires_in),
+    ]);
+    return { access_token, token_type: 'Bearer', expires_in, scope };
   };
 }

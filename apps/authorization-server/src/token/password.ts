@@ -1,63 +1,59 @@
-import { MAXIMUM_PASSWORD_BYTES, type User } from '@gatehouse/identity';
+import { MAXIMUM_PASSWORD_BYTES } from '@gatehouse/identity';
 import type Provider from 'oidc-provider';
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
-import type { Grant } from '../provider/clients.ts';
-import { authenticatedClient } from '../provider/library.ts';
 import { resolveScope } from '../provider/request-parameters.ts';
 import { addressGroupOf } from '../requests/caller.ts';
 import type { SignIn } from '../throttle/sign-in-throttle.ts';
+import { authenticatedClient, issueTokens } from './issue-tokens.ts';
 
 /**
  * RFC 6749 §4.3: the client exchanges the user's password for tokens. Only confidential clients
  * that are registered for it may, and the `strict` profile rejects it (RFC 9700 §2.4). The user
  * gave no consent, so each sign-in has its own Grant.
  */
-export const password: Grant = {
-  isLegacy: true,
-  secrets: ['password'],
-  register(provider, { signIn }) {
-    provider.registerGrantType(
-      'password',
-      (context) => signInByPassword(provider, signIn, context),
-      ['username', 'password', 'scope'],
-    );
-  },
-};
-
-async function signInByPassword(
+export function registerPassword(
   provider: Provider,
-  signIn: SignIn,
-  context: KoaContextWithOIDC,
-): Promise<void> {
-  const { params } = context.oidc;
-  const client = authenticatedClient(context);
-  if (client.clientAuthMethod === 'none') {
-    throw new errors.UnauthorizedClient('this grant_type needs client authentication');
-  }
-  const username = requireText(params?.username, 'username');
-  const password = requireText(params?.password, 'password');
-  if (Buffer.byteLength(password) > MAXIMUM_PASSWORD_BYTES) {
-    throw new errors.InvalidRequest(`password is longer than ${MAXIMUM_PASSWORD_BYTES} bytes`);
-  }
-  const scope = resolveScope({
-    requested: params?.scope,
-    registered: client.scope,
-    excluded: client.grantTypeAllowed('refresh_token') ? [] : ['offline_access'],
-    // The `strict` profile has no password grant.
-    securityProfile: 'compatible',
-  });
-  const user = await signIn({
-    method: 'password_grant',
-    username,
-    password,
-    address: addressGroupOf(context.req),
-    clientId: client.clientId,
-    request: context.req,
-  });
-  if (user === undefined) {
-    throw new errors.InvalidGrant('the username or password is wrong');
-  }
-  await issueTokens(provider, context, { user, scope });
+  { signIn }: { readonly signIn: SignIn },
+): void {
+  const signInByPassword = async (context: KoaContextWithOIDC) => {
+    const { params } = context.oidc;
+    const client = authenticatedClient(context);
+    if (client.clientAuthMethod === 'none') {
+      throw new errors.UnauthorizedClient('this grant_type needs client authentication');
+    }
+    const username = requireText(params?.username, 'username');
+    const password = requireText(params?.password, 'password');
+    if (Buffer.byteLength(password) > MAXIMUM_PASSWORD_BYTES) {
+      throw new errors.InvalidRequest(`password is longer than ${MAXIMUM_PASSWORD_BYTES} bytes`);
+    }
+    const scope = resolveScope({
+      requested: params?.scope,
+      registered: client.scope,
+      excluded: client.grantTypeAllowed('refresh_token') ? [] : ['offline_access'],
+      // The `strict` profile has no password grant.
+      securityProfile: 'compatible',
+    });
+    const user = await signIn({
+      method: 'password_grant',
+      username,
+      password,
+      address: addressGroupOf(context.req),
+      clientId: client.clientId,
+      request: context.req,
+    });
+    if (user === undefined) {
+      throw new errors.InvalidGrant('the username or password is wrong');
+    }
+    const { userId: accountId } = user;
+    const body = await issueTokens(provider, context, { accountId, gty: 'password', scope });
+    if (scope.split(' ').includes('openid')) {
+      // As with a code, the ID token identifies the user, and /userinfo returns the profile.
+      const idToken = new provider.IdToken({ sub: accountId }, { ctx: context, client });
+      Object.assign(idToken, { scope: 'openid' });
+      body.id_token = await idToken.issue({ use: 'idtoken' });
+    }
+  };
+  provider.registerGrantType('password', signInByPassword, ['username', 'password', 'scope']);
 }
 
 function requireText(value: unknown, name: string): string {
@@ -65,39 +61,4 @@ function requireText(value: unknown, name: string): string {
     throw new errors.InvalidRequest(`missing required parameter(s) (${name})`);
   }
   return value;
-}
-
-/** Issues the same tokens as for a code, under a new Grant. */
-async function issueTokens(
-  provider: Provider,
-  context: KoaContextWithOIDC,
-  { user, scope }: { readonly user: User; readonly scope: string },
-): Promise<void> {
-  const client = authenticatedClient(context);
-  const accountId = user.userId;
-  const grant = new provider.Grant({ accountId, clientId: client.clientId });
-  grant.addOIDCScope(scope);
-  const grantId = await grant.save();
-
-  const origin = { accountId, client, grantId, gty: 'password', scope };
-  const accessToken = new provider.AccessToken(origin);
-  context.oidc.entity('AccessToken', accessToken);
-  const body: Record<string, unknown> = {
-    access_token: await accessToken.save(),
-    token_type: accessToken.tokenType,
-    expires_in: accessToken.expiration,
-    scope,
-  };
-
-  if (client.grantTypeAllowed('refresh_token')) {
-    const refreshToken = new provider.RefreshToken(origin);
-    body.refresh_token = await refreshToken.save();
-  }
-  if (scope.split(' ').includes('openid')) {
-    // As with a code, the ID token identifies the user, and /userinfo returns the profile.
-    const idToken = new provider.IdToken({ sub: accountId }, { ctx: context, client });
-    Object.assign(idToken, { scope: 'openid' });
-    body.id_token = await idToken.issue({ use: 'idtoken' });
-  }
-  context.body = body;
 }

@@ -4,17 +4,14 @@
  * request to /token. Client authentication, codes, refresh tokens, limits and log lines are
  * therefore the same code.
  *
- *   transport rules ─▶ JSON? read, validate, convert to a form ─▶ the provider's /token ─▶ platformReply
- *
- * grants.ts marks the grants that are served. machine-refresh.ts owns the refresh tokens of
- * machines.
+ *   transport rules ─▶ JSON? read, validate, convert to a form ─▶ the provider's /token ─▶ clientEndpointReply
  */
+import { grantFacts, grantNames } from '@gatehouse/identity';
 import { parseStrictJson, StrictJsonError } from '@gatehouse/server';
 import type { RequestHandler } from 'express';
 import { contextOf } from '../requests/request-context.ts';
 import { providerRoutes } from '../requests/routes.ts';
-import { platformParameters } from './grants.ts';
-import { type BodyFormat, FORM, type TransportError } from './transport.ts';
+import { type BodyFormat, FORM } from './transport.ts';
 
 export const PLATFORM_TOKEN_PATH = '/platform/oauth2/token';
 
@@ -40,50 +37,48 @@ export const continueAtToken: RequestHandler = (request, _response, next) => {
 
 export const jsonOrForm: BodyFormat = {
   mediaTypes: [JSON_TYPE, FORM],
-  convert(request, body) {
-    if (request.headers['content-type']?.toLowerCase().startsWith(JSON_TYPE) !== true) {
+  convert({ headers }, body) {
+    if (headers['content-type']?.toLowerCase().startsWith(JSON_TYPE) !== true) {
       return body;
     }
     const form = toForm(body);
-    if (Buffer.isBuffer(form)) {
-      request.headers['content-type'] = FORM;
+    if (typeof form === 'string') {
+      return { status: 400, reason: 'invalid_request', description: form };
     }
-    return form;
+    headers['content-type'] = FORM;
+    return Buffer.from(form.toString());
   },
 };
 
 /** Every other member is ignored (`expires_in`, `sub`, `role`). */
-const parameters = ['grant_type', 'client_id', 'client_secret', 'scope', ...platformParameters];
+const parameters = [
+  ...['grant_type', 'client_id', 'client_secret', 'scope'],
+  ...grantNames.flatMap((name) => {
+    const { isOfPlatform, parameters: own = [] } = grantFacts(name);
+    return isOfPlatform ? own : [];
+  }),
+];
 
-/**
- * The form with the content of a JSON body, or the problem with the body. A problem never quotes a
- * value.
- */
-function toForm(body: Buffer): Buffer | TransportError {
-  let value: unknown;
+/** The content of a JSON body, or the problem with it, which never quotes a value. */
+function toForm(body: Buffer): URLSearchParams | string {
+  let members: unknown;
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body);
-    value = parseStrictJson(text);
+    members = parseStrictJson(text);
   } catch (error) {
-    const problem = error instanceof StrictJsonError ? error.message : 'is not UTF-8';
-    return invalid(`The body ${problem}.`);
+    return `The body ${error instanceof StrictJsonError ? error.message : 'is not UTF-8'}.`;
   }
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-    return invalid('The body must be a JSON object.');
+  if (typeof members !== 'object' || members === null || Array.isArray(members)) {
+    return 'The body must be a JSON object.';
   }
-  const members = value as Readonly<Record<string, unknown>>;
   const form = new URLSearchParams();
   for (const name of parameters) {
-    const member = Object.hasOwn(members, name) ? members[name] : undefined;
+    const member: unknown = Object.hasOwn(members, name) ? Reflect.get(members, name) : undefined;
     if (typeof member === 'string') {
       form.set(name, member);
     } else if (member !== undefined && member !== null) {
-      return invalid(`${name} must be a string.`);
+      return `${name} must be a string.`;
     }
   }
-  return Buffer.from(form.toString());
-}
-
-function invalid(description: string): TransportError {
-  return { status: 400, error: 'invalid_request', reason: 'invalid_request', description };
+  return form;
 }

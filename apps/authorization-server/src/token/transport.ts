@@ -4,29 +4,15 @@
  * not: one method, one form, one credential, no secret in the URL, JSON replies for every `Accept`.
  * Client authentication and the protocol are the provider's.
  */
+import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { parse } from 'node:querystring';
-import { type FailureReasonName, failureReasons } from '@gatehouse/errors';
-import type { Identity } from '@gatehouse/identity';
-import { lingerBeforeClose, observedRequest } from '@gatehouse/server';
-import type { Request, RequestHandler, Response } from 'express';
+import { failureReasons } from '@gatehouse/errors';
+import { grantFacts, grantNames, type Identity } from '@gatehouse/identity';
+import { observedRequest } from '@gatehouse/server';
+import type { Request, RequestHandler } from 'express';
 import { basicClientId, nameClient, requestOrigin } from '../requests/caller.ts';
-import { contextOf } from '../requests/request-context.ts';
-import { basicProblem, hasEmptySecret } from './client-mistakes.ts';
-import { secretParameters } from './grants.ts';
-import { challengeClient, failureText, replyHeaders } from './replies.ts';
-
-/**
- * The reply to a request that is rejected before the provider sees it: RFC 6749 §5.2 error code and
- * description.
- */
-export interface TransportError {
-  readonly status: number;
-  readonly error: 'invalid_request' | 'invalid_client' | 'too_many_requests';
-  readonly reason: FailureReasonName;
-  readonly description: string;
-  readonly headers?: Readonly<Record<string, string>>;
-}
+import { type TransportError, writeTransportError } from './replies.ts';
 
 /** The bodies that an endpoint reads. */
 export interface BodyFormat {
@@ -40,21 +26,23 @@ export const FORM = 'application/x-www-form-urlencoded';
 
 const onlyForms: BodyFormat = { mediaTypes: [FORM], convert: (_request, body) => body };
 
+/** The provider's own limit, after which it stops reading. */
+const MAXIMUM_BODY_BYTES = 56 * 1024;
+
 /** In a URL, these secrets would reach logs and histories (RFC 6749 §2.3.1 forbids it). */
-const bodyOnlyParameters = ['client_secret', 'client_assertion', 'token', ...secretParameters];
+const bodyOnlyParameters = [
+  ...['client_secret', 'client_assertion', 'token'],
+  ...grantNames.flatMap((name) => grantFacts(name).secrets ?? []),
+];
 
 export function createClientEndpoint(
   { audit, clients }: Pick<Identity, 'audit' | 'clients'>,
   format = onlyForms,
 ): RequestHandler {
   return async (request, response, next) => {
-    if (request.destroyed) {
-      // The caller disconnected while the request was counted.
-      return;
-    }
     request.headers.accept = 'application/json';
     const problem =
-      findTransportError(request, format.mediaTypes) ?? (await takeBody(request, format));
+      findTransportError(request, format.mediaTypes) ?? (await convertBody(request, format));
     if (problem === undefined) {
       next();
       return;
@@ -77,86 +65,75 @@ export function findTransportError(
   request: Request,
   mediaTypes: readonly string[],
 ): TransportError | undefined {
-  return (
-    checkMethod(request) ??
-    checkCredentials(request) ??
-    checkUrl(request) ??
-    checkBody(request, mediaTypes)
-  );
+  if (request.method !== 'POST') {
+    const description = 'This endpoint answers POST only.';
+    const headers = { Allow: 'POST' };
+    return { status: 405, reason: 'method_not_allowed', description, headers };
+  }
+  return checkCredentials(request) ?? checkUrl(request) ?? checkBody(request, mediaTypes);
 }
 
-/** Reads the body once, for the fast path and for the provider. */
-async function takeBody(
+async function convertBody(
   request: Request,
   { convert }: BodyFormat,
 ): Promise<TransportError | undefined> {
-  let problem: TransportError | undefined = {
-    status: 413,
-    error: 'invalid_request',
-    reason: 'payload_too_large',
-    description: 'The body is too large.',
-  };
-  await readBody(request, (received) => {
-    const converted = convert(request, received);
-    if (!Buffer.isBuffer(converted)) {
-      problem = converted;
-      return received;
-    }
-    problem = undefined;
-    const body = withIdOfEmptySecret(request, converted);
-    contextOf(request).body = body;
-    return body;
-  });
-  return problem;
+  const received = await peekBody(request, MAXIMUM_BODY_BYTES);
+  if (received === undefined) {
+    return { status: 413, reason: 'payload_too_large', description: 'The body is too large.' };
+  }
+  const converted = convert(request, received);
+  if (!Buffer.isBuffer(converted)) {
+    return converted;
+  }
+  const body = withIdOfEmptySecret(request, converted);
+  if (body !== received) {
+    request.read();
+    request.unshift(body);
+    request.headers['content-length'] = String(body.length);
+    delete request.headers['transfer-encoding'];
+  }
+  return undefined;
 }
 
-/** The provider's own limit, after which it stops reading. */
-const MAXIMUM_BODY_BYTES = 56 * 1024;
-
 /**
- * Reads the whole body, and puts it back for the provider as `replace` returns it. A stream takes
- * nothing back after `end`, so this happens before anything else runs. The rest of a body over the
- * limit is not read, and `replace` is not called.
+ * Reads the whole body, and puts it back for the next reader. A stream takes nothing back after
+ * `end`, so it happens in the same turn. The rest of a body over the limit is not read.
  *
+ * @returns undefined for a body over the limit
  * @throws Error when the caller disconnects before the end of the body
  */
-function readBody(request: IncomingMessage, replace: (body: Buffer) => Buffer): Promise<void> {
+export function peekBody(request: IncomingMessage, maximum: number): Promise<Buffer | undefined> {
   return new Promise((resolve, reject) => {
+    const { headers } = request;
+    const hasBody =
+      headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
     const chunks: Buffer[] = [];
     let length = 0;
-    const finish = () => {
-      request.off('readable', read);
-      if (length <= MAXIMUM_BODY_BYTES) {
-        const body = Buffer.concat(chunks);
-        const replaced = replace(body);
-        if (replaced !== body) {
-          request.headers['content-length'] = String(replaced.length);
-          delete request.headers['transfer-encoding'];
-        }
-        request.unshift(replaced);
-      }
-      resolve();
-    };
     const read = () => {
       // Without a body, `read` would end the stream.
-      const hasBody = announcesBody(request);
       for (let chunk = hasBody && request.read(); chunk; chunk = request.read()) {
         chunks.push(chunk);
         length += chunk.length;
       }
-      if (request.complete || length > MAXIMUM_BODY_BYTES) {
-        finish();
+      if (!request.complete && length <= maximum) {
+        return;
       }
+      request.off('readable', read).off('error', fail).off('close', fail);
+      const body = Buffer.concat(chunks);
+      if (length <= maximum) {
+        request.unshift(body);
+      }
+      resolve(length <= maximum ? body : undefined);
     };
-    request.on('readable', read);
-    request.on('error', reject);
-    request.on('close', () => reject(new Error('The caller disconnected.')));
-    read();
+    const fail = () => reject(new Error('The caller disconnected.'));
+    request.on('readable', read).on('error', fail).on('close', fail);
+    if (request.destroyed) {
+      // While the request was counted.
+      fail();
+    } else {
+      read();
+    }
   });
-}
-
-function announcesBody({ headers }: IncomingMessage): boolean {
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
 
 /**
@@ -165,11 +142,11 @@ function announcesBody({ headers }: IncomingMessage): boolean {
  * confidential client, because the request has no secret.
  */
 function withIdOfEmptySecret({ headers }: IncomingMessage, body: Buffer): Buffer {
-  const { authorization } = headers;
-  if (authorization === undefined || !hasEmptySecret(authorization)) {
+  const [, encoded = ''] = headers.authorization?.trim().split(/ +/) ?? [];
+  if (!/^[^:]+:$/.test(Buffer.from(encoded, 'base64').toString('utf8'))) {
     return body;
   }
-  const id = basicClientId(authorization);
+  const id = basicClientId(headers.authorization);
   const { client_id: idInBody, client_secret: secret } = parse(body.toString());
   const prefix = idInBody === undefined ? `client_id=${encodeURIComponent(id)}&` : '';
   // The provider rejects a second id or secret that contradicts the header.
@@ -179,66 +156,77 @@ function withIdOfEmptySecret({ headers }: IncomingMessage, body: Buffer): Buffer
   return Buffer.concat([Buffer.from(prefix), body]);
 }
 
-function checkMethod(request: Request): TransportError | undefined {
-  return request.method === 'POST'
-    ? undefined
-    : {
-        status: 405,
-        error: 'invalid_request',
-        reason: 'method_not_allowed',
-        description: 'This endpoint answers POST only.',
-        headers: { Allow: 'POST' },
-      };
-}
-
 function checkCredentials(request: Request): TransportError | undefined {
-  // RFC 9110 §5.3 allows one. Node keeps the first and drops the others silently.
-  if (countHeader(request, 'authorization') > 1) {
-    return {
-      status: 400,
-      error: 'invalid_request',
-      reason: 'client_authentication_malformed',
-      description: 'Send one Authorization header.',
-    };
-  }
   const { authorization } = request.headers;
-  const problem = authorization === undefined ? undefined : basicProblem(authorization);
-  if (problem === undefined) {
-    return undefined;
-  }
   const reason = 'client_authentication_malformed';
+  const names = request.rawHeaders.filter((_name, i) => i % 2 === 0);
+  // RFC 9110 §5.3 allows one. Node keeps the first and drops the others silently.
+  if (names.filter((name) => name.toLowerCase() === 'authorization').length > 1) {
+    return { status: 400, reason, description: 'Send one Authorization header.' };
+  }
+  const problem = authorization === undefined ? undefined : basicProblem(authorization);
   const description = `${problem} ${failureReasons[reason].fix}`;
-  return { status: 401, error: 'invalid_client', reason, description };
+  return problem === undefined
+    ? undefined
+    : { status: 401, error: 'invalid_client', reason, description };
 }
 
-function checkUrl(request: Request): TransportError | undefined {
-  if (!request.url.includes('?')) {
-    return undefined;
+/**
+ * Why an Authorization header at a client endpoint is unreadable. RFC 6749 §5.2 defines this as
+ * failed client authentication. The library reports `invalid_request`. The problem is evident from
+ * the header alone, so naming it tells an attacker nothing.
+ */
+function basicProblem(authorization: string): string | undefined {
+  const [scheme = '', encoded = '', ...others] = authorization.trim().split(/ +/);
+  if (scheme.toLowerCase() !== 'basic') {
+    return 'The Authorization header of a client does not use the scheme Basic.';
   }
-  const { searchParams } = new URL(request.url, 'http://unused.invalid');
+  if (others.length > 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(encoded)) {
+    return 'The credentials in the Authorization header are not Base64.';
+  }
+  const bytes = Buffer.from(encoded, 'base64');
+  if (!isUtf8(bytes)) {
+    return 'The decoded credentials in the Authorization header are not UTF-8.';
+  }
+  const text = bytes.toString('utf8');
+  if (!text.includes(':')) {
+    return 'The decoded credentials in the Authorization header have no colon.';
+  }
+  if (text.startsWith(':')) {
+    return 'The client id in the Authorization header is empty.';
+  }
+  try {
+    decodeURIComponent(text);
+    return undefined;
+  } catch {
+    return 'The client id or the secret in the Authorization header has an invalid percent-encoding.';
+  }
+}
+
+function checkUrl({ url }: Request): TransportError | undefined {
+  const { searchParams } = new URL(url, 'http://unused.invalid');
   const found = bodyOnlyParameters.find((name) => searchParams.has(name));
+  const description = `${found} belongs in the body, never in the address.`;
   return found === undefined
     ? undefined
-    : {
-        status: 400,
-        error: 'invalid_request',
-        reason: 'parameter_misplaced',
-        description: `${found} belongs in the body, never in the address.`,
-      };
+    : { status: 400, reason: 'parameter_misplaced', description };
 }
 
-function checkBody(request: Request, mediaTypes: readonly string[]): TransportError | undefined {
-  const { 'content-encoding': encoding = 'identity', 'content-length': length = '0' } =
-    request.headers;
+function checkBody(
+  { headers }: Request,
+  mediaTypes: readonly string[],
+): TransportError | undefined {
+  const { 'content-encoding': encoding = 'identity', 'content-length': length = '0' } = headers;
   if (encoding.toLowerCase() !== 'identity') {
-    return invalidBody(415, 'unsupported_media_type', 'Send the body uncompressed.');
+    const description = 'Send the body uncompressed.';
+    return { status: 415, reason: 'unsupported_media_type', description };
   }
   if (Number(length) > MAXIMUM_BODY_BYTES) {
     const description = `The body is larger than ${MAXIMUM_BODY_BYTES} bytes.`;
-    return invalidBody(413, 'payload_too_large', description);
+    return { status: 413, reason: 'payload_too_large', description };
   }
   const defaultType = mediaTypes.length === 1 ? mediaTypes[0] : '';
-  const [type = '', ...parameters] = (request.headers['content-type'] ?? defaultType ?? '')
+  const [type = '', ...parameters] = (headers['content-type'] ?? defaultType ?? '')
     .toLowerCase()
     .split(';')
     .map((part) => part.trim());
@@ -246,47 +234,8 @@ function checkBody(request: Request, mediaTypes: readonly string[]): TransportEr
   if (mediaTypes.includes(type) && /^"?(utf-8|us-ascii)"?$/.test(charset)) {
     return undefined;
   }
-  const description = `${foundType(type, mediaTypes)}Send ${mediaTypes.join(' or ')} in UTF-8.`;
-  return invalidBody(415, 'body_type_wrong', description);
-}
-
-function foundType(type: string, mediaTypes: readonly string[]): string {
-  if (type === '') {
-    return 'The request has no Content-Type. ';
-  }
-  const isJson = type === 'application/json' || type.endsWith('+json');
-  return isJson && !mediaTypes.includes(type) ? 'The body is JSON. ' : '';
-}
-
-function invalidBody(
-  status: 413 | 415,
-  reason: FailureReasonName,
-  description: string,
-): TransportError {
-  return { status, error: 'invalid_request', reason, description };
-}
-
-/** Sends a failure, and ends it when the caller has sent the rest of its request. */
-export async function writeTransportError(
-  request: Request,
-  response: Response,
-  { status, error, reason, description, headers }: TransportError,
-): Promise<void> {
-  Object.assign(observedRequest(request).notes, { code: error, reason });
-  const text = failureText(request, status, { error, error_description: description });
-  response.status(status).set({
-    ...replyHeaders,
-    ...headers,
-    ...(status === 401 ? { 'WWW-Authenticate': challengeClient } : {}),
-    // The rest of the body must not be parsed as the next request on this connection (CWE-444).
-    Connection: 'close',
-    'Content-Length': String(Buffer.byteLength(text)),
-  });
-  response.write(text);
-  await lingerBeforeClose(request);
-  response.end();
-}
-
-function countHeader(request: Request, name: string): number {
-  return request.rawHeaders.filter((text, i) => i % 2 === 0 && text.toLowerCase() === name).length;
+  const isForeignJson = !mediaTypes.includes(type) && /[/+]json$/.test(type);
+  const found = type === '' ? 'The request has no Content-Type. ' : '';
+  const description = `${isForeignJson ? 'The body is JSON. ' : found}Send ${mediaTypes.join(' or ')} in UTF-8.`;
+  return { status: 415, reason: 'body_type_wrong', description };
 }

@@ -12,10 +12,9 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { setTimeout as sleep } from 'node:timers/promises';
 import {
   assertMasterKeyFits,
-  createMasterKeyRotation,
+  examineRecords,
   type Identity,
   type MasterKeys,
   masterKeyId,
@@ -135,12 +134,10 @@ async function assertRecordsDecrypt(
   if (missing.length === 0) {
     return;
   }
-  const dependencies = { identity, masterKey, path, wait: sleep, now: Date.now };
-  const { damaged } = await createMasterKeyRotation(dependencies).check();
-  const records = Object.values(damaged).reduce((sum, count) => sum + count, 0);
-  if (records > 0) {
+  const { unreadable } = await examineRecords({ identity, path });
+  if (unreadable > 0) {
     throw new RejectedChangeError(
-      `${records} records of the backup need the master key ${missing.join(' or ')}, because a rotation was not complete. Use the key file of that time.`,
+      `${unreadable} records of the backup need the master key ${missing.join(' or ')}, because a rotation was not complete. Use the key file of that time.`,
     );
   }
 }

@@ -13,8 +13,7 @@ const renamed: readonly (readonly [old: string, current: string])[] = [
   ['users sign-out', 'tokens revoke --user'],
   ['users sessions', 'users show'],
   ['audit tail', 'audit list --follow'],
-  ['master-key add', 'master-key rotate --prepare'],
-  ['master-key check', 'master-key rotate --check'],
+  ['master-key add', 'master-key rotate'],
   ['master-key retire', 'master-key rotate --finish'],
   ['restore', 'backup restore'],
 ];

@@ -1,4 +1,4 @@
-import { type Client, demoProblems, type Identity } from '@gatehouse/identity';
+import { type Client, demoProblems, grantFacts, type Identity } from '@gatehouse/identity';
 import { isLoopbackUrl } from '@gatehouse/server/configuration';
 import { checkClock, checkForwarding, type PublicServer } from './check-servers.ts';
 import { type Finding, type FindingId, finding } from './findings.ts';
@@ -39,7 +39,8 @@ export async function checkStore(
 function checkClients(clients: readonly Client[], isPublic: boolean): readonly Finding[] {
   const signsWith = (algorithm: string) => (client: Client) =>
     !client.public && client.signatureAlgorithm === algorithm;
-  const hasWeakGrant = ({ grantTypes }: Client) => /password|implicit/.test(grantTypes.join(' '));
+  const hasWeakGrant = ({ grantTypes }: Client) =>
+    grantTypes.some((type) => grantFacts(type).isLegacy);
   const kinds: readonly (readonly [FindingId, (client: Client) => boolean])[] = [
     ['client_uses_md5', signsWith('MD5')],
     ['client_uses_version_1', (client) => isPublic && signsWith('SHA-256')(client)],

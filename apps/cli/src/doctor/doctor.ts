@@ -17,7 +17,7 @@ import {
   inspectFileAccess,
   isLoopbackUrl,
   operationsPortOf,
-  parseVariables,
+  parseEnvironment,
   port,
   secretFilesOf,
 } from '@gatehouse/server/configuration';
@@ -82,7 +82,7 @@ async function examine(
 ): Promise<readonly Finding[]> {
   let variables: Variables;
   try {
-    variables = parseVariables(schema, environment);
+    variables = parseEnvironment(schema, environment);
   } catch (error) {
     return configurationFindings('variable_invalid', error);
   }
@@ -127,10 +127,9 @@ async function checkVariables(
   environment: Environment,
   servers: readonly PublicServer[],
 ): Promise<readonly Finding[]> {
-  const { problems, warnings } = findMisspelledVariables(environment);
+  const { warnings } = findMisspelledVariables(environment);
   const unencrypted = servers.filter(({ url }) => url.startsWith('http:') && !isLoopbackUrl(url));
   return [
-    ...problems.map(({ name, message }) => finding('variable_invalid', `${name}: ${message}`)),
     ...warnings.map((what) => finding('variable_misspelled', what)),
     ...unencrypted.map(({ variable, url }) => finding('url_not_https', `${variable} is ${url}.`)),
   ];

@@ -1,13 +1,9 @@
-/** Which errors of an engine mean that the database is unavailable, and which are mistakes of this service. */
 /** The database is locked, full, unreadable or unreachable. The request fails with 503. */
 export class DatabaseUnavailableError extends Error {
   /** The database still reads, but its disk is full or it is read-only. */
   readonly refusesWrites: boolean;
 
-  constructor(
-    cause: unknown,
-    { refusesWrites = false }: { readonly refusesWrites?: boolean } = {},
-  ) {
+  constructor(cause: unknown, refusesWrites = false) {
     super('The database is unavailable.', { cause });
     this.name = 'DatabaseUnavailableError';
     this.refusesWrites = refusesWrites;
@@ -32,30 +28,22 @@ const UNAVAILABLE_RESULTS: ReadonlySet<number> = new Set([
   26, // NOTADB
 ]);
 
-/** @throws DatabaseUnavailableError instead of an error that the database caused */
-export function translateSqliteErrors<Result>(operation: () => Result): Result {
-  try {
-    return operation();
-  } catch (error) {
-    const code = primaryResultCode(error);
-    throw code !== undefined && UNAVAILABLE_RESULTS.has(code)
-      ? new DatabaseUnavailableError(error, { refusesWrites: code === FULL || code === READ_ONLY })
-      : error;
-  }
+/** Turns an error that the database caused into `DatabaseUnavailableError`. */
+export function translateSqliteError(error: unknown): unknown {
+  const code = primaryResultCode(error);
+  return UNAVAILABLE_RESULTS.has(code)
+    ? new DatabaseUnavailableError(error, code === FULL || code === READ_ONLY)
+    : error;
 }
 
 /** Another connection holds the lock, so a later attempt may succeed. */
 export function isLocked(error: unknown): boolean {
-  return error instanceof DatabaseUnavailableError && primaryResultCode(error.cause) === BUSY;
+  return primaryResultCode(error) === BUSY;
 }
 
-function primaryResultCode(error: unknown): number | undefined {
-  return typeof error === 'object' &&
-    error !== null &&
-    'errcode' in error &&
-    typeof error.errcode === 'number'
-    ? error.errcode & 0xff
-    : undefined;
+/** 0, the code of success, for other errors. */
+function primaryResultCode(error: unknown): number {
+  return Number(Object(error).errcode ?? 0) & 0xff;
 }
 
 /** No class of PostgreSQL starts with E, unlike names of system errors such as EPIPE. */
@@ -100,52 +88,39 @@ export function translatePostgresError(error: unknown): unknown {
   ) {
     return error;
   }
-  const code = codeOf(error);
-  const isAboutDatabase =
-    code === undefined ||
-    !SQLSTATE.test(code) ||
-    UNAVAILABLE_CLASSES.has(code.slice(0, 2)) ||
-    UNAVAILABLE_CODES.has(code);
-  return isAboutDatabase
-    ? new DatabaseUnavailableError(error, {
-        refusesWrites: code === DISK_FULL || code === READ_ONLY_STATE,
-      })
+  const code = stateOf(error);
+  return code === '' || UNAVAILABLE_CLASSES.has(code.slice(0, 2)) || UNAVAILABLE_CODES.has(code)
+    ? new DatabaseUnavailableError(error, code === DISK_FULL || code === READ_ONLY_STATE)
     : error;
 }
 
 /** The connection failed, without an error from PostgreSQL. */
 export function isConnectionLost(error: unknown): boolean {
-  return error instanceof DatabaseUnavailableError && !SQLSTATE.test(codeOf(error.cause) ?? '');
+  return error instanceof DatabaseUnavailableError && stateOf(error.cause) === '';
 }
 
 /** The error of a server that reports itself read-only. */
 export function readOnlyError(): DatabaseUnavailableError {
   const cause = Object.assign(new Error('The database is read-only.'), { code: READ_ONLY_STATE });
-  return new DatabaseUnavailableError(cause, { refusesWrites: true });
+  return new DatabaseUnavailableError(cause, true);
 }
 
 export function isReadOnlyError(error: unknown): boolean {
-  return error instanceof DatabaseUnavailableError && codeOf(error.cause) === READ_ONLY_STATE;
+  return error instanceof DatabaseUnavailableError && stateOf(error.cause) === READ_ONLY_STATE;
 }
 
 /** PostgreSQL rolled back the transaction to let others continue, so it can run again. */
 export function isRolledBackForOthers(error: unknown): boolean {
-  return (
-    error instanceof DatabaseUnavailableError &&
-    ROLLED_BACK_CODES.has(codeOf(error.cause) ?? 'none')
-  );
+  return error instanceof DatabaseUnavailableError && ROLLED_BACK_CODES.has(stateOf(error.cause));
 }
 
 /** A named statement cannot run, but it can without its name. */
 export function isNameRefused(error: unknown): boolean {
-  return REFUSED_NAME_CODES.has(codeOf(error) ?? 'none');
+  return REFUSED_NAME_CODES.has(stateOf(error));
 }
 
-function codeOf(error: unknown): string | undefined {
-  return typeof error === 'object' &&
-    error !== null &&
-    'code' in error &&
-    typeof error.code === 'string'
-    ? error.code
-    : undefined;
+/** The SQLSTATE of an error. Empty: the error does not come from PostgreSQL. */
+function stateOf(error: unknown): string {
+  const code = String(Object(error).code);
+  return SQLSTATE.test(code) ? code : '';
 }

@@ -11,23 +11,17 @@ const SQLITE_URL = /^sqlite:(?:\/\/(?=\/))?(?<path>[^?#]+)$/;
  * path: `sqlite:/var/lib/devices.sqlite` and `sqlite:///var/lib/devices.sqlite` are the same file.
  */
 export function parseDatabaseUrl(url: string): DatabaseLocation | { readonly problem: string } {
-  return /^postgres/i.test(url) ? parsePostgresUrl(url) : parseSqliteUrl(url);
-}
-
-function parsePostgresUrl(url: string): DatabaseLocation | { readonly problem: string } {
-  const servers = readPostgresServers(url);
-  return 'problem' in servers ? servers : { engine: 'postgres', url };
-}
-
-function parseSqliteUrl(url: string): DatabaseLocation | { readonly problem: string } {
+  if (/^postgres/i.test(url)) {
+    const servers = readPostgresServers(url);
+    return 'problem' in servers ? servers : { engine: 'postgres', url };
+  }
   const path = SQLITE_URL.exec(url)?.groups?.path;
   if (path === undefined || path.startsWith('//') || path.endsWith('/')) {
     return { problem: 'must be sqlite:<path of the file> or postgres://…' };
   }
-  if (path === ':memory:') {
-    return { problem: 'must name a file: a database in memory loses every device' };
-  }
-  return { engine: 'sqlite', path };
+  return path === ':memory:'
+    ? { problem: 'must name a file: a database in memory loses every device' }
+    : { engine: 'sqlite', path };
 }
 
 /** The servers of a connection URI. */

@@ -73,9 +73,10 @@ export function observeDatabase(
         return;
       }
       isUp = true;
-      if (refusal !== undefined && provesWrites(event.query.sql, statement)) {
-        refusal = undefined;
-      }
+      // SQLite writes to the disk with the commit. A delete may find no row.
+      const provesWrites =
+        engine === 'sqlite' ? event.query.sql === 'commit' : /^(insert|update)$/.test(statement);
+      refusal = provesWrites ? undefined : refusal;
     },
     /** Call it with every other failure, such as that of a connection. */
     failed,
@@ -94,13 +95,6 @@ export function observeDatabase(
       }
     },
   };
-
-  /** SQLite writes to the disk with the commit. A delete may find no row. */
-  function provesWrites(text: string, statement: string): boolean {
-    return engine === 'sqlite'
-      ? text === 'commit'
-      : statement === 'insert' || statement === 'update';
-  }
 }
 
 /**

@@ -1,6 +1,5 @@
 import {
   AliasNode,
-  AndNode,
   ColumnNode,
   type CompiledQuery,
   type DeleteQueryNode,
@@ -146,16 +145,16 @@ class ScopeTransformer extends OperationNodeTransformer {
     query: Query,
     tables: readonly OperationNode[],
   ): Query {
-    const conditions = tables.flatMap((table) => this.#conditionOn(table) ?? []);
-    if (conditions.length === 0) {
-      return query;
+    let { where } = query;
+    for (const table of tables) {
+      const condition = this.#conditionOn(table);
+      if (condition !== undefined) {
+        where = where
+          ? WhereNode.cloneWithOperation(where, 'And', condition)
+          : WhereNode.create(condition);
+      }
     }
-    const condition = conditions.reduce((both, next) => AndNode.create(both, next));
-    const where =
-      query.where === undefined
-        ? WhereNode.create(condition)
-        : WhereNode.cloneWithOperation(query.where, 'And', condition);
-    return { ...query, where };
+    return where === undefined ? query : { ...query, where };
   }
 
   /** Undefined for a subquery, which has its own condition. */

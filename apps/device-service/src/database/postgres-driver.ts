@@ -7,7 +7,7 @@ import {
   readOnlyError,
   translatePostgresError,
 } from './database-errors.ts';
-import { readPostgresServers } from './database-url.ts';
+import { type PostgresServers, readPostgresServers } from './database-url.ts';
 import type { ScopedQuery } from './organization-database.ts';
 
 const SECOND = 1000;
@@ -45,8 +45,7 @@ interface ServerPool {
  */
 export class PostgresDriver implements Driver {
   readonly #options: PostgresOptions;
-  readonly #urls: readonly string[];
-  readonly #onlyWritable: boolean;
+  readonly #servers: PostgresServers;
   readonly #retired = new Set<Promise<void>>();
   #current: ServerPool;
   areNamesRefused = false;
@@ -57,8 +56,7 @@ export class PostgresDriver implements Driver {
       throw new Error(servers.problem);
     }
     this.#options = options;
-    this.#urls = servers.urls;
-    this.#onlyWritable = servers.onlyWritable;
+    this.#servers = servers;
     this.#current = this.#open(0);
   }
 
@@ -71,10 +69,10 @@ export class PostgresDriver implements Driver {
       try {
         return new PostgresConnection(await from.pool.connect(), this, from);
       } catch (error) {
-        if (this.#urls.length > 1 && !isBusy(error)) {
+        if (this.#servers.urls.length > 1 && !isBusy(error)) {
           this.#leave(from);
         }
-        if (from === this.#current || attempt > this.#urls.length) {
+        if (from === this.#current || attempt > this.#servers.urls.length) {
           const translated = translatePostgresError(error);
           this.#options.onFailedConnect?.(translated);
           throw translated;
@@ -105,7 +103,8 @@ export class PostgresDriver implements Driver {
 
   /** @returns whether the connection must not be used again */
   failed(failure: unknown, from: ServerPool): boolean {
-    const isFatal = isConnectionLost(failure) || (this.#onlyWritable && isReadOnlyError(failure));
+    const isFatal =
+      isConnectionLost(failure) || (this.#servers.onlyWritable && isReadOnlyError(failure));
     if (isFatal) {
       this.#leave(from);
     }
@@ -115,7 +114,7 @@ export class PostgresDriver implements Driver {
   /** Several failures of one pool replace it only once. */
   #leave(from: ServerPool): void {
     if (from === this.#current) {
-      this.#current = this.#open((from.server + 1) % this.#urls.length);
+      this.#current = this.#open((from.server + 1) % this.#servers.urls.length);
       const closed = close(from).finally(() => this.#retired.delete(closed));
       this.#retired.add(closed);
     }
@@ -126,14 +125,14 @@ export class PostgresDriver implements Driver {
     const milliseconds = (statementTimeoutSeconds ?? 0) * SECOND;
     const clients = new Set<pg.PoolClient>();
     const pool = new pg.Pool({
-      connectionString: this.#urls[server],
+      connectionString: this.#servers.urls[server],
       max: connections,
       connectionTimeoutMillis: CONNECT_TIMEOUT_MILLISECONDS,
       idleTimeoutMillis: 30 * SECOND,
       keepAlive: true,
       keepAliveInitialDelayMillis: 10 * SECOND,
       application_name: 'gatehouse-device-service',
-      onConnect: this.#onlyWritable ? assertWritable : undefined,
+      onConnect: this.#servers.onlyWritable ? assertWritable : undefined,
       types: { getTypeParser },
       ...(statementTimeoutSeconds !== undefined && {
         statement_timeout: milliseconds,

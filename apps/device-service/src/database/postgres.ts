@@ -134,11 +134,7 @@ async function readPostgresState(tables: DeviceDatabase, pool: number): Promise<
       - current_setting('superuser_reserved_connections')::int
       - coalesce(current_setting('reserved_connections', true), '0')::int as limit,
     (select sum(numbackends) from pg_stat_database)::int as open`.execute(tables);
-  const [row] = rows;
-  if (row === undefined) {
-    throw new Error('PostgreSQL returned no row for its settings.');
-  }
-  const { version, time, limit, open, ...state } = row;
+  const { version, time, limit, open, ...state } = rows[0] as PostgresState;
   return {
     engine: 'postgres',
     version,

@@ -2,20 +2,11 @@ import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  type Dialect,
-  Kysely,
-  type LimitNode,
-  type OffsetNode,
-  SqliteAdapter,
-  SqliteIntrospector,
-  SqliteQueryCompiler,
-  sql,
-} from 'kysely';
-import { isLocked, translateSqliteErrors } from './database-errors.ts';
+import { Kysely, sql } from 'kysely';
+import { isLocked, translateSqliteError } from './database-errors.ts';
 import { migrateDatabase, type NewDatabaseCallback } from './migrate.ts';
 import { type DatabaseObservation, runDirectly } from './observation.ts';
-import { SqliteGroupDriver } from './sqlite-group-driver.ts';
+import { createSqliteDialect, SqliteDriver } from './sqlite-driver.ts';
 import type { DeviceDatabase, OpenDatabase, Tables } from './tables.ts';
 
 /** A start can wait for the migration of another process. A waiting request blocks all others. */
@@ -29,19 +20,22 @@ export async function openSqlite(
   onNewDatabase: NewDatabaseCallback,
   observation: DatabaseObservation,
 ): Promise<OpenDatabase> {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  createPrivately(path);
   const connection = connect(path);
-  const driver = new SqliteGroupDriver(connection);
-  const tables: DeviceDatabase = new Kysely<Tables>({
-    dialect: createSqliteDialect(driver),
-    log: observation.log,
-  });
+  const driver = new SqliteDriver(connection);
+  const dialect = createSqliteDialect(driver);
+  const tables: DeviceDatabase = new Kysely<Tables>({ dialect, log: observation.log });
   try {
-    await configure(connection);
+    await switchToWal(connection);
+    // A commit is on the disk before the reply, and survives a power failure.
+    connection.exec('pragma synchronous = full');
+    connection.exec('pragma foreign_keys = on');
     await migrateDatabase(tables, 'sqlite', onNewDatabase);
     connection.exec(`pragma busy_timeout = ${REQUEST_LOCK_TIMEOUT_MILLISECONDS}`);
   } catch (error) {
     connection.close();
-    throw error;
+    throw translateSqliteError(error);
   }
   return {
     engine: 'sqlite',
@@ -60,14 +54,6 @@ export async function openSqlite(
   };
 }
 
-function connect(path: string): DatabaseSync {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  createPrivately(path);
-  return translateSqliteErrors(
-    () => new DatabaseSync(path, { timeout: START_LOCK_TIMEOUT_MILLISECONDS, defensive: true }),
-  );
-}
-
 /** SQLite would create a file that every user can read. Its `-wal` and `-shm` get the same mode. */
 function createPrivately(path: string): void {
   try {
@@ -77,19 +63,20 @@ function createPrivately(path: string): void {
   }
 }
 
-/** FULL: a commit is on the disk before the reply, and survives a power failure. */
-async function configure(connection: DatabaseSync): Promise<void> {
-  await retryWhileLocked(() => connection.exec('pragma journal_mode = wal'));
-  connection.exec('pragma synchronous = full');
-  connection.exec('pragma foreign_keys = on');
+function connect(path: string): DatabaseSync {
+  try {
+    return new DatabaseSync(path, { timeout: START_LOCK_TIMEOUT_MILLISECONDS, defensive: true });
+  } catch (error) {
+    throw translateSqliteError(error);
+  }
 }
 
 /** If two processes switch a new file to WAL at the same time, SQLite fails one of them. */
-async function retryWhileLocked(operation: () => void): Promise<void> {
+async function switchToWal(connection: DatabaseSync): Promise<void> {
   const deadline = performance.now() + START_LOCK_TIMEOUT_MILLISECONDS;
   for (;;) {
     try {
-      translateSqliteErrors(operation);
+      connection.exec('pragma journal_mode = wal');
       return;
     } catch (error) {
       if (!isLocked(error) || performance.now() > deadline) {
@@ -97,43 +84,5 @@ async function retryWhileLocked(operation: () => void): Promise<void> {
       }
       await sleep(RETRY_DELAY_MILLISECONDS);
     }
-  }
-}
-
-/** A dialect for `node:sqlite`, which Kysely does not include. It uses one connection. */
-export function createSqliteDialect(driver: SqliteGroupDriver): Dialect {
-  return {
-    createDriver: () => driver,
-    createQueryCompiler: () => new SteadyLimitCompiler(),
-    createAdapter: () => new TransactionalSqliteAdapter(),
-    createIntrospector: (db) => new SqliteIntrospector(db),
-  };
-}
-
-/**
- * SQLite prepares a statement again when a plain parameter in LIMIT or OFFSET is bound, which takes
- * longer than reading a page. An expression avoids it.
- */
-class SteadyLimitCompiler extends SqliteQueryCompiler {
-  protected override visitLimit(node: LimitNode): void {
-    this.append('limit +');
-    this.visitNode(node.limit);
-  }
-
-  protected override visitOffset(node: OffsetNode): void {
-    this.append('offset +');
-    this.visitNode(node.offset);
-  }
-}
-
-class TransactionalSqliteAdapter extends SqliteAdapter {
-  /** The driver queues for the connection. The mutex of Kysely wakes every waiter each time. */
-  override get supportsMultipleConnections(): boolean {
-    return true;
-  }
-
-  /** SQLite can roll back CREATE TABLE, so migrations can run in one transaction. */
-  override get supportsTransactionalDdl(): boolean {
-    return true;
   }
 }

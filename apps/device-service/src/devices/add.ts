@@ -1,21 +1,14 @@
 import { randomInt } from 'node:crypto';
+import type { newDeviceRequest } from '@gatehouse/device-api';
+import type { z } from 'zod';
 import type { OrganizationDatabase } from '../database/organization-database.ts';
 import { inTransaction, prepared, withOneChange } from '../database/queries.ts';
 import { NEW_PRODUCT } from '../products.ts';
 import { type DeviceRow, findDevice } from './rows.ts';
 
-/** The members that the client supplies. The server sets the others. */
-export interface NewDevice {
+/** What the client supplies. The server sets the other members. */
+export interface NewDevice extends z.infer<typeof newDeviceRequest> {
   readonly id: string;
-  readonly name: string;
-  readonly productId: string;
-  /** Required if the product does not exist. An existing product keeps its name. */
-  readonly productName: string | undefined;
-  readonly configuration: Readonly<Record<string, string>>;
-  /** Null: the value of the product applies. Also for `transport` and `metadata`. */
-  readonly protocol: string | null;
-  readonly transport: string | null;
-  readonly metadata: string | null;
   readonly createTime: number;
 }
 
@@ -53,32 +46,6 @@ export async function addDevice(
   });
 }
 
-/**
- * Adds devices in one atomic step, and resolves to the outcome of each, in order. With
- * `allOrNothing`, one invalid device prevents all.
- */
-export async function addDevices(
-  database: OrganizationDatabase,
-  devices: readonly NewDevice[],
-  allOrNothing: boolean,
-): Promise<readonly AddOutcome[]> {
-  let outcomes: readonly AddOutcome[] = [];
-  const nothingAdded = new Error('One device of a batch cannot be added.');
-  try {
-    await inTransaction(database, async (transaction) => {
-      outcomes = await insertDevices(transaction, devices);
-      if (allOrNothing && outcomes.some((outcome) => outcome !== 'created')) {
-        throw nothingAdded;
-      }
-    });
-  } catch (error) {
-    if (error !== nothingAdded) {
-      throw error;
-    }
-  }
-  return outcomes;
-}
-
 const productRows = prepared(({ tables }, { id }: { readonly id: string }) =>
   tables
     .selectFrom('products')
@@ -112,36 +79,37 @@ async function addToKnownProduct(
 }
 
 /**
- * Inserts devices and their new products. Rows are sorted by id, so that two batches with common ids
- * cannot deadlock.
+ * Adds devices and their new products, and resolves to the outcome of each device, in order. Rows are
+ * sorted by id, so that two batches with common ids cannot deadlock.
  */
-async function insertDevices(
+export async function insertDevices(
   transaction: OrganizationDatabase,
   devices: readonly NewDevice[],
 ): Promise<readonly AddOutcome[]> {
-  const { known, wanted } = await findProducts(transaction, devices);
+  const { tables } = transaction;
+  const mentioned = [...new Set(devices.map(({ productId }) => productId))].sort();
+  const products = new Set(
+    await idsOf(mentioned, (ids) =>
+      tables.selectFrom('products').select('id').where('id', 'in', ids),
+    ),
+  );
+  const newProducts = await insertProducts(transaction, devices, products);
   const firsts = new Map<string, NewDevice>();
   for (const device of devices) {
-    if (known.has(device.productId) && !firsts.has(device.id)) {
+    if (products.has(device.productId) && !firsts.has(device.id)) {
       firsts.set(device.id, device);
     }
   }
-  const newProducts = await insertProducts(transaction, wanted);
-  const created = new Set<string>();
-  for (const chunk of chunks([...firsts.values()].map(toRow).sort(byId))) {
-    for (const { id } of await insertRows(transaction, chunk).execute()) {
-      created.add(id);
-    }
-  }
-  const used = new Set(
-    [...firsts.values()].filter(({ id }) => created.has(id)).map(({ productId }) => productId),
-  );
+  const rows = [...firsts.values()].map(toRow).sort(byId);
+  const created = new Set(await idsOf(rows, (chunk) => insertRows(transaction, chunk)));
+  const used = new Set(rows.filter(({ id }) => created.has(id)).map((row) => row.product_id));
   // Removes a new product again if no device of it could be inserted.
-  for (const chunk of chunks(newProducts.filter((id) => !used.has(id)))) {
-    await transaction.tables.deleteFrom('products').where('id', 'in', chunk).execute();
-  }
+  const unused = newProducts.filter((id) => !used.has(id));
+  await idsOf(unused, (ids) =>
+    tables.deleteFrom('products').where('id', 'in', ids).returning('id'),
+  );
   return devices.map((device) => {
-    if (!known.has(device.productId)) {
+    if (!products.has(device.productId)) {
       return 'unknown_product';
     }
     const isFirst = firsts.get(device.id) === device;
@@ -149,52 +117,39 @@ async function insertDevices(
   });
 }
 
-/** Finds existing products. The first device that names a missing product defines it. */
-async function findProducts({ tables }: OrganizationDatabase, devices: readonly NewDevice[]) {
-  const known = new Set<string>();
-  const mentioned = [...new Set(devices.map(({ productId }) => productId))].sort();
-  for (const ids of chunks(mentioned)) {
-    for (const { id } of await tables
-      .selectFrom('products')
-      .select('id')
-      .where('id', 'in', ids)
-      .execute()) {
-      known.add(id);
-    }
-  }
-  const wanted = new Map<string, NewDevice>();
-  for (const device of devices) {
-    if (!known.has(device.productId) && device.productName !== undefined) {
-      known.add(device.productId);
-      wanted.set(device.productId, device);
-    }
-  }
-  return { known, wanted: [...wanted.values()] };
-}
-
-async function insertProducts(
+/** The first device that names a missing product defines it. Adds its id to `known`. */
+function insertProducts(
   { tables }: OrganizationDatabase,
-  firstDevices: readonly NewDevice[],
+  devices: readonly NewDevice[],
+  known: Set<string>,
 ): Promise<readonly string[]> {
-  const rows = firstDevices
-    .map(({ productId, productName = productId, createTime }) => ({
-      id: productId,
-      name: productName,
-      ...NEW_PRODUCT,
-      create_time: createTime,
-    }))
-    .sort(byId);
-  const added: string[] = [];
-  for (const chunk of chunks(rows)) {
-    const inserted = await tables
+  const rows = [];
+  for (const { productId, productName, createTime } of devices) {
+    if (!known.has(productId) && typeof productName === 'string') {
+      known.add(productId);
+      rows.push({ id: productId, name: productName, ...NEW_PRODUCT, create_time: createTime });
+    }
+  }
+  return idsOf(rows.sort(byId), (chunk) =>
+    tables
       .insertInto('products')
       .values(chunk)
       .onConflict((conflict) => conflict.columns(['org_id', 'id']).doNothing())
-      .returning('id')
-      .execute();
-    added.push(...inserted.map(({ id }) => id));
+      .returning('id'),
+  );
+}
+
+/** Runs a query for each part of a long list, and resolves to the ids of all its rows. */
+async function idsOf<Item>(
+  items: readonly Item[],
+  query: (chunk: readonly Item[]) => { execute(): Promise<readonly { readonly id: string }[]> },
+): Promise<readonly string[]> {
+  const ids: string[] = [];
+  for (let start = 0; start < items.length; start += ROWS_PER_STATEMENT) {
+    const found = await query(items.slice(start, start + ROWS_PER_STATEMENT)).execute();
+    ids.push(...found.map(({ id }) => id));
   }
-  return added;
+  return ids;
 }
 
 type Row = ReturnType<typeof toRow>;
@@ -220,19 +175,14 @@ function toRow(device: NewDevice) {
     offline_time: NEVER,
     create_time: device.createTime,
     register_time: device.createTime,
-    configuration: JSON.stringify(device.configuration),
-    protocol: device.protocol,
-    transport: device.transport,
-    metadata: device.metadata,
+    configuration: JSON.stringify(device.configuration ?? {}),
+    // Null: the value of the product applies.
+    protocol: device.protocol ?? null,
+    transport: device.transport ?? null,
+    metadata: device.metadata ?? null,
   };
 }
 
 function byId(one: { readonly id: string }, other: { readonly id: string }): number {
   return one.id < other.id ? -1 : 1;
-}
-
-function* chunks<Item>(items: readonly Item[]): Generator<Item[]> {
-  for (let start = 0; start < items.length; start += ROWS_PER_STATEMENT) {
-    yield items.slice(start, start + ROWS_PER_STATEMENT);
-  }
 }

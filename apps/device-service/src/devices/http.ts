@@ -10,57 +10,50 @@ import {
   BATCH_BODY_LIMIT_BYTES,
   type DeviceRecord,
   type DeviceState,
-  type DeviceSummaryRecord,
   type DeviceType,
+  deviceChangesRequest,
 } from '@gatehouse/device-api';
-import type { OrganizationDatabase } from '../database/organization-database.ts';
 import {
   type ApiRequest,
   type Handler,
-  type Labeler,
-  type Labels,
+  JsonText,
   labelerOf,
+  languageOf,
   queryOf,
+  readJsonBody,
   readQuery,
   withoutBody,
   withoutInput,
 } from '../http/handler.ts';
-import { readJsonBody } from '../http/json-body.ts';
-import { findByDeviceId } from '../input.ts';
-import { deviceTypeLabels } from '../products.ts';
-import { countHeaders, describeItems, describePage } from '../query/pages.ts';
+
+import { assertFound, parsePayload } from '../input.ts';
+import { deviceTypeLabels, stateLabels } from '../labels.ts';
+import { countHeaders, printItems, printPage } from '../query/pages.ts';
 import { parseQuery } from '../query/query.ts';
 import { describeTag, type TagRow } from '../tags.ts';
 import { countDevices, deviceSubject, readDevices } from './pages.ts';
-import { type DeviceRow, deploy, findDevice, type SummaryRow, undeploy } from './rows.ts';
-import {
-  changeEachDevice,
-  createDevice,
-  createDevices,
-  deleteDevice,
-  updateDevice,
-} from './rules.ts';
+import { changeDevice, type DeviceRow, deploy, findDevice, undeploy } from './rows.ts';
+import { changeEachDevice, createDevice, createDevices, deleteDevice } from './rules.ts';
 
 export const deviceHandlers = {
   /** Operation 2 returns an array, with the count in a header. */
   'device.list': async (request: ApiRequest) => {
     const query = parseQuery(queryOf(request.message), deviceSubject);
-    const page = await readDevices(request.database, query);
-    const result = describeItems(page, query, summaryDescriber(request));
-    return { result, headers: countHeaders(page) };
+    const page = await readDevices(request.database, query, languageOf(request));
+    return { result: new JsonText(printItems(page)), headers: countHeaders(page) };
   },
   /** Operation 6. */
   'device.query': async (request: ApiRequest) => {
     const query = parseQuery(await readQuery(request), deviceSubject);
-    const page = await readDevices(request.database, query);
-    return { result: describePage(page, query, summaryDescriber(request)) };
+    const page = await readDevices(request.database, query, languageOf(request));
+    return { result: new JsonText(printPage(page, query)) };
   },
   'device.count': async (request: ApiRequest) => {
     const { condition } = parseQuery(await readQuery(request), deviceSubject);
     return { result: await countDevices(request.database, condition) };
   },
   /** Operation 5. */
-  'device.detail': answer(({ database }, id) => findDeviceById(database, id)),
+  'device.detail': answer(({ database }, id) => findDevice(database, id)),
   /** Operation 3 returns the stored device. */
   'device.create': answer(async ({ database, message, now }) =>
     createDevice(database, await readJsonBody(message), now),
@@ -71,83 +64,47 @@ export const deviceHandlers = {
     return { result: await createDevices(database, body, allOrNothing, now) };
   },
   'device.update': answer(async ({ database, message }, id) =>
-    updateDevice(database, id, await readJsonBody(message)),
+    changeDevice(database, id, parsePayload(deviceChangesRequest, await readJsonBody(message))),
   ),
   'device.delete': withoutInput(async ({ database, path }) => {
-    await deleteDevice(database, String(path.deviceId));
+    await deleteDevice(database, path.deviceId);
     return { result: undefined };
   }),
-  'device.deploy': withoutBody(answer(({ database }, id) => deployDevice(database, id))),
-  'device.undeploy': withoutBody(
-    answer(({ database }, id) => findByDeviceId(id, (known) => undeploy(database, known))),
+  'device.deploy': withoutBody(answer(({ database }, id) => deploy(database, id))),
+  'device.undeploy': withoutBody(answer(({ database }, id) => undeploy(database, id))),
+  'device.deploy-batch': changeEach(async (database, id) =>
+    assertFound(await deploy(database, id)),
   ),
-  'device.deploy-batch': changeEach(deployDevice),
   'device.delete-batch': changeEach(deleteDevice),
 };
 
 /** Runs an operation on a device and returns the resulting device. */
-function answer(operation: (request: ApiRequest, id: string) => Promise<DeviceRow>): Handler {
-  return async (request) => {
-    const row = await operation(request, String(request.path.deviceId));
-    return { result: describeDevice(row, request) };
-  };
-}
-
-function changeEach(
-  change: (database: OrganizationDatabase, id: string) => Promise<unknown>,
+function answer(
+  operation: (request: ApiRequest, id: string) => Promise<DeviceRow | undefined>,
 ): Handler {
-  return async ({ database, message }) => {
-    const body = await readJsonBody(message);
-    return { result: await changeEachDevice(body, (id) => change(database, id)) };
+  return async (request) => {
+    const row = await operation(request, request.path.deviceId);
+    return { result: describeDevice(assertFound(row), request) };
   };
 }
 
-function findDeviceById(database: OrganizationDatabase, id: string): Promise<DeviceRow> {
-  return findByDeviceId(id, (known) => findDevice(database, known));
-}
-
-function deployDevice(database: OrganizationDatabase, id: string): Promise<DeviceRow> {
-  return findByDeviceId(id, (known) => deploy(database, known));
-}
-
-const stateLabels: Labels<DeviceState> = {
-  notActive: { en: 'Not activated', zh: '未启用' },
-  offline: { en: 'Offline', zh: '离线' },
-  online: { en: 'Online', zh: '在线' },
-};
-
-/** Describes the items of a device list. */
-function summaryDescriber(request: ApiRequest): (row: SummaryRow) => DeviceSummaryRecord {
-  const { organizationId } = request.database;
-  const label = labelerOf(request);
-  return (row) => ({
-    ...describeShared(row, organizationId, label),
-    registryTime: row.register_time,
+function changeEach(change: Parameters<typeof changeEachDevice>[2]): Handler {
+  return async ({ database, message }) => ({
+    result: await changeEachDevice(database, await readJsonBody(message), change),
   });
 }
 
 /** The complete record (specification: "Device detail record"). */
 function describeDevice(row: DeviceRow, request: ApiRequest): DeviceRecord {
-  const { id, name, protocol, transport } = row;
-  return {
-    // These members have always come first.
-    ...{ id, name, protocol, transport },
-    ...describeShared(row, request.database.organizationId, labelerOf(request)),
-    metadata: row.metadata,
-    configuration: JSON.parse(row.configuration) as Record<string, string>,
-    tags: (JSON.parse(row.tags) as TagRow[]).map(describeTag),
-  };
-}
-
-function describeShared(row: SummaryRow, organizationId: string, label: Labeler) {
+  const label = labelerOf(request);
   return {
     id: row.id,
     name: row.name,
-    orgId: organizationId,
-    productId: row.product_id,
-    productName: row.product_name,
     protocol: row.protocol,
     transport: row.transport,
+    orgId: request.database.organizationId,
+    productId: row.product_id,
+    productName: row.product_name,
     deviceType: label(deviceTypeLabels, row.device_type as DeviceType),
     state: label(stateLabels, row.state as DeviceState),
     address: row.address,
@@ -155,5 +112,8 @@ function describeShared(row: SummaryRow, organizationId: string, label: Labeler)
     offlineTime: row.offline_time,
     createTime: row.create_time,
     registerTime: row.register_time,
+    metadata: row.metadata,
+    configuration: JSON.parse(row.configuration) as Record<string, string>,
+    tags: (JSON.parse(row.tags) as TagRow[]).map(describeTag),
   };
 }

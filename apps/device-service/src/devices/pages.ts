@@ -2,12 +2,22 @@ import { deviceStates, deviceTypes } from '@gatehouse/device-api';
 import { sql } from 'kysely';
 import type { OrganizationDatabase } from '../database/organization-database.ts';
 import { prepared } from '../database/queries.ts';
-import { enumColumn, integerColumn, textColumn } from '../query/columns.ts';
-import { compileCondition, orderOf } from '../query/compile.ts';
+import type { DatabaseEngine } from '../database/tables.ts';
+
+import { deviceTypeLabels, type Labels, type Language, stateLabels } from '../labels.ts';
 import { type Condition, comparisonsOf } from '../query/condition.ts';
-import { countQuery, type Page, readPage, toCount, type Window } from '../query/pages.ts';
-import { type Query, querySubject } from '../query/query.ts';
-import { productColumns, type SummaryRow, summaryColumns } from './rows.ts';
+import {
+  compileCondition,
+  countQuery,
+  orderOf,
+  type Page,
+  type PrintedRow,
+  readPage,
+  toCount,
+  type Window,
+} from '../query/pages.ts';
+import { enumColumn, integerColumn, type Query, querySubject, textColumn } from '../query/query.ts';
+import { summaryColumns } from './rows.ts';
 
 /** What a query of devices can name. */
 export const deviceSubject = querySubject(
@@ -44,16 +54,21 @@ const ofProducts: ReadonlySet<string> = new Set([
 export function readDevices(
   database: OrganizationDatabase,
   query: Query,
-): Promise<Page<SummaryRow>> {
-  const { condition, sorts } = query;
-  const isPlain = condition === undefined && sorts.length === 0;
+  language: Language,
+): Promise<Page<PrintedRow>> {
+  const { condition, sorts, fields } = query;
+  const isPlain = condition === undefined && sorts.length === 0 && fields === undefined;
   return readPage(query, {
-    rows: (window) =>
-      isPlain ? plainRows(database, window) : selectPage(database, query, window).execute(),
+    rows: async (window) => {
+      const rows = isPlain
+        ? await plainRows[language](database, window)
+        : await selectPage(database, query, window, language).execute();
+      return rows.map((row) => (row.json === undefined ? print(row, language) : row));
+    },
     count: async () => {
       const maintained = await readCounters(database, condition);
       return maintained === undefined
-        ? toCount(await countQuery(database, selectDevices(database, condition, [])).execute())
+        ? toCount(await countQuery(database, selectDevices(database, condition)).execute())
         : { total: maintained, isExact: true };
     },
   });
@@ -68,23 +83,25 @@ export async function countDevices(
   if (maintained !== undefined) {
     return maintained;
   }
-  const all = countQuery(database, selectDevices(database, condition, []), Number.MAX_SAFE_INTEGER);
+  const all = countQuery(database, selectDevices(database, condition), Number.MAX_SAFE_INTEGER);
   return (await all.executeTakeFirstOrThrow()).total;
 }
 
-const plainRows = prepared((database, window: Window) =>
-  selectPage(database, { condition: undefined, sorts: [] }, window),
-);
+const plain = { condition: undefined, sorts: [], fields: undefined };
+const plainRows = {
+  en: prepared((database, window: Window) => selectPage(database, plain, window, 'en')),
+  zh: prepared((database, window: Window) => selectPage(database, plain, window, 'zh')),
+};
 
 /** Selects the page before it joins the products, so that skipped rows cost no join. */
 function selectPage(
   database: OrganizationDatabase,
-  { condition, sorts }: Pick<Query, 'condition' | 'sorts'>,
+  { condition, sorts, fields }: Pick<Query, 'condition' | 'sorts' | 'fields'>,
   { limit, offset }: Window,
+  language: Language,
 ) {
   const order = orderOf(sorts, deviceSubject);
-  const sortColumns = sorts.map(({ column }) => column);
-  const page = selectDevices(database, condition, sortColumns)
+  const page = selectDevices(database, condition, sorts)
     // The outer query sorts by org_id too, so the page needs it.
     .select([...summaryColumns, 'devices.org_id', 'devices.protocol', 'devices.transport'])
     .orderBy(order)
@@ -93,29 +110,65 @@ function selectPage(
   return database.tables
     .selectFrom(page.as('devices'))
     .innerJoin('products', 'products.id', 'devices.product_id')
-    .select(summaryColumns)
-    .select(productColumns)
+    .select(summaryOf(database.engine, language, fields))
     .orderBy(order);
+}
+
+const labels: Readonly<Record<string, Labels<string>>> = {
+  deviceType: deviceTypeLabels,
+  state: stateLabels,
+};
+
+/**
+ * The members of a device in a list. SQLite prints a device in less time than reading its values and
+ * printing them here takes. PostgreSQL needs more time for it (bench/whole-path).
+ */
+function summaryOf(engine: DatabaseEngine, language: Language, fields: Query['fields']) {
+  const members = Object.entries(deviceSubject.columns)
+    .filter(([name]) => fields?.has(name) ?? true)
+    .map(([name, column]) => [name, column.sql] as const);
+  if (engine === 'postgres') {
+    return members.map(([name, value]) => sql`${value}`.as(name)) as unknown as [typeof json];
+  }
+  const printed = members.map(([name, value]) => {
+    const texts = Object.entries(labels[name] ?? {}).map(
+      ([each, text]) => sql`when ${sql.lit(each)} then ${sql.lit(text[language])}`,
+    );
+    return texts.length === 0
+      ? sql`${sql.lit(name)}, ${value}`
+      : sql`${sql.lit(name)}, json_object(
+          'text', case ${value} ${sql.join(texts, sql` `)} end, 'value', ${value})`;
+  });
+  const json = sql<string>`json_object(${sql.join(printed)})`.as('json');
+  return [json];
+}
+
+function print(row: object, language: Language): PrintedRow {
+  const device: Record<string, unknown> = { ...row };
+  for (const [name, texts] of Object.entries(labels)) {
+    const value = String(device[name]);
+    if (name in device) {
+      device[name] = { text: texts[value]?.[language], value };
+    }
+  }
+  return { json: JSON.stringify(device) };
 }
 
 function selectDevices(
   { tables, engine }: OrganizationDatabase,
   condition: Condition | undefined,
-  sortColumns: readonly string[],
+  sorts: Query['sorts'] = [],
 ) {
-  const named = condition === undefined ? [] : comparisonsOf(condition).map(({ column }) => column);
-  const needsProducts = [...named, ...sortColumns].some((column) => ofProducts.has(column));
+  const named = condition === undefined ? sorts : [...comparisonsOf(condition), ...sorts];
   const devices = tables.selectFrom('devices');
-  const source = needsProducts
+  const source = named.some(({ column }) => ofProducts.has(column))
     ? (devices.innerJoin(
         'products',
         'products.id',
         'devices.product_id',
       ) as unknown as typeof devices)
     : devices;
-  return condition === undefined
-    ? source
-    : source.where(compileCondition(condition, deviceSubject.columns, engine));
+  return source.where(compileCondition(condition, deviceSubject.columns, engine));
 }
 
 const ALL_PRODUCTS = '';

@@ -1,9 +1,9 @@
-import { MAXIMUM_CONFIGURATION_ENTRIES } from '@gatehouse/device-api';
+import { type deviceChangesRequest, MAXIMUM_CONFIGURATION_ENTRIES } from '@gatehouse/device-api';
 import { illegalArgument } from '@gatehouse/errors';
-import { type RawBuilder, type Selectable, sql } from 'kysely';
+import { type RawBuilder, sql } from 'kysely';
+import type { z } from 'zod';
 import type { OrganizationDatabase } from '../database/organization-database.ts';
 import { inTransaction, jsonArray, prepared } from '../database/queries.ts';
-import type { DeviceTable } from '../database/tables.ts';
 import { selectTags } from '../tags.ts';
 
 export const summaryColumns = [
@@ -41,9 +41,6 @@ const deviceRows = prepared((database, { id }: { readonly id: string }) =>
 /** A device with its tags. `configuration` and `tags` are JSON texts. */
 export type DeviceRow = Awaited<ReturnType<typeof deviceRows>>[number];
 
-/** The members in a list. */
-export type SummaryRow = Omit<DeviceRow, 'configuration' | 'metadata' | 'tags'>;
-
 export async function findDevice(
   database: OrganizationDatabase,
   id: string,
@@ -52,29 +49,29 @@ export async function findDevice(
   return row;
 }
 
-/** Absent members do not change. */
-export interface DeviceChanges
-  extends Partial<Pick<Selectable<DeviceTable>, 'name' | 'protocol' | 'transport' | 'metadata'>> {
-  /** Merged into the existing configuration. Null removes a key. */
-  readonly configuration?: Readonly<Record<string, string | null>>;
-}
-
-/** Resolves to the changed device, or undefined if it does not exist. */
+/**
+ * Absent members do not change. Resolves to the changed device, or undefined if it does not exist.
+ *
+ * @throws ApiError `illegal_argument`
+ */
 export function changeDevice(
   database: OrganizationDatabase,
   id: string,
-  { configuration, ...columns }: DeviceChanges,
+  { productId, configuration, ...columns }: z.infer<typeof deviceChangesRequest>,
 ): Promise<DeviceRow | undefined> {
   return inTransaction(database, async (transaction) => {
     const current = await transaction.tables
       .selectFrom('devices')
-      .select('configuration')
+      .select(['configuration', 'product_id'])
       .where('id', '=', id)
       // In SQLite, the transaction already holds the lock.
       .$if(transaction.engine === 'postgres', (query) => query.forUpdate())
       .executeTakeFirst();
     if (current === undefined) {
       return undefined;
+    }
+    if (productId !== undefined && productId !== current.product_id) {
+      throw illegalArgument([{ property: 'productId', message: 'cannot be changed' }]);
     }
     const changes = {
       ...columns,

@@ -1,7 +1,6 @@
 import {
   type BatchItemResult,
   type BatchResult,
-  deviceChangesRequest,
   deviceIdPattern,
   type IdResult,
   type IdsResult,
@@ -11,20 +10,11 @@ import {
 } from '@gatehouse/device-api';
 import { ApiError, type IllegalArgument, illegalArgument } from '@gatehouse/errors';
 import type { z } from 'zod';
-import { DatabaseUnavailableError } from '../database/database-errors.ts';
 import type { OrganizationDatabase } from '../database/organization-database.ts';
-import { findByDeviceId, parsePayload, toIllegalArgument, withoutUndefined } from '../input.ts';
-import { type AddOutcome, addDevice, addDevices, type NewDevice } from './add.ts';
-import {
-  changeDevice,
-  type DeviceChanges,
-  type DeviceRow,
-  findDevice,
-  removeDevice,
-} from './rows.ts';
-
-/** Limits the size of a reply that reports problems. */
-const MAXIMUM_REPORTED_PROBLEMS = 100;
+import { inTransaction } from '../database/queries.ts';
+import { MAXIMUM_REPORTED_PROBLEMS, parsePayload, toIllegalArgument } from '../input.ts';
+import { type AddOutcome, addDevice, insertDevices, type NewDevice } from './add.ts';
+import { type DeviceRow, removeDevice } from './rows.ts';
 
 const nameMissing: IllegalArgument = {
   property: 'productName',
@@ -52,17 +42,7 @@ export async function createDevice(
 }
 
 function toNewDevice(payload: z.infer<typeof newDeviceRequest>, now: number): NewDevice {
-  return {
-    id: payload.id ?? crypto.randomUUID(),
-    name: payload.name,
-    productId: payload.productId,
-    productName: payload.productName ?? undefined,
-    configuration: payload.configuration ?? {},
-    protocol: payload.protocol ?? null,
-    transport: payload.transport ?? null,
-    metadata: payload.metadata ?? null,
-    createTime: now,
-  };
+  return { ...payload, id: payload.id ?? crypto.randomUUID(), createTime: now };
 }
 
 type Item = { readonly device: NewDevice } | { readonly problems: readonly IllegalArgument[] };
@@ -75,7 +55,7 @@ type Item = { readonly device: NewDevice } | { readonly problems: readonly Illeg
  * which have no query
  * @throws ApiError `illegal_argument`; `duplicate_key` if existing ids are the only problem
  */
-export async function createDevices(
+export function createDevices(
   database: OrganizationDatabase,
   body: unknown,
   allOrNothingParameter: string | null,
@@ -89,19 +69,19 @@ export async function createDevices(
       : { problems: parsed.error.issues.map((issue) => toIllegalArgument(issue)) };
   });
   const devices = items.flatMap((item) => ('device' in item ? [item.device] : []));
-  const outcomes =
-    allOrNothing && devices.length < items.length
-      ? []
-      : await addDevices(database, devices, allOrNothing);
-  let position = 0;
-  const results = items.map((item, index) =>
-    describeItem(item, index, 'device' in item ? outcomes[position++] : undefined),
-  );
-  const failed = results.filter(({ status }) => status !== 200).length;
-  if (allOrNothing && failed > 0) {
-    throw batchError(results);
-  }
-  return { total: items.length, created: items.length - failed, failed, items: results };
+  const isRejected = allOrNothing && devices.length < items.length;
+  return inTransaction(database, async (transaction) => {
+    const outcomes = isRejected ? [] : await insertDevices(transaction, devices);
+    let position = 0;
+    const results = items.map((item, index) =>
+      describeItem(item, index, 'device' in item ? outcomes[position++] : undefined),
+    );
+    const failed = results.filter(({ status }) => status !== 200).length;
+    if (allOrNothing && failed > 0) {
+      throw batchError(results);
+    }
+    return { total: items.length, created: items.length - failed, failed, items: results };
+  });
 }
 
 function readBatch(body: unknown, parameter: string | null) {
@@ -156,29 +136,9 @@ function batchError(results: readonly BatchItemResult[]): ApiError {
   );
 }
 
-/**
- * Changes only the members of the body. Merges the configuration (RFC 7396).
- *
- * @throws ApiError `not_found`, `illegal_argument`
- */
-export async function updateDevice(
-  database: OrganizationDatabase,
-  id: string,
-  body: unknown,
-): Promise<DeviceRow> {
-  const { productId, ...changes } = parsePayload(deviceChangesRequest, body);
-  const device = await findByDeviceId(id, (known) => findDevice(database, known));
-  if (productId !== undefined && productId !== device.product_id) {
-    throw illegalArgument([{ property: 'productId', message: 'cannot be changed' }]);
-  }
-  return findByDeviceId(id, (known) =>
-    changeDevice(database, known, withoutUndefined<DeviceChanges>(changes)),
-  );
-}
-
 /** @throws ApiError `not_found`; `illegal_argument` unless the device is `notActive` */
 export async function deleteDevice(database: OrganizationDatabase, id: string): Promise<void> {
-  const outcome = deviceIdPattern.test(id) ? await removeDevice(database, id) : 'missing';
+  const outcome = await removeDevice(database, id);
   if (outcome === 'missing') {
     throw new ApiError('not_found');
   }
@@ -189,44 +149,40 @@ export async function deleteDevice(database: OrganizationDatabase, id: string): 
 }
 
 /**
- * Changes each of the devices whose ids are in the body, and reports those that it cannot change.
- * If the database fails after a change, the caller must still learn what changed, so the other
- * devices are reported as unavailable.
+ * Changes each of the devices whose ids are in the body, in one atomic step, and reports those that
+ * it cannot change.
  *
  * @throws ApiError `illegal_argument` if the body is not a list of ids
  */
-export async function changeEachDevice(
+export function changeEachDevice(
+  database: OrganizationDatabase,
   body: unknown,
-  change: (id: string) => Promise<unknown>,
+  change: (database: OrganizationDatabase, id: string) => Promise<unknown>,
 ): Promise<IdsResult> {
-  const items: IdResult[] = [];
-  let isAvailable = true;
-  for (const [index, id] of parsePayload(idsRequest, body).entries()) {
-    try {
-      items.push({ index, id, ...(isAvailable ? await outcomeOf(() => change(id)) : unavailable) });
-    } catch (error) {
-      if (!(error instanceof DatabaseUnavailableError && items.length > 0)) {
-        throw error;
-      }
-      isAvailable = false;
-      items.push({ index, id, ...unavailable });
+  const ids = parsePayload(idsRequest, body);
+  return inTransaction(database, async (transaction) => {
+    const items: IdResult[] = [];
+    for (const [index, id] of ids.entries()) {
+      const isPossible = deviceIdPattern.test(id);
+      const outcome = isPossible ? await outcomeOf(change(transaction, id)) : missing;
+      items.push({ index, id, ...outcome });
     }
-  }
-  const succeeded = items.filter(({ status }) => status === 200).length;
-  return { total: items.length, succeeded, failed: items.length - succeeded, items };
+    const succeeded = items.filter(({ status }) => status === 200).length;
+    return { total: items.length, succeeded, failed: items.length - succeeded, items };
+  });
 }
 
 type Outcome = Pick<IdResult, 'status' | 'code' | 'problems'>;
 
-const unavailable: Outcome = { status: 503, code: 'service_unavailable' };
+const missing: Outcome = { status: 404, code: 'not_found' };
 
-async function outcomeOf(change: () => Promise<unknown>): Promise<Outcome> {
+async function outcomeOf(change: Promise<unknown>): Promise<Outcome> {
   try {
-    await change();
+    await change;
     return { status: 200, code: 'success' };
   } catch (error) {
     if (error instanceof ApiError && error.code === 'not_found') {
-      return { status: 404, code: 'not_found' };
+      return missing;
     }
     if (error instanceof ApiError && error.code === 'illegal_argument') {
       const problems = error.result as readonly IllegalArgument[];

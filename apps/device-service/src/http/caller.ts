@@ -1,27 +1,21 @@
 import type { IncomingMessage } from 'node:http';
-import { ApiError, serviceUnavailable, toApiError } from '@gatehouse/errors';
+import { ApiError, serviceUnavailable } from '@gatehouse/errors';
 import { type MetricsRegistry, observedRequest } from '@gatehouse/server';
-import { createRemoteJWKSet, errors, type JWTPayload, type JWTVerifyGetKey, jwtVerify } from 'jose';
+import { createRemoteJWKSet, errors, type JWTVerifyGetKey, jwtVerify } from 'jose';
 import { LRUCache } from 'lru-cache';
+import { z } from 'zod';
 
 /** The claims of a verified internal token. */
-export interface Caller {
+interface Caller {
   readonly clientId: string;
   readonly organizationId: string;
   readonly scopes: ReadonlySet<string>;
-}
-
-interface VerifiedToken {
-  readonly caller: Caller;
   /** Epoch milliseconds. */
   readonly expiresAt: number;
 }
 
 const SECOND = 1000;
 
-const AUDIENCE = 'device-service';
-const ALGORITHM = 'EdDSA';
-const TOKEN_TYPE = 'at+jwt';
 const MAXIMUM_LIFETIME_SECONDS = 60;
 /** For differences between the clocks of the gateway and this service. */
 const CLOCK_TOLERANCE_SECONDS = 5;
@@ -67,8 +61,30 @@ export function createCallers({
         error instanceof errors.JWKSMultipleMatchingKeys;
       throw isAboutToken ? error : serviceUnavailable(error, 'gateway_keys_unavailable');
     });
-  const verify = observed(registry, (token) => verifyToken(token, keys, issuer));
-  const verified = new LRUCache<string, VerifiedToken>({ max: CACHED_TOKENS });
+  const durations = registry.histogram({
+    name: 'gatehouse_verification_duration_seconds',
+    help: 'Duration of verifying an internal token that was not cached.',
+    // Unavailable: the keys of the gateway could not be fetched.
+    labels: { credential: ['internal-token'], result: ['accepted', 'refused', 'unavailable'] },
+    buckets: BUCKETS_SECONDS,
+  });
+  const verified = new LRUCache<string, Caller>({ max: CACHED_TOKENS });
+
+  async function verify(token: string): Promise<Caller> {
+    const started = performance.now();
+    let result = 'accepted';
+    try {
+      const { payload } = await jwtVerify(token, keys, { ...requirements, issuer });
+      return toCaller(claims.parse(payload));
+    } catch (error) {
+      const isUnavailable = error instanceof ApiError;
+      result = isUnavailable ? 'unavailable' : 'refused';
+      throw isUnavailable ? error : invalidToken(error);
+    } finally {
+      durations.of('internal-token', result).observe((performance.now() - started) / SECOND);
+    }
+  }
+
   return {
     /**
      * @throws ApiError `unauthorized`; `service_unavailable` if the keys of the gateway are
@@ -76,13 +92,13 @@ export function createCallers({
      */
     async authenticate(request: IncomingMessage): Promise<Caller> {
       const token = readBearerToken(request);
-      let known = verified.get(token);
-      if (known === undefined || known.expiresAt <= now()) {
-        known = await verify(token);
-        verified.set(token, known);
+      let caller = verified.get(token);
+      if (caller === undefined || caller.expiresAt <= now()) {
+        caller = await verify(token);
+        verified.set(token, caller);
       }
-      observedRequest(request).notes.clientId = known.caller.clientId;
-      return known.caller;
+      observedRequest(request).notes.clientId = caller.clientId;
+      return caller;
     },
     /** A readiness check. Rejects until the keys of the gateway have been fetched. */
     async haveKeys(): Promise<void> {
@@ -104,9 +120,14 @@ export function assertScope(caller: Caller, scope: string): void {
 }
 
 /** Node silently ignores a second Authorization header, so this function rejects both. */
-function readBearerToken(request: IncomingMessage): string {
-  const token = /^Bearer +([A-Za-z0-9_.-]+)$/i.exec(request.headers.authorization ?? '')?.[1];
-  if (token === undefined || hasSecondAuthorization(request)) {
+function readBearerToken({ headers, rawHeaders }: IncomingMessage): string {
+  const token = /^Bearer +([A-Za-z0-9_.-]+)$/i.exec(headers.authorization ?? '')?.[1];
+  let found = 0;
+  // Not `headersDistinct`, which copies every header.
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    found += rawHeaders[index]?.toLowerCase() === 'authorization' ? 1 : 0;
+  }
+  if (token === undefined || found > 1) {
     throw new ApiError('unauthorized', {
       headers: { 'WWW-Authenticate': 'Bearer' },
       reason: 'internal_token_rejected',
@@ -115,82 +136,35 @@ function readBearerToken(request: IncomingMessage): string {
   return token;
 }
 
-/** Without `headersDistinct`, which copies every header. */
-function hasSecondAuthorization({ rawHeaders }: IncomingMessage): boolean {
-  let found = 0;
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    found += rawHeaders[index]?.toLowerCase() === 'authorization' ? 1 : 0;
-  }
-  return found > 1;
-}
+const requirements = {
+  algorithms: ['EdDSA'],
+  typ: 'at+jwt',
+  audience: 'device-service',
+  maxTokenAge: MAXIMUM_LIFETIME_SECONDS,
+  clockTolerance: CLOCK_TOLERANCE_SECONDS,
+};
 
-function observed(
-  registry: MetricsRegistry,
-  verify: (token: string) => Promise<VerifiedToken>,
-): typeof verify {
-  const durations = registry.histogram({
-    name: 'gatehouse_verification_duration_seconds',
-    help: 'Duration of verifying an internal token that was not cached.',
-    // Unavailable: the keys of the gateway could not be fetched.
-    labels: { credential: ['internal-token'], result: ['accepted', 'refused', 'unavailable'] },
-    buckets: BUCKETS_SECONDS,
-  });
-  return async (token) => {
-    const started = performance.now();
-    let result = 'accepted';
-    try {
-      return await verify(token);
-    } catch (error) {
-      result = toApiError(error).status < 500 ? 'refused' : 'unavailable';
-      throw error;
-    } finally {
-      durations.of('internal-token', result).observe((performance.now() - started) / SECOND);
-    }
-  };
-}
+const filled = z.string().min(1);
 
-async function verifyToken(
-  token: string,
-  keys: JWTVerifyGetKey,
-  issuer: string,
-): Promise<VerifiedToken> {
-  try {
-    const { payload } = await jwtVerify(token, keys, {
-      algorithms: [ALGORITHM],
-      typ: TOKEN_TYPE,
-      issuer,
-      audience: AUDIENCE,
-      maxTokenAge: MAXIMUM_LIFETIME_SECONDS,
-      clockTolerance: CLOCK_TOLERANCE_SECONDS,
-      requiredClaims: ['exp', 'sub', 'jti', 'client_id', 'org', 'scope'],
-    });
-    return readClaims(payload);
-  } catch (error) {
-    throw error instanceof ApiError ? error : invalidToken(error);
-  }
-}
+const claims = z
+  .object({
+    exp: z.number(),
+    iat: z.number(),
+    sub: filled,
+    jti: filled,
+    client_id: filled,
+    org: filled,
+    scope: z.string(),
+  })
+  .refine(({ exp, iat }) => exp - iat <= MAXIMUM_LIFETIME_SECONDS);
 
-function readClaims(payload: JWTPayload): VerifiedToken {
-  const { exp = Number.POSITIVE_INFINITY, iat = 0, sub, jti, client_id, org, scope } = payload;
-  if (
-    exp - iat > MAXIMUM_LIFETIME_SECONDS ||
-    !isFilledText(sub) ||
-    !isFilledText(jti) ||
-    !isFilledText(client_id) ||
-    !isFilledText(org) ||
-    typeof scope !== 'string'
-  ) {
-    throw invalidToken(new Error('A claim of the internal token is invalid.'));
-  }
-  const scopes = new Set(scope.split(' ').filter((token) => token !== ''));
+function toCaller({ client_id, org, scope, exp }: z.infer<typeof claims>): Caller {
   return {
-    caller: { clientId: client_id, organizationId: org, scopes },
+    clientId: client_id,
+    organizationId: org,
+    scopes: new Set(scope.split(' ').filter((token) => token !== '')),
     expiresAt: exp * SECOND,
   };
-}
-
-function isFilledText(value: unknown): value is string {
-  return typeof value === 'string' && value !== '';
 }
 
 function invalidToken(cause: unknown): ApiError {

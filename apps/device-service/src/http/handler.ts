@@ -1,22 +1,31 @@
 import type { IncomingMessage } from 'node:http';
-import type { Labeled, OperationName } from '@gatehouse/device-api';
-import { type IllegalArgument, illegalArgument } from '@gatehouse/errors';
+import { DEFAULT_BODY_LIMIT_BYTES, type Labeled, type OperationName } from '@gatehouse/device-api';
+import { ApiError, illegalArgument } from '@gatehouse/errors';
+import { parseStrictJson, StrictJsonError } from '@gatehouse/server';
 import accepts from 'accepts';
-import { LRUCache } from 'lru-cache';
 import type { OrganizationDatabase } from '../database/organization-database.ts';
-import type { Caller } from './caller.ts';
-import { readJsonBody } from './json-body.ts';
+import type { Labels, Language } from '../labels.ts';
+
+export type PathParameters = Readonly<Record<'deviceId' | 'productId' | 'tagId', string>>;
 
 /** What a handler needs of a request. */
 export interface ApiRequest {
   readonly message: IncomingMessage;
-  readonly caller: Caller;
-  /** The decoded path segments, by the name of their parameter. */
-  readonly path: Readonly<Record<string, string>>;
+  /** The decoded path segments, by the name of their parameter. A device can have the `deviceId`. */
+  readonly path: PathParameters;
   /** Of the organization of the caller. */
   readonly database: OrganizationDatabase;
   /** When the service received the request, in epoch milliseconds. */
   readonly now: number;
+}
+
+/** A result that the database has already printed as JSON. */
+export class JsonText {
+  readonly text: string;
+
+  constructor(text: string) {
+    this.text = text;
+  }
 }
 
 /** The reply contains the result in an envelope. */
@@ -45,35 +54,27 @@ export function queryOf({ url = '' }: IncomingMessage): URLSearchParams {
 }
 
 /** Rejects a body. Ignoring it would accept a signature that was created for another request. */
-export function withoutBody(handle: Handler): Handler {
+export function withoutBody(handle: Handler, acceptsParameters = true): Handler {
   return async (request) => {
-    assertNone(bodyProblems(request));
+    const { message } = request;
+    const parameters = acceptsParameters ? [] : [...new Set(queryOf(message).keys())];
+    const problems = parameters.map((property) => ({
+      property,
+      message: 'is not a parameter of this operation',
+    }));
+    if (hasBody(message)) {
+      problems.unshift({ property: 'body', message: 'is not accepted by this operation' });
+    }
+    if (problems.length > 0) {
+      throw illegalArgument(problems, 'input_not_accepted');
+    }
     return handle(request);
   };
 }
 
 /** Rejects a body and parameters, for the same reason. */
 export function withoutInput(handle: Handler): Handler {
-  return async (request) => {
-    const parameters = [...new Set(queryOf(request.message).keys())].map((property) => ({
-      property,
-      message: 'is not a parameter of this operation',
-    }));
-    assertNone([...bodyProblems(request), ...parameters]);
-    return handle(request);
-  };
-}
-
-function assertNone(problems: readonly IllegalArgument[]): void {
-  if (problems.length > 0) {
-    throw illegalArgument(problems, 'input_not_accepted');
-  }
-}
-
-function bodyProblems({ message }: ApiRequest): readonly IllegalArgument[] {
-  return hasBody(message)
-    ? [{ property: 'body', message: 'is not accepted by this operation' }]
-    : [];
+  return withoutBody(handle, false);
 }
 
 /** RFC 9112 §6.3. */
@@ -81,26 +82,83 @@ function hasBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
 
-type Language = 'en' | 'zh';
-
-export type Labels<Value extends string> = Readonly<
-  Record<Value, Readonly<Record<Language, string>>>
->;
-
-/** How replies show an enumerated value, in the language that the caller prefers. */
-export type Labeler = <Value extends string>(labels: Labels<Value>, value: Value) => Labeled<Value>;
-
-export function labelerOf({ message }: ApiRequest): Labeler {
-  const language = preferences.memo(message.headers['accept-language'] ?? '*');
-  return (labels, value) => ({ text: labels[value][language], value });
+/** The language that the caller prefers. */
+export function languageOf({ message }: ApiRequest): Language {
+  const prefersChinese =
+    message.headers['accept-language'] !== undefined &&
+    accepts(message).language('en', 'zh') === 'zh';
+  return prefersChinese ? 'zh' : 'en';
 }
 
-const CACHED_PREFERENCES = 100;
+/** How replies show an enumerated value. */
+export function labelerOf(request: ApiRequest) {
+  const language = languageOf(request);
+  return <Value extends string>(labels: Labels<Value>, value: Value): Labeled<Value> => ({
+    text: labels[value][language],
+    value,
+  });
+}
 
-const preferences = new LRUCache<string, Language>({
-  max: CACHED_PREFERENCES,
-  memoMethod: (header) => {
-    const request = { headers: { 'accept-language': header } } as IncomingMessage;
-    return accepts(request).language('en', 'zh') === 'zh' ? 'zh' : 'en';
-  },
-});
+const JSON_MEDIA_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?;?$/i;
+
+/**
+ * Reads a body as uncompressed UTF-8 JSON that every reader understands the same way.
+ *
+ * @throws ApiError `unsupported_media_type`, `payload_too_large`, `illegal_argument`
+ */
+export async function readJsonBody(
+  request: IncomingMessage,
+  limitBytes = DEFAULT_BODY_LIMIT_BYTES,
+): Promise<unknown> {
+  const { 'content-type': type = '', 'content-encoding': encoding = 'identity' } = request.headers;
+  if (!JSON_MEDIA_TYPE.test(type)) {
+    throw new ApiError('unsupported_media_type', {
+      message: 'The body must have Content-Type: application/json.',
+    });
+  }
+  if (encoding.toLowerCase() !== 'identity') {
+    throw new ApiError('unsupported_media_type', { message: 'The body must not be compressed.' });
+  }
+  const bytes = await readBody(request, limitBytes);
+  try {
+    return parseStrictJson(
+      new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes),
+    );
+  } catch (error) {
+    const message = error instanceof StrictJsonError ? error.message : 'is not valid UTF-8';
+    throw illegalArgument([{ property: 'body', message }]);
+  }
+}
+
+/** The service discards this much of a large body, so that the client can read the 413. */
+const MAXIMUM_DISCARDED_BYTES = 8 * 1024 * 1024;
+
+/**
+ * Collects the body. Keeps at most `limitBytes` in memory, whatever the Content-Length is.
+ *
+ * @throws ApiError `payload_too_large`, which also closes the connection
+ */
+async function readBody(request: IncomingMessage, limitBytes: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  try {
+    for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+      length += chunk.length;
+      if (length <= limitBytes) {
+        chunks.push(chunk);
+      } else if (length > limitBytes + MAXIMUM_DISCARDED_BYTES) {
+        break;
+      }
+    }
+  } catch (cause) {
+    throw new ApiError('illegal_argument', {
+      message: 'The body is incomplete.',
+      cause,
+      reason: 'body_incomplete',
+    });
+  }
+  if (length > limitBytes) {
+    throw new ApiError('payload_too_large', { headers: { Connection: 'close' } });
+  }
+  return Buffer.concat(chunks);
+}

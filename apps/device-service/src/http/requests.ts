@@ -1,12 +1,13 @@
 /**
  * The HTTP interface: it authenticates requests, finds their handlers, and writes replies.
  *
- *   requests ─▶ framing ─▶ caller (internal token, cached) ─▶ router ─▶ scope ─▶ handler of a resource
- *                                                  result or failure ─▶ this file ─▶ envelope
+ *   requests ─▶ framing ─▶ caller (internal token, cached) ─▶ route ─▶ scope ─▶ handler of a resource
+ *                                                 result or failure ─▶ this file ─▶ envelope
  *
  * handler: what handlers read of a request. The handlers are in the folders of their resources.
  */
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { deviceIdPattern, routes } from '@gatehouse/device-api';
 import {
   ApiError,
   failureEnvelope,
@@ -14,23 +15,30 @@ import {
   successEnvelope,
   toApiError,
 } from '@gatehouse/errors';
-import { messageProblem, observedRequest } from '@gatehouse/server';
+import {
+  allowedMethods,
+  atEndOfTurn,
+  createRouter,
+  messageProblem,
+  observedRequest,
+  splitPath,
+} from '@gatehouse/server';
 import { DatabaseUnavailableError } from '../database/database-errors.ts';
 import type { OrganizationDatabase } from '../database/organization-database.ts';
 import { assertScope, type Callers } from './caller.ts';
-import type { Handlers, Reply } from './handler.ts';
-import { findRoute } from './router.ts';
+import { type Handlers, JsonText, type PathParameters, type Reply } from './handler.ts';
 
 /** Serves every route of the device API. */
 export function handleRequests({
   handlers,
   callers,
-  databaseOf,
+  databases,
   now,
 }: {
   readonly handlers: Handlers;
   readonly callers: Pick<Callers, 'authenticate'>;
-  readonly databaseOf: (organizationId: string) => OrganizationDatabase;
+  /** By organization. */
+  readonly databases: { memo(organizationId: string): OrganizationDatabase };
   /** Epoch milliseconds. */
   readonly now: () => number;
 }): RequestListener {
@@ -38,19 +46,22 @@ export function handleRequests({
   async function answer(message: IncomingMessage): Promise<Reply> {
     assertClearMessage(message);
     const caller = await callers.authenticate(message);
-    const { operation, path } = findRoute(message);
-    observedRequest(message).notes.operation = operation.name;
-    assertScope(caller, operation.scope);
-    const database = databaseOf(caller.organizationId);
-    return handlers[operation.name]({ message, caller, path, database, now: now() });
+    const { operation, parameters, segments } = findRoute(message);
+    const { name, scope } = operation;
+    observedRequest(message).notes.operation = name;
+    assertScope(caller, scope);
+    const path = readParameters(parameters, segments);
+    const database = databases.memo(caller.organizationId);
+    return handlers[name]({ message, path, database, now: now() });
   }
 
-  return (message, response) => {
-    answer(message)
-      .then(({ result, headers = {} }) =>
-        write(message, response, 200, headers, successEnvelope(result, now())),
-      )
-      .catch((error: unknown) => writeFailure(message, response, error, now()));
+  return async (message, response) => {
+    try {
+      const { result, headers = {} } = await answer(message);
+      write(message, response, 200, headers, printSuccess(result, now()));
+    } catch (error) {
+      writeFailure(message, response, error, now());
+    }
   };
 }
 
@@ -97,7 +108,13 @@ function writeFailure(
     return;
   }
   const headers = { ...error.headers, 'X-Failure': `${error.code} ${error.reason}` };
-  write(request, response, error.status, headers, failureEnvelope(error, now));
+  write(request, response, error.status, headers, JSON.stringify(failureEnvelope(error, now)));
+}
+
+function printSuccess(result: unknown, now: number): string {
+  return result instanceof JsonText
+    ? JSON.stringify(successEnvelope('', now)).replace('""', () => result.text)
+    : JSON.stringify(successEnvelope(result, now));
 }
 
 /**
@@ -109,9 +126,8 @@ function write(
   response: ServerResponse,
   status: number,
   headers: Readonly<Record<string, string>>,
-  envelope: object,
+  body: string,
 ): void {
-  const body = JSON.stringify(envelope);
   response.writeHead(status, [
     'X-Request-Id',
     observedRequest(request).id,
@@ -125,5 +141,73 @@ function write(
     String(Buffer.byteLength(body)),
     ...Object.entries(headers).flat(),
   ]);
-  response.end(body);
+  atEndOfTurn(() => response.end(body));
+}
+
+/** A parameter of a path, and the position of its segment. */
+interface PathParameter {
+  readonly name: string;
+  readonly index: number;
+}
+
+const router = createRouter(
+  routes.map((route) => ({ ...route, parameters: parametersOf(route.path) })),
+  { plainPathsHideOthers: true },
+);
+
+function parametersOf(path: string): readonly PathParameter[] {
+  return splitPath(path).flatMap((part, index) =>
+    part.startsWith('{') ? [{ name: part.slice(1, -1), index }] : [],
+  );
+}
+
+/**
+ * Compares paths by segment. Case matters, and so does a trailing slash.
+ *
+ * @throws ApiError `not_found`, `method_not_allowed`
+ */
+function findRoute({ url = '', method = '' }: IncomingMessage) {
+  const [path = ''] = url.split('?', 1);
+  const segments = splitPath(path);
+  const match = router.find(method, { path, segments });
+  if (match === undefined) {
+    throw new ApiError('not_found');
+  }
+  if (match.entry === undefined) {
+    const allow = allowedMethods(match.others).join(', ');
+    throw new ApiError('method_not_allowed', { headers: { Allow: allow } });
+  }
+  return { ...match.entry, segments };
+}
+
+/**
+ * @throws ApiError `illegal_argument` for an invalid encoding, `not_found` for an id that no record
+ *   can have
+ */
+function readParameters(
+  parameters: readonly PathParameter[],
+  segments: readonly string[],
+): PathParameters {
+  const values: Record<string, string> = {};
+  for (const { name, index } of parameters) {
+    const value = decode(segments[index] ?? '');
+    // PostgreSQL rejects NUL in text.
+    if (name === 'deviceId' ? !deviceIdPattern.test(value) : value.includes('\0')) {
+      throw new ApiError('not_found');
+    }
+    values[name] = value;
+  }
+  return values as PathParameters;
+}
+
+function decode(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch (cause) {
+    throw new ApiError('illegal_argument', {
+      message: 'The path is not valid.',
+      cause,
+      reason: 'target_invalid',
+    });
+  }
 }

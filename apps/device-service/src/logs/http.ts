@@ -7,9 +7,10 @@
  * records.
  */
 import type { LogRecordReply, LogType } from '@gatehouse/device-api';
-import { type ApiRequest, type Labels, labelerOf, readQuery } from '../http/handler.ts';
-import { readJsonBody } from '../http/json-body.ts';
-import { findByDeviceId } from '../input.ts';
+import { type ApiRequest, labelerOf, readJsonBody, readQuery } from '../http/handler.ts';
+
+import { assertFound } from '../input.ts';
+import { logTypeLabels } from '../labels.ts';
 import { countHeaders, describeItems, describePage } from '../query/pages.ts';
 import { parseQuery } from '../query/query.ts';
 import { readReport } from './rules.ts';
@@ -31,9 +32,7 @@ export const logHandlers = {
     const { database, message, path, now } = request;
     const body = await readJsonBody(message);
     const records = readReport(body, now);
-    const rows = await findByDeviceId(String(path.deviceId), (id) =>
-      appendToLog(database, id, records, now),
-    );
+    const rows = assertFound(await appendToLog(database, path.deviceId, records, now));
     const described = rows.map(recordDescriber(request));
     return { result: Array.isArray(body) ? described : described[0] };
   },
@@ -41,9 +40,7 @@ export const logHandlers = {
 
 async function findPage(request: ApiRequest) {
   const query = parseQuery(await readQuery(request), logSubject);
-  const page = await findByDeviceId(String(request.path.deviceId), (id) =>
-    readLog(request.database, id, query),
-  );
+  const page = assertFound(await readLog(request.database, request.path.deviceId, query));
   return { page, query };
 }
 
@@ -53,28 +50,10 @@ function recordDescriber(request: ApiRequest): (row: LogRow) => LogRecordReply {
     id: row.id,
     deviceId: row.device_id,
     productId: row.product_id,
-    type: label(labels, row.type as LogType),
+    type: label(logTypeLabels, row.type as LogType),
     createTime: row.create_time,
     timestamp: row.timestamp,
     content: row.content,
     ...(row.message_id === '' ? {} : { messageId: row.message_id }),
   });
 }
-
-const labels: Labels<LogType> = {
-  event: { en: 'Event', zh: '事件上报' },
-  readProperty: { en: 'Read property', zh: '读取属性' },
-  writeProperty: { en: 'Write property', zh: '修改属性' },
-  reportProperty: { en: 'Report property', zh: '属性上报' },
-  child: { en: 'Child device message', zh: '子设备消息' },
-  childReply: { en: 'Child device reply', zh: '子设备消息回复' },
-  functionInvoke: { en: 'Invoke function', zh: '调用功能' },
-  readPropertyReply: { en: 'Read property reply', zh: '读取属性回复' },
-  writePropertyReply: { en: 'Write property reply', zh: '修改属性回复' },
-  functionReply: { en: 'Invoke function reply', zh: '调用功能回复' },
-  register: { en: 'Register', zh: '设备注册' },
-  unregister: { en: 'Unregister', zh: '设备注销' },
-  offline: { en: 'Offline', zh: '离线' },
-  online: { en: 'Online', zh: '上线' },
-  other: { en: 'Other', zh: '其它' },
-};

@@ -3,11 +3,24 @@ import { logTypes } from '@gatehouse/device-api';
 import { sql } from 'kysely';
 import type { OrganizationDatabase } from '../database/organization-database.ts';
 import { inTransaction, prepared, withOneChange } from '../database/queries.ts';
-import { enumColumn, integerColumn, textColumn } from '../query/columns.ts';
-import { compileCondition, orderOf } from '../query/compile.ts';
 import type { Condition } from '../query/condition.ts';
-import { countQuery, type Page, readPage, toCount, type Window } from '../query/pages.ts';
-import { type Query, querySubject, type Sort } from '../query/query.ts';
+import {
+  compileCondition,
+  countQuery,
+  orderOf,
+  type Page,
+  readPage,
+  toCount,
+  type Window,
+} from '../query/pages.ts';
+import {
+  enumColumn,
+  integerColumn,
+  type Query,
+  querySubject,
+  type Sort,
+  textColumn,
+} from '../query/query.ts';
 import { type NewLogRecord, type Transition, transitionsOf } from './rules.ts';
 
 /** What a query of log records can name. */
@@ -76,13 +89,11 @@ function selectRecords(
   { id, incarnation }: LogKey,
   condition?: Condition,
 ) {
-  const ofDevice = tables
+  return tables
     .selectFrom('device_logs')
     .where('device_id', '=', id)
-    .where('incarnation', '=', incarnation);
-  return condition === undefined
-    ? ofDevice
-    : ofDevice.where(compileCondition(condition, logSubject.columns, engine));
+    .where('incarnation', '=', incarnation)
+    .where(compileCondition(condition, logSubject.columns, engine));
 }
 
 function selectPage(
@@ -154,37 +165,17 @@ async function insertRecords(
   return complete;
 }
 
-type Insertion = Omit<LogRow, 'product_id'>;
-
-const insertedRecord = prepared(({ tables }, row: Insertion) =>
+/** The device adds its own two members. */
+const insertedRecord = prepared(({ tables }, row: Omit<LogRow, 'product_id'>) =>
   tables
     .insertInto('device_logs')
-    .columns([
-      'id',
-      'device_id',
-      'incarnation',
-      'product_id',
-      'type',
-      'create_time',
-      'timestamp',
-      'content',
-      'message_id',
-    ])
+    .columns([...(Object.keys(row) as (keyof typeof row)[]), 'incarnation', 'product_id'])
     .expression((query) =>
       query
         .selectFrom('devices')
         .where('id', '=', row.device_id)
-        .select(({ val }) => [
-          val(row.id).as('id'),
-          'devices.id as device_id',
-          'incarnation',
-          'product_id',
-          val(row.type).as('type'),
-          val(row.create_time).as('create_time'),
-          val(row.timestamp).as('timestamp'),
-          val(row.content).as('content'),
-          val(row.message_id).as('message_id'),
-        ]),
+        .select(({ val }) => Object.entries(row).map(([name, value]) => val(value).as(name)))
+        .select(['incarnation', 'product_id']),
     )
     .returning('product_id'),
 );

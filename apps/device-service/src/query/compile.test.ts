@@ -6,9 +6,8 @@ import {
   PostgresIntrospector,
   PostgresQueryCompiler,
 } from 'kysely';
-import { textColumn } from './columns.ts';
-import { compileCondition, toGlob } from './compile.ts';
-import { parseQuery, querySubject } from './query.ts';
+import { compileCondition, toGlob } from './pages.ts';
+import { parseQuery, querySubject, textColumn } from './query.ts';
 
 const database = new Kysely<{ t: { name: string } }>({
   dialect: {

@@ -1,8 +1,20 @@
-import { type SelectQueryBuilder, sql } from 'kysely';
+import {
+  type Expression,
+  type RawBuilder,
+  type SelectQueryBuilder,
+  type SqlBool,
+  sql,
+} from 'kysely';
 import type { OrganizationDatabase } from '../database/organization-database.ts';
-import type { Tables } from '../database/tables.ts';
-import { queryError } from './condition.ts';
-import { MAXIMUM_PAGE_SIZE, type Query } from './query.ts';
+import type { DatabaseEngine, Tables } from '../database/tables.ts';
+import { type Comparison, type Condition, type Operator, queryError } from './condition.ts';
+import {
+  MAXIMUM_PAGE_SIZE,
+  type Query,
+  type QueryColumns,
+  type QuerySubject,
+  type Sort,
+} from './query.ts';
 
 interface Count {
   readonly total: number;
@@ -12,6 +24,11 @@ interface Count {
 
 export interface Page<Row> extends Count {
   readonly rows: readonly Row[];
+}
+
+/** A record as JSON text. */
+export interface PrintedRow {
+  readonly json: string;
 }
 
 /** The rows that a page shows. */
@@ -48,15 +65,11 @@ export async function readPage<Row>(query: Query, source: PageSource<Row>): Prom
   if (isLast) {
     return { rows, total: query.offset + rows.length, isExact: true };
   }
-  const count = knownCount(query) ?? (await source.count());
+  const { knownTotal: total } = query;
+  // A total that equals the limit may come from a count that stopped there.
+  const count =
+    total === undefined ? await source.count() : { total, isExact: total !== COUNT_LIMIT };
   return { ...count, rows };
-}
-
-/** A known total that equals the limit may come from a count that stopped there. */
-function knownCount({ knownTotal }: Query): Count | undefined {
-  return knownTotal === undefined
-    ? undefined
-    : { total: knownTotal, isExact: knownTotal !== COUNT_LIMIT };
 }
 
 /** A page past the end is empty at any offset. */
@@ -96,21 +109,28 @@ export function toCount([row]: readonly { readonly total: number }[]): Count {
   return { total: Math.min(total, COUNT_LIMIT), isExact: total <= COUNT_LIMIT };
 }
 
-/**
- * A page in the form of operation 6. `totalIsExact: false` means that counting stopped early: there
- * are at least `total` records.
- */
+/** A page in the form of operation 6. */
 export function describePage<Row, Item extends object>(
   page: Page<Row>,
   query: Query,
   describe: (row: Row) => Item,
 ) {
+  return { ...describeCount(page, query), data: describeItems(page, query, describe) };
+}
+
+/** A page of rows that the database has printed. */
+export function printPage(page: Page<PrintedRow>, query: Query): string {
+  const count = JSON.stringify(describeCount(page, query));
+  return `${count.slice(0, -1)},"data":${printItems(page)}}`;
+}
+
+/** `totalIsExact: false` means that counting stopped early: there are at least `total` records. */
+function describeCount(page: Page<unknown>, query: Query) {
   return {
     pageIndex: query.pageIndex,
     pageSize: query.paging ? query.pageSize : page.rows.length,
     total: page.total,
     ...(page.isExact ? {} : { totalIsExact: false }),
-    data: describeItems(page, query, describe),
   };
 }
 
@@ -122,6 +142,14 @@ export function describeItems<Row, Item extends object>(
 ): readonly Partial<Item>[] {
   const items = page.rows.map(describe);
   return fields === undefined ? items : items.map((item) => pick(item, fields));
+}
+
+export function printItems({ rows }: Page<PrintedRow>): string {
+  let items = '';
+  for (const { json } of rows) {
+    items += items === '' ? json : `,${json}`;
+  }
+  return `[${items}]`;
 }
 
 /** The count, for operations that return an array. */
@@ -136,4 +164,96 @@ function pick<Item extends object>(item: Item, fields: ReadonlySet<string>): Par
   return Object.fromEntries(
     Object.entries(item).filter(([name]) => fields.has(name)),
   ) as Partial<Item>;
+}
+
+/** Compiles a condition to SQL. Every value is a parameter and every column is known. */
+export function compileCondition(
+  condition: Condition | undefined,
+  columns: QueryColumns,
+  engine: DatabaseEngine,
+): Expression<SqlBool> {
+  if (condition === undefined) {
+    return sql`true`;
+  }
+  if (condition.kind === 'comparison') {
+    return compileComparison(condition, columnOf(condition.column, columns), engine);
+  }
+  const parts = condition.of.map((part) => compileCondition(part, columns, engine));
+  return sql<SqlBool>`(${sql.join(parts, condition.kind === 'all' ? sql` and ` : sql` or `)})`;
+}
+
+function columnOf(name: string, columns: QueryColumns): Expression<unknown> {
+  const column = columns[name];
+  if (column === undefined) {
+    throw new Error(`The column ${name} has no SQL.`);
+  }
+  return column.sql;
+}
+
+/** A missing value is empty or 0, so a negation finds exactly the other records. */
+const signs: Partial<Record<Operator, RawBuilder<unknown>>> = {
+  eq: sql`=`,
+  not: sql`<>`,
+  gt: sql`>`,
+  gte: sql`>=`,
+  lt: sql`<`,
+  lte: sql`<=`,
+  empty: sql`=`,
+  nempty: sql`<>`,
+};
+
+function compileComparison(
+  { operator, values }: Comparison,
+  column: Expression<unknown>,
+  engine: DatabaseEngine,
+): Expression<SqlBool> {
+  const [first, second] = values;
+  const not = operator.startsWith('n') ? sql`not ` : sql``;
+  switch (operator) {
+    case 'like':
+    case 'nlike':
+      // Case-sensitive on both engines. LIKE of SQLite ignores case, GLOB does not.
+      return engine === 'sqlite'
+        ? sql`${column} ${not}glob ${toGlob(String(first))}`
+        : sql`${column} ${not}like ${first} escape '\\'`;
+    case 'in':
+    case 'nin':
+      return sql`${column} ${not}in (${sql.join(values)})`;
+    case 'btw':
+    case 'nbtw':
+      return sql`${column} ${not}between ${first} and ${second}`;
+    case 'isnull':
+      return sql`${column} is null`;
+    case 'notnull':
+      return sql`${column} is not null`;
+    default:
+      return sql`${column} ${signs[operator] ?? sql`=`} ${first}`;
+  }
+}
+
+export function toGlob(pattern: string): string {
+  return pattern.replace(/\\(.)|[%_*?[]/gsu, (match, escaped: string | undefined) => {
+    const literal = escaped ?? (match === '%' || match === '_' ? undefined : match);
+    if (literal === undefined) {
+      return match === '%' ? '*' : '?';
+    }
+    return /[*?[]/.test(literal) ? `[${literal}]` : literal;
+  });
+}
+
+/** The columns with their directions, for `orderBy`. The id is the last one. */
+export function orderOf(
+  sorts: readonly Sort[],
+  { columns, ordering }: QuerySubject,
+): RawBuilder<unknown> {
+  const wanted = sorts.length > 0 ? sorts : [{ column: ordering.newestBy, descending: true }];
+  const idDescends = wanted.at(-1)?.descending === (ordering.tieBreak === 'same');
+  const all = wanted.some(({ column }) => column === 'id')
+    ? wanted
+    : [...wanted, { column: 'id', descending: idDescends }];
+  return sql.join(
+    all.map(({ column, descending }) =>
+      descending ? sql`${columnOf(column, columns)} desc` : sql`${columnOf(column, columns)} asc`,
+    ),
+  );
 }

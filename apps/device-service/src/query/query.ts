@@ -1,19 +1,53 @@
 /**
  * Owns list queries: conditions, sorts, pages and fields.
  *
- *   query-parameters (GET) ─▶ query (JSON) ─▶ Query ─┬▶ compile ─▶ SQL with parameters
- *                terms, where ─▶ comparison ─▶ Condition ┘   pages: rows and total, within bounds
+ *   query (GET or JSON) ─┬▶ condition (terms)  ─▶ Query ─▶ pages: SQL with parameters, rows and
+ *                        └▶ where (text)                   total, within bounds
  *
  * Every form of a condition becomes the same syntax tree, with known columns and checked values. An
  * error names its position. SQL never contains text from a request. Tables and organizations are
  * not here.
  */
+import { type Expression, sql } from 'kysely';
 import { z } from 'zod';
-import type { Ordering, QueryColumns } from './columns.ts';
-import { assertBounded, type Condition, check, group, queryError } from './condition.ts';
-import { readQueryParameters } from './query-parameters.ts';
-import { parseTerms } from './terms.ts';
+import { parsePayload } from '../input.ts';
+import { assertBounded, type Condition, combine, queryError, readTerms } from './condition.ts';
 import { parseWhere } from './where.ts';
+
+/** Text sorts by byte. Integers are counts or epoch milliseconds. No column is null. */
+export type QueryColumn = (
+  | { readonly kind: 'text' }
+  | { readonly kind: 'integer' }
+  | { readonly kind: 'enum'; readonly values: readonly string[] }
+) & { readonly sql: Expression<unknown> };
+
+/** What terms, sorts, includes and excludes can name. */
+export type QueryColumns = Readonly<Record<string, QueryColumn>>;
+
+/** A total order, so that pages neither repeat nor miss records. */
+interface Ordering {
+  /** Without sorts, by this column, the newest first. */
+  readonly newestBy: string;
+  /** The direction of the id relative to the last column, as in the indexes. */
+  readonly tieBreak: 'same' | 'opposite';
+}
+
+/** A column with its SQL: a reference such as `devices.name`, or an expression. */
+export const textColumn = (source: string | Expression<unknown>): QueryColumn => ({
+  kind: 'text',
+  sql: typeof source === 'string' ? sql.ref(source) : source,
+});
+
+export const integerColumn = (reference: string): QueryColumn => ({
+  kind: 'integer',
+  sql: sql.ref(reference),
+});
+
+export const enumColumn = (reference: string, values: readonly string[]): QueryColumn => ({
+  kind: 'enum',
+  values,
+  sql: sql.ref(reference),
+});
 
 /** What a query of a resource can name, with the schema of its JSON form. */
 export type QuerySubject = ReturnType<typeof querySubject>;
@@ -101,7 +135,7 @@ function splitNames(text: string): readonly string[] {
  * @throws ApiError `illegal_argument` that names the invalid member
  */
 export function parseQuery(input: unknown, { columns, schema }: QuerySubject): Query {
-  const written = check(
+  const written = parsePayload(
     schema,
     input instanceof URLSearchParams ? readQueryParameters(input) : input,
   );
@@ -127,17 +161,12 @@ type Written = z.infer<QuerySubject['schema']>;
 
 /** If both are present, `terms` and `where` must both match. */
 function readCondition({ terms, where }: Written, columns: QueryColumns) {
-  const isGiven = (member: unknown) => member !== undefined && member !== null;
-  const both = [
-    isGiven(terms) ? parseTerms(terms, columns) : undefined,
-    isGiven(where) ? parseWhere(where, columns) : undefined,
-  ];
-  const condition = group(
-    'all',
-    both.flatMap((each) => each ?? []),
-  );
+  const ofTerms = combine(readTerms(terms, columns));
+  const ofWhere = (where ?? undefined) === undefined ? undefined : parseWhere(where, columns);
+  const condition: Condition | undefined =
+    ofTerms && ofWhere ? { kind: 'all', of: [ofTerms, ofWhere] } : (ofTerms ?? ofWhere);
   if (condition !== undefined) {
-    assertBounded(condition, both[0] === undefined ? 'where' : 'terms');
+    assertBounded(condition, ofTerms === undefined ? 'where' : 'terms');
   }
   return condition;
 }
@@ -183,4 +212,53 @@ function selectFields(
   }
   const selected = includes.length === 0 ? Object.keys(columns) : includes;
   return new Set(selected.filter((name) => !excludes.includes(name)));
+}
+
+const PLAIN = /^(?:firstPageIndex|pageIndex|pageSize|total|where|orderBy|includes|excludes)$/;
+const INDEXED = /^(?:terms|sorts)\[/;
+const INDEXED_PATH =
+  /^(?:terms(?:\[\d{1,3}\]\.terms)*\[\d{1,3}\]\.(?:column|termType|value|type)|sorts\[\d{1,3}\]\.(?:name|order))$/;
+
+type Item = Record<string, unknown>;
+
+/**
+ * Converts the GET form, `pageIndex=0&terms[0].column=state&terms[0].value=online`, to the JSON form,
+ * so that both have the same meaning. Keeps gaps in the numbering, so that an error names the number
+ * that the client sent.
+ *
+ * @throws ApiError `illegal_argument`, also for a misspelled `terms[…` or `sorts[…`, because ignoring
+ * it would return more records
+ */
+export function readQueryParameters(parameters: URLSearchParams): object {
+  const query: Item = {};
+  for (const property of new Set(parameters.keys())) {
+    if (PLAIN.test(property)) {
+      query[property] = theOnly(parameters, property);
+    } else if (INDEXED.test(property)) {
+      place(query, property, theOnly(parameters, property));
+    }
+  }
+  return query;
+}
+
+function theOnly(parameters: URLSearchParams, property: string): string {
+  const [value = '', ...further] = parameters.getAll(property);
+  if (further.length > 0) {
+    throw queryError(property, 'must be given once');
+  }
+  return value;
+}
+
+function place(query: Item, property: string, value: string): void {
+  if (!INDEXED_PATH.test(property)) {
+    const rule = 'must be terms[n].column, .termType, .value or .type, or sorts[n].name or .order';
+    throw queryError(property, rule);
+  }
+  let item = query;
+  for (const [, name = '', index = ''] of property.matchAll(/(\w+)\[(\d+)\]/g)) {
+    const list = (item[name] ?? []) as Item[];
+    item[name] = list;
+    item = list[Number(index)] ??= {};
+  }
+  item[property.slice(property.lastIndexOf('.') + 1)] = value;
 }

@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { enumColumn, integerColumn, textColumn } from './columns.ts';
 import type { Condition } from './condition.ts';
-import { parseQuery, querySubject } from './query.ts';
+import { enumColumn, integerColumn, parseQuery, querySubject, textColumn } from './query.ts';
 import { parseWhere } from './where.ts';
 
 const subject = querySubject(

@@ -1,41 +1,29 @@
-import { beforeAll, describe, expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import type { BootedApp } from '../booted-app.ts';
-import { createDeviceClient, type DeviceClient } from '../device-client.ts';
+import { createDeviceClient } from '../device-client.ts';
 
-export function productContract(appOf: () => BootedApp): void {
-  let client: DeviceClient;
-
-  beforeAll(() => {
-    client = createDeviceClient(appOf());
-  });
-
-  const org = 'org-product';
+export function productContract(app: BootedApp): void {
+  const client = createDeviceClient(app, 'org-product');
   const product = (method: string, id: string, body?: unknown) =>
-    client.call(method, `/device/product/${id}`, body, { org });
+    client.call(method, `/device/product/${id}`, body);
 
   describe('a product', () => {
     test('is created with its first device, and can be listed and read', async () => {
-      await client.create(
-        { id: 'p-1', name: 'A', productId: 'meters', productName: 'Meters' },
-        org,
-      );
-      await client.create({ id: 'p-2', name: 'B', productId: 'gates', productName: 'Gates' }, org);
+      for (const [id, productName] of [
+        ['meters', 'Meters'],
+        ['gates', 'Gates'],
+      ] as const) {
+        await client.create({ id: `of-${id}`, name: 'A', productId: id, productName });
+      }
+      const page = await product('POST', '_query', {});
+      const found = await product('GET', '_query?where=name%20like%20Met%25');
 
-      const page = await client.call('POST', '/device/product/_query', {}, { org });
-      const found = await client.call(
-        'GET',
-        '/device/product/_query?where=name%20like%20Met%25',
-        undefined,
-        { org },
-      );
-      const detail = await product('GET', 'meters');
-
-      expect(page.body.result).toMatchObject({ pageIndex: 0, pageSize: 25, total: 2 });
-      expect(found.body.result.data.map(({ id }: { id: string }) => id)).toEqual(['meters']);
-      expect(detail.body.result).toEqual({
+      expect(page.result).toMatchObject({ pageIndex: 0, pageSize: 25, total: 2 });
+      expect(found.result.data).toMatchObject([{ id: 'meters' }]);
+      expect((await product('GET', 'meters')).result).toEqual({
         id: 'meters',
         name: 'Meters',
-        orgId: org,
+        orgId: 'org-product',
         deviceType: { text: 'Direct-connected device', value: 'device' },
         protocol: '',
         transport: '',
@@ -46,45 +34,36 @@ export function productContract(appOf: () => BootedApp): void {
 
     test('supplies the members that its devices do not set', async () => {
       const model = { productId: 'pumps', productName: 'Pumps' };
-      await client.create({ id: 'plain', name: 'A', ...model }, org);
-      await client.create({ id: 'special', name: 'B', ...model, protocol: 'coap' }, org);
+      await client.create({ id: 'plain', name: 'A', ...model });
+      await client.create({ id: 'special', name: 'B', ...model, protocol: 'coap' });
+      const shared = { transport: 'TCP', metadata: '{"events":[1]}' };
+      const deviceType = { text: 'anything', value: 'gateway' };
+      const change = { name: 'Great pumps', protocol: 'mqtt', deviceType, ...shared };
+      expect((await product('PATCH', 'pumps', change)).status).toBe(200);
 
-      const reply = await product('PATCH', 'pumps', {
-        name: 'Great pumps',
-        protocol: 'mqtt',
-        transport: 'TCP',
-        deviceType: { text: 'anything', value: 'gateway' },
-        metadata: '{"events":[1]}',
-      });
-
-      expect(reply.status).toBe(200);
-      expect((await client.detail('plain', org)).body.result).toMatchObject({
+      expect((await client.detail('plain')).result).toMatchObject({
+        ...shared,
         productName: 'Great pumps',
         protocol: 'mqtt',
-        transport: 'TCP',
         deviceType: { value: 'gateway' },
-        metadata: '{"events":[1]}',
       });
-      expect((await client.detail('special', org)).body.result).toMatchObject({
-        protocol: 'coap',
-        transport: 'TCP',
-      });
-      const byProtocol = await client.query(
-        { where: 'protocol = mqtt and deviceType = gateway' },
-        org,
-      );
-      expect(byProtocol.body.result.data.map(({ id }) => id)).toEqual(['plain']);
+      const special = (await client.detail('special')).result;
+      expect(special).toMatchObject({ ...shared, protocol: 'coap' });
+      const found = await client.query({ where: 'protocol = mqtt and deviceType = gateway' });
+      expect(found.result.data).toMatchObject([{ id: 'plain' }]);
     });
 
     test('of another organization is 404 and does not change', async () => {
-      await client.create(
-        { id: 'x', name: 'X', productId: 'secret', productName: 'S' },
-        'org-else',
-      );
-
+      const model = { productId: 'secret', productName: 'S' };
+      await client.create({ id: 'x', name: 'X', ...model }, 'org-else');
       expect((await product('GET', 'secret')).status).toBe(404);
       expect((await product('PATCH', 'secret', { name: 'Mine' })).status).toBe(404);
-      expect((await client.detail('x', 'org-else')).body.result.productName).toBe('S');
+      expect((await client.detail('x', 'org-else')).result.productName).toBe('S');
+    });
+
+    test('is 404 for an id that the database would reject', async () => {
+      expect((await product('GET', 'a%00b')).status).toBe(404);
+      expect((await product('PATCH', 'a%00b', { name: 'x' })).status).toBe(404);
     });
 
     test.each([
@@ -92,10 +71,8 @@ export function productContract(appOf: () => BootedApp): void {
       [{ deviceType: 'car' }, 'deviceType'],
       [{ protocol: null }, 'protocol'],
     ])('rejects %j', async (body, property) => {
-      const reply = await product('PATCH', 'meters', body);
-
-      expect(reply.status).toBe(400);
-      expect(reply.body.result).toEqual([{ property, message: expect.any(String) }]);
+      const { status, result } = await product('PATCH', 'meters', body);
+      expect([status, result]).toEqual([400, [{ property, message: expect.any(String) }]]);
     });
   });
 }

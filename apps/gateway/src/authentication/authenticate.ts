@@ -9,13 +9,13 @@ import type {
   AccessTokenVerifier,
   ClientRegistry,
   FindTokenKind,
+  Principal,
   ReplayGuard,
 } from '@gatehouse/identity';
 import { type CredentialKind, explanationOf, similarHeader } from '@gatehouse/signing';
 import { bearerChallenge } from '../messages.ts';
 import { createBearerTokenVerifier } from './bearer-token.ts';
 import type { HeldBodiesLimits } from './held-bodies.ts';
-import { shareInFlight } from './share-in-flight.ts';
 import { createSignedRequestVerifier, type SignatureBudget } from './signed-request.ts';
 import type { AuthenticationRequest, VerifiedRequest } from './verified-request.ts';
 import { createXAccessTokenVerifier } from './x-access-token.ts';
@@ -104,4 +104,46 @@ function noCredential(rawHeaders: readonly string[]): ApiError {
     headers,
     reason,
   });
+}
+
+/** A longer verification is not shared: the store is slow, and its result may be outdated. */
+const JOINABLE_MILLISECONDS = 20;
+
+/**
+ * Concurrent requests with the same token share one verification. A busy token costs one store read
+ * per round trip instead of one per request. The result is not cached, so the next request notices
+ * a revocation or an unavailable store.
+ */
+export function shareInFlight(verify: AccessTokenVerifier): AccessTokenVerifier {
+  // Two generations of maps, whose entries are never deleted. Constant deletion makes V8 chain old
+  // hash tables, which the garbage collector must then traverse.
+  let young = new Map<string, RunningVerification>();
+  let old = young;
+  let startedAt = 0;
+
+  return (token) => {
+    const now = performance.now();
+    if (now - startedAt >= JOINABLE_MILLISECONDS) {
+      old = young;
+      young = new Map();
+      startedAt = now;
+    }
+    const joinable = young.get(token) ?? old.get(token);
+    if (joinable?.isRunning && now - joinable.startedAt < JOINABLE_MILLISECONDS) {
+      return joinable.answer;
+    }
+    const verification = { startedAt: now, answer: verify(token), isRunning: true };
+    const end = () => {
+      verification.isRunning = false;
+    };
+    verification.answer.then(end, end);
+    young.set(token, verification);
+    return verification.answer;
+  };
+}
+
+interface RunningVerification {
+  readonly startedAt: number;
+  readonly answer: Promise<Principal | undefined>;
+  isRunning: boolean;
 }

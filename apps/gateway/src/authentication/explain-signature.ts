@@ -23,6 +23,7 @@ import {
   explainedFailure,
   type FailedRequest,
   isClientId,
+  mayBeReply,
   nodeDigest,
   nodeHmac,
   type SignatureAlgorithm,
@@ -70,7 +71,9 @@ export function createSignatureExplainer(dependencies: {
       return [];
     }
     // Before the keys are used, so that the time does not depend on a guess either.
-    if (await replayGuard.isUsed({ ...request, nonce: request.nonce || undefined })) {
+    // The signatures of successful replies are used, but not claimed.
+    const isUsed = await replayGuard.isUsed({ ...request, nonce: request.nonce || undefined });
+    if (isUsed || mayBeReply(request.body) || mayBeReply(request.query.replaceAll('%22', '"'))) {
       return [];
     }
     const own = client === undefined ? [] : clients.secureKeys(client);

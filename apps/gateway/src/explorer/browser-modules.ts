@@ -9,30 +9,28 @@ const folders = {
   signing: new URL('./', import.meta.resolve('@gatehouse/signing/core')),
 };
 
+type BrowserModule = readonly [path: string, text: string];
+
 /**
  * Removes the types from the modules that the page loads: path below `/explorer/` → JavaScript. A
  * worker does so, because it takes a tenth of a second, in which the gateway would serve no request.
  */
-export async function loadBrowserModules(): Promise<readonly (readonly [string, string])[]> {
+export async function loadBrowserModules(): Promise<readonly BrowserModule[]> {
   const worker = new Worker(new URL(import.meta.url), {
     execArgv: ['--disable-warning=ExperimentalWarning'],
   });
   const [modules] = await once(worker, 'message');
-  await worker.terminate();
   return modules;
 }
 
-function compileModules(): readonly (readonly [string, string])[] {
-  return Object.entries(folders).flatMap(([folder, source]) =>
+// Only in the worker, which ends after that.
+parentPort?.postMessage(
+  Object.entries(folders).flatMap(([folder, source]) =>
     readdirSync(source)
       .filter((name) => /^(?!index)[\w-]+\.ts$/.test(name))
-      .map((name) => {
-        const text = stripTypeScriptTypes(readFileSync(new URL(name, source), 'utf8'))
-          .replaceAll("from '@gatehouse/signing/core'", "from '../signing/core.js'")
-          .replaceAll(/( from '\.[^']*)\.ts'/g, "$1.js'");
-        return [`${folder}/${name.replace(/ts$/, 'js')}`, text] as const;
+      .map((name): BrowserModule => {
+        const text = stripTypeScriptTypes(readFileSync(new URL(name, source), 'utf8'));
+        return [`${folder}/${name}`, text.replace('@gatehouse/signing/core', '../signing/core.ts')];
       }),
-  );
-}
-
-parentPort?.postMessage(compileModules());
+  ),
+);

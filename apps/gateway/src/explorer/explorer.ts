@@ -6,72 +6,38 @@
  * client does. Nothing in this folder runs for another path.
  */
 import { readFile } from 'node:fs/promises';
-import { ApiError, errorCatalogue, failureReasons, isFailureReason } from '@gatehouse/errors';
-import { type ClientRegistry, explorerClientId } from '@gatehouse/identity';
+import { ApiError } from '@gatehouse/errors';
+import { explorerClientId } from '@gatehouse/identity';
 import { readSharedStyles } from '@gatehouse/server';
 import { protectiveHeaders, type Reply } from '../messages.ts';
 import type { PublicEntry } from '../routes/route.ts';
 import { loadBrowserModules } from './browser-modules.ts';
 
 const PATH = '/explorer';
-/** The files of the page are at most two folders deep. */
-const PATHS = ['', '/', '/{file}', '/{folder}/{file}', '/{folder}/{inner}/{file}'].map(
-  (path) => `${PATH}${path}`,
-);
+const PATHS = [PATH, `${PATH}/`, `${PATH}/{file}`, `${PATH}/{folder}/{file}`];
 
-interface File {
-  readonly type: string;
-  readonly body: Reply['body'];
-}
-
-interface ExplorerSettings {
-  /** The public URL of the gateway. */
-  readonly publicUrl: string;
+export function createExplorer(settings: {
   readonly authorizationServerUrl: string;
-  readonly clients: ClientRegistry;
-  readonly openApi: PublicEntry;
-}
-
-export function createExplorer(settings: ExplorerSettings): readonly PublicEntry[] {
+}): readonly PublicEntry[] {
   const securityHeaders = pageHeaders(settings.authorizationServerUrl);
-  let loading: Promise<ReadonlyMap<string, File>> | undefined;
+  let loading: ReturnType<typeof loadFiles> | undefined;
 
-  /** Loaded at the first request, so that a start does not wait for it. A failure is not kept. */
-  function files(): Promise<ReadonlyMap<string, File>> {
+  async function answer(path: string): Promise<Reply> {
+    if (path === `${PATH}/`) {
+      const headers = ['Location', `..${PATH}`, ...securityHeaders];
+      return { status: 308, headers, body: undefined };
+    }
+    // Loaded at the first request, so that a start does not wait for it. A failure is not kept.
     loading ??= loadFiles().catch((error: unknown) => {
       loading = undefined;
       throw error;
     });
-    return loading;
-  }
-
-  async function read(path: string): Promise<File> {
-    if (path === `${PATH}/settings.json`) {
-      const text = JSON.stringify(await readPageSettings(settings));
-      return { type: 'application/json', body: Buffer.from(text) };
-    }
-    if (path === `${PATH}/openapi.json`) {
-      // A route of a ROUTES_FILE may replace /openapi.json, but not this document.
-      const { body } = await settings.openApi.read({ headers: {} }, '');
-      return { type: 'application/json', body };
-    }
-    const file = (await files()).get(path);
+    const file = (await loading).get(path);
     if (file === undefined) {
       throw new ApiError('not_found');
     }
-    return file;
-  }
-
-  async function answer(path: string): Promise<Reply> {
-    if (path === `${PATH}/`) {
-      return {
-        status: 308,
-        headers: ['Location', `..${PATH}`, ...securityHeaders],
-        body: undefined,
-      };
-    }
-    const { type, body } = await read(path);
-    return { status: 200, headers: ['Content-Type', type, ...securityHeaders], body };
+    const headers = ['Content-Type', `${file.type}; charset=utf-8`, ...securityHeaders];
+    return { status: 200, headers, body: Buffer.from(file.text) };
   }
 
   return PATHS.map((path) => ({
@@ -82,47 +48,24 @@ export function createExplorer(settings: ExplorerSettings): readonly PublicEntry
   }));
 }
 
-/** Error code → how to fix the request. */
-const advice = Object.fromEntries(
-  Object.keys(errorCatalogue).flatMap((code) =>
-    isFailureReason(code) ? [[code, failureReasons[code].fix]] : [],
-  ),
-);
-
-/** The document `/explorer/settings.json`. It contains nothing secret. */
-async function readPageSettings(settings: ExplorerSettings) {
-  const { publicUrl, authorizationServerUrl, clients } = settings;
-  const redirectUri = `${publicUrl}/explorer`;
-  const client = await clients.find(explorerClientId);
-  return {
-    gatewayUrl: publicUrl,
-    authorizationServerUrl,
-    redirectUri,
-    clientId: explorerClientId,
-    isRegistered: client?.enabled === true && client.redirectUris.includes(redirectUri),
-    advice,
-  };
-}
-
-async function loadFiles(): Promise<ReadonlyMap<string, File>> {
+/** The files of the page by path. */
+async function loadFiles() {
   const readPage = (name: string) => readFile(new URL(`page/${name}`, import.meta.url), 'utf8');
   const modules = await loadBrowserModules();
-  const stylesheet = `${readSharedStyles()}\n${await readPage('explorer.css')}`;
   // Without these links, the browser would find the modules one after the other.
   const links = modules.map(([path]) => `<link rel="modulepreload" href="explorer/${path}">`);
-  const page = (await readPage('index.html')).replace('<!-- modules -->', links.join('\n'));
+  const page = (await readPage('index.html'))
+    .replace('<!-- modules -->', links.join('\n'))
+    .replace('{client}', explorerClientId);
+  const stylesheet = `${readSharedStyles()}\n${await readPage('explorer.css')}`;
   return new Map([
-    [PATH, textFile('text/html', page)],
-    [`${PATH}/explorer.css`, textFile('text/css', stylesheet)],
-    [`${PATH}/favicon.svg`, textFile('image/svg+xml', await readPage('favicon.svg'))],
+    [PATH, { type: 'text/html', text: page }],
+    [`${PATH}/explorer.css`, { type: 'text/css', text: stylesheet }],
+    [`${PATH}/favicon.svg`, { type: 'image/svg+xml', text: await readPage('favicon.svg') }],
     ...modules.map(
-      ([path, text]) => [`${PATH}/${path}`, textFile('text/javascript', text)] as const,
+      ([path, text]) => [`${PATH}/${path}`, { type: 'text/javascript', text }] as const,
     ),
   ]);
-}
-
-function textFile(type: string, text: string): File {
-  return { type: `${type}; charset=utf-8`, body: Buffer.from(text) };
 }
 
 /**
@@ -142,17 +85,12 @@ function pageHeaders(authorizationServerUrl: string): readonly string[] {
     "require-trusted-types-for 'script'",
     "trusted-types 'none'",
   ];
-  return [
-    ...protectiveHeaders,
-    'Content-Security-Policy',
-    policy.join('; '),
-    'Referrer-Policy',
-    'no-referrer',
-    'Cross-Origin-Opener-Policy',
-    'same-origin',
-    'Cross-Origin-Resource-Policy',
-    'same-origin',
-    'X-Frame-Options',
-    'DENY',
-  ];
+  const headers = {
+    'Content-Security-Policy': policy.join('; '),
+    'Referrer-Policy': 'no-referrer',
+    'Cross-Origin-Opener-Policy': 'same-origin',
+    'Cross-Origin-Resource-Policy': 'same-origin',
+    'X-Frame-Options': 'DENY',
+  };
+  return [...protectiveHeaders, ...Object.entries(headers).flat()];
 }

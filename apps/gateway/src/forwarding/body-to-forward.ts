@@ -2,8 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { Transform } from 'node:stream';
 import { ApiError } from '@gatehouse/errors';
 import { sendContinue } from '@gatehouse/server';
-
-import type { BodyStream } from '../upstream/call.ts';
+import type { BodyStream } from '../upstream/upstream.ts';
 
 /**
  * How much of a body is read before the request gets a connection. Most bodies are complete by
@@ -25,35 +24,31 @@ export async function bodyToForward(
 ): Promise<Buffer | BodyStream> {
   let size = 0;
   let isWhole = false;
-  let counted: Transform | undefined;
-  await new Promise<void>((resolve, reject) => {
-    counted = new Transform({
-      readableHighWaterMark: READ_AHEAD_BYTES,
-      transform(chunk: Buffer, _encoding, done) {
-        size += chunk.length;
-        done(size > limitBytes ? new ApiError('payload_too_large') : null, chunk);
-        if (size >= READ_AHEAD_BYTES) {
-          resolve();
-        }
-      },
-      flush(done) {
-        isWhole = size < READ_AHEAD_BYTES;
-        done();
-        resolve();
-      },
-    });
-    // Never removed: after an early answer, an error without a listener would end the process.
-    counted.on('error', reject);
-    // The caller has left and reads no reply, but the promise must settle.
-    request.once('close', () =>
-      reject(new ApiError('illegal_argument', { reason: 'body_incomplete' })),
-    );
-    sendContinue(request);
-    request.pipe(counted);
+  const reading = Promise.withResolvers<void>();
+  const counted = new Transform({
+    readableHighWaterMark: READ_AHEAD_BYTES,
+    transform(chunk: Buffer, _encoding, done) {
+      size += chunk.length;
+      done(size > limitBytes ? new ApiError('payload_too_large') : null, chunk);
+      if (size >= READ_AHEAD_BYTES) {
+        reading.resolve();
+      }
+    },
+    flush(done) {
+      isWhole = size < READ_AHEAD_BYTES;
+      done();
+      reading.resolve();
+    },
   });
-  if (counted === undefined) {
-    throw new Error('The body was not read.');
-  }
+  // Never removed: after an early answer, an error without a listener would end the process.
+  counted.on('error', reading.reject);
+  // The caller has left and reads no reply, but the promise must settle.
+  request.once('close', () =>
+    reading.reject(new ApiError('illegal_argument', { reason: 'body_incomplete' })),
+  );
+  sendContinue(request);
+  request.pipe(counted);
+  await reading.promise;
   if (isWhole) {
     return (counted.read() as Buffer | null) ?? Buffer.alloc(0);
   }

@@ -25,7 +25,7 @@ import { handshakeOf, watchCredential } from './open-reply.ts';
 import { publicLocation } from './public-location.ts';
 
 /** An admitted request. */
-export interface ForwardRequest {
+interface ForwardRequest {
   readonly message: IncomingMessage;
   readonly response: ServerResponse;
   readonly observed: ObservedRequest;
@@ -36,12 +36,7 @@ export interface ForwardRequest {
   readonly clientAddress: string;
 }
 
-export interface Forwarding {
-  /** Throws or rejects with an ApiError. */
-  forward(request: ForwardRequest): Promise<Reply>;
-  /** Opens the WebSocket to the upstream, with an internal token like any request. */
-  openWebSocket(request: ForwardRequest): Promise<UpgradedConnection>;
-}
+export type Forwarding = ReturnType<typeof createForwarding>;
 
 const METHODS_WITH_BODY: ReadonlySet<string> = new Set(['POST', 'PUT', 'PATCH']);
 const REDIRECTIONS: ReadonlySet<number> = new Set([300, 301, 302, 303, 305, 307, 308]);
@@ -51,7 +46,7 @@ export function createForwarding(dependencies: {
   readonly upstreams: ReadonlyMap<string, Upstream>;
   readonly issueInternalToken: InternalTokenIssuer;
   readonly publicUrl: string;
-}): Forwarding {
+}) {
   const { upstreams, issueInternalToken, publicUrl } = dependencies;
   const headersOf = createRequestHeaders(publicUrl);
 
@@ -106,7 +101,8 @@ export function createForwarding(dependencies: {
   }
 
   return {
-    forward(request) {
+    /** Throws or rejects with an ApiError. */
+    forward(request: ForwardRequest): Promise<Reply> {
       const { message, route, verified } = request;
       const upstream = upstreamOf(route);
       assertForwardableBody(message, route);
@@ -115,7 +111,8 @@ export function createForwarding(dependencies: {
         ? exchangeWith(upstream, request, token)
         : token.then((issued) => exchangeWith(upstream, request, issued));
     },
-    async openWebSocket(request) {
+    /** Opens the WebSocket to the upstream, with an internal token like any request. */
+    async openWebSocket(request: ForwardRequest): Promise<UpgradedConnection> {
       const { message, route, verified } = request;
       const upstream = upstreamOf(route);
       const token = await issueInternalToken(verified.principal, route.upstream ?? '');

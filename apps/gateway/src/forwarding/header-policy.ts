@@ -67,7 +67,7 @@ const withheldReplyHeaders: ReadonlySet<string> = new Set([
   'x-request-id',
 ]);
 
-export interface ForwardedRequestContext {
+interface ForwardedRequestContext {
   readonly requestId: string;
   readonly clientAddress: string;
   /** From the public URL of the gateway, never from a Host header. */

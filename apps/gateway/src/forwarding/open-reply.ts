@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Duplex, Writable } from 'node:stream';
 import type { VerifiedRequest } from '../authentication/verified-request.ts';
-
 import type { UpgradedConnection } from '../upstream/call.ts';
 
 const handshakeHeaders = ['sec-websocket-protocol', 'sec-websocket-extensions'] as const;

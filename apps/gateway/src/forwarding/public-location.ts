@@ -1,4 +1,4 @@
-export interface LocationContext {
+interface LocationContext {
   /** Base URL of the upstream. */
   readonly upstreamUrl: string;
   /** Base URL of the gateway. */

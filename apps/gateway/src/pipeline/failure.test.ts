@@ -16,32 +16,22 @@ function challengeOf(code: ErrorCode, given?: string): string | undefined {
 }
 
 describe('the challenge of an error', () => {
-  test.each<ErrorCode>(['unauthorized', 'access_denied', 'invalid_signature'])(
-    'is added to 401 and 403: %s',
-    (code) => {
-      expect(challengeOf(code)).toBe(`Bearer realm="gatehouse", ${metadata}`);
-    },
-  );
+  const plain = `Bearer realm="gatehouse", ${metadata}`;
+  const invalid = `Bearer realm="gatehouse", error="invalid_request", ${metadata}`;
 
-  test('names the error if a request has two credentials', () => {
-    expect(challengeOf('multiple_credentials')).toBe(
-      `Bearer realm="gatehouse", error="invalid_request", ${metadata}`,
-    );
+  test.each<[ErrorCode, string | undefined, string | undefined]>([
+    ['unauthorized', undefined, plain],
+    ['access_denied', undefined, plain],
+    ['invalid_signature', undefined, plain],
+    ['multiple_credentials', undefined, invalid],
+    ['unauthorized', 'Bearer error="invalid_token"', `Bearer error="invalid_token", ${metadata}`],
+    ['not_found', 'Bearer x="y"', `Bearer x="y", ${metadata}`],
+    ['not_found', undefined, undefined],
+    ['illegal_argument', undefined, undefined],
+    ['service_unavailable', undefined, undefined],
+  ])('with the code %s and the challenge %s is %s', (code, given, expected) => {
+    expect(challengeOf(code, given)).toBe(expected);
   });
-
-  test('is kept, and gets the address of the metadata', () => {
-    expect(challengeOf('unauthorized', 'Bearer error="invalid_token"')).toBe(
-      `Bearer error="invalid_token", ${metadata}`,
-    );
-    expect(challengeOf('not_found', 'Bearer x="y"')).toBe(`Bearer x="y", ${metadata}`);
-  });
-
-  test.each<ErrorCode>(['not_found', 'illegal_argument', 'service_unavailable'])(
-    'is not added to %s',
-    (code) => {
-      expect(challengeOf(code)).toBeUndefined();
-    },
-  );
 
   test('changes nothing else of the error', () => {
     const details = {
@@ -68,26 +58,24 @@ describe('the notes of a failure', () => {
   };
 
   test('contain the cause of an error of the gateway', () => {
-    expect(notesOf(failed)).toMatchObject({
-      code: 'internal_server_error',
-      reason: 'unexpected_error',
-      err: cause,
-    });
+    const noted = { code: 'internal_server_error', reason: 'unexpected_error', err: cause };
+    expect(notesOf(failed)).toMatchObject(noted);
     const withoutCause = new ApiError('internal_server_error');
     expect(notesOf(withoutCause).err).toBe(withoutCause);
   });
 
-  test('contain no error if the caller has left or sent a wrong request', () => {
-    expect(notesOf(failed, true)).toMatchObject({ reason: 'caller_left' });
-    expect(notesOf(failed, true).err).toBeUndefined();
-    const rejected = notesOf(new ApiError('not_found', { cause }), true);
-    expect(rejected).toMatchObject({ reason: 'not_found' });
-    expect(rejected.err).toBeUndefined();
-  });
-
-  test('contain no error for each request that an open circuit rejects', () => {
-    const open = new CircuitOpenError();
-    expect(notesOf(new ApiError('service_unavailable', { cause: open })).err).toBeUndefined();
+  test.each([
+    ['the caller has left', failed, true, 'caller_left'],
+    ['a request is wrong', new ApiError('not_found', { cause }), true, 'not_found'],
+    [
+      'an open circuit rejects it',
+      new ApiError('service_unavailable', { cause: new CircuitOpenError() }),
+      false,
+      'service_unavailable',
+    ],
+  ])('contain no error if %s', (_why, error, hasCallerLeft, reason) => {
+    const { err, reason: noted } = notesOf(error, hasCallerLeft);
+    expect([err, noted]).toEqual([undefined, reason]);
   });
 
   test('contain what was found in the request', () => {

@@ -4,7 +4,6 @@ import { StoreFullError, StoreUnavailableError } from '@gatehouse/store';
 import { bearerChallenge, failureReply, type Reply } from '../messages.ts';
 import { CircuitOpenError } from '../upstream/circuit-breaker.ts';
 import type { Exchange, Pipeline } from './exchange.ts';
-import { hasCredential } from './stages.ts';
 
 /** Turns any thrown value into a reply: counts it, notes it for the log and audits it. */
 export async function refuse(
@@ -47,7 +46,7 @@ export async function countFailure(
     return error;
   }
   try {
-    await limits.countAddress(clientAddress, hasCredential(exchange), appliedLimits);
+    await limits.countAddress(clientAddress, exchange.credential.kind !== 'none', appliedLimits);
     return error;
   } catch (overLimit) {
     if (overLimit instanceof ApiError) {

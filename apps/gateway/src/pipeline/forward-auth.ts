@@ -18,8 +18,7 @@ import {
 import { bearerChallenge, hasBody, protectiveHeaders, type Reply } from '../messages.ts';
 import { forwardAuthOperation, type Route } from '../routes/route.ts';
 import type { Exchange, Pipeline } from './exchange.ts';
-import { assertServedMethod } from './servable.ts';
-import { admittedOf, setMatch, unrouted } from './stages.ts';
+import { admittedOf, assertServedMethod, setMatch, unrouted } from './stages.ts';
 
 const PATH = '/_verify';
 const NO_BODY = Buffer.alloc(0);

@@ -138,8 +138,8 @@ export function createRequestLimits(dependencies: {
 }
 
 /**
- * The claims of a signed request and its reply, measured with version 1 in Redis: at most 440
- * bytes.
+ * The claims of a signed request and of its reply, which a success does not need. Measured with
+ * version 1 in Redis: at most 440 bytes.
  */
 const SIGNED_REQUEST_BYTES = 512;
 

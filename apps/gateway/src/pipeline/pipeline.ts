@@ -11,6 +11,7 @@ import type { Duplex } from 'node:stream';
 import { type Tracer, traced, type UpgradeListener } from '@gatehouse/server';
 import { parseRequestTarget } from '@gatehouse/signing';
 import { StoreUnavailableError } from '@gatehouse/store';
+import type { Signer } from '../authentication/verified-request.ts';
 import { joinConnections } from '../forwarding/open-reply.ts';
 import type { Reply } from '../messages.ts';
 import { forwardAuthOperation, routeOf } from '../routes/route.ts';
@@ -27,14 +28,11 @@ import {
 import { addLimitHeaders } from './limits.ts';
 import { isClaimed } from './reply-signature.ts';
 import {
-  assertNoUpgrade,
-  assertPlainBody,
-  assertServedMethod,
-  assertUnambiguous,
-} from './servable.ts';
-import {
   answerPublic,
   answerUnrouted,
+  assertNoUpgrade,
+  assertServable,
+  assertUnambiguous,
   authenticate,
   authorize,
   findRoute,
@@ -45,10 +43,8 @@ import {
 import { writeReply } from './write-reply.ts';
 
 const requests: readonly Stage[] = [
-  assertServedMethod,
   assertNoUpgrade,
-  assertPlainBody,
-  assertUnambiguous,
+  assertServable,
   findRoute,
   answerPublic,
   readCredential,
@@ -59,9 +55,7 @@ const requests: readonly Stage[] = [
 ];
 
 const upgrades: readonly Stage[] = [
-  assertServedMethod,
-  assertPlainBody,
-  assertUnambiguous,
+  assertServable,
   findRoute,
   readCredential,
   authenticate,
@@ -143,7 +137,9 @@ export function createPipeline(
 
 async function answerRequest(exchange: Exchange, pipeline: Pipeline): Promise<void> {
   const reply = await run(requests, exchange, pipeline);
-  await complete(await sign(reply, exchange, pipeline), exchange, pipeline);
+  const signer = exchange.verified?.signer;
+  const signed = signer === undefined ? reply : await sign(reply, signer, exchange, pipeline);
+  await complete(signed, exchange, pipeline);
 }
 
 /** The reply is not signed, because no client receives it. */
@@ -184,9 +180,13 @@ async function answerUpgrade(
   joinConnections(verified, route?.scope, [socket, connection.socket], head);
 }
 
-async function sign(reply: Reply, exchange: Exchange, pipeline: Pipeline): Promise<Reply> {
-  const signer = exchange.verified?.signer;
-  if (signer === undefined || (exchange.storeFailed && isClaimed(signer))) {
+async function sign(
+  reply: Reply,
+  signer: Signer,
+  exchange: Exchange,
+  pipeline: Pipeline,
+): Promise<Reply> {
+  if (exchange.storeFailed && isClaimed(signer)) {
     return reply;
   }
   try {

@@ -1,5 +1,6 @@
 import { ApiError } from '@gatehouse/errors';
 import type { ReplayGuard } from '@gatehouse/identity';
+import { isSuccessReply } from '@gatehouse/signing';
 import type { Signer } from '../authentication/verified-request.ts';
 import type { Reply, StreamedBody } from '../messages.ts';
 
@@ -8,7 +9,7 @@ const NO_BYTES = Buffer.alloc(0);
 
 export type SignReply = (reply: Reply, signer: Signer) => Promise<Reply>;
 
-/** Whether the signature of a reply is marked as used. A signature of version 2 need not be. */
+/** Whether the signature of a reply may have to be marked as used. That of version 2 need not be. */
 export function isClaimed({ header }: Signer): boolean {
   return header === 'X-Sign';
 }
@@ -17,9 +18,9 @@ export function isClaimed({ header }: Signer): boolean {
  * Signs the exact bytes of the reply to a verified signed request. An unverified caller must not
  * get a digest that contains the secure key (CWE-301).
  *
- * Version 1 signs replies like request bodies, so an unclaimed reply would be a valid request. The
- * gateway marks such a signature as used before the reply leaves. A signature of version 2 is never
- * a request.
+ * Version 1 signs replies like request bodies. No request may begin like a successful reply of the
+ * platform API. Any other unclaimed reply would be a valid request, so the gateway marks its
+ * signature as used before the reply leaves. A signature of version 2 is never a request.
  *
  * The function rejects with ApiError `bad_gateway` if the body exceeds the limit or ends early, and
  * with StoreUnavailableError if it cannot claim the signature.
@@ -41,7 +42,7 @@ export function createReplySigner({
     if (signature === undefined) {
       return { ...reply, body };
     }
-    if (isClaimed(signer)) {
+    if (isClaimed(signer) && !isSuccessReply(body ?? NO_BYTES)) {
       // The result does not matter: equal replies of one millisecond share a signature.
       await replayGuard.bind({
         clientId: signer.clientId,

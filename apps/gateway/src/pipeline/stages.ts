@@ -1,6 +1,6 @@
 import { DEFAULT_BODY_LIMIT_BYTES } from '@gatehouse/device-api';
-import { ApiError } from '@gatehouse/errors';
-import { allowedMethods } from '@gatehouse/server';
+import { ApiError, type FailureReasonName } from '@gatehouse/errors';
+import { allowedMethods, messageProblem } from '@gatehouse/server';
 import { assertReadableQuery, parseRequestTarget, presentedCredential } from '@gatehouse/signing';
 import { StoreUnavailableError } from '@gatehouse/store';
 import type { VerifiedRequest } from '../authentication/verified-request.ts';
@@ -16,6 +16,59 @@ import {
   routeOf,
 } from '../routes/route.ts';
 import type { Exchange, Pipeline } from './exchange.ts';
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
+const served: ReadonlySet<string> = new Set(METHODS);
+
+type Checked = Pick<Exchange, 'message' | 'method'>;
+
+/** Clients that offer HTTP/2 continue with HTTP/1.1 if the server ignores this (RFC 9110 §7.8). */
+export function assertNoUpgrade({ message: { headers } }: Checked): undefined {
+  const { upgrade } = headers;
+  if (upgrade !== undefined && upgrade.trim().toLowerCase() !== 'h2c') {
+    throw refusal('upgrade_not_accepted', 'Upgrade', 'is not accepted here');
+  }
+}
+
+/**
+ * Rejects requests that no route can serve. This needs no credential, because it does not disclose
+ * routes.
+ */
+export function assertServable(checked: Checked): undefined {
+  assertServedMethod(checked);
+  if (checked.message.headers['content-encoding'] !== undefined) {
+    throw new ApiError('unsupported_media_type', {
+      message: 'Send the body without an encoding.',
+    });
+  }
+  assertUnambiguous(checked);
+}
+
+export function assertServedMethod({ message, method }: Checked): undefined {
+  if (!served.has(method) || message.url === '*') {
+    throw new ApiError('method_not_allowed', {
+      headers: { Allow: METHODS.join(', ') },
+    });
+  }
+}
+
+/** Rejects messages that two servers could read differently. */
+export function assertUnambiguous({ message }: Checked): undefined {
+  const problem = messageProblem(message);
+  if (problem !== undefined) {
+    throw refusal(problem.reason, problem.property, problem.message);
+  }
+}
+
+/** Also closes the connection, because the boundary to the next request may be unclear. */
+function refusal(reason: FailureReasonName, property: string, message: string): ApiError {
+  return new ApiError('illegal_argument', {
+    message: `${property}: ${message}`,
+    result: [{ property, message }],
+    headers: { Connection: 'close' },
+    reason,
+  });
+}
 
 export function findRoute(exchange: Exchange, { router }: Pipeline): undefined {
   const requested = parseRequestTarget(exchange.message.url ?? '');
@@ -84,12 +137,8 @@ export function readCredential(exchange: Exchange, { limits }: Pipeline): undefi
   const { message, notes, route, target, clientAddress, appliedLimits } = exchange;
   notes.operation = route?.operation ?? 'unmatched';
   exchange.credential = presentedCredential(message.rawHeaders, target.query);
-  limits.assertAddressOpen(clientAddress, hasCredential(exchange), appliedLimits);
-}
-
-/** Whether the request has a credential, good or bad. */
-export function hasCredential({ credential }: Pick<Exchange, 'credential'>): boolean {
-  return credential.kind !== 'none';
+  const hasCredential = exchange.credential.kind !== 'none';
+  limits.assertAddressOpen(clientAddress, hasCredential, appliedLimits);
 }
 
 /** Verifies the credential, and counts the request for the client. */

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { lingerBeforeClose } from '@gatehouse/server';
+import { atEndOfTurn, lingerBeforeClose } from '@gatehouse/server';
 import { hasBody, type Reply, type StreamedBody } from '../messages.ts';
 
 /**
@@ -33,9 +33,9 @@ export function writeReply(
       response.write(whole);
       void lingerBeforeClose(request).then(() => response.end());
     } else if (whole.length > JOINED_BYTES) {
-      response.end(whole);
+      atEndOfTurn(() => response.end(whole));
     } else {
-      response.end(whole.toString('latin1'), 'latin1');
+      atEndOfTurn(() => response.end(whole.toString('latin1'), 'latin1'));
     }
   } else if (body === undefined || Buffer.isBuffer(body)) {
     response.writeHead(status, headers);

@@ -28,7 +28,6 @@ export function openPublicDocuments(settings: {
     entries: [...metadata, ...time, ...[openApi].filter(isFree)],
     /** For `resource_metadata` in a challenge (RFC 9728 §5.1). */
     metadataUrl,
-    openApi,
   };
 }
 

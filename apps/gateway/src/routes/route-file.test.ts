@@ -2,17 +2,13 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ConfigurationError } from '@gatehouse/server/configuration';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { aliasesOfSubject, forgedHeaders } from '../../test/forged-headers.ts';
 
 import { deviceRoutes } from './route.ts';
 import { loadRouting } from './route-file.ts';
 
-let directory: string;
-
-beforeAll(() => {
-  directory = mkdtempSync(join(tmpdir(), 'routes-'));
-});
+const directory = mkdtempSync(join(tmpdir(), 'routes-'));
 afterAll(() => rmSync(directory, { recursive: true }));
 
 function load(content: unknown) {
@@ -109,7 +105,7 @@ describe('loadRouting', () => {
     expect(problem).toMatch(/^ROUTES_FILE routes\.0\.requestHeaders\.1: must /);
   });
 
-  test('CF-07 reports every problem at once, without the values', () => {
+  test('reports every problem at once, without the values', () => {
     const problems = problemsOf({
       upstreams: { Bad: { url: 'ftp://secret-value' } },
       routes: [
@@ -120,34 +116,21 @@ describe('loadRouting', () => {
     });
     const text = problems.join('\n');
     for (const place of [
-      'upstreams.Bad',
-      'routes.0.method',
-      'routes.0.path',
-      'routes.0.scope',
-      'routes.0.timeoutSeconds',
-      'routes.1.path',
-      'routes.1.credentials',
-      'typo',
-      'routes.2.path',
-      'routes.2.rateLimit.requests',
+      ...['upstreams.Bad', 'routes.0.method', 'routes.0.path', 'routes.0.scope'],
+      ...['routes.0.timeoutSeconds', 'routes.1.path', 'routes.1.credentials', 'typo'],
+      ...['routes.2.path', 'routes.2.rateLimit.requests'],
     ]) {
       expect(text).toContain(place);
     }
     expect(text).not.toContain('secret-value');
   });
 
-  test.each([
-    ['an undefined upstream', [{ ...report, upstream: 'undefined' }], 'routes.0.upstream'],
-    [
-      'two routes for the same requests',
-      [
-        { ...report, path: '/a/{x}' },
-        { ...report, path: '/a/{y}' },
-      ],
-      'routes.1',
-    ],
-  ])('rejects %s', (_name, routes, place) => {
-    expect(problemsOf({ routes })).toEqual([expect.stringContaining(`ROUTES_FILE ${place}: `)]);
+  test('rejects an undefined upstream, and two routes for the same requests', () => {
+    const problemAt = (place: string) => [expect.stringContaining(`ROUTES_FILE ${place}: `)];
+    const undefinedUpstream = [{ ...report, upstream: 'undefined' }];
+    expect(problemsOf({ routes: undefinedUpstream })).toEqual(problemAt('routes.0.upstream'));
+    const twice = ['/a/{x}', '/a/{y}'].map((path) => ({ ...report, path }));
+    expect(problemsOf({ routes: twice })).toEqual(problemAt('routes.1'));
   });
 
   test.each(['', '{', '[]', 'null', '{"routes":{}}'])('rejects a file with %j', (content) => {

@@ -80,7 +80,7 @@ const requestHeader = z
     'must not be a hop-by-hop header, a credential, an identity, or a header that the gateway or a proxy sets',
   );
 
-export const routeEntry = z
+const routeEntry = z
   .strictObject({
     operation: name,
     method: z.enum(routeMethods),
@@ -116,7 +116,7 @@ export const routeEntry = z
     message: 'must be on a GET route that is not streaming',
   });
 
-export const routeFile = z.strictObject({
+const routeFile = z.strictObject({
   /** False: only the routes of the file. Otherwise they extend or replace the built-in routes. */
   builtIn: z.boolean().default(true),
   upstreams: z

@@ -17,7 +17,7 @@ describe('the entry of a request', () => {
   });
 
   test.each(['/', '/api', '/API/device', '/api/v1/device//_detail', '/api/device/x'])(
-    'GW-09 of %s does not exist',
+    'of %s does not exist',
     (path) => {
       expect(find('GET', path)).toMatchObject({ match: undefined, target: { path } });
     },

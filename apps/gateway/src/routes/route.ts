@@ -122,6 +122,12 @@ const shared: Omit<Route, 'operation' | 'method' | 'path' | 'scope' | 'bodyLimit
 
 /** The routes that the gateway serves without a `ROUTES_FILE`. */
 export const deviceRoutes: readonly Route[] = [
+  ...routes.map(({ method, path, operation }): Route => {
+    // The type rejects a scope that no client can get.
+    const scope: Scope = operation.scope;
+    const bodyLimitBytes = operation.bodyLimitBytes ?? DEFAULT_BODY_LIMIT_BYTES;
+    return { ...shared, operation: operation.name, method, path, scope, bodyLimitBytes };
+  }),
   {
     ...shared,
     operation: issueAccessTokenOperation,
@@ -132,10 +138,4 @@ export const deviceRoutes: readonly Route[] = [
     upstream: undefined,
     bodyLimitBytes: 4096,
   },
-  ...routes.map(({ method, path, operation }): Route => {
-    // The type rejects a scope that no client can get.
-    const scope: Scope = operation.scope;
-    const bodyLimitBytes = operation.bodyLimitBytes ?? DEFAULT_BODY_LIMIT_BYTES;
-    return { ...shared, operation: operation.name, method, path, scope, bodyLimitBytes };
-  }),
 ];

@@ -1,11 +1,11 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Duplex, Readable } from 'node:stream';
+import type { Duplex } from 'node:stream';
 import { ApiError } from '@gatehouse/errors';
 import type { RequestDependent } from '@gatehouse/server';
 import type { Dispatcher } from 'undici';
 import { type BodySink, headerIn, type StreamedBody } from '../messages.ts';
-import type { CircuitBreaker, WatchedCall } from './circuit-breaker.ts';
 import type { Exchange, OutgoingRequest, ReplyController } from './connection.ts';
+import type { UpstreamRequest } from './upstream.ts';
 
 export interface UpstreamReply {
   readonly status: number;
@@ -13,7 +13,7 @@ export interface UpstreamReply {
   readonly headers: readonly string[];
   readonly body: UpstreamCall;
   /** Only of a WebSocket that the service accepted. */
-  readonly upgraded: UpgradedConnection | undefined;
+  readonly upgraded?: UpgradedConnection;
 }
 
 export interface UpgradedConnection {
@@ -21,23 +21,15 @@ export interface UpgradedConnection {
   readonly socket: Duplex;
 }
 
-/** A body that still arrives from the caller. */
-export interface BodyStream {
-  readonly stream: Readable;
-  /** The announced length. Undefined: the body is sent in chunks. */
-  readonly length: number | undefined;
-}
-
-export interface CallRequest extends OutgoingRequest {
-  /** Instead of `body`: it still arrives from the caller. */
-  readonly upload: BodyStream | undefined;
-  readonly isStreaming: boolean;
-}
-
 /** A stream that sends nothing for so long has ended. Services keep streams alive with comments. */
 const STREAM_IDLE_MILLISECONDS = 5 * 60_000;
 const BUFFER_LIMIT_BYTES = 64 * 1024;
-const nothing = () => {};
+
+/**
+ * Not a set: V8 chains the old tables of a set from which much is deleted, and the garbage collector
+ * must then traverse them.
+ */
+export type RunningCalls = UpstreamCall[];
 
 /**
  * One exchange with an upstream, and the body of its reply. `reply` resolves with the head or
@@ -45,52 +37,41 @@ const nothing = () => {};
  * connected: a small reply is usually complete by then, and leaves in one write.
  */
 export class UpstreamCall
-  implements Exchange, Dispatcher.DispatchHandler, RequestDependent, StreamedBody, WatchedCall
+  implements Exchange, Dispatcher.DispatchHandler, RequestDependent, StreamedBody
 {
-  /** Index among the running calls, or -1. */
-  slot = -1;
-  /** Monotonic milliseconds. */
-  expiresAt = 0;
-  activityBefore = 0;
+  readonly request: OutgoingRequest;
+  /** The head of the reply arrived. */
+  isAnswered = false;
   announcedLength: string | undefined;
-  readonly request: CallRequest;
-  readonly reply: Promise<UpstreamReply>;
-  readonly #breaker: CircuitBreaker;
-  readonly #onSettled: (call: UpstreamCall) => void;
-  #resolve: (reply: UpstreamReply) => void = nothing;
-  #reject: (error: unknown) => void = nothing;
+  /** Monotonic milliseconds. */
+  expiresAt: number;
+  readonly #isStreaming: boolean;
+  readonly #onActivity: () => void;
+  readonly #running: RunningCalls;
+  #slot = 0;
+  readonly #head = Promise.withResolvers<UpstreamReply>();
+  readonly reply = this.#head.promise;
   #controller: ReplyController | undefined;
   #canceled: Error | undefined;
-  #isAnswered = false;
   #isOver = false;
   #chunks: Buffer[] = [];
   #size = 0;
-  #failure: { readonly error: unknown } | undefined;
+  #failure: ApiError | undefined;
   #sink: BodySink | undefined;
 
-  /** @param onSettled called once, when the exchange ends for any reason */
+  /** @param running contains the call until the exchange ends */
   constructor(
-    request: CallRequest,
-    breaker: CircuitBreaker,
-    onSettled: (call: UpstreamCall) => void,
+    request: OutgoingRequest,
+    { timeoutMilliseconds, streaming }: Pick<UpstreamRequest, 'timeoutMilliseconds' | 'streaming'>,
+    running: RunningCalls,
+    onActivity: () => void,
   ) {
     this.request = request;
-    this.#breaker = breaker;
-    this.#onSettled = onSettled;
-    this.reply = new Promise((resolve, reject) => {
-      this.#resolve = resolve;
-      this.#reject = reject;
-    });
-  }
-
-  /** The head of the reply arrived. */
-  get isAnswered(): boolean {
-    return this.#isAnswered;
-  }
-
-  get isUploading(): boolean {
-    const stream = this.request.upload?.stream;
-    return stream !== undefined && !stream.readableEnded && !stream.destroyed;
+    this.expiresAt = performance.now() + timeoutMilliseconds;
+    this.#isStreaming = streaming;
+    this.#onActivity = onActivity;
+    this.#running = running;
+    this.#slot = running.push(this) - 1;
   }
 
   /** Ends the exchange in any state. Does nothing after its end. */
@@ -101,7 +82,7 @@ export class UpstreamCall
     this.#canceled = error;
     if (this.#controller === undefined) {
       // The call still waits for a connection: the caller gets the error now, the pool on its turn.
-      this.#reject(toUpstreamError(error));
+      this.#head.reject(toUpstreamError(error));
     } else {
       this.#controller.abort(error);
     }
@@ -110,16 +91,6 @@ export class UpstreamCall
   onRequestClosed(): void {
     if (!this.#isOver) {
       this.cancel(new Error('The caller left.'));
-    }
-  }
-
-  /** The deadline has passed. */
-  expire(): void {
-    const isSent = this.#controller !== undefined && !this.isUploading;
-    const isUnanswered = isSent && !this.#isAnswered;
-    this.cancel(new ApiError('timeout'));
-    if (isUnanswered) {
-      this.#breaker.timedOut(this);
     }
   }
 
@@ -132,9 +103,9 @@ export class UpstreamCall
 
   onResponseHead(_controller: ReplyController, status: number, headers: readonly string[]): void {
     this.#noteActivity();
-    this.#isAnswered = true;
+    this.isAnswered = true;
     this.announcedLength = headerIn(headers, 'content-length');
-    this.#resolve({ status, headers, body: this, upgraded: undefined });
+    this.#head.resolve({ status, headers, body: this });
   }
 
   /** Called by undici. */
@@ -159,10 +130,10 @@ export class UpstreamCall
     socket: Duplex,
   ): void {
     this.#noteActivity();
-    this.#isAnswered = true;
+    this.isAnswered = true;
     this.expiresAt = Number.POSITIVE_INFINITY;
     socket.once('close', () => this.#finish());
-    this.#resolve({ status, headers: [], body: this, upgraded: { headers, socket } });
+    this.#head.resolve({ status, headers: [], body: this, upgraded: { headers, socket } });
   }
 
   onResponseData(_controller: ReplyController, chunk: Buffer): void {
@@ -170,11 +141,10 @@ export class UpstreamCall
     if (this.#sink === undefined) {
       this.#chunks.push(chunk);
       this.#size += chunk.length;
-      if (this.#size > BUFFER_LIMIT_BYTES) {
-        this.#pause();
-      }
-    } else if (!this.#sink.write(chunk)) {
-      this.#pause();
+    }
+    const hasRoom = this.#sink?.write(chunk) ?? this.#size <= BUFFER_LIMIT_BYTES;
+    if (!hasRoom) {
+      this.#controller?.pause();
     }
   }
 
@@ -184,11 +154,10 @@ export class UpstreamCall
   }
 
   onResponseError(_controller: ReplyController, error: Error): void {
-    const failure = toUpstreamError(error);
-    this.#reject(failure);
-    this.#failure = { error: failure };
+    this.#failure = toUpstreamError(error);
+    this.#head.reject(this.#failure);
     this.#finish();
-    this.#sink?.fail(failure);
+    this.#sink?.fail(this.#failure);
   }
 
   arrived(): Buffer | undefined {
@@ -202,53 +171,33 @@ export class UpstreamCall
   /** @throws the error that ended the body early, if it happened before a sink was connected */
   assertIntact(): void {
     if (this.#failure !== undefined) {
-      throw this.#failure.error;
+      throw this.#failure;
     }
   }
 
   connect(sink: BodySink): void {
     this.#sink = sink;
-    const held = this.#chunks;
-    this.#chunks = [];
-    let wantsMore = true;
-    for (const chunk of held) {
-      wantsMore = sink.write(chunk);
-    }
+    const accepted = this.#chunks.splice(0).map((chunk) => sink.write(chunk));
     if (this.#failure !== undefined) {
-      sink.fail(this.#failure.error);
+      sink.fail(this.#failure);
     } else if (this.#isOver) {
       sink.end();
-    } else if (wantsMore) {
+    } else if (accepted.at(-1) !== false) {
       this.resume();
     } else {
-      this.#pause();
+      this.#controller?.pause();
     }
   }
 
   resume(): void {
-    if (this.#controller !== undefined) {
-      this.#controller.resume();
-      this.#extend(STREAM_IDLE_MILLISECONDS);
-    }
-  }
-
-  #pause(): void {
-    if (this.#controller !== undefined) {
-      this.#controller.pause();
-      // While the caller does not read, the service is not silent. The server cuts slow readers.
-      this.#extend(Number.POSITIVE_INFINITY);
-    }
-  }
-
-  #noteActivity(): void {
-    this.#breaker.noteActivity();
-    this.#extend(STREAM_IDLE_MILLISECONDS);
+    this.#controller?.resume();
   }
 
   /** The deadline of a stream starts again with each part. Other replies have one deadline. */
-  #extend(milliseconds: number): void {
-    if (this.request.isStreaming) {
-      this.expiresAt = performance.now() + milliseconds;
+  #noteActivity(): void {
+    this.#onActivity();
+    if (this.#isStreaming) {
+      this.expiresAt = performance.now() + STREAM_IDLE_MILLISECONDS;
     }
   }
 
@@ -257,33 +206,28 @@ export class UpstreamCall
       this.#isOver = true;
       // Releases the connection's memory: this object may live until the reply is written.
       this.#controller = undefined;
-      this.#resolve = nothing;
-      this.#reject = nothing;
-      this.#onSettled(this);
+      const last = this.#running.pop();
+      if (last !== undefined && last !== this) {
+        this.#running[this.#slot] = last;
+        last.#slot = this.#slot;
+      }
     }
   }
 }
-
-/** System errors before the service received anything. */
-const unreachable: ReadonlySet<string> = new Set([
-  'ECONNREFUSED',
-  'EHOSTUNREACH',
-  'ENETUNREACH',
-  'ENOENT',
-  'ENOTFOUND',
-  'EAI_AGAIN',
-]);
 
 /** The cause goes to the log. The caller learns neither the address nor the reason. */
 function toUpstreamError(error: Error & { code?: string; syscall?: string }): ApiError {
   if (error instanceof ApiError) {
     return error;
   }
-  const { code = '', syscall } = error;
-  if (code === 'ETIMEDOUT') {
+  if (error.code === 'ETIMEDOUT') {
     return new ApiError('timeout', { cause: error });
   }
-  const isUnreachable = unreachable.has(code) || syscall === 'connect';
+  // The service received nothing. An AggregateError has one error for each address of the host.
+  const isUnreachable =
+    error.syscall === 'connect' ||
+    error.syscall === 'getaddrinfo' ||
+    error instanceof AggregateError;
   const reason = isUnreachable ? 'upstream_unreachable' : 'bad_gateway';
   return new ApiError('bad_gateway', { cause: error, reason });
 }

@@ -1,15 +1,11 @@
 import type { Socket } from 'node:net';
-import { TLSSocket } from 'node:tls';
-import type { OpenSocket } from './open-socket.ts';
-import { MalformedReplyError, type ReplyHead } from './reply-head.ts';
-import { ReplyReader } from './reply-reader.ts';
+import { atEndOfTurn } from '@gatehouse/server';
+import type { Dispatcher } from 'undici';
+import type { ConnectionPool, OpenSocket } from './connection-pool.ts';
+import { MalformedReplyError, ReplyReader } from './reply-reader.ts';
 
-/** Controls a reply while it arrives. */
-export interface ReplyController {
-  pause(): void;
-  resume(): void;
-  abort(error: Error): void;
-}
+/** Controls a reply while it arrives. undici has such controllers, too. */
+export type ReplyController = Pick<Dispatcher.DispatchController, 'pause' | 'resume' | 'abort'>;
 
 /** One request to a service. */
 export interface OutgoingRequest {
@@ -32,14 +28,6 @@ export interface Exchange {
   onResponseError(controller: ReplyController, error: Error): void;
 }
 
-/** The owner of the connections. */
-export interface ConnectionOwner {
-  /** The exchange ended. The connection is free after pending data has been read. */
-  rest(connection: Connection): void;
-  /** @param unanswered may be sent again, on a new connection */
-  closed(connection: Connection, unanswered: Exchange | undefined): void;
-}
-
 /** Characters that could end a header and start another (CWE-93). */
 const FORBIDDEN = /[^\t\x20-\x7e\x80-\xff]/;
 const FORBIDDEN_IN_PATH = /[^\x21-\x7e]/;
@@ -50,83 +38,71 @@ const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
 /** A connection that runs one exchange at a time, so that the replies to two callers never mix. */
 export class Connection implements ReplyController {
-  readonly #owner: ConnectionOwner;
+  /** Monotonic milliseconds. Set when the connection becomes idle. */
+  expiresAt = 0;
+  /** Monotonic milliseconds. Infinity while the caller reads. */
+  pausedAt = Number.POSITIVE_INFINITY;
+  readonly #pool: ConnectionPool;
   readonly #socket: Socket;
   readonly #hostHeader: string;
-  readonly #reader = new ReplyReader(this);
+  /** Monotonic milliseconds. The connection serves no request that begins later. */
+  readonly #useUntil: number;
+  readonly #reader = new ReplyReader(
+    ({ status, headers }) => this.#exchange?.onResponseHead(this, status, headers),
+    (chunk) => this.#exchange?.onResponseData(this, chunk),
+  );
   #exchange: Exchange | undefined;
-  #isConnecting = true;
-  #isSent = false;
+  /** Of the exchange. A request is due until it is written at the end of a turn. */
+  #progress: 'begun' | 'due' | 'written' | 'answered' = 'begun';
   /** An earlier exchange succeeded here. */
   #isReused = false;
-  /** A byte arrived since the request was sent. */
-  #isAnswered = false;
   #error: Error | undefined;
   /** The headers of the last request, which passed the check. */
   #checked: readonly string[] = [];
-  /** Monotonic milliseconds. The deadline to connect, or to be reused. */
-  expiresAt: number;
-  /** Monotonic milliseconds. The connection serves no request that begins later. */
-  readonly #useUntil: number;
-  /** Monotonic milliseconds. Infinity while the caller reads. */
-  pausedAt = Number.POSITIVE_INFINITY;
 
-  constructor(
-    host: string,
-    open: OpenSocket,
-    [connectUntil, useUntil]: readonly [number, number],
-    owner: ConnectionOwner,
-  ) {
-    this.#owner = owner;
+  constructor(host: string, useUntil: number, open: OpenSocket, pool: ConnectionPool) {
+    this.#pool = pool;
     this.#hostHeader = `host: ${host}\r\nconnection: keep-alive\r\n`;
-    this.expiresAt = connectUntil;
     this.#useUntil = useUntil;
     const socket = open((bytes, length) => this.#read(bytes, length));
     this.#socket = socket;
-    socket.once(socket instanceof TLSSocket ? 'secureConnect' : 'connect', () => {
-      this.#isConnecting = false;
-    });
     socket.on('error', (error) => {
       this.#error = error;
     });
-    socket.on('end', () => this.#finish());
+    socket.on('end', () => {
+      if (this.#reader.isOverAtClose) {
+        this.#takeExchange()?.onResponseEnd();
+      }
+      socket.destroy();
+    });
     socket.on('close', () => {
       const unanswered = this.#mayBeSentAgain ? this.#takeExchange() : undefined;
       this.#fail(this.#error ?? new Error('The service closed the connection.'));
-      owner.closed(this, unanswered);
+      pool.closed(this, unanswered);
     });
-  }
-
-  get isConnecting(): boolean {
-    return this.#isConnecting;
   }
 
   get isOpen(): boolean {
     return !this.#socket.destroyed;
   }
 
-  /** @throws Error before anything is sent, if the request could be parsed as two */
+  /** Sends nothing of a request that is already canceled, or that could be parsed as two. */
   send(exchange: Exchange): void {
     const { request } = exchange;
-    const head = this.#headOf(request);
     this.#exchange = exchange;
-    this.#isSent = false;
+    this.#progress = 'begun';
     exchange.onRequestStart(this);
-    if (this.#exchange !== exchange) {
-      this.#owner.rest(this);
+    const head = this.#headOf(request);
+    if (head === undefined) {
+      this.#fail(new Error('The forwarded request contains a character that is not allowed.'));
+    }
+    if (this.#exchange !== exchange || head === undefined) {
+      this.#pool.rest(this);
       return;
     }
-    this.#isSent = true;
-    this.#isAnswered = false;
+    this.#progress = 'due';
     this.#reader.begin(request.method);
-    if (request.body === undefined) {
-      this.#socket.write(head, 'latin1');
-    } else {
-      this.#socket.cork();
-      this.#socket.write(head, 'latin1');
-      this.#socket.write(request.body);
-      this.#socket.uncork();
-    }
+    atEndOfTurn(() => this.#write(head, request.body));
   }
 
   pause(): void {
@@ -144,40 +120,39 @@ export class Connection implements ReplyController {
   /** A reply may still arrive, so the connection cannot be reused. */
   abort(error: Error): void {
     if (this.#exchange !== undefined) {
-      if (this.#isSent) {
+      if (this.#progress !== 'begun') {
         this.#socket.destroy();
       }
       this.#fail(error);
     }
   }
 
-  destroy(error?: Error): void {
-    this.#error ??= error;
+  destroy(): void {
     this.#socket.destroy();
   }
 
-  onHead({ status, headers }: ReplyHead): void {
-    this.#exchange?.onResponseHead(this, status, headers);
+  #write(head: string, body: Uint8Array | undefined): void {
+    this.#progress = 'written';
+    if (body === undefined) {
+      this.#socket.write(head, 'latin1');
+    } else {
+      this.#socket.cork();
+      this.#socket.write(head, 'latin1');
+      this.#socket.write(body);
+      this.#socket.uncork();
+    }
   }
 
-  onData(chunk: Buffer): void {
-    this.#exchange?.onResponseData(this, chunk);
-  }
-
-  onEnd(): void {
-    this.#takeExchange()?.onResponseEnd();
-  }
-
-  #headOf({ method, path, headers, body }: OutgoingRequest): string {
+  #headOf({ method, path, headers, body }: OutgoingRequest): string | undefined {
     if (FORBIDDEN_IN_PATH.test(path)) {
-      throw new Error('The forwarded path contains a character that is not allowed.');
+      return undefined;
     }
     let head = `${method} ${path} HTTP/1.1\r\n${this.#hostHeader}`;
     for (let index = 0; index < headers.length; index += 2) {
       const value = headers[index + 1] ?? '';
       // Most values repeat those of the last request.
       if (value !== this.#checked[index + 1] && FORBIDDEN.test(value)) {
-        throw new Error('A forwarded header contains a character that is not allowed.');
+        return undefined;
       }
       head += `${headers[index]}: ${value}\r\n`;
     }
@@ -193,8 +168,8 @@ export class Connection implements ReplyController {
    */
   get #mayBeSentAgain(): boolean {
     const { method = '', body } = this.#exchange?.request ?? {};
-    const isUnanswered = this.#isSent && this.#isReused && !this.#isAnswered;
-    return isUnanswered && SAFE_METHODS.has(method) && body === undefined;
+    const isUnanswered = this.#progress === 'due' || this.#progress === 'written';
+    return isUnanswered && this.#isReused && SAFE_METHODS.has(method) && body === undefined;
   }
 
   #takeExchange(): Exchange | undefined {
@@ -207,15 +182,17 @@ export class Connection implements ReplyController {
     if (this.#socket.destroyed) {
       return;
     }
-    if (this.#exchange === undefined) {
+    if (this.#exchange === undefined || this.#progress === 'due') {
       // Without a request, it would be read as the reply to the next one (CWE-444).
-      this.destroy(new MalformedReplyError('The service sent data without a request.'));
+      this.#error = new MalformedReplyError('The service sent data without a request.');
+      this.#socket.destroy();
       return;
     }
-    this.#isAnswered = true;
+    this.#progress = 'answered';
     try {
       const taken = this.#reader.read(bytes.subarray(0, length));
       if (this.#reader.isOver) {
+        this.#takeExchange()?.onResponseEnd();
         this.#release(taken === length);
       }
     } catch (error) {
@@ -224,24 +201,13 @@ export class Connection implements ReplyController {
     }
   }
 
-  #finish(): void {
-    if (this.#exchange !== undefined && !this.#mayBeSentAgain) {
-      try {
-        this.#reader.finish();
-      } catch (error) {
-        this.#fail(error as Error);
-      }
-    }
-    this.#socket.destroy();
-  }
-
   #release(isClean: boolean): void {
     const now = performance.now();
     this.expiresAt = Math.min(now + this.#reader.reusableMilliseconds, this.#useUntil);
     if (isClean && this.expiresAt > now && !this.#socket.destroyed) {
       this.#isReused = true;
       this.resume();
-      this.#owner.rest(this);
+      this.#pool.rest(this);
     } else {
       this.#socket.destroy();
     }

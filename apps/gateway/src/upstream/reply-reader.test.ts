@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { MalformedReplyError } from './reply-head.ts';
-import { ReplyReader } from './reply-reader.ts';
+import { MalformedReplyError, ReplyReader } from './reply-reader.ts';
 
 interface Read {
   status?: number;
@@ -20,15 +19,12 @@ function readPieces(
   { method = 'GET', closes = false }: { method?: string; closes?: boolean } = {},
 ): Read {
   const read: Read = { body: '', ended: false, taken: 0, reusable: 0, refused: false };
-  const reader = new ReplyReader({
-    onHead: ({ status, headers }) => Object.assign(read, { status, headers }),
-    onData: (chunk) => {
+  const reader = new ReplyReader(
+    ({ status, headers }) => Object.assign(read, { status, headers }),
+    (chunk) => {
       read.body += chunk.toString('latin1');
     },
-    onEnd: () => {
-      read.ended = true;
-    },
-  });
+  );
   reader.begin(method);
   try {
     for (const piece of pieces) {
@@ -37,9 +33,8 @@ function readPieces(
       read.taken += reader.isOver ? 0 : reader.read(buffer.subarray(0, piece.length));
       buffer.fill('#');
     }
-    if (closes && !reader.isOver) {
-      reader.finish();
-    }
+    read.ended = reader.isOver || (closes && reader.isOverAtClose);
+    read.refused = closes && !read.ended;
   } catch (error) {
     expect(error).toBeInstanceOf(MalformedReplyError);
     read.refused = true;
@@ -52,33 +47,33 @@ const bytes = (text: string) => Buffer.from(text, 'latin1');
 const readText = (text: string, options?: Parameters<typeof readPieces>[1]) =>
   readPieces([bytes(text)], options);
 
+/** A reply with these headers. */
+const ok = (headers: string, body = '') => `HTTP/1.1 200 OK\r\n${headers}\r\n\r\n${body}`;
+const chunks = (body: string) => ok('Transfer-Encoding: chunked', body);
+
 const good: readonly [name: string, text: string, expected: Partial<Read>][] = [
   [
     'a length',
-    'HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX: \t y \t\r\n\r\nhello',
+    ok('Content-Length: 5\r\nX:  y  ', 'hello'),
     { status: 200, body: 'hello', headers: ['content-length', '5', 'x', 'y'], reusable: 4000 },
   ],
   ['no body', 'HTTP/1.1 204 No Content\r\n\r\n', { status: 204, body: '', reusable: 4000 }],
   ['no reason', 'HTTP/1.1 200\r\nContent-Length: 0\r\n\r\n', { status: 200, body: '' }],
   [
     'chunks, an extension and a trailer',
-    'HTTP/1.1 200 OK\r\nTransfer-Encoding: Chunked\r\n\r\n3;a=b\r\nabc\r\nA\r\n0123456789\r\n0\r\nX-Sign: no\r\n\r\n',
+    ok('Transfer-Encoding: Chunked', '3;a=b\r\nabc\r\nA\r\n0123456789\r\n0\r\nX-Sign: no\r\n\r\n'),
     { body: 'abc0123456789', headers: ['transfer-encoding', 'Chunked'], reusable: 4000 },
   ],
   [
     'interim replies before it',
-    'HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 102 P\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}',
+    `HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\nHTTP/1.1 102 P\r\n\r\n${ok('Content-Length: 2', '{}')}`,
     { status: 200, body: '{}', headers: ['content-length', '2'] },
   ],
-  [
-    'close',
-    'HTTP/1.1 200 OK\r\nConnection: x, Close\r\nContent-Length: 0\r\n\r\n',
-    { reusable: 0 },
-  ],
+  ['close', ok('Connection: x, Close\r\nContent-Length: 0'), { reusable: 0 }],
   ['HTTP/1.0', 'HTTP/1.0 200 OK\r\nContent-Length: 1\r\n\r\na', { body: 'a', reusable: 0 }],
   [
     'a Keep-Alive timeout',
-    'HTTP/1.1 200 OK\r\nKeep-Alive: max=9, timeout=3\r\nContent-Length: 0\r\n\r\n',
+    ok('Keep-Alive: max=9, timeout=3\r\nContent-Length: 0'),
     { reusable: 2000 },
   ],
   [
@@ -129,13 +124,12 @@ describe('a reader of replies', () => {
   });
 
   test('reads no body in the reply to a HEAD and does not reuse the connection', () => {
-    const read = readText('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello', { method: 'HEAD' });
-
-    expect(read).toMatchObject({ body: '', ended: true, reusable: 0 });
-    expect(read.taken).toBe('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n'.length);
+    const head = ok('Content-Length: 5');
+    const read = readText(`${head}hello`, { method: 'HEAD' });
+    expect(read).toMatchObject({ body: '', ended: true, reusable: 0, taken: head.length });
   });
 
-  test('UP-11 leaves bytes after a reply without a body to the connection', () => {
+  test('leaves bytes after a reply without a body to the connection', () => {
     const reply = 'HTTP/1.1 204 No Content\r\n\r\n';
     const read = readText(`${reply}HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nbad`);
 
@@ -148,64 +142,43 @@ describe('a reader of replies', () => {
     ['a long status', 'HTTP/1.1 2000 OK\r\n\r\n'],
     ['an invalid status', 'HTTP/1.1 099 OK\r\n\r\n'],
     ['a bare line feed', 'HTTP/1.1 200 OK\nContent-Length: 0\n\n'],
-    ['a bare carriage return', 'HTTP/1.1 200 OK\r\nA: b\rContent-Length: 9\r\n\r\n'],
-    ['a NUL', 'HTTP/1.1 200 OK\r\nA: b\0\r\n\r\n'],
-    ['a folded header', 'HTTP/1.1 200 OK\r\nA: b\r\n c\r\nContent-Length: 0\r\n\r\n'],
-    ['a space before the colon', 'HTTP/1.1 200 OK\r\nContent-Length : 0\r\n\r\n'],
-    ['a line without a colon', 'HTTP/1.1 200 OK\r\nContent-Length\r\n\r\n'],
-    ['a header without a name', 'HTTP/1.1 200 OK\r\n: x\r\n\r\n'],
-    ['two lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 1\r\n\r\na'],
-    ['a list of lengths', 'HTTP/1.1 200 OK\r\nContent-Length: 1, 1\r\n\r\na'],
-    ['a signed length', 'HTTP/1.1 200 OK\r\nContent-Length: +1\r\n\r\na'],
-    ['a length and a tab', 'HTTP/1.1 200 OK\r\nContent-Length: 1\t\r\n\r\na'],
-    ['an empty length', 'HTTP/1.1 200 OK\r\nContent-Length:\r\n\r\na'],
-    ['a length beyond numbers', 'HTTP/1.1 200 OK\r\nContent-Length: 9999999999999999\r\n\r\na'],
-    [
-      'a length and chunks',
-      'HTTP/1.1 200 OK\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
-    ],
-    ['another encoding', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n'],
-    ['an encoding of two', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked, x\r\n\r\n0\r\n\r\n'],
-    [
-      'an encoding like chunked',
-      'HTTP/1.1 200 OK\r\nTransfer-Encoding: \xa0chunked\r\n\r\n0\r\n\r\n',
-    ],
-    [
-      'chunked twice',
-      'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
-    ],
+    ['a bare carriage return', ok('A: b\rContent-Length: 9')],
+    ['a NUL', ok('A: b\0')],
+    ['a folded header', ok('A: b\r\n c\r\nContent-Length: 0')],
+    ['a space before the colon', ok('Content-Length : 0')],
+    ['a line without a colon', ok('Content-Length')],
+    ['a header without a name', ok(': x')],
+    ['two lengths', ok('Content-Length: 1\r\nContent-Length: 1', 'a')],
+    ['a list of lengths', ok('Content-Length: 1, 1', 'a')],
+    ['a signed length', ok('Content-Length: +1', 'a')],
+    ['a length and a tab', ok('Content-Length: 1\t', 'a')],
+    ['a tab and a length', ok('Content-Length:\t1', 'a')],
+    ['an empty length', ok('Content-Length:', 'a')],
+    ['a length beyond numbers', ok('Content-Length: 9999999999999999', 'a')],
+    ['a length and chunks', ok('Content-Length: 1\r\nTransfer-Encoding: chunked', '0\r\n\r\n')],
+    ['another encoding', ok('Transfer-Encoding: gzip, chunked', '0\r\n\r\n')],
+    ['an encoding of two', ok('Transfer-Encoding: chunked, x', '0\r\n\r\n')],
+    ['an encoding like chunked', ok('Transfer-Encoding: \xa0chunked', '0\r\n\r\n')],
+    ['chunked twice', ok('Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked', '0\r\n\r\n')],
     ['chunks in HTTP/1.0', 'HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n'],
-    ['a body longer than announced', 'HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nab'],
+    ['a body longer than announced', ok('Content-Length: 1', 'ab')],
     ['an upgrade', 'HTTP/1.1 101 Switching\r\nUpgrade: x\r\n\r\n'],
-    [
-      'an interim reply with the length of a body',
-      'HTTP/1.1 103 Early\r\nContent-Length: 2\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n',
-    ],
-    [
-      'an interim reply in chunks',
-      'HTTP/1.1 103 Early\r\nTransfer-Encoding: chunked\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n',
-    ],
-    ['interim replies without end', 'HTTP/1.1 103 Early\r\n\r\n'.repeat(9)],
+    ...['Content-Length: 2', 'Transfer-Encoding: chunked'].map((framing) => [
+      `an interim reply with ${framing}`,
+      `HTTP/1.1 103 Early\r\n${framing}\r\n\r\n${ok('Content-Length: 0')}`,
+    ]),
+    ['interim replies without end', 'HTTP/1.1 103 Early\r\n\r\n'.repeat(1000)],
     ['a head without end', `HTTP/1.1 200 OK\r\nA: ${'a'.repeat(16_400)}`],
     ...['g', '', '-1', '0x1', '1 1', '123456789', ' 1'].map((size) => [
       `a chunk of size ${JSON.stringify(size)}`,
-      `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n${size}\r\na\r\n0\r\n\r\n`,
+      chunks(`${size}\r\na\r\n0\r\n\r\n`),
     ]),
-    ['a chunk size with LF', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\na\r\n'],
-    [
-      'a chunk longer than announced',
-      'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\nab\r\n0\r\n\r\n',
-    ],
-    [
-      'a long extension',
-      `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;${'x'.repeat(1100)}`,
-    ],
-    ['invalid trailers', 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nnone\r\n\r\n'],
-    [
-      'trailers without end',
-      `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n${`a: ${'b'.repeat(500)}\r\n`.repeat(40)}`,
-    ],
-  ])('UP-07 rejects %s', (_name, text) => {
+    ['a chunk size with LF', chunks('1\na\r\n')],
+    ['a chunk longer than announced', chunks('1\r\nab\r\n0\r\n\r\n')],
+    ['a long extension', chunks(`1;${'x'.repeat(1100)}`)],
+    ['invalid trailers', chunks('0\r\nnone\r\n\r\n')],
+    ['trailers without end', chunks(`0\r\n${`a: ${'b'.repeat(500)}\r\n`.repeat(40)}`)],
+  ])('rejects %s', (_name, text) => {
     expect(readText(text)).toMatchObject({ refused: true, ended: false });
     const pieces = [...bytes(text)].map((byte) => Buffer.from([byte]));
     const { refused, taken } = readPieces(pieces);
@@ -214,10 +187,10 @@ describe('a reader of replies', () => {
 
   test.each([
     'HTTP/1.1 200 OK\r\nContent-Le',
-    'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf',
-    'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n',
-    'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n0\r\n',
-  ])('RS-08 never treats half a reply as complete: %j', (text) => {
+    ok('Content-Length: 9', 'half'),
+    chunks('4\r\nhalf\r\n'),
+    chunks('4\r\nhalf\r\n0\r\n'),
+  ])('never treats half a reply as complete: %j', (text) => {
     expect(readText(text, { closes: true })).toMatchObject({ refused: true, ended: false });
   });
 

@@ -7,16 +7,20 @@
  *             └▶ circuit-breaker
  *   Both report to a call, which is one exchange and the body of its reply.
  */
+import type { Readable } from 'node:stream';
 import { ApiError, type ErrorCode, serviceUnavailable } from '@gatehouse/errors';
-import {
-  type BodyStream,
-  type CallRequest,
-  type UpgradedConnection,
-  UpstreamCall,
-} from './call.ts';
-import { CircuitBreaker, type CircuitState } from './circuit-breaker.ts';
-import { ConnectionPool } from './connection-pool.ts';
-import { openStreams } from './streams.ts';
+import { type Dispatcher, Pool } from 'undici';
+import { type RunningCalls, type UpgradedConnection, UpstreamCall } from './call.ts';
+import { type CircuitState, createCircuitBreaker } from './circuit-breaker.ts';
+import type { OutgoingRequest } from './connection.ts';
+import { ConnectionPool, type ConnectionPoolOptions } from './connection-pool.ts';
+
+/** A body that still arrives from the caller. */
+export interface BodyStream {
+  readonly stream: Readable;
+  /** The announced length. Undefined: the body is sent in chunks. */
+  readonly length: number | undefined;
+}
 
 export interface UpstreamRequest {
   readonly method: string;
@@ -36,6 +40,8 @@ export type Upstream = ReturnType<typeof createUpstream>;
 
 /** Short, so that a service that cannot be reached is a 502 within a second. */
 const CONNECT_TIMEOUT_MILLISECONDS = 900;
+/** A deadline ends a call up to 50 ms late, never early. One timer for each call would cost more. */
+const SWEEP_MILLISECONDS = 50;
 
 export function createUpstream(options: {
   /** Base URL. */
@@ -52,40 +58,40 @@ export function createUpstream(options: {
   /** Maximum number of requests in flight or waiting for a connection. More get 503. */
   readonly maximumRequests: number;
 }) {
-  const { socketPath, streamConnections, health } = options;
+  const { socketPath, connections, streamConnections, health } = options;
   const url = new URL(options.url);
   const prefix = url.pathname === '/' ? '' : url.pathname;
   const address = { url, socketPath, connectTimeoutMilliseconds: CONNECT_TIMEOUT_MILLISECONDS };
-  const requests = new ConnectionPool({ ...address, connections: options.connections });
+  const requests = new ConnectionPool({ ...address, connections });
   const streams = openStreams({ ...address, connections: streamConnections });
-  const running = new RunningCalls();
-  const breaker = new CircuitBreaker({
+  // The caller decides how long a stream lasts, and a body that was not read ahead.
+  const running = { requests: [] as RunningCalls, streams: [] as RunningCalls };
+  const limits = { requests: options.maximumRequests, streams: streamConnections };
+  const calls = () => [...running.requests, ...running.streams];
+  const breaker = createCircuitBreaker({
     isHealthy: health === undefined ? undefined : () => streams.isHealthy(prefix + health),
-    waiting: () => running.all.filter((call) => !call.isAnswered),
+    waiting: () => calls().filter((call) => !call.isAnswered),
     onChange: options.onCircuitChange,
   });
-  // The caller decides how long a stream lasts, and a body that was not read ahead.
-  const limits = { requests: options.maximumRequests, streams: streamConnections };
-  const inFlight = { requests: 0, streams: 0 };
+  const sweeper = setInterval(() => {
+    const now = performance.now();
+    for (const call of calls().filter(({ expiresAt }) => expiresAt <= now)) {
+      call.cancel(new ApiError('timeout'));
+    }
+  }, SWEEP_MILLISECONDS).unref();
 
   function start(
     pool: 'requests' | 'streams',
-    request: CallRequest,
-    timeoutMilliseconds: number,
+    request: OutgoingRequest,
+    timing: Pick<UpstreamRequest, 'timeoutMilliseconds' | 'streaming'>,
   ): UpstreamCall {
     breaker.assertClosed();
-    if (inFlight[pool] >= limits[pool]) {
+    const { [pool]: calls } = running;
+    if (calls.length >= limits[pool]) {
       const cause = new Error('Too many requests are waiting for the upstream.');
       throw serviceUnavailable(cause, 'upstream_overloaded');
     }
-    inFlight[pool] += 1;
-    const call = new UpstreamCall(request, breaker, (settled) => {
-      running.end(settled);
-      inFlight[pool] -= 1;
-    });
-    breaker.begin(call);
-    running.start(call, timeoutMilliseconds);
-    return call;
+    return new UpstreamCall(request, timing, calls, breaker.noteActivity);
   }
 
   return {
@@ -94,36 +100,34 @@ export function createUpstream(options: {
       return breaker.state;
     },
     /** The reply rejects with an ApiError: `bad_gateway`, `timeout` or `service_unavailable`. */
-    send({ target, body: given, streaming, ...asked }: UpstreamRequest): UpstreamCall {
-      const isBuffered = given === undefined || given instanceof Uint8Array;
-      const body = isBuffered ? given : undefined;
-      const upload = isBuffered ? undefined : given;
-      const pool = streaming || !isBuffered ? 'streams' : 'requests';
-      const { method, headers, timeoutMilliseconds } = asked;
-      const path = prefix + target;
-      const request = { method, path, headers, body, upload, isStreaming: streaming };
-      const call = start(pool, request, timeoutMilliseconds);
-      if (pool === 'streams') {
-        streams.send(call);
+    send({ method, target, headers, body, ...timing }: UpstreamRequest): UpstreamCall {
+      const upload = body instanceof Uint8Array ? undefined : body;
+      const buffered = body instanceof Uint8Array ? body : undefined;
+      const request = { method, path: prefix + target, headers, body: buffered };
+      const isStreamed = timing.streaming || upload !== undefined;
+      const call = start(isStreamed ? 'streams' : 'requests', request, timing);
+      if (isStreamed) {
+        streams.send(call, upload);
       } else {
         requests.send(call);
       }
       return call;
     },
     /** Opens a WebSocket. Rejects with an ApiError unless the service agrees. */
-    async upgrade(asked: UpgradeRequest): Promise<UpgradedConnection> {
-      const { target, headers, timeoutMilliseconds } = asked;
-      const path = prefix + target;
-      const request = { method: 'GET', path, headers, body: undefined, upload: undefined };
-      const call = start('streams', { ...request, isStreaming: true }, timeoutMilliseconds);
-      streams.send(call, 'websocket');
+    async upgrade({ target, headers, timeoutMilliseconds }: UpgradeRequest) {
+      const request = { method: 'GET', path: prefix + target, headers, body: undefined };
+      const call = start('streams', request, { timeoutMilliseconds, streaming: true });
+      streams.send(call, undefined, 'websocket');
       return upgradedConnection(call);
     },
     /** The load of its connections now: of ordinary requests, and of streams. */
     load: () => ({ requests: requests.load, streams: streams.load() }),
+    /** Called after the last request. */
     async close(): Promise<void> {
+      clearInterval(sweeper);
       breaker.close();
-      await Promise.all([requests.close(), streams.close()]);
+      requests.close();
+      await streams.close();
     },
   };
 }
@@ -150,38 +154,50 @@ async function upgradedConnection(call: UpstreamCall): Promise<UpgradedConnectio
   return upgraded;
 }
 
-const SWEEP_MILLISECONDS = 25;
+const PROBE_MILLISECONDS = 2500;
 
 /**
- * The running calls. One timer checks all their deadlines: one timer per request would cost more
- * (bench/gateway). A deadline ends a call up to 25 ms late, never early.
+ * Streams, uploads and WebSockets through undici. Each gets its own connection, so that no part of a
+ * reply can reach another caller, and a balancer chooses a server for each.
  */
-class RunningCalls {
-  readonly all: UpstreamCall[] = [];
-  #sweeper: NodeJS.Timeout | undefined;
-
-  start(call: UpstreamCall, milliseconds: number): void {
-    call.expiresAt = performance.now() + milliseconds;
-    call.slot = this.all.push(call) - 1;
-    this.#sweeper ??= setInterval(() => this.#sweep(), SWEEP_MILLISECONDS);
-  }
-
-  end(call: UpstreamCall): void {
-    const last = this.all.pop();
-    if (last !== undefined && last !== call) {
-      this.all[call.slot] = last;
-      last.slot = call.slot;
-    }
-  }
-
-  #sweep(): void {
-    const now = performance.now();
-    for (const call of this.all.filter(({ expiresAt }) => expiresAt <= now)) {
-      call.expire();
-    }
-    if (this.all.length === 0) {
-      clearInterval(this.#sweeper);
-      this.#sweeper = undefined;
-    }
-  }
+function openStreams({ url, socketPath, connections, ...options }: ConnectionPoolOptions) {
+  const pool = new Pool(url.origin, {
+    ...(socketPath !== undefined && { socketPath }),
+    // One is for health probes: all others may be taken.
+    connections: connections + 1,
+    connectTimeout: options.connectTimeoutMilliseconds,
+    // `Connection: close`
+    pipelining: 0,
+    autoSelectFamily: true,
+    allowH2: false,
+    // The deadlines of the calls stand in for undici's own.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+  return {
+    send(call: UpstreamCall, upload: BodyStream | undefined, upgrade?: 'websocket'): void {
+      const { path, headers, body } = call.request;
+      const method = call.request.method as Dispatcher.HttpMethod;
+      const length = upload?.length === undefined ? [] : ['content-length', String(upload.length)];
+      const options = { path, method, headers: [...headers, ...length], upgrade: upgrade ?? null };
+      pool.dispatch({ ...options, body: upload?.stream ?? body ?? null }, call);
+    },
+    /** Whether a status below 500 arrives in time. 401 and 404 also show life. */
+    async isHealthy(path: string): Promise<boolean> {
+      try {
+        const { statusCode, body } = await pool.request({
+          method: 'GET',
+          path,
+          headers: { 'user-agent': 'gatehouse-gateway', accept: '*/*' },
+          signal: AbortSignal.timeout(PROBE_MILLISECONDS),
+        });
+        body.on('error', () => {}).destroy();
+        return statusCode < 500;
+      } catch {
+        return false;
+      }
+    },
+    load: () => pool.stats,
+    close: () => pool.destroy(),
+  };
 }

@@ -1,6 +1,8 @@
 import { deviceIdPattern } from '../device-schemas.ts';
+import { EXAMPLE_TIME } from '../members.ts';
 import { deviceScopes } from '../operation.ts';
-import type { DescribedRoute } from './routes.ts';
+import { queryRequest } from '../queries.ts';
+import type { DescribedRoute } from './document.ts';
 
 /** An object of the document. */
 export type Json = Readonly<Record<string, unknown>>;
@@ -9,58 +11,52 @@ export function component(kind: string, name: string): { readonly $ref: string }
   return { $ref: `#/components/${kind}/${name}` };
 }
 
-/** A GET has no body, so its query is in parameters. */
-const query: readonly Json[] = [
-  integer('pageIndex', 'Number of the page. Default: the first one.', 0),
-  integer('pageSize', 'Default: 25. More than 1000 means 1000.', 1),
-  integer('firstPageIndex', 'Number of the first page. Default: 0.', 0),
-  integer('total', 'The total of an earlier page. Gatehouse then does not count again.', 0),
-  text(
-    'where',
-    'The filter: `state = online and name like %pump%`. `terms[0].column`, `terms[0].termType` and `terms[0].value` are also accepted.',
-  ),
-  text('orderBy', 'The order: `state desc,name`. Default: the newest first.'),
-  text('includes', 'Columns to return: `id,name`. Default: all.'),
-  text('excludes', 'Columns to omit: `id,name`.'),
-];
+const text = { type: 'string' };
+const count = { type: 'integer', format: 'int64', minimum: 0 };
 
-const others: readonly Json[] = [
-  inPath('deviceId', 'The id of a device.', { type: 'string', pattern: deviceIdPattern.source }),
-  inPath('productId', 'The id of a product.', { type: 'string' }),
-  inPath('tagId', 'The id or the key of a tag.', { type: 'string' }),
-  {
+/** A GET has no body, so its query is in parameters. */
+const queryParameters = {
+  pageIndex: count,
+  pageSize: { ...count, minimum: 1 },
+  firstPageIndex: count,
+  total: count,
+  where: text,
+  orderBy: text,
+  includes: text,
+  excludes: text,
+};
+
+export const queryParameterNames: readonly string[] = Object.keys(queryParameters);
+
+/** All parameters as components, by name. */
+export const parameters: Json = {
+  deviceId: inPath('deviceId', 'The id of a device.', deviceIdPattern.source),
+  productId: inPath('productId', 'The id of a product.'),
+  tagId: inPath('tagId', 'The id or the key of a tag.'),
+  allOrNothing: {
     name: 'allOrNothing',
     in: 'query',
     description:
       'Whether one invalid device rejects the whole request. A signed request of version 1 has no query. It uses the member of the body.',
     schema: { type: 'boolean' },
   },
-  {
+  'Accept-Language': {
     name: 'Accept-Language',
     in: 'header',
     description: 'The language of each `text`: English or Chinese (`zh`).',
-    schema: { type: 'string' },
+    schema: text,
   },
-];
+  ...Object.fromEntries(
+    Object.entries(queryParameters).map(([name, schema]) => {
+      const { description } = queryRequest.shape[name as keyof typeof queryParameters];
+      return [name, { name, in: 'query', description, schema }];
+    }),
+  ),
+};
 
-export const queryParameterNames: readonly string[] = query.map(({ name }) => String(name));
-
-/** All parameters as components, by name. */
-export const parameters: Json = Object.fromEntries(
-  [...others, ...query].map((parameter) => [parameter.name, parameter]),
-);
-
-function inPath(name: string, description: string, schema: Json): Json {
+function inPath(name: string, description: string, pattern?: string): Json {
+  const schema = pattern === undefined ? text : { ...text, pattern };
   return { name, in: 'path', required: true, description, schema };
-}
-
-function integer(name: string, description: string, minimum: number): Json {
-  const schema = { type: 'integer', format: 'int64', minimum };
-  return { name, in: 'query', description, schema };
-}
-
-function text(name: string, description: string): Json {
-  return { name, in: 'query', description, schema: { type: 'string' } };
 }
 
 const scopeTexts: Readonly<Record<(typeof deviceScopes)[number], string>> = {
@@ -126,4 +122,80 @@ export function securityOf({ credentials, scope }: DescribedRoute): readonly Jso
 
 function header(name: string, description: string): Json {
   return { type: 'apiKey', in: 'header', name, description };
+}
+
+/** Each error code with its HTTP status and its message. */
+export type ErrorCatalogue = Readonly<
+  Record<string, { readonly status: number; readonly message: string }>
+>;
+
+/** The envelope of every error. */
+export function errorSchema(catalogue: ErrorCatalogue): Json {
+  const codes = Object.entries(catalogue).map(([code, { status }]) => `\`${code}\` ${status}`);
+  return {
+    type: 'object',
+    description: 'The reply to a request that failed. Compare `code`, never `message`.',
+    required: ['status', 'code', 'message', 'timestamp'],
+    properties: {
+      status: { type: 'integer', description: 'The HTTP status.' },
+      code: {
+        type: 'string',
+        enum: Object.keys(catalogue),
+        description: `With its status: ${codes.join(', ')}.`,
+      },
+      message: { type: 'string', description: 'For people. The text may change.' },
+      timestamp: { type: 'integer', format: 'int64', description: 'Epoch milliseconds.' },
+      result: {
+        description: 'Details: the invalid parts of the request, or the cause and how to fix it.',
+        anyOf: [
+          { type: 'array', items: component('schemas', 'Problem') },
+          { type: 'object', additionalProperties: true },
+        ],
+      },
+    },
+    additionalProperties: false,
+  };
+}
+
+/** One response for each status of the catalog, and one for any error. */
+export function errorResponses(catalogue: ErrorCatalogue): Json {
+  const byStatus = Map.groupBy(Object.entries(catalogue), ([, { status }]) => status);
+  // Only a method that is not described gets 405.
+  byStatus.delete(405);
+  const responses = [...byStatus].map(([status, errors]) => {
+    const schema = {
+      allOf: [component('schemas', 'Error')],
+      properties: { status: { const: status }, code: { enum: errors.map(([code]) => code) } },
+    };
+    const examples = errors.map(([code, { message }]) => {
+      const problem = { property: 'pageSize', message: 'must be an integer, 1 or more' };
+      const details = code === 'illegal_argument' ? { result: [problem] } : {};
+      return [code, { value: { status, code, message, timestamp: EXAMPLE_TIME, ...details } }];
+    });
+    const description = errors.map(([code, { message }]) => `\`${code}\`: ${message}`);
+    return [
+      `Error${status}`,
+      {
+        description: description.join('\n\n'),
+        headers: headersNamed(
+          'X-Request-Id',
+          ...(status === 401 || status === 403 ? ['WWW-Authenticate'] : []),
+          ...(status === 429 || status === 503 ? ['Retry-After'] : []),
+        ),
+        content: { 'application/json': { schema, examples: Object.fromEntries(examples) } },
+      },
+    ];
+  });
+  return {
+    ...Object.fromEntries(responses),
+    Error: {
+      description: 'Any other error of the catalog.',
+      headers: headersNamed('X-Request-Id'),
+      content: { 'application/json': { schema: component('schemas', 'Error') } },
+    },
+  };
+}
+
+export function headersNamed(...names: readonly string[]): Json {
+  return Object.fromEntries(names.map((name) => [name, component('headers', name)]));
 }

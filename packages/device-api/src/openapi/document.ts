@@ -1,16 +1,48 @@
 /**
  * The OpenAPI 3.1 document of the device API, generated from the entries of the operations.
  *
- *   entries (zod → JSON Schema) ─▶ routes ─▶ this file
- *                   errors, components ─┘
+ *   schemas: operations, zod → JSON Schema ─▶ this file ◀─ components: parameters, credentials, errors
  *
  * The gateway serves it as /openapi.json. Tests validate replies with it.
  */
-import { component, type Json, parameters, securitySchemes } from './components.ts';
-import { type ErrorCatalogue, errorResponses, errorSchema } from './errors.ts';
-import { type DescribedRoute, describeOperations, describeRoute } from './routes.ts';
+import { z } from 'zod';
+import { EXAMPLE_TIME } from '../members.ts';
+import { queryRequest } from '../queries.ts';
+import {
+  component,
+  type ErrorCatalogue,
+  errorResponses,
+  errorSchema,
+  headersNamed,
+  type Json,
+  parameters,
+  queryParameterNames,
+  securityOf,
+  securitySchemes,
+} from './components.ts';
+import {
+  convert,
+  type DescribedOperation,
+  type Entry,
+  entries,
+  envelope,
+  issueAccessToken,
+  replyName,
+} from './schemas.ts';
 
-export { type DescribedOperation, type DescribedRoute, issueAccessToken } from './routes.ts';
+export { type DescribedOperation, issueAccessToken };
+
+/** A served route of the device API. */
+export interface DescribedRoute {
+  readonly operation: DescribedOperation;
+  readonly method: string;
+  /** `{name}` matches one segment. */
+  readonly path: string;
+  /** Undefined: every authenticated caller may use the route. */
+  readonly scope: string | undefined;
+  /** The kinds of credential that the route accepts. */
+  readonly credentials: readonly ('signature' | 'access-token' | 'bearer')[];
+}
 
 export interface OpenApiDocument {
   readonly openapi: string;
@@ -70,22 +102,27 @@ const headers = {
 
 export function createOpenApiDocument(settings: OpenApiSettings): OpenApiDocument {
   const { routes, documents, errors } = settings;
-  const { operations, schemas } = describeOperations(
-    new Set(routes.map(({ operation }) => operation)),
-  );
+  const requests = convert('input', ({ request }) => request);
+  const replies = convert('output', ({ reply }) => reply);
   const paths: Record<string, Record<string, Json>> = {};
   const add = (path: string, method: string, operation: Json) => {
     paths[path] = { ...paths[path], [method.toLowerCase()]: operation };
   };
-  const described = new Set<string>();
+  const envelopes: Record<string, Json> = {};
   for (const route of routes) {
-    const isFirst = !described.has(route.operation);
-    described.add(route.operation);
-    add(route.path, route.method, describeRoute(route, isFirst, operations[route.operation]));
+    const entry = entries.find(({ name }) => name === route.operation) as Entry;
+    const isFirst = !(replyName(entry) in envelopes);
+    envelopes[replyName(entry)] = envelope(entry, replies.byName[entry.name]);
+    add(
+      route.path,
+      route.method,
+      describeRoute(route, entry, isFirst, requests.byName[entry.name]),
+    );
   }
   for (const document of documents) {
     add(document.path, 'GET', describeDocument(document));
   }
+  const schemas = { ...requests.components, ...replies.components, ...envelopes };
   return {
     openapi: '3.1.1',
     info: {
@@ -108,6 +145,10 @@ export function createOpenApiDocument(settings: OpenApiSettings): OpenApiDocumen
   };
 }
 
+function header(text: string, type: string): Json {
+  return { description: text, schema: { type } };
+}
+
 function describeDocument({ operation, summary, schema }: DescribedDocument): Json {
   return {
     operationId: operation,
@@ -117,7 +158,7 @@ function describeDocument({ operation, summary, schema }: DescribedDocument): Js
     responses: {
       200: {
         description: 'The document.',
-        headers: { 'X-Request-Id': component('headers', 'X-Request-Id') },
+        headers: headersNamed('X-Request-Id'),
         content: { 'application/json': { schema } },
       },
       429: component('responses', 'Error429'),
@@ -126,6 +167,97 @@ function describeDocument({ operation, summary, schema }: DescribedDocument): Js
   };
 }
 
-function header(text: string, type: string): Json {
-  return { description: text, schema: { type } };
+/** The statuses that every operation can return. The other ones depend on the operation. */
+const COMMON_ERRORS = [400, 401, 403, 408, 429, 431, 500, 503];
+
+/**
+ * An equivalent route omits the example of its reply and the errors of each status, because they
+ * would make the document much larger.
+ */
+function describeRoute(
+  route: DescribedRoute,
+  entry: Entry,
+  isFirst: boolean,
+  schema: Json | undefined,
+): Json {
+  const { operation, method, path } = route;
+  const { summary, description: details, request, example } = entry;
+  const isQuery = request === queryRequest;
+  const hasBody = request !== undefined && method !== 'GET';
+  const names = [
+    ...[...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => name),
+    ...(isQuery && method === 'GET' ? queryParameterNames : []),
+    ...(entry.parameters ?? []),
+    // The reply has texts for people.
+    ...(JSON.stringify(example).includes('"text"') ? ['Accept-Language'] : []),
+  ];
+  const statuses = [
+    ...COMMON_ERRORS,
+    ...(path.includes('{') ? [404] : []),
+    ...(hasBody ? [413, 415] : []),
+    ...(operation === issueAccessToken ? [] : [502, 504]),
+  ];
+  const errors = statuses.map((status) => [status, component('responses', `Error${status}`)]);
+  return {
+    ...(isFirst
+      ? { operationId: operation, summary, ...(details && { description: details }) }
+      : {
+          operationId: operationId(route),
+          summary: `${summary} (equivalent route)`,
+          description: `Equivalent of \`${operation}\`, for existing clients.`,
+          deprecated: true,
+        }),
+    tags: [entry.tag],
+    ...(names.length > 0 && { parameters: names.map((name) => component('parameters', name)) }),
+    // In each route, because some generators omit the content type of a request whose body is a
+    // reference. A query without a body returns everything. All other bodies are required.
+    ...(hasBody && {
+      requestBody: {
+        required: !isQuery,
+        content: { 'application/json': { schema, example: example.request } },
+      },
+    }),
+    security: securityOf(route),
+    responses: {
+      200: describeSuccess(entry, isFirst),
+      ...(isFirst ? Object.fromEntries(errors) : { '4XX': component('responses', 'Error') }),
+      default: component('responses', 'Error'),
+    },
+  };
+}
+
+function describeSuccess(entry: Entry, hasExample: boolean): Json {
+  const { name, request, reply, example } = entry;
+  const value = {
+    status: 200,
+    code: 'success',
+    message: 'success',
+    ...(example.result === undefined ? {} : { result: example.result }),
+    ...(name === issueAccessToken ? { expires: 3600 } : {}),
+    timestamp: EXAMPLE_TIME,
+  };
+  const isPlainList = request === queryRequest && reply instanceof z.ZodArray;
+  const schema = component('schemas', replyName(entry));
+  return {
+    description: 'The operation succeeded.',
+    headers: headersNamed(
+      ...['X-Request-Id', 'X-Timestamp', 'X-Sign', 'X-Sign-V2'],
+      ...(isPlainList ? ['X-Total-Count', 'X-Total-Count-Exact'] : []),
+    ),
+    content: { 'application/json': { schema, ...(hasExample ? { example: value } : {}) } },
+  };
+}
+
+/**
+ * Stable: it does not depend on other routes. Generators join the words of an id, so `_` and `-`
+ * become words. Otherwise `device/instance` and `device-instance` would get the same name.
+ */
+function operationId({ operation, method, path }: DescribedRoute): string {
+  const place = path
+    .slice(1)
+    .replaceAll('_', 'underscore.')
+    .replaceAll('-', '.dash.')
+    .replaceAll('/', '.')
+    .replaceAll(/[{}]/g, '');
+  return `${operation}.${method.toLowerCase()}.${place}`;
 }

@@ -2,17 +2,12 @@ import { ConfigurationError, type ConfigurationProblem } from '@gatehouse/server
 import type { Client } from '../clients/client.ts';
 import type { ClientRegistry } from '../clients/clients.ts';
 import type { AuditEvent } from '../log/audit-event.ts';
-import type { OrganizationRegistry } from '../records/organizations.ts';
+import type { Identity } from '../open-identity.ts';
 import type { User } from '../users/user.ts';
-import type { UserRegistry } from '../users/users.ts';
 import type { BootstrapDefinition } from './bootstrap-schema.ts';
 
 /** The registries that a bootstrap definition changes. */
-export interface Registries {
-  readonly organizations: OrganizationRegistry;
-  readonly clients: ClientRegistry;
-  readonly users: UserRegistry;
-}
+type Registries = Pick<Identity, 'organizations' | 'clients' | 'users'>;
 
 /**
  * Creates and updates the records in the definition. Other records do not change. A new secure key
@@ -32,22 +27,17 @@ export async function applyBootstrap(
   for (const organization of definition.organizations) {
     await registries.organizations.save(organization);
   }
+  const { clients, users } = registries;
   for (const { secureKey, keepTokens, ...client } of definition.clients) {
-    let before: Client | undefined;
-    const onReplace = (existing: Client) => {
-      before = existing;
-    };
-    const { clients } = registries;
-    const after = await clients.save(client, secureKey, { keepTokens, onReplace });
-    for (const change of before ? clientChanges(before, after, clients.describeKeys) : []) {
+    const before = await clients.find(client.clientId);
+    const after = await clients.save(client, secureKey, { keepTokens });
+    for (const change of before ? clientChanges(before, after, clients) : []) {
       await onChange?.(change);
     }
   }
   for (const user of definition.users) {
-    let before: User | undefined;
-    const after = await registries.users.ensure(user, (existing) => {
-      before = existing;
-    });
+    const before = await users.findByUsername(user.username);
+    const after = await users.ensure(user);
     for (const change of before ? userChanges(before, after) : []) {
       await onChange?.(change);
     }
@@ -76,28 +66,30 @@ async function assertOrganizationsExist(
 }
 
 /** What a bootstrap file gave to an existing client, or removed from it, as audit events. */
-export function clientChanges(
+function clientChanges(
   before: Client,
   after: Client,
-  describeKeys: ClientRegistry['describeKeys'],
+  { describeKeys }: ClientRegistry,
 ): readonly AuditEvent[] {
-  const { clientId } = after;
-  const idsOf = (client: Client) => describeKeys(client).map(({ keyId }) => keyId);
-  const [old, current] = [idsOf(before), idsOf(after)];
-  const changed = { event: 'client_changed', clientId } as const;
+  const changed = { event: 'client_changed', clientId: after.clientId } as const;
+  const [old, current] = [before, after].map((client) =>
+    describeKeys(client).map(({ keyId }) => keyId),
+  );
+  const missingIn =
+    (others: readonly string[] = []) =>
+    (keyId: string) =>
+      !others.includes(keyId);
+  const added = (current ?? []).filter(missingIn(old));
+  const removed = (old ?? []).filter(missingIn(current));
   return [
-    ...current
-      .filter((keyId) => !old.includes(keyId))
-      .map((keyId) => ({ ...changed, change: 'key_added', keyId }) as const),
-    ...old
-      .filter((keyId) => !current.includes(keyId))
-      .map((keyId) => ({ ...changed, change: 'key_removed', keyId }) as const),
+    ...added.map((keyId) => ({ ...changed, change: 'key_added', keyId }) as const),
+    ...removed.map((keyId) => ({ ...changed, change: 'key_removed', keyId }) as const),
     ...stateChange(before, after).map((change) => ({ ...changed, change })),
   ];
 }
 
 /** What a bootstrap file changed about the access of an existing user, as audit events. */
-export function userChanges(before: User, after: User): readonly AuditEvent[] {
+function userChanges(before: User, after: User): readonly AuditEvent[] {
   const changed = { event: 'user_changed', userId: after.userId } as const;
   const hasNewPassword = before.passwordHash !== after.passwordHash;
   return [

@@ -1,12 +1,11 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ConfigurationError } from '@gatehouse/server/configuration';
-import { afterAll, describe, expect, test } from '@jest/globals';
+import { temporaryFolder } from '@gatehouse/testing/suite';
+import { describe, expect, test } from '@jest/globals';
 import { loadBootstrap } from './load-bootstrap.ts';
 
-const directory = mkdtempSync(join(tmpdir(), 'gatehouse-bootstrap-'));
-afterAll(() => rmSync(directory, { recursive: true, force: true }));
+const directory = temporaryFolder();
 
 function write(name: string, content: unknown): string {
   const path = join(directory, name);
@@ -72,11 +71,6 @@ describe('a bootstrap file', () => {
     ]);
   });
 
-  test('SG-19 can limit a client to signature version 2', () => {
-    const modern = withClient({ signatureAlgorithm: 'HMAC-SHA-256' });
-    expect(load(modern).clients[0]).toMatchObject({ signatureAlgorithm: 'HMAC-SHA-256' });
-  });
-
   test('can omit optional members', () => {
     expect(load({})).toEqual({ organizations: [], clients: [], users: [] });
     expect(load(withClient({})).clients[0]).toEqual({
@@ -97,7 +91,7 @@ describe('a bootstrap file', () => {
     });
   });
 
-  test('CF-07 reports all of its problems by name without values', () => {
+  test('reports all of its problems by name without values', () => {
     const problems = problemsOf({
       organizations: [{ id: 'marker with spaces', name: ' ' }],
       clients: [
@@ -130,7 +124,7 @@ describe('a bootstrap file', () => {
   test.each([
     ['broken', '{"clients": [{"secureKey": "marker"', 'is not valid JSON'],
     ['empty', '', 'is not valid JSON'],
-  ])('CF-07 is rejected without quoting it if it is %s', (_name, text, message) => {
+  ])('is rejected without quoting it if it is %s', (_name, text, message) => {
     const problems = problemsOf(text);
     expect(problems).toEqual([`BOOTSTRAP_FILE: names a file that ${message}`]);
   });
@@ -141,12 +135,6 @@ describe('a bootstrap file', () => {
       expect(problemsOf(text).length).toBeGreaterThan(0);
     },
   );
-
-  test('is rejected if it does not exist', () => {
-    expect(() => loadBootstrap(join(directory, 'nowhere.json'))).toThrow(
-      'BOOTSTRAP_FILE: names a file that cannot be read',
-    );
-  });
 
   test.each(['organization', 'Clients', '__proto__x'])(
     'is rejected if it has the unknown member %s',
@@ -183,12 +171,12 @@ describe('a client in the file', () => {
     ['an unknown grant', { grantTypes: ['magic'] }],
     ['an unknown scope', { scopes: ['device:all'] }],
     ['an unknown algorithm', { signatureAlgorithm: 'SHA-1' }],
-    ['RU-17 a wildcard redirect URI', { redirectUris: ['https://*.example/cb'] }],
+    ['a wildcard redirect URI', { redirectUris: ['https://*.example/cb'] }],
     [
-      'IM-04 the implicit grant with an http redirect URI',
+      'the implicit grant with an http redirect URI',
       { grantTypes: ['implicit'], redirectUris: ['http://localhost:9999/callback'] },
     ],
-    ['RU-17 a script as logout address', { postLogoutRedirectUris: ['javascript:alert(1)'] }],
+    ['a script as logout address', { postLogoutRedirectUris: ['javascript:alert(1)'] }],
     ['a path as CORS origin', { corsOrigins: ['https://app.example/'] }],
     ['a wildcard as CORS origin', { corsOrigins: ['*'] }],
     ['null as CORS origin', { corsOrigins: ['null'] }],
@@ -235,11 +223,6 @@ describe('a user in the file', () => {
     expect(problemsOf(withUser(changes)).length).toBe(1);
   });
 
-  test('can have an address and roles', () => {
-    const profile = { email: 'alice@example.com', emailVerified: true, roles: ['admin', '运维'] };
-    expect(load(withUser(profile)).users[0]).toMatchObject(profile);
-  });
-
   test.each([
     [{ email: 'alice' }, 'email: must be an email address'],
     [{ email: '' }, 'email: must be an email address'],
@@ -252,11 +235,6 @@ describe('a user in the file', () => {
     [{ roles: Array.from({ length: 51 }, String) }, 'roles: must not have more than 50 entries'],
   ])('is rejected with %j', (changes, problem) => {
     expect(problemsOf(withUser(changes))).toContain(`BOOTSTRAP_FILE users.0.${problem}`);
-  });
-
-  test('PW-08 keeps the password unchanged', () => {
-    const password = ' cafe\u0301 \0 ';
-    expect(load(withUser({ password })).users[0]?.password).toBe(password);
   });
 });
 
@@ -292,7 +270,7 @@ describe('a secret from a file', () => {
     ]);
   });
 
-  test('CF-07 is reported as one problem without quoting its name if it cannot be read', () => {
+  test('is reported as one problem without quoting its name if it cannot be read', () => {
     for (const secureKeyFile of ['marker', '', 7, null, '.']) {
       expect(problemsOf(withClient({ secureKey: undefined, secureKeyFile }))).toEqual([
         'BOOTSTRAP_FILE clients.0.secureKeyFile: names a file that cannot be read',

@@ -65,7 +65,22 @@ const unreadableSecret = '-unreadable:QxZ7wK4p9TfR2mVs';
  */
 export function loadBootstrap(path: string): BootstrapDefinition {
   const problems: ConfigurationProblem[] = [];
-  const content = readSecretFiles(readJson(path), dirname(path), problems);
+  const content = readJson(path);
+  for (const { entry, member, file, name } of namedSecrets(content)) {
+    delete entry[`${member}File`];
+    if (entry[member] !== undefined) {
+      const message = `set either ${member} or ${member}File, not both`;
+      problems.push({ name: `${name}.${member}`, message });
+      continue;
+    }
+    try {
+      const text = readFileSync(resolve(dirname(path), file), 'utf8');
+      entry[member] = text.replace(/\r?\n$/, '');
+    } catch {
+      problems.push({ name: `${name}.${member}File`, message: 'names a file that cannot be read' });
+      entry[member] = unreadableSecret;
+    }
+  }
   const parsed = bootstrapSchema.safeParse(content, { error: readableIssue });
   problems.push(...(parsed.success ? [] : toProblems(parsed.error)));
   if (!parsed.success || problems.length > 0) {
@@ -81,18 +96,26 @@ export function loadBootstrap(path: string): BootstrapDefinition {
  * it.
  */
 export function bootstrapSecretFiles(path: string): readonly SecretFile[] {
-  let content: unknown;
   try {
-    content = readJson(path);
+    return namedSecrets(readJson(path)).map(({ member, file, name }) => ({
+      name: `BOOTSTRAP_FILE ${name}.${member}File`,
+      path: resolve(dirname(path), file),
+    }));
   } catch {
     return [];
   }
+}
+
+/** The entries that name a secret file. Content of another shape has none: the schema rejects it. */
+function namedSecrets(content: unknown) {
   return Object.entries(secretMembers).flatMap(([list, member]) => {
-    const entries = isRecord(content) ? content[list] : undefined;
-    return (Array.isArray(entries) ? entries : []).flatMap((entry: unknown, i) => {
-      const file = isRecord(entry) ? entry[`${member}File`] : undefined;
-      const name = `BOOTSTRAP_FILE ${list}.${i}.${member}File`;
-      return file === undefined ? [] : [{ name, path: resolve(dirname(path), String(file)) }];
+    const entries: unknown = Object(content)[list];
+    return (Array.isArray(entries) ? entries : []).flatMap((value: unknown, i) => {
+      const entry: Record<string, unknown> = Object(value);
+      const file = entry[`${member}File`];
+      return file === undefined
+        ? []
+        : [{ entry, member, file: String(file), name: `${list}.${i}` }];
     });
   });
 }
@@ -114,56 +137,4 @@ function readJson(path: string): unknown {
 
 function refusal(message: string): ConfigurationError {
   return new ConfigurationError([{ name: 'BOOTSTRAP_FILE', message }]);
-}
-
-/**
- * Replaces file names by secrets. Content of another shape does not change: the schema rejects it.
- */
-function readSecretFiles(
-  content: unknown,
-  base: string,
-  problems: ConfigurationProblem[],
-): unknown {
-  if (!isRecord(content)) {
-    return content;
-  }
-  const filled: Record<string, unknown> = { ...content };
-  for (const [list, member] of Object.entries(secretMembers)) {
-    const entries = content[list];
-    if (Array.isArray(entries)) {
-      filled[list] = entries.map((entry, i) => {
-        const report = (name: string, message: string) =>
-          problems.push({ name: `${list}.${i}.${name}`, message });
-        return isRecord(entry) ? readSecretFile(entry, member, base, report) : entry;
-      });
-    }
-  }
-  return filled;
-}
-
-function readSecretFile(
-  entry: Readonly<Record<string, unknown>>,
-  member: string,
-  base: string,
-  report: (name: string, message: string) => void,
-): unknown {
-  const { [`${member}File`]: file, ...rest } = entry;
-  if (file === undefined) {
-    return entry;
-  }
-  if (rest[member] !== undefined) {
-    report(member, `set either ${member} or ${member}File, not both`);
-    return rest;
-  }
-  try {
-    const text = readFileSync(resolve(base, String(file)), 'utf8');
-    return { ...rest, [member]: text.replace(/\r?\n$/, '') };
-  } catch {
-    report(`${member}File`, 'names a file that cannot be read');
-    return { ...rest, [member]: unreadableSecret };
-  }
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

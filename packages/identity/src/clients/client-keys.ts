@@ -40,7 +40,7 @@ export function createClientKeys(dependencies: {
 
   /** Without active keys that cannot be decrypted. */
   function intactKeys(client: Client): readonly ClientKey[] {
-    const opened = open(client).map(({ key }) => key);
+    const opened = open(client).keys;
     return client.keys.filter((key) => key.state !== 'active' || opened.includes(key));
   }
 
@@ -62,17 +62,19 @@ export function createClientKeys(dependencies: {
     idOf,
     parse: (text: string) => parseClient(text, sealer, idOf),
     /** Decrypts the active keys. */
-    open: (client: Client) => open(client).map(({ secureKey }) => secureKey),
+    open: (client: Client) => open(client).secrets,
     /** Ids and ages of the active keys. */
     describe: (client: Client) =>
-      open(client).map(({ key }) => ({ keyId: key.id, createdAt: key.createdAt })),
-    /** The id of the key that equals the presented secret. An unknown client takes the same time. */
+      open(client).keys.map(({ id, createdAt }) => ({ keyId: id, createdAt })),
+    /**
+     * The id of the key that equals the presented secret. The time reveals neither the key nor
+     * whether there is an enabled client.
+     */
     identify(client: Client | undefined, presented: string): string | undefined {
-      const opened = client === undefined ? [] : open(client);
-      const secrets = opened.map(({ secureKey }) => secureKey);
+      const { keys, secrets } = client === undefined ? noKeys : open(client);
       const found = findMatchingSecret(presented, secrets);
       findMatchingSecret(presented, decoyKeys.slice(secrets.length));
-      return opened[found]?.key.id;
+      return client?.enabled === true ? keys[found]?.id : undefined;
     },
     /** With the key as the newest, unless it is active or an operator removed it. */
     withKey(client: Client, secureKey: string, { keepTokens }: RemovalOptions) {
@@ -84,7 +86,7 @@ export function createClientKeys(dependencies: {
     },
     /** @throws RejectedChangeError if two keys are active and `replaceOldest` is not set */
     rotate(client: Client, options: RemovalOptions & { readonly replaceOldest: boolean }) {
-      const ids = open(client).map(({ key }) => key.id);
+      const ids = open(client).keys.map(({ id }) => id);
       if (ids.length >= MAXIMUM_ACTIVE_KEYS && !options.replaceOldest) {
         throw new RejectedChangeError(
           `${client.clientId} already has two active keys (${ids.join(', ')}). Remove one, or replace the oldest.`,
@@ -135,27 +137,37 @@ function assertRemovable({ clientId }: Client, keyId: string, keys: readonly Cli
   }
 }
 
+/** The active keys of a client and, in the same order, their decrypted values. */
+interface OpenedKeys {
+  readonly keys: readonly ClientKey[];
+  readonly secrets: readonly string[];
+}
+
+const noKeys: OpenedKeys = { keys: [], secrets: [] };
+
 /** Decrypts the active keys of a record once. An unchanged record is the same object. */
 function createKeyOpener(sealer: Sealer, onDamagedRecord: OnDamagedRecord | undefined) {
-  type OpenedKey = { readonly key: ClientKey; readonly secureKey: string };
-  const openedKeys = new WeakMap<Client, readonly OpenedKey[]>();
-  return (client: Client): readonly OpenedKey[] => {
+  const openedKeys = new WeakMap<Client, OpenedKeys>();
+  return (client: Client): OpenedKeys => {
     const known = openedKeys.get(client);
     if (known !== undefined) {
       return known;
     }
-    const opened = client.keys.filter(isActive).flatMap((key) => {
+    const keys: ClientKey[] = [];
+    const secrets: string[] = [];
+    for (const key of client.keys.filter(isActive)) {
       try {
-        return [{ key, secureKey: sealer.open(key.sealed ?? '', secureKeyContext(client)) }];
+        secrets.push(sealer.open(key.sealed ?? '', secureKeyContext(client)));
+        keys.push(key);
       } catch {
         onDamagedRecord?.(
           'secure key',
           clientRecordKey(client.clientId),
           `Generate a new key: gatehouse clients rotate-key ${client.clientId}`,
         );
-        return [];
       }
-    });
+    }
+    const opened = { keys, secrets };
     openedKeys.set(client, opened);
     return opened;
   };

@@ -14,14 +14,43 @@ export const knownScopes = [...deviceScopes, ...identityScopes] as const;
 
 export type Scope = (typeof knownScopes)[number];
 
-const grantTypes = [
-  'authorization_code',
-  'client_credentials',
-  'refresh_token',
-  'password',
-  'implicit',
-  'urn:ietf:params:oauth:grant-type:device_code',
-] as const;
+interface GrantFacts {
+  /** Its authorization request ends at a redirect URI. */
+  readonly redirects?: true;
+  /** The `strict` profile rejects it for all clients (RFC 9700 §2.1.2, §2.4). */
+  readonly isLegacy?: true;
+  /** The platform endpoint serves it (Method C of the specification). */
+  readonly isOfPlatform?: true;
+  /** Parameters of its token request, in addition to `grant_type`, the client's and `scope`. */
+  readonly parameters?: readonly string[];
+  /** Those that belong into the body only: in a URL, they would reach logs and histories. */
+  readonly secrets?: readonly string[];
+}
+
+/**
+ * All grants, by the name that a token request and the registration of a client use. The
+ * authorization server has a file for each that the library does not serve as it is.
+ */
+const grantTypes = {
+  authorization_code: {
+    redirects: true,
+    isOfPlatform: true,
+    parameters: ['code', 'code_verifier', 'redirect_uri'],
+    secrets: ['code'],
+  },
+  client_credentials: { isOfPlatform: true },
+  refresh_token: { isOfPlatform: true, parameters: ['refresh_token'], secrets: ['refresh_token'] },
+  password: { isLegacy: true, secrets: ['password'] },
+  implicit: { redirects: true, isLegacy: true },
+  'urn:ietf:params:oauth:grant-type:device_code': { secrets: ['device_code'] },
+} as const satisfies Readonly<Record<string, GrantFacts>>;
+
+export type GrantType = keyof typeof grantTypes;
+
+export const grantNames = Object.keys(grantTypes) as GrantType[];
+
+/** Empty for an unknown grant. */
+export const grantFacts = (name: string): GrantFacts => grantTypes[name as GrantType] ?? {};
 
 export const text = (maximum: number) =>
   z
@@ -48,8 +77,6 @@ const origin = z.string().refine((value) => {
 
 const addressOrRange = z.string().refine(isAddressOrRange, 'must be an address or CIDR range');
 
-const redirectingGrantTypes: ReadonlySet<string> = new Set(['authorization_code', 'implicit']);
-
 const redirectUri = z
   .string()
   .refine(
@@ -71,7 +98,7 @@ export const clientSchema = z
     name: text(200),
     orgId: identifier,
     signatureAlgorithm: z.enum(signatureAlgorithms).default('SHA-256'),
-    grantTypes: z.array(z.enum(grantTypes)).default(['client_credentials']),
+    grantTypes: z.array(z.enum(grantNames)).default(['client_credentials']),
     redirectUris: z.array(redirectUri).default([]),
     scopes: z.array(z.enum(knownScopes)).default([]),
     applicationType: z.enum(['web', 'native']).default('web'),
@@ -97,7 +124,7 @@ export const clientSchema = z
     if (value.public && value.grantTypes.includes('client_credentials')) {
       problem(['grantTypes'], 'a public client cannot use client_credentials');
     }
-    const redirects = value.grantTypes.some((type) => redirectingGrantTypes.has(type));
+    const redirects = value.grantTypes.some((type) => grantFacts(type).redirects);
     if (redirects && value.redirectUris.length === 0) {
       problem(['redirectUris'], 'authorization_code and implicit require at least one');
     }

@@ -1,4 +1,5 @@
 import { NEVER_EXPIRES, type Store } from '@gatehouse/store';
+import { LRUCache } from 'lru-cache';
 import { type OnDamagedRecord, RejectedChangeError, readForUpdate } from '../records/record.ts';
 import { createRecordCache } from '../records/record-cache.ts';
 import { withRecordLock } from '../records/record-lock.ts';
@@ -23,11 +24,6 @@ export type NewClient = ClientSettings & {
   readonly notBefore?: number | undefined;
 };
 
-interface SaveOptions extends RemovalOptions {
-  /** Gets the record that the change replaces, under its lock. */
-  readonly onReplace?: ((existing: Client) => void) | undefined;
-}
-
 const INDEX_KEY = 'clients';
 
 export type ClientRegistry = ReturnType<typeof createClientRegistry>;
@@ -44,12 +40,6 @@ export function createClientRegistry(dependencies: {
   const cache = createRecordCache(store, keys.parse, now, { ...dependencies, kind: 'client' });
   const { write, update } = createWrites(store, keys.parse, cache.forget);
 
-  /** The id of the key that the secret equals. The time reveals neither client nor key. */
-  function identifySecret(client: Client | undefined, presented: string): string | undefined {
-    const keyId = keys.identify(client, presented);
-    return client?.enabled === true ? keyId : undefined;
-  }
-
   return {
     /** Returns a copy that is at most 50 ms old. */
     find: (clientId: string): Promise<Client | undefined> => cache.read(clientRecordKey(clientId)),
@@ -62,9 +52,9 @@ export function createClientRegistry(dependencies: {
     secureKeys: keys.open,
     /** Takes the same time for unknown clients and wrong secrets, so that timing reveals neither. */
     verifySecret: (client: Client | undefined, presented: string): boolean =>
-      identifySecret(client, presented) !== undefined,
+      keys.identify(client, presented) !== undefined,
     /** Like `verifySecret`, but returns the id of the key. Issued tokens contain this id. */
-    identifySecret,
+    identifySecret: keys.identify,
     secureKeyId: keys.idOf,
     /** Whether credentials that were issued with the key are valid. Reads only the record. */
     isLiveKey: (client: Client, keyId: string): boolean =>
@@ -84,12 +74,13 @@ export function createClientRegistry(dependencies: {
      *
      * @throws TypeError if the secure key violates the policy
      */
-    async save(client: NewClient, secureKey?: string, options: SaveOptions = {}): Promise<Client> {
+    async save(
+      client: NewClient,
+      secureKey?: string,
+      options: RemovalOptions = {},
+    ): Promise<Client> {
       assertSecureKey(secureKey);
       return write(client.clientId, (existing) => {
-        if (existing !== undefined) {
-          options.onReplace?.(existing);
-        }
         const saved = withState(client, existing);
         return secureKey === undefined || client.public
           ? saved
@@ -199,36 +190,21 @@ const REFRESH_MILLISECONDS = 1000;
 export type RegisteredOrigins = ReturnType<typeof createRegisteredOrigins>;
 
 /** The origins that clients registered for browser applications (RFC 9700 §2.6). */
-export function createRegisteredOrigins(
-  clients: Pick<ClientRegistry, 'list'>,
-  now: () => number = Date.now,
-) {
-  let origins: Promise<ReadonlySet<string>> | undefined;
-  let readAt = 0;
-
-  async function read(): Promise<ReadonlySet<string>> {
-    const registered = await clients.list();
-    return new Set(
-      registered.filter((client) => client.enabled).flatMap((client) => client.corsOrigins),
-    );
-  }
+export function createRegisteredOrigins(clients: Pick<ClientRegistry, 'list'>) {
+  const cache = new LRUCache<string, ReadonlySet<string>>({
+    max: 1,
+    ttl: REFRESH_MILLISECONDS,
+    // Concurrent callers share a read. A failed read is discarded.
+    fetchMethod: async () => {
+      const registered = await clients.list();
+      const enabled = registered.filter((client) => client.enabled);
+      return new Set(enabled.flatMap((client) => client.corsOrigins));
+    },
+  });
 
   return {
     /** Whether an enabled client registered this origin. The copy is at most one second old. */
-    async has(origin: string): Promise<boolean> {
-      const age = now() - readAt;
-      if (origins === undefined || age >= REFRESH_MILLISECONDS || age < 0) {
-        readAt = now();
-        // Concurrent callers share this read. A failed read is discarded.
-        const reading = read().catch((error: unknown) => {
-          if (origins === reading) {
-            origins = undefined;
-          }
-          throw error;
-        });
-        origins = reading;
-      }
-      return (await origins).has(origin);
-    },
+    has: async (origin: string): Promise<boolean> =>
+      (await cache.fetch('origins'))?.has(origin) === true,
   };
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { isAllowedRedirectUri } from '../clients/redirect-uris.ts';
 
-describe('RU-17 a redirect URI that may be registered', () => {
+describe('a redirect URI that may be registered', () => {
   test.each([
     ['https://rp.example/cb', 'web'],
     ['https://rp.example', 'web'],
@@ -19,7 +19,7 @@ describe('RU-17 a redirect URI that may be registered', () => {
   });
 });
 
-describe('RU-17 a redirect URI that may not be registered', () => {
+describe('a redirect URI that may not be registered', () => {
   test.each([
     ['a wildcard', 'https://*.rp.example/cb'],
     ['a wildcard in the path', 'https://rp.example/*'],
@@ -67,7 +67,7 @@ describe('RU-17 a redirect URI that may not be registered', () => {
   );
 
   test.each(['code', 'state', 'iss', 'error'])(
-    'RU-16 has the parameter %s, which the response would overwrite',
+    'has the parameter %s, which the response would overwrite',
     (name) => {
       expect(isAllowedRedirectUri(`https://rp.example/cb?x=1&${name}=a`, 'web')).toBe(false);
     },

@@ -37,7 +37,3 @@ test('An origin adds entries up to its share, and then costs no store operation.
   await origin.take(1);
   expect(origin.writes()).toBe(3);
 });
-
-test('An origin adds at least ten entries.', async () => {
-  expect(await open(1).take(30)).toBe(10);
-});

@@ -54,12 +54,6 @@ export function createAggregation({
     return opened;
   }
 
-  function count(target: OpenEntry, events: number, lastAt: string): void {
-    target.count += events;
-    target.lastAt = lastAt;
-    writer.storeSoon(target);
-  }
-
   /** Waits until the share of the origin is known. Events in the meantime are counted. */
   async function storeFirst(key: string, opened: OpenEntry, origin: string): Promise<void> {
     const { severity, outcome } = opened.first;
@@ -78,15 +72,17 @@ export function createAggregation({
     const summary = summaryOf(opened.first);
     const summaryKey = keyOf(summary, origin);
     const target = find(summaryKey) ?? open(summaryKey, summary, DAY, 0);
-    count(target, opened.count, opened.lastAt);
+    writer.countSoon(target, opened.count, opened.lastAt);
   }
 
   return (entry: AuditEntry, origin: string): void => {
     const key = keyOf(entry, origin);
     const found = find(key);
     if (found !== undefined) {
-      found.first = withTokenIds(found.first, entry);
-      count(found, 1, entry.at);
+      if (entry.event === 'token_revoked') {
+        found.first = withTokenIds(found.first, entry.tokenIds);
+      }
+      writer.countSoon(found, 1, entry.at);
       return;
     }
     const opened = open(key, entry, HOUR, 1);
@@ -102,9 +98,9 @@ function keyOf(entry: AuditEntry, origin: string): string {
 }
 
 /** A client can revoke any number of tokens. The entry names the first ones. */
-function withTokenIds(first: AuditEntry, added: AuditEntry): AuditEntry {
-  return first.event === 'token_revoked' && added.event === 'token_revoked'
-    ? { ...first, tokenIds: [...first.tokenIds, ...added.tokenIds].slice(0, MAXIMUM_TOKEN_IDS) }
+function withTokenIds(first: AuditEntry, added: readonly string[]): AuditEntry {
+  return first.event === 'token_revoked'
+    ? { ...first, tokenIds: [...first.tokenIds, ...added].slice(0, MAXIMUM_TOKEN_IDS) }
     : first;
 }
 
@@ -156,12 +152,8 @@ export function createEntryWriter(log: AuditLog, onLost: OnAuditLost | undefined
       }
     }
     if (changed.size > 0) {
-      schedule();
+      timer = setTimeout(storeChanged, COUNT_DELAY_MILLISECONDS).unref();
     }
-  }
-
-  function schedule(): void {
-    timer ??= setTimeout(storeChanged, COUNT_DELAY_MILLISECONDS).unref();
   }
 
   return {
@@ -170,10 +162,12 @@ export function createEntryWriter(log: AuditLog, onLost: OnAuditLost | undefined
     /** Writes an open entry with its current count. A later version replaces it. */
     store,
     storeAlone: async (entry: AuditEntry) => void (await append(entry)),
-    /** Writes the new count within a second, unless `forget` is called. */
-    storeSoon(target: OpenEntry): void {
+    /** Counts further events, and writes the new count within a second, unless `forget` is called. */
+    countSoon(target: OpenEntry, events: number, lastAt: string): void {
+      target.count += events;
+      target.lastAt = lastAt;
       changed.add(target);
-      schedule();
+      timer ??= setTimeout(storeChanged, COUNT_DELAY_MILLISECONDS).unref();
     },
     forget: (target: OpenEntry) => changed.delete(target),
     lose(target: OpenEntry, error: unknown): void {

@@ -15,7 +15,7 @@ test.each([
   'replace this example 123456',
   '',
   'aaaaaaaa',
-])('SL-07 %j was made up', (secret) => {
+])('%j was made up', (secret) => {
   expect(looksMadeUp(secret)).toBe(true);
 });
 

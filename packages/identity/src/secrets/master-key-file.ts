@@ -3,6 +3,7 @@ import {
   chmodSync,
   chownSync,
   closeSync,
+  existsSync,
   fsyncSync,
   openSync,
   readFileSync,
@@ -10,33 +11,17 @@ import {
   renameSync,
   rmSync,
   statSync,
-  writeSync,
+  writeFileSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { ConfigurationError, readOrCreateSecretFile } from '@gatehouse/server/configuration';
 import {
+  deriveKey,
   KEY_BYTES,
-  type LastingKeys,
-  lastingKeyOf,
+  type LastingPurpose,
   lastingPurposes,
   type MasterKeys,
 } from './master-key.ts';
-
-/**
- * The content of the file: the key that encrypts, and one labeled line for each other key.
- *
- *     5f1c…                     encrypts and decrypts
- *     next 07aa…                decrypts; the next rotation makes it the first key
- *     previous 93be…            decrypts; left from the last rotation
- *     credential-pepper c4d1…   derived from the first key of this installation
- *     refresh-successor 11e0…
- */
-export interface MasterKeyFile {
-  readonly current: Buffer;
-  readonly next?: Buffer | undefined;
-  readonly previous?: Buffer | undefined;
-  readonly lasting: LastingKeys;
-}
 
 /** How long a process may use the keys before it looks at the file again. */
 const RECHECK_MILLISECONDS = 1000;
@@ -49,30 +34,27 @@ const RECHECK_MILLISECONDS = 1000;
  * @throws ConfigurationError
  */
 export function loadMasterKey(path: string, create: boolean): MasterKeys {
-  let text: string | undefined = readKeyFile(path, create);
-  let file = parseMasterKeyFile(text);
+  let text = readKeyFile(path, create);
+  let file = parse(text);
   let checkedAt = performance.now();
   let report: (problem: string) => void = () => undefined;
+  const { lasting } = file;
 
   function refresh(): boolean {
     checkedAt = performance.now();
-    const found = attempt(() => readFileSync(path, 'utf8'));
-    if (found === text) {
-      return false;
+    const before = { text, file };
+    try {
+      text = '';
+      text = readFileSync(path, 'utf8');
+      const changed = text === before.text ? file : parse(text);
+      // The file of another installation must not replace the keys of a running process.
+      file = isEqual(changed.lasting, lasting) ? changed : parse('');
+    } catch {
+      if (text !== before.text) {
+        report('it cannot be read, is incomplete, or belongs to another installation');
+      }
     }
-    text = found;
-    const changed = attempt(() => parseMasterKeyFile(found ?? ''));
-    // The file of another installation must not replace the keys of a running process.
-    const isUsable = lastingPurposes.every(
-      (each) => changed && lastingKeyOf(changed, each).equals(lastingKeyOf(file, each)),
-    );
-    if (changed === undefined || !isUsable) {
-      report('it cannot be read, is incomplete, or belongs to another installation');
-      return false;
-    }
-    const isChanged = JSON.stringify(changed) !== JSON.stringify(file);
-    file = changed;
-    return isChanged;
+    return !isEqual(file, before.file);
   }
 
   return {
@@ -84,9 +66,7 @@ export function loadMasterKey(path: string, create: boolean): MasterKeys {
       return [file.current, ...others];
     },
     refresh,
-    get lasting() {
-      return file.lasting;
-    },
+    lasting,
     onUnusable(listener) {
       report = listener;
     },
@@ -95,7 +75,12 @@ export function loadMasterKey(path: string, create: boolean): MasterKeys {
 
 /** @throws ConfigurationError, which never quotes the content */
 export function readMasterKeyFile(path: string): MasterKeyFile {
-  return parseMasterKeyFile(readKeyFile(path, false));
+  return parse(readKeyFile(path, false));
+}
+
+/** Whether both have the same keys. */
+export function isEqual(one: object, other: object): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
 }
 
 /**
@@ -105,49 +90,55 @@ export function readMasterKeyFile(path: string): MasterKeyFile {
  * @throws ConfigurationError if the file cannot be replaced. It is then unchanged
  */
 export function writeMasterKeyFile(path: string, file: MasterKeyFile): void {
-  const labeled = { next: file.next, previous: file.previous, ...file.lasting };
-  const lines = Object.entries(labeled).flatMap(([label, key]) =>
+  const { current, next, previous, lasting } = file;
+  const lines = Object.entries({ next, previous, ...lasting }).flatMap(([label, key]) =>
     key === undefined ? [] : [`${label} ${key.toString('hex')}`],
   );
-  const content = `${[file.current.toString('hex'), ...lines].join('\n')}\n`;
   try {
-    replaceFile(realpathSync(path), content);
+    replaceFile(realpathSync(path), [current.toString('hex'), ...lines, ''].join('\n'));
   } catch {
-    throw refusal(
+    throw masterKeyProblem(
       'names a file that cannot be replaced. Run the command as its owner, in a writable folder',
     );
   }
 }
 
-export function generateMasterKey(): Buffer {
-  return randomBytes(KEY_BYTES);
-}
+export type MasterKeyFile = ReturnType<typeof parse>;
 
-function parseMasterKeyFile(text: string): MasterKeyFile {
-  const [first = '', ...rest] = text.trim().split(/\s*\n\s*/);
-  const labels: readonly string[] = ['next', 'previous', ...lastingPurposes];
-  const keys = new Map<string, Buffer>();
-  for (const line of rest) {
-    const [, label = '', key = ''] = /^([a-z-]+) ([0-9a-f]{64})$/i.exec(line) ?? [];
-    if (labels.includes(label) && !keys.has(label)) {
-      keys.set(label, Buffer.from(key, 'hex'));
-    }
+const LABELED_KEY = /^(next|previous|credential-pepper|refresh-successor) ([0-9a-fA-F]{64})$/;
+
+/**
+ * The content of the file: the key that encrypts, and one labeled line for each other key.
+ *
+ *     5f1c…                     encrypts and decrypts
+ *     next 07aa…                decrypts; the rotation makes it the first key
+ *     previous 93be…            decrypts; left from the last rotation
+ *     credential-pepper c4d1…   derived from the first key of this installation
+ *     refresh-successor 11e0…
+ */
+function parse(text: string) {
+  const [first = '', ...labeled] = text.trim().split(/\s*\n\s*/);
+  const found = labeled.map((line) => LABELED_KEY.exec(line)?.slice(1) ?? []);
+  const keys = new Map(found.map(([label, key = '']) => [label, Buffer.from(key, 'hex')]));
+  if (!/^[0-9a-f]{64}$/i.test(first) || keys.has(undefined) || keys.size < labeled.length) {
+    throw masterKeyProblem('names a file that does not contain 64 hexadecimal digits');
   }
-  if (!/^[0-9a-f]{64}$/i.test(first) || keys.size < rest.length) {
-    throw refusal('names a file that does not contain 64 hexadecimal digits');
-  }
-  const lasting = [...keys].filter(([label]) => label !== 'next' && label !== 'previous');
   // A server without one of them would compute other hashes or tokens than the other servers.
-  if (rest.length > 0 && lasting.length < lastingPurposes.length) {
-    throw refusal(
+  if (labeled.length > 0 && !lastingPurposes.every((purpose) => keys.has(purpose))) {
+    throw masterKeyProblem(
       `names a file without its ${lastingPurposes.join(' and ')} lines. Copy the whole file`,
     );
   }
+  const current = Buffer.from(first, 'hex');
+  const lastingOf = (purpose: LastingPurpose) => keys.get(purpose) ?? deriveKey(current, purpose);
   return {
-    current: Buffer.from(first, 'hex'),
+    current,
     next: keys.get('next'),
     previous: keys.get('previous'),
-    lasting: Object.fromEntries(lasting),
+    lasting: {
+      'credential-pepper': lastingOf('credential-pepper'),
+      'refresh-successor': lastingOf('refresh-successor'),
+    },
   };
 }
 
@@ -156,15 +147,12 @@ function replaceFile(path: string, content: string): void {
   const temporary = `${path}.tmp`;
   rmSync(temporary, { force: true });
   const { uid, gid, mode } = statSync(path);
-  const descriptor = openSync(temporary, 'wx', 0o600);
   try {
-    writeSync(descriptor, content);
-    fsyncSync(descriptor);
+    writeFileSync(temporary, content, { mode: 0o600, flag: 'wx', flush: true });
     chownSync(temporary, uid, gid);
     chmodSync(temporary, mode & 0o777);
     renameSync(temporary, path);
   } finally {
-    closeSync(descriptor);
     rmSync(temporary, { force: true });
   }
   const folder = openSync(dirname(path), 'r');
@@ -172,30 +160,18 @@ function replaceFile(path: string, content: string): void {
   closeSync(folder);
 }
 
-function attempt<Value>(work: () => Value): Value | undefined {
-  try {
-    return work();
-  } catch {
-    return undefined;
-  }
-}
-
 function readKeyFile(path: string, create: boolean): string {
+  const createContent = () => `${randomBytes(KEY_BYTES).toString('hex')}\n`;
   try {
-    return readOrCreateSecretFile(path, () => {
-      if (!create) {
-        throw refusal('names a file that does not exist');
-      }
-      return `${generateMasterKey().toString('hex')}\n`;
-    });
-  } catch (error) {
-    throw error instanceof ConfigurationError
-      ? error
-      : refusal(`names a file that cannot be read${create ? ' or created' : ''}`);
+    return create ? readOrCreateSecretFile(path, createContent) : readFileSync(path, 'utf8');
+  } catch {
+    const verb = create ? 'cannot be read or created' : 'cannot be read';
+    const isMissing = !create && !existsSync(path);
+    throw masterKeyProblem(`names a file that ${isMissing ? 'does not exist' : verb}`);
   }
 }
 
 /** Does not quote the path, because an operator may set the variable to the key itself (CF-07). */
-function refusal(message: string): ConfigurationError {
+export function masterKeyProblem(message: string): ConfigurationError {
   return new ConfigurationError([{ name: 'MASTER_KEY_FILE', message }]);
 }

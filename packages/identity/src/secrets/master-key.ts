@@ -6,15 +6,19 @@ import { createHash, createSecretKey, hkdfSync } from 'node:crypto';
  */
 export type MasterKey = Buffer | MasterKeys;
 
-export interface MasterKeys {
+/** Keys of one purpose. */
+export interface RotatedKeys {
   /** The first key encrypts. All of them decrypt. */
   keys(): readonly [Buffer, ...Buffer[]];
   /** Reads the keys again. Returns whether they changed. */
   refresh(): boolean;
+}
+
+export interface MasterKeys extends RotatedKeys {
   /** The derived keys that a rotation keeps. */
-  readonly lasting: LastingKeys;
+  readonly lasting: Readonly<Record<LastingPurpose, Buffer>>;
   /** Reports once each changed file that the process cannot use. It continues with the old keys. */
-  onUnusable?(report: (problem: string) => void): void;
+  onUnusable(report: (problem: string) => void): void;
 }
 
 /**
@@ -24,8 +28,6 @@ export interface MasterKeys {
 export const lastingPurposes = ['credential-pepper', 'refresh-successor'] as const;
 
 export type LastingPurpose = (typeof lastingPurposes)[number];
-export type LastingKeys = Readonly<Partial<Record<LastingPurpose, Buffer>>>;
-
 export const KEY_BYTES = 32;
 
 /**
@@ -39,39 +41,25 @@ export function deriveKey(key: Buffer, purpose: string): Buffer {
   return Buffer.from(hkdfSync('sha256', imported, '', `gatehouse:${purpose}`, KEY_BYTES));
 }
 
-export function toMasterKeys(masterKey: MasterKey): MasterKeys {
-  return Buffer.isBuffer(masterKey)
-    ? { keys: () => [masterKey], refresh: () => false, lasting: {} }
-    : masterKey;
-}
-
 /** The keys of one purpose, which change together with the master keys. */
-export function deriveKeys(masterKey: MasterKey, purpose: string): MasterKeys {
-  const { keys, refresh } = toMasterKeys(masterKey);
+export function deriveKeys(masterKey: MasterKey, purpose: string): RotatedKeys {
+  const { keys, refresh } = toRotatedKeys(masterKey);
   return {
     keys: () => {
       const [first, ...others] = keys();
       return [deriveKey(first, purpose), ...others.map((key) => deriveKey(key, purpose))];
     },
     refresh,
-    lasting: {},
   };
+}
+
+export function toRotatedKeys(key: Buffer | RotatedKeys): RotatedKeys {
+  return Buffer.isBuffer(key) ? { keys: () => [key], refresh: () => false } : key;
 }
 
 /** The key of a purpose that outlives rotations. */
 export function lastingKey(masterKey: MasterKey, purpose: LastingPurpose): Buffer {
-  const masterKeys = toMasterKeys(masterKey);
-  // The call can read the file again, so `lasting` comes after it, from the same content.
-  const [current] = masterKeys.keys();
-  return lastingKeyOf({ current, lasting: masterKeys.lasting }, purpose);
-}
-
-/** The same for the content of a key file. */
-export function lastingKeyOf(
-  { current, lasting }: { readonly current: Buffer; readonly lasting: LastingKeys },
-  purpose: LastingPurpose,
-): Buffer {
-  return lasting[purpose] ?? deriveKey(current, purpose);
+  return Buffer.isBuffer(masterKey) ? deriveKey(masterKey, purpose) : masterKey.lasting[purpose];
 }
 
 /** Identifies a key in messages. Reveals nothing about the key. */

@@ -64,7 +64,7 @@ describe('derived keys', () => {
     expect(deriveKey(masterKey, 'a')).toHaveLength(32);
   });
 
-  test('SL-01 the hash of a credential is stable, keyed, and does not contain the credential', () => {
+  test('the hash of a credential is stable, keyed, and does not contain the credential', () => {
     const hash = createCredentialHash(masterKey);
     expect(hash('token')).toBe(createCredentialHash(masterKey)('token'));
     expect(hash('token')).not.toBe(hash('tokem'));

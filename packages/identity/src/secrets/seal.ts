@@ -5,7 +5,7 @@ import {
   type KeyObject,
   randomBytes,
 } from 'node:crypto';
-import { deriveKey, type MasterKey, toMasterKeys } from './master-key.ts';
+import { deriveKey, type RotatedKeys, toRotatedKeys } from './master-key.ts';
 
 /** Encrypts secure keys, signing keys and payloads with secrets for the store. */
 export interface Sealer {
@@ -21,8 +21,8 @@ const TAG_BYTES = 16;
 const VERSION = 'v1';
 
 /** Encrypts with the first master key, and decrypts with each of them. */
-export function createSealer(masterKey: MasterKey): Sealer {
-  const { keys, refresh } = toMasterKeys(masterKey);
+export function createSealer(masterKey: Buffer | RotatedKeys): Sealer {
+  const { keys, refresh } = toRotatedKeys(masterKey);
   const derived = new WeakMap<Buffer, KeyObject>();
   const sealKey = (key: Buffer) => {
     const found = derived.get(key) ?? createSecretKey(deriveKey(key, 'seal'));
@@ -65,10 +65,6 @@ export function createSealer(masterKey: MasterKey): Sealer {
       return text;
     },
   };
-}
-
-export function isSealed(value: unknown): value is string {
-  return typeof value === 'string' && /^v1\.[\w-]{38,}$/.test(value);
 }
 
 function decrypt(bytes: Buffer, context: string, key: KeyObject): string | undefined {

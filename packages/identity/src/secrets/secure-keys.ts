@@ -1,5 +1,5 @@
 import { hash, randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
-import { characterCodes, repeats, shareOfEqualSteps } from './guessable.ts';
+import { repeats, shareOfEqualSteps } from './guessable.ts';
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 
@@ -40,7 +40,7 @@ export function secureKeyProblem(secureKey: string): SecureKeyProblem | undefine
   const isWeak =
     new Set(secureKey).size < MINIMUM_DISTINCT_CHARACTERS ||
     repeats(secureKey) ||
-    shareOfEqualSteps(characterCodes(secureKey)) > MAXIMUM_SHARE_OF_EQUAL_STEPS;
+    shareOfEqualSteps(secureKey) > MAXIMUM_SHARE_OF_EQUAL_STEPS;
   return isWeak ? 'weak' : undefined;
 }
 

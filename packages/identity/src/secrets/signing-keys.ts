@@ -112,32 +112,6 @@ export async function loadSigningKeys(
   });
 }
 
-/**
- * When the newest key of a purpose was created, in epoch milliseconds. Unlike `loadSigningKeys`,
- * changes nothing.
- *
- * @returns undefined if there is no key
- * @throws DamagedSigningKeysError
- */
-export async function signingKeyCreatedAt(
-  purpose: SigningPurpose,
-  algorithm: SigningAlgorithm,
-  dependencies: Pick<SigningKeyDependencies, 'store' | 'sealer'>,
-): Promise<number | undefined> {
-  const storeKey = signingKeyRecord(purpose, algorithm);
-  const [newest] = openRing(await dependencies.store.get(storeKey), storeKey, dependencies);
-  return newest?.createdAt;
-}
-
-/** The key that signs now. */
-export async function loadSigningKey(
-  purpose: SigningPurpose,
-  algorithm: SigningAlgorithm,
-  dependencies: SigningKeyDependencies,
-): Promise<SigningKey> {
-  return (await loadSigningKeys(purpose, algorithm, dependencies)).current;
-}
-
 /** @throws DamagedSigningKeysError */
 function openRing(
   text: string | undefined,

@@ -18,7 +18,7 @@ import {
 } from '../secrets/credential-keys.ts';
 import type { User } from '../users/user.ts';
 import type { UserRegistry } from '../users/users.ts';
-import type { NotBefore } from './live-holder.ts';
+import type { NotBefore } from './access-tokens.ts';
 
 /** The kinds of credentials that an operator can revoke by value. */
 const kinds = ['AccessToken', 'RefreshToken', 'AuthorizationCode'];

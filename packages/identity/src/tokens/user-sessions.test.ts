@@ -3,7 +3,7 @@ import type { Store } from '@gatehouse/store';
 import { expect, test } from '@jest/globals';
 import { grantKey, userGrantsKey, userSessionsKey } from '../secrets/credential-keys.ts';
 import { createSealer } from '../secrets/seal.ts';
-import type { FindLiveHolder } from '../tokens/live-holder.ts';
+import type { FindLiveHolder } from '../tokens/access-tokens.ts';
 import { createUserSessions } from './user-sessions.ts';
 
 const sealer = createSealer(randomBytes(32));

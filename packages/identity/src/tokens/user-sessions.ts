@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { parseRecord } from '../records/record.ts';
 import { grantKey, userGrantsKey, userSessionsKey } from '../secrets/credential-keys.ts';
 import type { Sealer } from '../secrets/seal.ts';
-import type { FindLiveHolder } from './live-holder.ts';
+import type { FindLiveHolder } from './access-tokens.ts';
 
 const storedSession = z.object({
   accountId: z.string(),

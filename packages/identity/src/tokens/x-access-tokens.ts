@@ -12,8 +12,8 @@ import {
   xAccessTokenKey,
   xAccessTokensKey,
 } from '../secrets/credential-keys.ts';
+import type { FindLiveHolder } from './access-tokens.ts';
 import { type Principal, parseStoredToken } from './access-tokens.ts';
-import type { FindLiveHolder } from './live-holder.ts';
 
 const TOKEN_BYTES = 32;
 const DEFAULT_MAXIMUM_LIVE_TOKENS = 1000;

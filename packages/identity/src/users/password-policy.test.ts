@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { generateSecureKey } from '../secrets/secure-keys.ts';
-import { commonPasswords, passwordProblem, passwordRules } from '../users/password-policy.ts';
+import { passwordProblem, passwordRules } from '../users/password-policy.ts';
 
 const problem = (password: string, username = 'alice') => passwordProblem(password, { username });
 
@@ -36,17 +36,5 @@ describe('the password policy', () => {
     [generateSecureKey(20)],
   ])('takes %j', (password) => {
     expect(problem(password)).toBeUndefined();
-  });
-
-  test('accepts a password if the username is empty', () => {
-    expect(problem('correct horse battery', '')).toBeUndefined();
-  });
-
-  test('lists common passwords with at least 8 characters in lower case', () => {
-    expect(commonPasswords.size).toBe(3000);
-    for (const password of commonPasswords) {
-      expect(password).toBe(password.toLowerCase());
-      expect(password.length).toBeGreaterThanOrEqual(8);
-    }
   });
 });

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { characterCodes, repeats, shareOfEqualSteps } from '../secrets/guessable.ts';
+import { repeats, shareOfEqualSteps } from '../secrets/guessable.ts';
 import { MAXIMUM_PASSWORD_BYTES } from './password-hash.ts';
 
 /** OWASP ASVS 6.2.1. */
@@ -47,7 +47,7 @@ export function passwordProblem(
   if (commonPasswords.has(compared)) {
     return 'common';
   }
-  const counts = shareOfEqualSteps(characterCodes(compared)) > MAXIMUM_SHARE_OF_EQUAL_STEPS;
+  const counts = shareOfEqualSteps(compared) > MAXIMUM_SHARE_OF_EQUAL_STEPS;
   return counts || repeats(compared) ? 'pattern' : undefined;
 }
 

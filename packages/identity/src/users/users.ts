@@ -87,12 +87,8 @@ export function createUserRegistry(dependencies: {
       await findByUsername(username);
       await pauseLikeVerifying();
     },
-    /**
-     * Creates the user, or updates name, organization, state and a changed bootstrap password.
-     *
-     * @param onReplace gets the record that the change replaces, under its lock
-     */
-    async ensure(wanted: BootstrapUser, onReplace?: (existing: User) => void): Promise<User> {
+    /** Creates the user, or updates name, organization, state and a changed bootstrap password. */
+    async ensure(wanted: BootstrapUser): Promise<User> {
       const userId = await store.claim(usernameKeyOf(wanted.username), generateId());
       const key = keyOf(userId);
       for (;;) {
@@ -103,9 +99,6 @@ export function createUserRegistry(dependencies: {
           const existing = await readForUpdate(store, key, parseUser);
           if (existing?.bootstrapPasswordHash !== last) {
             return undefined;
-          }
-          if (existing !== undefined) {
-            onReplace?.(existing);
           }
           const changed = bootstrappedUser(userId, wanted, existing, hash);
           const replacement = withUpdateTime(changed, existing, now());

@@ -24,15 +24,11 @@ export type ProblemCollector = ReturnType<typeof createProblemCollector>;
 
 /** Collects the problems of several configuration steps, so that an operator sees all of them. */
 export function createProblemCollector() {
-  // Keyed by name and message, because two steps can report the same problem.
-  const found = new Map<string, ConfigurationProblem>();
-  function add(problems: readonly ConfigurationProblem[]): void {
-    for (const problem of problems) {
-      found.set(`${problem.name}: ${problem.message}`, problem);
-    }
-  }
+  const found: ConfigurationProblem[] = [];
   return {
-    add,
+    add(problems: readonly ConfigurationProblem[]): void {
+      found.push(...problems);
+    },
     /** Returns the result of a step, or collects the problems of its ConfigurationError. */
     attempt<Result>(step: () => Result): Result | undefined {
       try {
@@ -41,14 +37,16 @@ export function createProblemCollector() {
         if (!(error instanceof ConfigurationError)) {
           throw error;
         }
-        add(error.problems);
+        found.push(...error.problems);
         return undefined;
       }
     },
     /** @throws ConfigurationError with all collected problems, if there are any */
     throwIfAny(): void {
-      if (found.size > 0) {
-        throw new ConfigurationError([...found.values()]);
+      if (found.length > 0) {
+        // Two steps can report the same problem.
+        const distinct = new Map(found.map((each) => [`${each.name}: ${each.message}`, each]));
+        throw new ConfigurationError([...distinct.values()]);
       }
     },
   };
@@ -73,14 +71,6 @@ export function toProblems(error: z.ZodError): ConfigurationProblem[] {
   }));
 }
 
-const kinds: Readonly<Record<string, string>> = {
-  string: 'a text',
-  number: 'a number',
-  boolean: 'true or false',
-  array: 'a list',
-  object: 'an object',
-};
-
 /**
  * The messages of issues for which a schema has no message. Zod's own messages are for developers.
  * Undefined keeps the message of Zod. Never quotes a value.
@@ -88,9 +78,7 @@ const kinds: Readonly<Record<string, string>> = {
 export function readableIssue(issue: z.core.$ZodRawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':
-      return issue.input === undefined
-        ? 'is required'
-        : `must be ${kinds[issue.expected] ?? issue.expected}`;
+      return issue.input === undefined ? 'is required' : `must have the type ${issue.expected}`;
     case 'invalid_value':
       return `must be one of: ${issue.values.map(String).join(', ')}`;
     case 'unrecognized_keys':

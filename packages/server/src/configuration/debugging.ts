@@ -13,14 +13,10 @@ export function debuggingProblems(
   publicUrl: string,
   { NODE_OPTIONS = '' }: Environment,
 ): readonly ConfigurationProblem[] {
-  const options = [...process.execArgv, NODE_OPTIONS];
-  const isExposed =
-    options.some((option) => DEBUGGING_OPTION.test(option)) || inspectorUrl() !== undefined;
-  if (!isExposed || isLoopbackUrl(publicUrl)) {
-    return [];
-  }
+  const options = [...process.execArgv, NODE_OPTIONS].join(' ');
+  const isExposed = DEBUGGING_OPTION.test(options) || inspectorUrl() !== undefined;
   const message = 'asks Node for a debugger, snapshots or dumps, which show every secret';
-  return [{ name: 'NODE_OPTIONS', message }];
+  return isExposed && !isLoopbackUrl(publicUrl) ? [{ name: 'NODE_OPTIONS', message }] : [];
 }
 
 /**

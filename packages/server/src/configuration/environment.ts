@@ -1,11 +1,9 @@
 import { readFileSync } from 'node:fs';
 import type { z } from 'zod';
 import {
-  ConfigurationError,
   type ConfigurationProblem,
   createProblemCollector,
   type ProblemCollector,
-  toProblems,
 } from './configuration-error.ts';
 import { findMisspelledVariables, secretVariables, settingOf } from './variable-names.ts';
 
@@ -27,26 +25,20 @@ export function readValidVariables<Schema extends z.ZodObject>(
   indispensable: readonly string[],
 ): z.infer<Schema> {
   const { problems: misspelled } = findMisspelledVariables(environment);
-  const { values, problems: unreadable } = valuesOf(schema, environment);
-  const parsed = schema.safeParse(values);
-  const invalid = [...unreadable, ...(parsed.success ? [] : toProblems(parsed.error))];
-  problems.add(misspelled);
-  problems.add(invalid);
-  const wrong = new Set(
-    [...invalid.map(({ name }) => name), ...misspelled.map(({ meant }) => meant)].map((name) =>
-      name in schema.shape ? name : name.replace(/_FILE$/, ''),
-    ),
-  );
-  if (indispensable.some((name) => wrong.has(name))) {
+  const invalid: ConfigurationProblem[] = [];
+  const read: Record<string, unknown> = {};
+  const shape: Readonly<Record<string, z.ZodType>> = schema.shape;
+  for (const [name, type] of Object.entries(shape)) {
+    const parsed = type.safeParse(textOf(name, environment, invalid));
+    invalid.push(...(parsed.error?.issues ?? []).map(({ message }) => ({ name, message })));
+    read[name] = parsed.success ? parsed.data : type.safeParse(undefined).data;
+  }
+  problems.add([...misspelled, ...invalid]);
+  const wrong = [...invalid.map(({ name }) => name), ...misspelled.map(({ meant }) => meant)];
+  if (indispensable.some((name) => wrong.includes(name) || wrong.includes(`${name}_FILE`))) {
     problems.throwIfAny();
   }
-  const valid = Object.entries(values).filter(([name]) => !wrong.has(name));
-  const rest = schema.safeParse(Object.fromEntries(valid));
-  if (!rest.success) {
-    problems.add(toProblems(rest.error));
-    problems.throwIfAny();
-  }
-  return rest.data as z.infer<Schema>;
+  return read as z.infer<Schema>;
 }
 
 /**
@@ -65,77 +57,28 @@ export function parseEnvironment<Schema extends z.ZodObject>(
   return read;
 }
 
-/**
- * The same, without looking for misspelled names.
- *
- * @throws ConfigurationError that lists every invalid variable
- */
-export function parseVariables<Schema extends z.ZodObject>(
-  schema: Schema,
-  environment: Environment,
-): z.infer<Schema> {
-  const { values, problems } = valuesOf(schema, environment);
-  const parsed = schema.safeParse(values);
-  if (!parsed.success || problems.length > 0) {
-    throw new ConfigurationError([
-      ...problems,
-      ...(parsed.success ? [] : toProblems(parsed.error)),
-    ]);
-  }
-  return parsed.data;
-}
-
-/** The values of the variables that are set, including those in files. */
-function valuesOf(schema: z.ZodObject, environment: Environment) {
-  const problems: ConfigurationProblem[] = [];
-  const values: Record<string, string> = {};
-  for (const name of Object.keys(schema.shape)) {
-    const value = secretVariables.includes(name)
-      ? readSecret(name, environment, problems)
-      : settingOf(name, environment);
-    if (value !== undefined && value !== '' && !isServiceLink(name, environment)) {
-      values[name] = value;
-    }
-  }
-  return { values, problems };
-}
-
-function readSecret(
+/** The value of a variable, or the content of the file that `NAME_FILE` names. */
+function textOf(
   name: string,
   environment: Environment,
   problems: ConfigurationProblem[],
 ): string | undefined {
-  const value = environment[name] || undefined;
-  const file = environment[`${name}_FILE`] || undefined;
-  if (file === undefined) {
+  const value = settingOf(name, environment);
+  const file = secretVariables.includes(name) ? environment[`${name}_FILE`] : undefined;
+  if (!file) {
     return value;
   }
   if (value !== undefined) {
     problems.push({ name, message: `set either ${name} or ${name}_FILE, not both` });
   }
-  // The message omits the path, because an operator may have put the secret itself there.
-  try {
-    const content = readFileSync(file, 'utf8').trim();
-    if (content === '') {
-      problems.push({ name: `${name}_FILE`, message: 'names a file that is empty' });
-    }
-    return content;
-  } catch {
-    problems.push({ name: `${name}_FILE`, message: 'names a file that cannot be read' });
+  const reject = (problem: string) => {
+    // Omits the path, because an operator may have put the secret itself there.
+    problems.push({ name: `${name}_FILE`, message: `names a file that ${problem}` });
     return undefined;
+  };
+  try {
+    return readFileSync(file, 'utf8').trim() || reject('is empty');
+  } catch {
+    return reject('cannot be read');
   }
-}
-
-/**
- * Returns whether Kubernetes set a variable for a Service, such as
- * `GATEWAY_PORT=tcp://10.0.0.1:8844` for a Service called `gateway`. Such a variable is no setting
- * of an operator. Kubernetes always sets `GATEWAY_SERVICE_HOST` with it.
- */
-function isServiceLink(name: string, environment: Environment): boolean {
-  const service = name.replace(/_PORT$/, '');
-  return (
-    service !== name &&
-    Boolean(environment[`${service}_SERVICE_HOST`]) &&
-    /^(?:tcp|udp|sctp):\/\/\S+:\d{1,5}$/.test(environment[name] ?? '')
-  );
 }

@@ -8,6 +8,7 @@
 import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
+  existsSync,
   linkSync,
   mkdirSync,
   readdirSync,
@@ -28,16 +29,10 @@ export interface SecretFile {
   readonly path: string;
 }
 
-/** The user and the groups of the process that reads the file. */
-interface Reader {
-  readonly user: number;
-  readonly groups: readonly number[];
-}
-
 /**
  * Files that apps create in `DATA_DIR`. SQLite and interrupted starts add files with longer names.
  */
-const ownFiles = ['master.key', 'cookie.keys', 'demo.json', 'gatehouse.sqlite', 'devices.sqlite'];
+const OWN_FILE = /^(?:master\.key|cookie\.keys|demo\.json|gatehouse\.sqlite|devices\.sqlite)/;
 
 /** The files that these variables name. */
 export function secretFilesOf(
@@ -46,7 +41,7 @@ export function secretFilesOf(
 ): readonly SecretFile[] {
   return names.flatMap((name) => {
     const path = environment[name];
-    return path === undefined || path === '' ? [] : [{ name, path }];
+    return path ? [{ name, path }] : [];
   });
 }
 
@@ -55,7 +50,13 @@ export function secretFilesOf(
  *
  * @returns problems, with which the app must not start, and warnings for the log
  */
-export function inspectFileAccess(subject: {
+export function inspectFileAccess({
+  files,
+  sockets = [],
+  dataDirectory = '',
+  publicUrl,
+  corrects = true,
+}: {
   /** The files that an operator names. */
   readonly files: readonly SecretFile[];
   /** The Unix sockets on which the app listens, or through which it connects. */
@@ -64,25 +65,21 @@ export function inspectFileAccess(subject: {
   readonly dataDirectory: string | undefined;
   /** The public address. Undefined for a process that serves no requests. */
   readonly publicUrl: string | undefined;
-  /** Whether to correct modes, which is the default. Otherwise they are only reported. */
+  /** Whether to correct modes. Otherwise they are only reported. */
   readonly corrects?: boolean;
-}): { readonly problems: readonly ConfigurationProblem[]; readonly warnings: readonly string[] } {
-  const { files, sockets = [], dataDirectory, publicUrl, corrects = true } = subject;
+}) {
   // Runs first, because a variable can name a file that Gatehouse created.
-  const restricted =
-    dataDirectory === undefined
-      ? { corrected: [], problems: [] }
-      : restrictDataDirectory(dataDirectory, currentReader(), corrects);
+  const restricted = restrictDataDirectory(dataDirectory, currentReader(), corrects);
   const exposed = [
     ...restricted.problems,
-    ...files.flatMap((file) => exposedFileProblem(file) ?? []),
-    ...sockets.flatMap((file) => exposedSocketProblem(file) ?? []),
-  ];
-  if (publicUrl !== undefined && !isLoopbackUrl(publicUrl)) {
-    return { problems: exposed, warnings: restricted.corrected };
-  }
+    ...files.map((file) => exposedFileProblem(file)),
+    ...sockets.map(({ name, path }) => exposedFolderProblem({ name, path: dirname(path) })),
+  ].filter((problem) => problem !== undefined);
+  const isPublic = publicUrl !== undefined && !isLoopbackUrl(publicUrl);
   const warnings = exposed.map(({ name, message }) => `${name}: ${message}`);
-  return { problems: [], warnings: [...restricted.corrected, ...warnings] };
+  return isPublic
+    ? { problems: exposed, warnings: restricted.corrected }
+    : { problems: [], warnings: [...restricted.corrected, ...warnings] };
 }
 
 /**
@@ -94,81 +91,50 @@ export function inspectFileAccess(subject: {
  */
 export function restrictDataDirectory(
   directory: string,
-  reader: Reader | undefined = currentReader(),
+  reader: Reader = currentReader(),
   corrects = true,
 ): { readonly corrected: readonly string[]; readonly problems: readonly ConfigurationProblem[] } {
-  const folder = statOf(directory);
-  if (reader === undefined || !folder?.isDirectory()) {
-    return { corrected: [], problems: [] };
-  }
-  const corrected: string[] = [];
-  const entries = namesIn(directory);
-  const ours = entries.filter((entry) => ownFiles.some((own) => entry.startsWith(own)));
-  const restricts = folder.uid === reader.user && ours.length === entries.length;
-  const isPrivate = restricts && restrict(directory, folder, 0o700);
-  const consequence = 'Users who can write to it can replace the keys.';
+  const entries = attempt(() => readdirSync(directory)) ?? [];
+  const own = entries.filter((entry) => OWN_FILE.test(entry)).map((each) => join(directory, each));
+  const isOnlyOurs = own.length === entries.length && statOf(directory)?.isDirectory() === true;
+  const restricted = isOnlyOurs ? [directory, ...own] : own;
+  const corrected = corrects ? restricted.flatMap((path) => restrict(path, reader)) : [];
   const problems = [
-    isPrivate ? undefined : writableFolderProblem('DATA_DIR', directory, reader, consequence),
-    ...ours.map((entry) => {
-      const path = join(directory, entry);
-      const file = statOf(path);
-      const isOurs = file?.uid === reader.user && file.isFile();
-      return isOurs && restrict(path, file, 0o600)
-        ? undefined
-        : exposedFileProblem({ name: 'DATA_DIR', path }, reader);
-    }),
+    exposedFolderProblem({ name: 'DATA_DIR', path: directory }, reader),
+    ...own.map((path) => exposedFileProblem({ name: 'DATA_DIR', path }, reader)),
   ];
   return { corrected, problems: problems.filter((problem) => problem !== undefined) };
+}
 
-  /** @returns whether only the owner has access now. Some file systems have no modes */
-  function restrict(path: string, before: Stats, allowed: number): boolean {
-    if (!corrects || (before.mode & 0o077) === 0) {
-      return (before.mode & 0o077) === 0;
-    }
-    try {
-      chmodSync(path, before.mode & allowed);
-    } catch {
-      return false;
-    }
-    const after = statOf(path);
-    if (after === undefined || (after.mode & 0o077) !== 0) {
-      return false;
-    }
-    corrected.push(
-      `DATA_DIR: other users had access to ${path} (mode ${modeOf(before)}). Its mode is now ${modeOf(after)}.`,
-    );
-    return true;
+/** @returns a sentence for the log. None if nothing changed: some file systems have no modes */
+function restrict(path: string, { user }: Reader): readonly string[] {
+  const before = statOf(path);
+  if (before?.uid !== user || (before.mode & 0o077) === 0) {
+    return [];
   }
+  attempt(() => chmodSync(path, before.mode & 0o700));
+  const after = statOf(path) ?? before;
+  const change = `other users had access to ${path} (mode ${modeOf(before)}). Its mode is now ${modeOf(after)}`;
+  return (after.mode & 0o077) === 0 ? [`DATA_DIR: ${change}.`] : [];
 }
 
-/** Reports the folder of a Unix socket in which other users could put a socket of their own. */
-function exposedSocketProblem({ name, path }: SecretFile): ConfigurationProblem | undefined {
-  const consequence = 'Users who can write to it can replace the socket, and get its requests.';
-  return writableFolderProblem(name, dirname(path), currentReader(), consequence);
-}
-
-function writableFolderProblem(
-  name: string,
-  directory: string,
-  reader: Reader | undefined,
-  consequence: string,
+/** Reports a folder in which other users could replace the keys, or a Unix socket. */
+function exposedFolderProblem(
+  { name, path }: SecretFile,
+  { groups }: Reader = currentReader(),
 ): ConfigurationProblem | undefined {
-  const folder = statOf(directory);
-  if (reader === undefined || !folder?.isDirectory()) {
-    return undefined;
-  }
+  const folder = statOf(path);
   // Root prepared the volume for the group of this process (Kubernetes: fsGroup).
-  const isPrepared = folder.uid === 0 && reader.groups.includes(folder.gid);
-  if ((folder.mode & (isPrepared ? 0o002 : 0o022)) === 0 || isOnReadOnlyMount(directory)) {
+  const isPrepared = folder?.uid === 0 && groups.includes(folder.gid);
+  const isWritable = ((folder?.mode ?? 0) & (isPrepared ? 0o002 : 0o022)) !== 0;
+  if (!folder?.isDirectory() || !isWritable || isOnReadOnlyMount(path)) {
     return undefined;
   }
-  const verb = name === 'DATA_DIR' ? 'names' : 'is in';
-  const sudo = folder.uid === reader.user || reader.user === 0 ? '' : 'sudo ';
-  const advice = `Use a folder for Gatehouse only, or run: ${sudo}chmod go-w ${quotePath(directory)}`;
-  return {
-    name,
-    message: `${verb} a folder that other users can change (mode ${modeOf(folder)}). ${consequence} ${advice}`,
-  };
+  const [verb, replaced] =
+    name === 'DATA_DIR' ? ['names', 'keys'] : ['is in', 'socket, and get its requests'];
+  const danger = `${verb} a folder that other users can change (mode ${modeOf(folder)}). Users who can write to it can replace the ${replaced}`;
+  const remedy = `Use a folder for Gatehouse only, or run: chmod go-w ${quotePath(path)}`;
+  return { name, message: `${danger}. ${remedy}` };
 }
 
 /**
@@ -179,18 +145,20 @@ function writableFolderProblem(
  */
 export function exposedFileProblem(
   { name, path }: SecretFile,
-  reader: Reader | undefined = currentReader(),
+  reader: Reader = currentReader(),
   isReadOnly = isOnReadOnlyMount,
 ): ConfigurationProblem | undefined {
-  const stats = statOf(path);
-  if (reader === undefined || !stats?.isFile()) {
+  const file = statOf(path);
+  if (!file?.isFile() || !isExposed(file, reader) || isReadOnly(path)) {
     return undefined;
   }
-  if (!isExposed(stats, reader) || isReadOnly(path)) {
-    return undefined;
-  }
-  const message = `names a file with secrets that other users can access (mode ${modeOf(stats)}). Run: ${remedy(path, stats, reader)}`;
-  return { name, message };
+  // A group that root prepared can still read the file, and so can another user who reads it.
+  const isShared = isOfReadersGroup(file, reader) && (reader.user !== 0 || file.gid !== 0);
+  const isForeign = !isShared && reader.user !== 0 && reader.user !== file.uid;
+  const command = `chmod ${isShared ? 640 : 600} ${quotePath(path)}`;
+  const chown = isForeign ? `chown ${reader.user} ${quotePath(path)} && ` : '';
+  const problem = `names a file with secrets that other users can access (mode ${modeOf(file)})`;
+  return { name, message: `${problem}. Run: ${chown}${command}` };
 }
 
 /**
@@ -206,18 +174,6 @@ function isOfReadersGroup({ uid, gid }: Pick<Stats, 'uid' | 'gid'>, { user, grou
   return uid === 0 && (user === 0 || groups.includes(gid));
 }
 
-/** The reader can still read the file after the command, and so can a group that root prepared. */
-function remedy(path: string, file: Stats, reader: Reader): string {
-  const quoted = quotePath(path);
-  const isOwner = file.uid === reader.user || reader.user === 0;
-  if (isOfReadersGroup(file, reader) && (reader.user !== 0 || file.gid !== 0)) {
-    return `${isOwner ? '' : 'sudo '}chmod 640 ${quoted}`;
-  }
-  return isOwner
-    ? `chmod 600 ${quoted}`
-    : `sudo chown ${reader.user} ${quoted} && sudo chmod 600 ${quoted}`;
-}
-
 /**
  * Returns whether the path is on a read-only mount, such as a secret of a container. Setting the
  * mode that it has fails with EROFS there, for any owner. access(2) checks the mode first.
@@ -231,39 +187,35 @@ function isOnReadOnlyMount(path: string): boolean {
   }
 }
 
-/** @returns undefined on systems without users and modes */
-function currentReader(): Reader | undefined {
-  const { geteuid, getegid, getgroups } = process;
-  return geteuid && getegid && getgroups
-    ? { user: geteuid(), groups: [getegid(), ...getgroups()] }
-    : undefined;
+/** The user and the groups of the process that reads the file. */
+interface Reader {
+  readonly user: number;
+  readonly groups: readonly number[];
 }
 
+function currentReader(): Reader {
+  const { geteuid, getegid, getgroups } = process;
+  return { user: geteuid?.() ?? -1, groups: [getegid?.() ?? -1, ...(getgroups?.() ?? [])] };
+}
+
+/** @returns undefined also on systems without users and modes */
 function statOf(path: string): Stats | undefined {
+  return process.geteuid === undefined ? undefined : attempt(() => statSync(path));
+}
+
+function attempt<Result>(work: () => Result): Result | undefined {
   try {
-    return statSync(path);
+    return work();
   } catch {
     return undefined;
   }
 }
 
-function namesIn(directory: string): readonly string[] {
-  try {
-    return readdirSync(directory);
-  } catch {
-    return [];
-  }
-}
-
-function modeOf({ mode }: Stats): string {
-  return `0${(mode & 0o777).toString(8).padStart(3, '0')}`;
-}
+const modeOf = ({ mode }: Stats) => `0${(mode & 0o777).toString(8).padStart(3, '0')}`;
 
 /** Quotes a path for a POSIX shell. */
-function quotePath(path: string): string {
-  const explicit = path.startsWith('-') ? `./${path}` : path;
-  return /^[\w./@:+-]+$/.test(explicit) ? explicit : `'${explicit.replaceAll("'", "'\\''")}'`;
-}
+const quotePath = (path: string) =>
+  /^[\w./@:+][\w./@:+-]*$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 
 /**
  * Reads a file that contains a secret, and creates it with mode 0600 if it does not exist. Several
@@ -271,28 +223,21 @@ function quotePath(path: string): string {
  * of them read the same complete content.
  */
 export function readOrCreateSecretFile(path: string, createContent: () => string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    assertCode(error, 'ENOENT');
-  }
-  // Runs first. If it throws, no folder is created.
-  const content = createContent();
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  const temporary = `${path}.${randomBytes(8).toString('hex')}.tmp`;
-  writeFileSync(temporary, content, { mode: 0o600, flag: 'wx', flush: true });
-  try {
-    linkSync(temporary, path);
-  } catch (error) {
-    assertCode(error, 'EEXIST');
-  } finally {
-    unlinkSync(temporary);
+  if (!existsSync(path)) {
+    // Runs first. If it throws, no folder is created.
+    const content = createContent();
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    const temporary = `${path}.${randomBytes(8).toString('hex')}.tmp`;
+    writeFileSync(temporary, content, { mode: 0o600, flag: 'wx', flush: true });
+    try {
+      linkSync(temporary, path);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') {
+        throw error;
+      }
+    } finally {
+      unlinkSync(temporary);
+    }
   }
   return readFileSync(path, 'utf8');
-}
-
-function assertCode(error: unknown, code: string): void {
-  if ((error as NodeJS.ErrnoException | undefined)?.code !== code) {
-    throw error;
-  }
 }

@@ -1,14 +1,18 @@
-import { isIP } from 'node:net';
 import { availableParallelism } from 'node:os';
 import { isAbsolute } from 'node:path';
 import { z } from 'zod';
 
 /** Only decimal digits. `Number` also accepts blanks, `0x10` and `1e3`. */
-export const port = z
-  .string()
-  .regex(/^\d{1,5}$/, 'must be a port number')
-  .transform(Number)
-  .refine((value) => value <= 65_535, 'must be a port number');
+export function wholeNumber(minimum: number, maximum: number) {
+  const message = `must be a whole number, ${minimum} to ${maximum}`;
+  const isInRange = (text: string) => Number(text) >= minimum && Number(text) <= maximum;
+  return z
+    .string()
+    .refine((text) => /^\d{1,9}$/.test(text) && isInRange(text), message)
+    .transform(Number);
+}
+
+export const port = wholeNumber(0, 65_535);
 
 /**
  * An absolute path. Unix socket addresses have at most 107 bytes (unix(7)), and a server adds 9.
@@ -46,15 +50,11 @@ export const rate = z
     return { requests: Number(requests), windowSeconds: Number(windowSeconds) };
   });
 
-const MOST_WORKERS = 64;
-const WORKERS_PROBLEM = `must be auto or a whole number, 1 to ${MOST_WORKERS}`;
-
 /** `auto`: one for each core that this process may use. */
-const workers = z
-  .string()
-  .regex(/^(?:auto|\d{1,2})$/, WORKERS_PROBLEM)
-  .transform((text) => (text === 'auto' ? availableParallelism() : Number(text)))
-  .refine((count) => count >= 1 && count <= MOST_WORKERS, WORKERS_PROBLEM);
+const workers = z.union(
+  [z.literal('auto').transform(() => availableParallelism()), wholeNumber(1, 64)],
+  'must be auto or a whole number, 1 to 64',
+);
 
 /** The variables that every app reads. */
 export const commonVariables = {
@@ -71,18 +71,11 @@ export const commonVariables = {
     default: "the server's port + 100",
     example: 9100,
   }),
-  SHUTDOWN_DELAY_SECONDS: z
-    .string()
-    .regex(/^[0-5]$/, 'must be a whole number of seconds, 0 to 5')
-    .transform(Number)
+  SHUTDOWN_DELAY_SECONDS: wholeNumber(0, 5)
     .default(0)
     .describe('[Delay](#shutdown-delay) before closing, 0 to 5 s.'),
   // One more release reads it.
-  MAXIMUM_CONNECTIONS: z.coerce
-    .number('must be a number')
-    .int('must be a whole number')
-    .min(1, 'must be at least 1')
-    .default(8192),
+  MAXIMUM_CONNECTIONS: wholeNumber(1, 999_999_999).default(8192),
   WORKERS: workers.default(1).meta({
     description: '[Processes](#workers) that serve requests: 1 to 64, or `auto`.',
     example: 'auto',
@@ -106,16 +99,10 @@ function isBaseUrl(text: string): boolean {
  * they trust every peer. Zones (`%eth0`) are rejected, because forwarded addresses have none.
  */
 export function isAddressOrRange(text: string): boolean {
-  const [address = '', prefix, ...rest] = text.split('/');
-  const family = isIP(address);
-  if (family === 0 || address.includes('%') || rest.length > 0) {
-    return false;
-  }
-  return (
-    prefix === undefined ||
-    (/^[1-9]\d{0,2}$/.test(prefix) && Number(prefix) <= (family === 4 ? 32 : 128))
-  );
+  return !text.endsWith('/0') && addressOrRange.safeParse(text).success;
 }
+
+const addressOrRange = z.union([z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]);
 
 /**
  * Returns whether a URL is a loopback address. All other addresses are production: https, `__Host-`
@@ -126,34 +113,11 @@ export function isLoopbackUrl(url: string): boolean {
   return hostname === 'localhost' || hostname === '[::1]' || /^127(\.\d+){3}$/.test(hostname);
 }
 
-const OPERATIONS_PORT_OFFSET = 100;
-const HIGHEST_PORT = 65_535;
-
-/** The operations port that an app uses by default. Port 0 selects any free port for both. */
-export function operationsPortOf(appPort: number): number {
-  return appPort === 0 ? 0 : appPort + OPERATIONS_PORT_OFFSET;
-}
-
 /**
- * For `refine` of a schema: the operations port that follows from a variable must be a port number.
- *
- * @param override the variable that replaces the default
+ * The operations port that an app uses by default: 100 above its own port, or below if there is no
+ * such port. Port 0 selects any free port for both.
  */
-export function operationsPortRule(
-  variable: string,
-  override = 'OPERATIONS_PORT',
-): [
-  isValid: (read: Readonly<Record<string, unknown>>) => boolean,
-  problem: { path: string[]; message: string; when: () => boolean },
-] {
-  const isValid = (read: Readonly<Record<string, unknown>>) => {
-    const appPort = read[variable];
-    return (
-      read[override] !== undefined ||
-      typeof appPort !== 'number' ||
-      operationsPortOf(appPort) <= HIGHEST_PORT
-    );
-  };
-  const message = `must be set, because ${variable} + ${OPERATIONS_PORT_OFFSET} is no port`;
-  return [isValid, { path: [override], message, when: () => true }];
+export function operationsPortOf(appPort: number): number {
+  const offset = appPort > 65_435 ? -100 : 100;
+  return appPort === 0 ? 0 : appPort + offset;
 }

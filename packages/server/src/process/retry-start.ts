@@ -4,8 +4,6 @@ import { observedRequest } from '../requests/observed-request.ts';
 
 const RETRY_MILLISECONDS = 250;
 
-export type RetriedStart = Awaited<ReturnType<typeof retryStart>>;
-
 /**
  * Runs a step of the start that needs the store. If the store is unavailable, the process keeps
  * listening and repeats the step until it succeeds.
@@ -32,17 +30,16 @@ export async function retryStart(
     }
   }
 
-  await attempt();
-  const retries = (async () => {
+  async function retry(): Promise<void> {
     while (!isDone && !isClosed) {
       await sleep(RETRY_MILLISECONDS, undefined, { ref: false });
-      if (!isClosed) {
-        await attempt();
-      }
+      await (isClosed ? undefined : attempt());
     }
-  })();
+  }
+
+  await attempt();
   // Thrown outside the promise, so that it ends the process with any setting for rejections.
-  retries.catch((error: unknown) =>
+  retry().catch((error: unknown) =>
     process.nextTick(() => {
       throw error;
     }),

@@ -1,5 +1,6 @@
 import cluster from 'node:cluster';
 import type { RequestListener } from 'node:http';
+import { describeStartFailure } from '../configuration/configuration-error.ts';
 import { explainPortInUse, type ListenAddress } from '../server/listen.ts';
 import { createOperations, type OperationsOptions, serveOperations } from '../server/operations.ts';
 import { type ServeOptions, serve } from '../server/serve.ts';
@@ -8,18 +9,16 @@ import { exitOnUnhandledErrors, type RunningApp, runProcess } from './run-proces
 import { superviseWorkers } from './supervise-workers.ts';
 import { answerSupervisor, untilListenerCloses } from './worker-process.ts';
 
-export interface App<Configuration extends AppConfiguration> {
+interface App<Configuration extends AppConfiguration> {
   readonly name: string;
   /** Name of the variable that sets the port. */
   readonly portVariable: string;
   loadConfiguration(): Configuration;
   /** Connects the app to its store or database. */
   start(configuration: Configuration, logger: Logger): Promise<ServedApp>;
-  /** Describes why the app did not start. */
-  describeFailure(name: string, error: unknown): string;
 }
 
-interface AppConfiguration extends ListenAddress {
+export interface AppConfiguration extends ListenAddress {
   readonly operationsPort: number;
   readonly shutdownDelayMilliseconds: number;
   readonly maximumConnections: number;
@@ -58,7 +57,7 @@ export function runApp<Configuration extends AppConfiguration>(
       const served = await app.start(configuration, logger);
       return serveApp(served, { configuration, portVariable, operationsPortVariables, logger });
     },
-    (error) => app.describeFailure(name, error),
+    (error) => describeStartFailure(name, error),
   );
 }
 
@@ -93,16 +92,13 @@ async function serveApp(
     readonly logger: Logger;
   },
 ): Promise<RunningApp> {
-  const { host, port, socketPath, maximumConnections, shutdownDelayMilliseconds } = configuration;
+  const { host, socketPath } = configuration;
   const server = await serve(app.listener, {
-    host,
-    port,
-    socketPath,
+    ...configuration,
     logger,
     metrics: app.metrics,
-    maximumConnections,
     ...app.listen,
-    ...(cluster.isWorker ? { untilListenerCloses } : { shutdownDelayMilliseconds }),
+    ...(cluster.isWorker && { untilListenerCloses, shutdownDelayMilliseconds: 0 }),
   }).catch(explainPortInUse(portVariable));
   const operations = cluster.isWorker
     ? answerSupervisor(createOperations(app))

@@ -1,8 +1,8 @@
 /**
  * An app with several workers (`WORKERS`): processes that share its port or Unix socket.
  *
- *   supervise-workers (restarts, drain) ─▶ worker-process (one worker: pings, questions, answers)
- *     └ pooled-operations (/ready, /metrics)
+ *   supervise-workers (restarts, drain, /ready, /metrics) ─▶ worker-process (one worker: pings,
+ *                                                             questions, answers)
  *
  * The supervisor reads the configuration and serves the operations port. It opens no store and
  * accepts no connection. `run-app.ts` decides which of the two a process is. A worker ends when its
@@ -11,11 +11,12 @@
 import cluster from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { explainPortInUse, removeStaleSocket, withdrawSocket } from '../server/listen.ts';
-import { serveOperations } from '../server/operations.ts';
+import { type Operations, type Readiness, serveOperations } from '../server/operations.ts';
 import type { Logger } from '../telemetry/logger.ts';
-import { createMetricsRegistry } from '../telemetry/metrics-registry.ts';
+import { combineFamilies, type MetricFamily, withoutGauges } from '../telemetry/metric-families.ts';
+import { createMetricsRegistry, type MetricsRegistry } from '../telemetry/metrics-registry.ts';
 import { addProcessMetrics } from '../telemetry/process-metrics.ts';
-import { createPooledOperations } from './pooled-operations.ts';
+import type { AppConfiguration } from './run-app.ts';
 import { startWorker, type WorkerProcess } from './worker-process.ts';
 
 /** A worker that cannot start costs its start once per delay. */
@@ -23,13 +24,7 @@ const RESTART_DELAY_MILLISECONDS = 1000;
 
 interface SupervisedApp {
   readonly name: string;
-  readonly configuration: {
-    readonly host: string;
-    readonly socketPath?: string | undefined;
-    readonly operationsPort: number;
-    readonly shutdownDelayMilliseconds: number;
-    readonly workers: number;
-  };
+  readonly configuration: AppConfiguration;
   /** Names of the variables that set the operations port. */
   readonly operationsPortVariables: string;
   readonly logger: Logger;
@@ -154,4 +149,58 @@ async function assertStarted(worker: WorkerProcess): Promise<void> {
       ? `The first worker exited with code ${code} before it was ready.`
       : `The first worker was killed by ${signal} before it was ready. Check the memory limit.`,
   );
+}
+
+/**
+ * The operations of an app with several workers: their answers, combined into one.
+ *
+ * @param options.metrics of the supervisor itself
+ */
+function createPooledOperations(
+  workers: ReadonlySet<WorkerProcess>,
+  { count, metrics }: { readonly count: number; readonly metrics: MetricsRegistry },
+): Operations & { forget(worker: WorkerProcess): void } {
+  const scraped = new Map<WorkerProcess, readonly MetricFamily[]>();
+  let ended: readonly MetricFamily[] = [];
+  const running = () => [...workers].filter((worker) => worker.isRunning());
+
+  return {
+    async readiness() {
+      const answers = await Promise.allSettled(
+        running().map((worker) => worker.ask({ asks: 'readiness' }) as Promise<Readiness>),
+      );
+      const given = answers.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
+      // Workers that do not answer accept no connections, so the others decide. The app shows the
+      // checks of a worker that is not ready, because its requests fail.
+      const shown = given.find(({ ready }) => !ready) ?? given[0];
+      const checks = { ...shown?.checks, workers: `${given.length} of ${count}` };
+      return { ready: shown?.ready ?? false, checks };
+    },
+    async metrics() {
+      const answered = new Set<WorkerProcess>();
+      await Promise.all(
+        running().map(async (worker) => {
+          const families = await worker.ask({ asks: 'metrics' }).catch(() => undefined);
+          if (families !== undefined && worker.state() !== 'ended') {
+            scraped.set(worker, families as readonly MetricFamily[]);
+            answered.add(worker);
+          }
+        }),
+      );
+      for (const [worker, families] of scraped) {
+        // A released worker has no channel. Its last values stay until it ends.
+        if (!answered.has(worker) && worker.state() !== 'released') {
+          scraped.set(worker, withoutGauges(families));
+        }
+      }
+      return combineFamilies([metrics.families(), ...scraped.values(), ended]);
+    },
+    document: (path) =>
+      Promise.any(running().map((worker) => worker.ask({ asks: 'document', path }))),
+    /** Keeps the counters of a worker that has ended, because a counter must not decrease. */
+    forget(worker) {
+      ended = combineFamilies([ended, withoutGauges(scraped.get(worker) ?? [])]);
+      scraped.delete(worker);
+    },
+  };
 }

@@ -1,5 +1,6 @@
 /** One worker, as its supervisor sees it, the messages between both, and its answers. */
 import cluster, { type Worker } from 'node:cluster';
+import { once } from 'node:events';
 import type { Operations } from '../server/operations.ts';
 
 const PING_INTERVAL_MILLISECONDS = 1000;
@@ -153,14 +154,10 @@ function endOf(worker: Worker): Promise<{ code: number | null; signal: string | 
  * Resolves when no new connections can arrive: the supervisor has closed the listener that all
  * workers share, and then the channel. The kernel gives each connection to one of the workers.
  */
-export function untilListenerCloses(): Promise<void> {
-  return new Promise((resolve) => {
-    if (process.connected) {
-      process.once('disconnect', resolve);
-    } else {
-      resolve();
-    }
-  });
+export async function untilListenerCloses(): Promise<void> {
+  if (process.connected) {
+    await once(process, 'disconnect');
+  }
 }
 
 /** Answers the supervisor. A worker has no operations port, so the questions use its channel. */
@@ -169,26 +166,14 @@ export function answerSupervisor(operations: Operations): undefined {
     if (message === 'end') {
       return;
     }
-    const { id } = message;
+    const { id, asks, path = '' } = message;
     // Without a callback, an answer after the channel has closed would end the worker with an error.
     const send = (answer: Answer) =>
       void process.send?.(answer, undefined, undefined, () => undefined);
-    findAnswer(message, operations).then(
+    const answering = asks === 'live' ? Promise.resolve(true) : operations[asks](path);
+    answering.then(
       (value) => send({ id, value }),
       () => send({ id, failed: true }),
     );
   });
-}
-
-async function findAnswer({ asks, path = '' }: Question, operations: Operations) {
-  switch (asks) {
-    case 'live':
-      return true;
-    case 'readiness':
-      return operations.readiness();
-    case 'metrics':
-      return operations.metrics();
-    case 'document':
-      return operations.document(path);
-  }
 }

@@ -13,7 +13,7 @@ describe('the group of addresses that shares one limit', () => {
     ['::1', '0:0:0:0/56'],
     ['64:ff9b::192.0.2.1', '64:ff9b:0:0/56'],
     ['no address', 'no address'],
-  ])('RL-02 for %s is %s', (address, group) => {
+  ])('for %s is %s', (address, group) => {
     expect(addressGroup(address)).toBe(group);
   });
 });

@@ -1,7 +1,8 @@
 import { BlockList, isIP, isIPv6 } from 'node:net';
+import { LRUCache } from 'lru-cache';
 
 /** The check of a list takes about 1 µs, and most requests have a known address. */
-const KNOWN_ADDRESSES = 1000;
+const KNOWN_ADDRESSES = 100;
 
 /** Returns whether an address is in a list of addresses and CIDR ranges. */
 export type AddressMatcher = (address: string) => boolean;
@@ -21,26 +22,14 @@ export function createAddressMatcher(entries: readonly string[]): AddressMatcher
       list.addSubnet(address, Number(prefix), family);
     }
   }
-  return remember((address) => {
-    const family = isIP(address);
-    return family !== 0 && list.check(address, family === 6 ? 'ipv6' : 'ipv4');
+  const known = new LRUCache<string, boolean>({
+    max: KNOWN_ADDRESSES,
+    memoMethod(address) {
+      const family = isIP(address);
+      return family !== 0 && list.check(address, family === 6 ? 'ipv6' : 'ipv4');
+    },
   });
-}
-
-function remember(matches: AddressMatcher): AddressMatcher {
-  const known = new Map<string, boolean>();
-  return (address) => {
-    let isMatch = known.get(address);
-    if (isMatch === undefined) {
-      isMatch = matches(address);
-      if (known.size >= KNOWN_ADDRESSES) {
-        known.clear();
-      }
-      // A copy, because the address may be a part of a long header, which it would keep in memory.
-      known.set(Buffer.from(address, 'latin1').toString('latin1'), isMatch);
-    }
-    return isMatch;
-  };
+  return (address) => known.memo(address);
 }
 
 /** `::ffff:192.0.2.1` is 192.0.2.1. */
@@ -49,6 +38,7 @@ export function unmappedAddress(address: string): string {
 }
 
 const GROUPS = 8;
+const MAPPED = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/;
 
 /**
  * Returns the group of addresses that shares one rate limit (RL-02): an IPv4 address or an IPv6
@@ -60,40 +50,16 @@ export function addressGroup(address: string): string {
   if (!address.includes(':') || !isIPv6(address)) {
     return address;
   }
-  const groups = groupsOf(address);
-  return ipv4Of(groups) ?? `${first56Bits(groups)}/56`;
-}
-
-/** Returns the eight groups of an IPv6 address, without its zone. */
-function groupsOf(address: string): readonly number[] {
-  const [head = '', tail] = (address.split('%', 1)[0] ?? '').split('::');
-  const left = parseGroups(head);
-  const right = parseGroups(tail ?? '');
-  const missing = tail === undefined ? 0 : Math.max(0, GROUPS - left.length - right.length);
-  return [...left, ...Array.from({ length: missing }, () => 0), ...right];
-}
-
-/** Groups of 16 bits. An IPv4 tail (`64:ff9b::192.0.2.1`) becomes two groups. */
-function parseGroups(text: string): readonly number[] {
-  return text.split(':').flatMap((group) => {
-    if (group === '') {
-      return [];
-    }
-    if (!group.includes('.')) {
-      return [Number.parseInt(group, 16)];
-    }
-    const [a = 0, b = 0, c = 0, d = 0] = group.split('.').map(Number);
-    return [a * 256 + b, c * 256 + d];
-  });
-}
-
-function ipv4Of(groups: readonly number[]): string | undefined {
-  const [a = 0, b = 0] = groups.slice(6);
-  const isMapped = groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff;
-  return isMapped ? [a >> 8, a & 255, b >> 8, b & 255].join('.') : undefined;
-}
-
-function first56Bits(groups: readonly number[]): string {
-  const [a = 0, b = 0, c = 0, d = 0] = groups;
-  return [a, b, c, d & 0xff00].map((group) => group.toString(16)).join(':');
+  // Without its zone, in the short form of RFC 5952, with an IPv4 tail in hexadecimal digits.
+  const { hostname } = new URL(`http://[${address.split('%', 1)[0]}]`);
+  const short = hostname.slice(1, -1);
+  const mapped = MAPPED.exec(short);
+  if (mapped !== null) {
+    const [high = 0, low = 0] = mapped.slice(1).map((group) => Number.parseInt(group, 16));
+    return [high >> 8, high & 255, low >> 8, low & 255].join('.');
+  }
+  const [left = [], right = []] = short.split('::').map((part) => part.split(':').filter(Boolean));
+  const zeros = Array.from({ length: GROUPS - left.length - right.length }, () => '0');
+  const [a, b, c, d = ''] = [...left, ...zeros, ...right];
+  return `${a}:${b}:${c}:${(Number.parseInt(d, 16) & 0xff00).toString(16)}/56`;
 }

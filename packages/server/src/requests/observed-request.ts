@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { type FailureReasonName, failureReasons, isFailureReason } from '@gatehouse/errors';
 import type { Logger } from '../telemetry/logger.ts';
-import { createRequestLineWriter, type RequestLine } from '../telemetry/request-line.ts';
-import type { RequestTrace, Tracer } from '../telemetry/tracer.ts';
+import { createRequestLineWriter, type RequestLine } from '../telemetry/logger.ts';
+import type { Tracer } from '../telemetry/tracer.ts';
 import { type AddressMatcher, unmappedAddress } from './addresses.ts';
-import type { RequestObserver } from './request-metrics.ts';
+import type { RequestObserver } from './request-records.ts';
 
 /**
  * Values for the log line of a request, in addition to method, status and duration. Never a secret.
@@ -65,7 +65,7 @@ export interface ObservedRequest {
    */
   dependent: RequestDependent | undefined;
   /** Undefined if the request belongs to no trace. */
-  readonly trace: RequestTrace | undefined;
+  readonly trace: ReturnType<Tracer['startRequest']>;
 }
 
 /** Stored on the request, because a WeakMap adds work for the garbage collector. */
@@ -80,7 +80,7 @@ export function observationOf(request: IncomingMessage): ObservedRequest | undef
 
 /** Returns id and notes of a request that passed through `observeRequests`. */
 export function observedRequest(request: IncomingMessage): ObservedRequest {
-  const found = observationOf(request);
+  const found = (request as Observable)[observation];
   if (found === undefined) {
     throw new Error('This request did not pass through observeRequests.');
   }
@@ -105,7 +105,7 @@ export function observeRequests(
   options: ObservationOptions = {},
 ): RequestListener {
   const writeLine = createRequestLineWriter(logger);
-  const { isTrustedProxy, tracer } = options;
+  const { isTrustedProxy, tracer, observer } = options;
   const checkForwarding = isTrustedProxy && createForwardingCheck(isTrustedProxy, logger);
 
   function report(
@@ -115,16 +115,14 @@ export function observeRequests(
     milliseconds: number,
   ): void {
     const line = describe(request, response, entry, milliseconds);
-    options.observer?.(line, request);
+    observer?.(line, request);
     entry.trace?.end(line);
-    if (entry.notes.err === undefined) {
+    const { operation = 'unmatched', err } = entry.notes;
+    if (err === undefined) {
       writeLine(line);
     } else {
-      const { operation = 'unmatched', err } = entry.notes;
-      logger.error(
-        { ...line, aborted: line.aborted || undefined, err },
-        `${line.method} ${operation} ${line.status ?? 'aborted'}`,
-      );
+      const message = `${line.method} ${operation} ${line.status ?? 'aborted'}`;
+      logger.error({ ...line, aborted: line.aborted || undefined, err }, message);
     }
   }
 
@@ -181,8 +179,8 @@ function describe(
     method: notes.method ?? request.method,
     status,
     aborted,
-    durationMs: tenths(milliseconds),
-    upstreamMs: notes.upstreamMs === undefined ? undefined : tenths(notes.upstreamMs),
+    durationMs: Math.round(milliseconds * 10) / 10,
+    upstreamMs: notes.upstreamMs && Math.round(notes.upstreamMs * 10) / 10,
     operation: notes.operation,
     clientId: notes.clientId,
     credential: notes.credential,
@@ -191,10 +189,6 @@ function describe(
     stage: reason && failureReasons[reason].stage,
     finding: reason && notes.finding,
   };
-}
-
-function tenths(milliseconds: number): number {
-  return Math.round(milliseconds * 10) / 10;
 }
 
 /**
@@ -234,15 +228,9 @@ export function requestId({ headers }: IncomingMessage): string {
 }
 
 /** Returns the reason of a failed request. No failure is without one. */
-function failureReasonOf(
-  notes: { readonly code?: string; readonly reason?: FailureReasonName | undefined },
-  aborted: boolean,
-): FailureReasonName {
-  if (notes.reason !== undefined) {
-    return notes.reason;
+function failureReasonOf({ reason, code }: RequestNotes, aborted: boolean): FailureReasonName {
+  if (reason !== undefined || code === undefined) {
+    return reason ?? (aborted ? 'caller_left' : 'unclassified');
   }
-  if (notes.code !== undefined && isFailureReason(notes.code)) {
-    return notes.code;
-  }
-  return aborted && notes.code === undefined ? 'caller_left' : 'unclassified';
+  return isFailureReason(code) ? code : 'unclassified';
 }

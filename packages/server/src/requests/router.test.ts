@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { allowedMethods, createRouter, pathParameters, splitPath } from './router.ts';
+import { allowedMethods, createRouter, splitPath } from './router.ts';
 
 const entries = [
   { method: 'GET', path: '/device/{id}', name: 'detail' },
@@ -43,10 +43,5 @@ describe('the router', () => {
   test('can hide a path with a parameter behind one without', () => {
     expect(find('DELETE', '/device/_count', true)).toEqual(['POST']);
     expect(find('DELETE', '/device/7', true)).toBe('delete');
-  });
-
-  test('returns the parameters of a path as they were sent', () => {
-    const target = targetOf('/product/a%2Fb');
-    expect(pathParameters('/{kind}/{other}', target)).toEqual({ kind: 'product', other: 'a%2Fb' });
   });
 });

@@ -5,7 +5,6 @@
  *   const match = router.find('GET', target);
  *   match === undefined                        // no entry has this path: 404
  *   match.entry === undefined                  // allowedMethods(match.others): 405, or OPTIONS
- *   pathParameters(match.entry.path, target)   // { id: '…' }, not decoded
  *
  * The apps decide who may call an entry, and write the errors.
  */
@@ -93,20 +92,6 @@ export function createRouter<Entry extends RouterEntry>(
 export function allowedMethods(others: readonly RouterEntry[]): readonly string[] {
   const methods = new Set(others.map(({ method }) => method));
   return [...methods].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
-}
-
-/** The segments of the parameters by name, as they are in the target. */
-export function pathParameters(
-  path: string,
-  { segments }: RoutedTarget,
-): Readonly<Record<string, string>> {
-  const parameters: Record<string, string> = {};
-  for (const [index, part] of splitPath(path).entries()) {
-    if (part.startsWith('{')) {
-      parameters[part.slice(1, -1)] = segments[index] ?? '';
-    }
-  }
-  return parameters;
 }
 
 /** Two paths with the same shape match the same requests. The names of parameters do not matter. */

@@ -3,7 +3,7 @@ import { parseStrictJson } from './strict-json.ts';
 
 // runs alone: it compares times
 
-test('PT-05 takes time in proportion to names, strings and brackets', () => {
+test('takes time in proportion to names, strings and brackets', () => {
   const milliseconds = (count: number) => {
     const names = `{${Array.from({ length: count }, (_, i) => `"k${i}":1`).join(',')}}`;
     const brackets = '['.repeat(6 * count) + ']'.repeat(6 * count);

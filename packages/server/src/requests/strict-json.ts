@@ -8,11 +8,6 @@ export class StrictJsonError extends Error {
 
 const MAXIMUM_DEPTH = 64;
 
-interface OpenContainer {
-  /** The member names read so far. Undefined for an array. */
-  readonly names: Set<string> | undefined;
-}
-
 /**
  * Parses a JSON text that every parser reads alike (RFC 8259 §4). Rejects repeated member names,
  * the name `__proto__`, a byte order mark and more than 64 levels of nesting, which `JSON.parse`
@@ -24,30 +19,31 @@ export function parseStrictJson(text: string): unknown {
   if (text.startsWith('\uFEFF')) {
     throw new StrictJsonError('must not start with a byte order mark');
   }
-  const value = parse(text);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new StrictJsonError('is not valid JSON');
+  }
   assertUnambiguous(text);
   return value;
 }
 
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new StrictJsonError('is not valid JSON');
-  }
-}
-
 /** The text is valid JSON, so only its strings, brackets and commas matter. */
 function assertUnambiguous(text: string): void {
-  const open: OpenContainer[] = [];
+  /** The member names of each open object so far. Undefined for an array. */
+  const open: (Set<string> | undefined)[] = [];
   let expectsName = false;
   for (let position = 0; position < text.length; position += 1) {
     switch (text[position]) {
       case '{':
       case '[':
         expectsName = text[position] === '{';
-        open.push({ names: expectsName ? new Set() : undefined });
-        assertDepth(open.length, position);
+        open.push(expectsName ? new Set() : undefined);
+        if (open.length > MAXIMUM_DEPTH) {
+          const message = `is nested deeper than ${MAXIMUM_DEPTH} at character ${position}`;
+          throw new StrictJsonError(message);
+        }
         break;
       case '}':
       case ']':
@@ -55,24 +51,18 @@ function assertUnambiguous(text: string): void {
         expectsName = false;
         break;
       case ',':
-        expectsName = open.at(-1)?.names !== undefined;
+        expectsName = open.at(-1) !== undefined;
         break;
       case '"': {
         const end = endOfString(text, position);
         if (expectsName) {
-          addName(open.at(-1)?.names, text.slice(position, end), position);
+          addName(open.at(-1), text.slice(position, end), position);
           expectsName = false;
         }
         position = end - 1;
         break;
       }
     }
-  }
-}
-
-function assertDepth(depth: number, position: number): void {
-  if (depth > MAXIMUM_DEPTH) {
-    throw new StrictJsonError(`is nested deeper than ${MAXIMUM_DEPTH} at character ${position}`);
   }
 }
 

@@ -1,6 +1,6 @@
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+/** The open connections of a server: their requests, when these start and write, their metrics. */
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-
 import type { MetricsRegistry } from '../telemetry/metrics-registry.ts';
 
 /** The codes of input that is not a request, as in the error catalogue of the platform API. */
@@ -144,4 +144,90 @@ export function addServerMetrics(
   return (code) => {
     malformed.of(code).value += 1;
   };
+}
+
+/** Bounds the wait of requests during a flood of new connections. */
+const MOST_MILLISECONDS = 50;
+
+/**
+ * Starts requests only after all waiting connections are accepted. libuv accepts one connection in
+ * each turn of the event loop. If a turn also ran a request of every accepted connection, the last
+ * of 128 new connections would wait for thousands of requests (bench/whole-path).
+ */
+export function acceptFirst(server: Server, listener: RequestListener) {
+  let held: Parameters<RequestListener>[] | undefined;
+  let hasAccepted = false;
+  let acceptsUntil = 0;
+  let isClosing = false;
+
+  server.on('connection', () => {
+    hasAccepted = true;
+    if (held === undefined) {
+      held = [];
+      acceptsUntil = performance.now() + MOST_MILLISECONDS;
+      setImmediate(endTurn);
+    }
+  });
+
+  function endTurn(): void {
+    if (hasAccepted && performance.now() < acceptsUntil) {
+      hasAccepted = false;
+      setImmediate(endTurn);
+    } else if (!isClosing) {
+      release();
+    }
+  }
+
+  /** Skips requests whose client disconnected or that were already rejected. */
+  function release(): void {
+    const waiting = held ?? [];
+    held = undefined;
+    for (const [request, response] of waiting) {
+      if (request.socket.writable) {
+        listener(request, response);
+      }
+    }
+  }
+
+  return {
+    start: ((request, response) => {
+      if (held === undefined) {
+        listener(request, response);
+      } else {
+        held.push([request, response]);
+      }
+    }) satisfies RequestListener,
+    /** Delays new requests until the returned function is called. */
+    hold() {
+      isClosing = true;
+      held ??= [];
+      return () => {
+        isClosing = false;
+        release();
+      };
+    },
+  };
+}
+
+export type AcceptFirst = ReturnType<typeof acceptFirst>;
+
+let waiting: (() => void)[] = [];
+
+/**
+ * Runs a write after all events of this turn of the event loop. A write to a socket wakes its reader.
+ * If the writes of a turn follow each other, the readers wake up less often and find more to do: the
+ * whole path needs 10 to 15 % less processor time with 16 connections (bench/whole-path).
+ */
+export function atEndOfTurn(write: () => void): void {
+  if (waiting.push(write) === 1) {
+    setImmediate(writeAll);
+  }
+}
+
+function writeAll(): void {
+  const writes = waiting;
+  waiting = [];
+  for (const write of writes) {
+    write();
+  }
 }

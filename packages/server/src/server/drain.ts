@@ -1,8 +1,7 @@
 import type { Server } from 'node:http';
 import { Server as NetServer } from 'node:net';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import type { AcceptFirst } from './accept-first.ts';
-import type { Connections } from './connections.ts';
+import type { AcceptFirst, Connections } from './connections.ts';
 
 /** A request may already be in transit on an idle connection. It still gets a reply (CF-02). */
 const IDLE_GRACE_MILLISECONDS = 250;

@@ -4,46 +4,39 @@ import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:ht
 import type { Socket } from 'node:net';
 import { type FailureReasonName, failureReasons } from '@gatehouse/errors';
 import { observationOf } from '../requests/observed-request.ts';
-import type { RequestRecorder } from '../requests/request-recorder.ts';
+import type { RequestRecorder } from '../requests/request-records.ts';
 import type { Logger } from '../telemetry/logger.ts';
-import { createRequestLineWriter } from '../telemetry/request-line.ts';
+import { createRequestLineWriter } from '../telemetry/logger.ts';
 import type { ClientErrorCode, Connections } from './connections.ts';
-import { hostProblem } from './message-framing.ts';
-import { LINGER_MILLISECONDS, lingerBeforeClose } from './request-body.ts';
+import { hostProblem, LINGER_MILLISECONDS, lingerBeforeClose } from './message-framing.ts';
 
-interface ClientErrorReply {
-  readonly status: number;
-  readonly code: ClientErrorCode;
-  readonly reason: FailureReasonName;
-  readonly message: string;
-}
+const replyTo = (
+  reason: FailureReasonName,
+  message: string,
+  code: ClientErrorCode = 'illegal_argument',
+  status = 400,
+) => ({ status, code, reason, message });
 
-const illegal = { status: 400, code: 'illegal_argument' } as const;
+type ClientErrorReply = ReturnType<typeof replyTo>;
+
 const replies = {
-  headers: {
-    status: 431,
-    code: 'headers_too_large',
-    reason: 'headers_too_large',
-    message: 'The request headers are too large.',
-  },
-  slow: {
-    status: 408,
-    code: 'request_timeout',
-    reason: 'request_timeout',
-    message: 'The request took too long to arrive.',
-  },
-  notHttp: { ...illegal, reason: 'http_invalid', message: 'The request is not valid HTTP/1.1.' },
-  target: {
-    ...illegal,
-    reason: 'target_invalid',
-    message: 'The request target must be a path, or an http URL without user information.',
-  },
-} as const satisfies Readonly<Record<string, ClientErrorReply>>;
+  notHttp: replyTo('http_invalid', 'The request is not valid HTTP/1.1.'),
+  target: replyTo(
+    'target_invalid',
+    'The request target must be a path, or an http URL without user information.',
+  ),
+};
+
+const TOO_LARGE = 'headers_too_large';
+const TOO_SLOW = 'request_timeout';
 
 /** By the code of the error of Node's parser. */
 const repliesToErrors = new Map<string | undefined, ClientErrorReply>([
-  ['HPE_HEADER_OVERFLOW', replies.headers],
-  ['ERR_HTTP_REQUEST_TIMEOUT', replies.slow],
+  ['HPE_HEADER_OVERFLOW', replyTo(TOO_LARGE, 'The request headers are too large.', TOO_LARGE, 431)],
+  [
+    'ERR_HTTP_REQUEST_TIMEOUT',
+    replyTo(TOO_SLOW, 'The request took too long to arrive.', TOO_SLOW, 408),
+  ],
 ]);
 
 /**
@@ -91,10 +84,7 @@ export function createClientErrorHandler(
 /** Rejects a request whose `Host` or target is invalid, and closes its connection. */
 export function rejectHead(request: IncomingMessage, response: ServerResponse): MalformedInput {
   const message = hostProblem(request);
-  const reply =
-    message === undefined
-      ? replies.target
-      : { ...illegal, reason: 'http_invalid' as const, message };
+  const reply = message === undefined ? replies.target : replyTo('http_invalid', message);
   const input = inputOf(reply, request.socket, request);
   const { headers, body } = envelopeOf(reply, input.requestId);
   response.writeHead(400, headers).write(body);

@@ -1,5 +1,6 @@
 /**
- * The one check of where a message begins and ends, and for whom it is (CWE-444).
+ * The one check of where a message begins and ends, and for whom it is (CWE-444), and how long a
+ * server reads a body.
  *
  * `serve` calls `toOriginForm` and the guard for every request. Each server calls `messageProblem`
  * and rejects the request with its own error envelope.
@@ -63,27 +64,26 @@ function transferEncodingProblem({ headers, httpVersion }: IncomingMessage): str
 export function createFramingGuard() {
   const lastRequests = new WeakMap<Socket, IncomingMessage>();
   return {
-    /** Marks the connection if the end of this request is ambiguous. It ends after the reply. */
-    note(request: IncomingMessage, response: ServerResponse): void {
-      if (isAmbiguous(request) && !lastRequests.has(request.socket)) {
+    /**
+     * Returns false for a request after an ambiguous one, because it can be a part of its body. An
+     * ambiguous request ends its connection after the reply.
+     */
+    admits(request: IncomingMessage, response?: ServerResponse): boolean {
+      const last = lastRequests.get(request.socket);
+      if (last !== undefined) {
+        return last === request;
+      }
+      // With an ignored `Upgrade`, Node drops bytes that arrive together with the end of the
+      // request. The next request could then begin in the middle of another one.
+      const isAmbiguous =
+        request.headers.upgrade !== undefined || transferEncodingProblem(request) !== undefined;
+      if (isAmbiguous && response !== undefined) {
         lastRequests.set(request.socket, request);
         response.shouldKeepAlive = false;
       }
-    },
-    /** Returns whether an earlier request was ambiguous. This request can be part of its body. */
-    isDoubtful(request: IncomingMessage): boolean {
-      const last = lastRequests.get(request.socket);
-      return last !== undefined && last !== request;
+      return true;
     },
   };
-}
-
-/**
- * With an ignored `Upgrade`, Node drops bytes that arrive together with the end of the request. The
- * next request could then begin in the middle of another one.
- */
-function isAmbiguous(request: IncomingMessage): boolean {
-  return request.headers.upgrade !== undefined || transferEncodingProblem(request) !== undefined;
 }
 
 /**
@@ -132,4 +132,56 @@ export function hostProblem(request: IncomingMessage): string | undefined {
 function isHost(text: string): boolean {
   const [whole, port = '0'] = HOST.exec(text) ?? [];
   return whole !== undefined && Number(port) <= HIGHEST_PORT;
+}
+
+/** Requests whose client sends the body only after `100 Continue`. */
+const waiting = new WeakMap<IncomingMessage, ServerResponse>();
+
+export function deferContinue(request: IncomingMessage, response: ServerResponse): void {
+  waiting.set(request, response);
+}
+
+/**
+ * Requests the body if the client waits for it (RFC 9110 §10.1.1). Node would always do so
+ * immediately.
+ */
+export function sendContinue(request: IncomingMessage): void {
+  waiting.get(request)?.writeContinue();
+  waiting.delete(request);
+}
+
+/** Time until a server closes a connection whose peer may still send data. */
+export const LINGER_MILLISECONDS = 1000;
+/** Above the usual body limit, because a proxy turns a reset during its upload into a 502. */
+const LINGER_BYTES = 2 * 1024 * 1024;
+
+/**
+ * Reads and discards data for a short time. An immediate close makes the system reset the
+ * connection, and the reset can overtake the reply (RFC 9112 §9.6).
+ */
+export function lingerBeforeClose(request: IncomingMessage): Promise<void> {
+  if (request.readableEnded || request.destroyed || !announcesBody(request)) {
+    return Promise.resolve();
+  }
+  return new Promise((resolve) => {
+    let received = 0;
+    const timer = setTimeout(resolve, LINGER_MILLISECONDS);
+    const finish = () => {
+      clearTimeout(timer);
+      resolve();
+    };
+    request.on('data', (chunk: Buffer) => {
+      received += chunk.length;
+      if (received > LINGER_BYTES) {
+        finish();
+      }
+    });
+    request.once('close', finish);
+    request.once('end', finish);
+    request.resume();
+  });
+}
+
+function announcesBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }

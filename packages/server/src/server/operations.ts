@@ -30,8 +30,6 @@ export async function serveOperations(
   };
 }
 
-const METRICS_TYPE = 'text/plain; version=0.0.4; charset=utf-8';
-
 interface Reply {
   readonly status: number;
   /** Text, or a value that becomes JSON. */
@@ -53,24 +51,23 @@ async function answer(
     case '/live':
       return { status: 200, body: { status: 'live' } };
     case '/metrics': {
-      const body = metricsText(await operations.metrics());
-      return { status: 200, body, headers: { 'Content-Type': METRICS_TYPE } };
+      const headers = { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' };
+      return { status: 200, body: metricsText(await operations.metrics()), headers };
     }
-    case '/ready':
-      return draining ? { status: 503, body: { status: 'draining' } } : readiness(operations);
+    case '/ready': {
+      if (draining) {
+        return { status: 503, body: { status: 'draining' } };
+      }
+      const { ready, checks } = await operations.readiness();
+      const body = { status: ready ? 'ready' : 'unavailable', checks };
+      return { status: ready ? 200 : 503, body };
+    }
     default: {
       const body = await operations.document(path);
-      return body === undefined
-        ? { status: 404, body: { status: 'not found' } }
-        : { status: 200, body };
+      const missing = { status: 404, body: { status: 'not found' } };
+      return body === undefined ? missing : { status: 200, body };
     }
   }
-}
-
-async function readiness(operations: Operations): Promise<Reply> {
-  const { ready, checks } = await operations.readiness();
-  const status = ready ? 'ready' : 'unavailable';
-  return { status: ready ? 200 : 503, body: { status, checks } };
 }
 
 function writeReply(response: ServerResponse, { status, body, headers }: Reply): void {

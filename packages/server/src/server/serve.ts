@@ -3,22 +3,19 @@
  *
  *   process/ (start, end, workers) ─▶ serve ── connections, drain (no connection is lost at the end)
  *                               ├ listen (a port or a Unix socket)
- *                               ├ accept-first (a burst of connections is accepted before its requests run)
- *                               ├ message-framing (where a message begins and ends)
+ *                               ├ message-framing (where a message begins and ends; 100 Continue)
  *                               ├ malformed-input (replies to input that is no request)
- *                               ├ server-limits (times, sizes, slow readers)
- *                               └ request-body (100 Continue, the rest of a rejected body)
+ *                               └ server-limits (times, sizes, slow readers)
  *   operations (/live, /ready, /metrics), requests/ (id, log line, routes), telemetry/, configuration/
  *
  * Authentication and replies belong to the applications.
  */
 import { createServer, type IncomingMessage, type RequestListener, type Server } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import type { RequestRecorder } from '../requests/request-recorder.ts';
+import type { RequestRecorder } from '../requests/request-records.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import type { MetricsRegistry } from '../telemetry/metrics-registry.ts';
-import { acceptFirst } from './accept-first.ts';
-import { addServerMetrics, trackConnections } from './connections.ts';
+import { acceptFirst, addServerMetrics, trackConnections } from './connections.ts';
 import { drain } from './drain.ts';
 import { type ListenAddress, listen, removeStaleSocket, withdrawSocket } from './listen.ts';
 import {
@@ -26,8 +23,7 @@ import {
   createMalformedInputReporter,
   rejectHead,
 } from './malformed-input.ts';
-import { createFramingGuard, toOriginForm } from './message-framing.ts';
-import { deferContinue } from './request-body.ts';
+import { createFramingGuard, deferContinue, toOriginForm } from './message-framing.ts';
 import { countDroppedConnections, cutSlowReaders, serverLimits } from './server-limits.ts';
 
 export interface ServeOptions extends ListenAddress {
@@ -81,7 +77,7 @@ export async function serve(
     optimizeEmptyRequests: options.readsAnnouncedBodiesOnly === true,
     ...(upgrades && {
       shouldUpgradeCallback: (request: IncomingMessage) =>
-        !framing.isDoubtful(request) && toOriginForm(request) && upgrades.accepts(request),
+        framing.admits(request) && toOriginForm(request) && upgrades.accepts(request),
     }),
   });
   server.maxRequestsPerSocket = serverLimits.maxRequestsPerSocket;
@@ -94,7 +90,7 @@ export async function serve(
   });
   const { start, hold } = acceptFirst(server, application);
   const listener: RequestListener = (request, response) => {
-    if (framing.isDoubtful(request)) {
+    if (!framing.admits(request, response)) {
       return;
     }
     if (toOriginForm(request)) {
@@ -103,7 +99,6 @@ export async function serve(
       reportMalformed(rejectHead(request, response));
     }
   };
-  server.on('request', framing.note);
   server.on('request', listener);
   server.on('clientError', createClientErrorHandler(connections, reportMalformed));
   cutSlowReaders(server, serverLimits);

@@ -23,7 +23,7 @@ describe('an error in the log', () => {
     ['postgres://user:marker@[::1]/db?sslmode=require'],
     ['redis+sentinel://:marker@h1:1,h2:2/m'],
     ['"http://marker@host/"'],
-  ])('SL-03 masks the credentials of %s', (url) => {
+  ])('masks the credentials of %s', (url) => {
     const error = new Error(`cannot connect to ${url} now`);
     expect(logged(error)).toContain('***@');
     expect(logged(error)).toContain(' now');
@@ -34,12 +34,12 @@ describe('an error in the log', () => {
     ['/api/device?access_token=marker'],
     ['https://rp.example/cb?code=marker&state=marker'],
     ['Invalid URL: /authorize?a=b&login_hint=marker'],
-  ])('SL-03 masks the query of %s', (text) => {
+  ])('masks the query of %s', (text) => {
     expect(logged(new Error(text))).toContain('?***');
     expect(logged(new Error(text))).not.toContain('marker');
   });
 
-  test('SL-03 masks nested causes and the errors of an aggregate', () => {
+  test('masks nested causes and the errors of an aggregate', () => {
     const inner = new Error('redis://:marker@inner');
     const aggregate = new AggregateError([inner, 'marker'], 'redis://:marker@all');
     const outer = new Error('outer', { cause: new Error('middle', { cause: aggregate }) });
@@ -48,7 +48,7 @@ describe('an error in the log', () => {
     expect(logged(outer)).not.toContain('marker');
   });
 
-  test('SL-03 logs only the type of a thrown value that is not an error', () => {
+  test('logs only the type of a thrown value that is not an error', () => {
     expect(serializeError('marker')).toEqual({ type: 'string' });
     expect(serializeError({ secret: 'marker' })).toEqual({ type: 'object' });
     const error = Object.assign(new Error('plain', { cause: 'marker' }), { password: 'marker' });
@@ -59,11 +59,5 @@ describe('an error in the log', () => {
     const error = new Error('first');
     error.cause = new Error('second', { cause: error });
     expect(logged(error).length).toBeLessThan(100_000);
-  });
-
-  test('keeps an address without credentials readable', () => {
-    expect(serializeError(new Error('connect http://localhost:8850/api failed'))).toMatchObject({
-      message: 'connect http://localhost:8850/api failed',
-    });
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { combineFamilies, metricsText, withoutGauges } from './metric-families.ts';
+import { combineFamilies, metricsText } from './metric-families.ts';
 import { createMetricsRegistry } from './metrics-registry.ts';
 
 function familiesOf(value: number) {
@@ -37,10 +37,5 @@ describe('the metrics of several workers', () => {
       ['a', 1],
       ['b', 5],
     ]);
-  });
-
-  test('survive their worker without its gauges', () => {
-    const names = withoutGauges(familiesOf(1)).map(({ name }) => name);
-    expect(names).toEqual(['c_total', 'h_seconds']);
   });
 });

@@ -1,5 +1,5 @@
 /** How the values of several workers combine into one: their sum, the largest or the smallest. */
-export type Combination = 'sum' | 'max' | 'min';
+export type Combination = keyof typeof combinations;
 
 /** A metric with its values at the time of a scrape. */
 export interface MetricFamily {
@@ -54,9 +54,8 @@ export function combineFamilies(
     for (const sample of family.samples) {
       const key = `${sample.name} ${JSON.stringify(sample.labels)}`;
       const earlier = entry.samples.get(key);
-      const value = earlier
-        ? combine(family.acrossWorkers, earlier.value, sample.value)
-        : sample.value;
+      const combine = combinations[family.acrossWorkers];
+      const value = earlier ? combine(earlier.value, sample.value) : sample.value;
       entry.samples.set(key, { ...sample, value });
     }
   }
@@ -71,13 +70,4 @@ export function withoutGauges(families: readonly MetricFamily[]): readonly Metri
   return families.filter(({ type }) => type !== 'gauge');
 }
 
-function combine(rule: Combination, a: number, b: number): number {
-  switch (rule) {
-    case 'sum':
-      return a + b;
-    case 'max':
-      return Math.max(a, b);
-    case 'min':
-      return Math.min(a, b);
-  }
-}
+const combinations = { sum: (a: number, b: number) => a + b, max: Math.max, min: Math.min };

@@ -4,18 +4,22 @@
  *   observeRequests ─▶ startRequest ─▶ run ─┬▶ stage (authenticate, forward, …)
  *                                           └▶ step (store, database), from their measurements
  *
- * The SDK reads the standard variables of the exporter, such as OTEL_EXPORTER_OTLP_HEADERS.
+ * The SDK reads the standard variables of the exporter, such as OTEL_EXPORTER_OTLP_HEADERS. A span
+ * never contains a URL, a header, a key of the store or the text of a statement, because they can
+ * contain secrets.
  */
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { IncomingMessage } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   ROOT_CONTEXT,
   type Span,
-  type SpanContext,
   SpanKind,
   SpanStatusCode,
   TraceFlags,
   trace,
 } from '@opentelemetry/api';
+import { globalErrorHandler, parseTraceParent, setGlobalErrorHandler } from '@opentelemetry/core';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import {
   defaultResource,
@@ -23,18 +27,17 @@ import {
   envDetector,
   resourceFromAttributes,
 } from '@opentelemetry/resources';
-import {
-  AlwaysOnSampler,
-  BatchSpanProcessor,
-  type SpanExporter,
-  TracerProvider,
-} from '@opentelemetry/sdk-trace';
-import type { Logger } from './logger.ts';
-import type { RequestLine } from './request-line.ts';
-import type { RequestTrace, Tracer, TracerOptions } from './tracer.ts';
+import { AlwaysOnSampler, BatchSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
+import type { Logger, RequestLine } from './logger.ts';
 
 const CLOSE_MILLISECONDS = 2000;
-const REPORT_INTERVAL_MILLISECONDS = 60_000;
+
+export interface TracerOptions {
+  readonly app: string;
+  readonly logger: Logger;
+  /** Default: that of the variables of OpenTelemetry. */
+  readonly sampler?: string;
+}
 
 /** The innermost span of a request, and whether the request has ended. */
 interface Scope {
@@ -43,193 +46,151 @@ interface Scope {
 }
 
 export function createOpenTelemetryTracer(
-  { app, logger, onlyFollowsCaller = false }: TracerOptions,
-  environment: NodeJS.ProcessEnv,
-): Tracer {
-  const { followsCaller, ratio } = onlyFollowsCaller
-    ? { followsCaller: true, ratio: 0 }
-    : readSampler(environment, logger);
-  const provider = openProvider(`gatehouse-${app}`, logger);
+  { app, logger, sampler: name }: TracerOptions,
+  { OTEL_TRACES_SAMPLER, OTEL_TRACES_SAMPLER_ARG }: NodeJS.ProcessEnv,
+) {
+  const wanted = name ?? (OTEL_TRACES_SAMPLER || 'parentbased_always_on');
+  const sampler = readSampler(wanted, OTEL_TRACES_SAMPLER_ARG, logger);
+  const provider = openProvider(app, logger);
   const tracer = provider.getTracer('gatehouse');
   const scopes = new AsyncLocalStorage<Scope>();
 
-  /** Work that a request leaves behind, such as a timer, is not part of it. */
-  function currentScope(): Scope | undefined {
+  /** Undefined for work that a request leaves behind, such as a timer. */
+  function startChild(name: string, kind: SpanKind, startTime: number): Scope | undefined {
     const scope = scopes.getStore();
-    return scope?.request.ended === true ? undefined : scope;
-  }
-
-  function startChild(name: string, kind: SpanKind, { span }: Scope, startTime: number): Span {
-    return tracer.startSpan(name, { kind, startTime }, trace.setSpan(ROOT_CONTEXT, span));
+    return scope === undefined || scope.request.ended
+      ? undefined
+      : {
+          ...scope,
+          span: tracer.startSpan(
+            name,
+            { kind, startTime },
+            trace.setSpan(ROOT_CONTEXT, scope.span),
+          ),
+        };
   }
 
   return {
-    startRequest({ headers, method = '' }) {
-      const parent = parseTraceparent(headers.traceparent);
+    /** @returns undefined if the request is not sampled and continues no trace */
+    startRequest({ headers, method = '' }: IncomingMessage) {
+      const parent = parseTraceParent(String(headers.traceparent));
       // By chance, and not by the trace id, which a caller can choose.
       const isSampled =
-        followsCaller && parent !== undefined
+        parent !== null && sampler.followsCaller
           ? (parent.traceFlags & TraceFlags.SAMPLED) !== 0
-          : Math.random() < ratio;
-      if (!isSampled) {
-        return parent && createUnsampledTrace(parent);
+          : Math.random() < sampler.ratio;
+      if (isSampled) {
+        const context = parent ? trace.setSpanContext(ROOT_CONTEXT, parent) : ROOT_CONTEXT;
+        const span = tracer.startSpan(method, { kind: SpanKind.SERVER }, context);
+        return createRequestTrace(span, scopes);
       }
-      const context = parent ? trace.setSpanContext(ROOT_CONTEXT, parent) : ROOT_CONTEXT;
-      const span = tracer.startSpan(method, { kind: SpanKind.SERVER }, context);
-      return createRequestTrace({ span, request: { ended: false } }, scopes);
+      // Services must not record a request that this process does not record.
+      return parent === null
+        ? undefined
+        : createRequestTrace(trace.wrapSpanContext({ ...parent, traceFlags: TraceFlags.NONE }));
     },
-    stage(name, kind, work) {
-      const scope = currentScope();
-      if (scope === undefined) {
-        return work();
-      }
+    /** Runs work in a span of the current request. Work that returns undefined has no span. */
+    stage<Result>(name: string, kind: 'internal' | 'call', work: () => Result): Result {
       const spanKind = kind === 'call' ? SpanKind.CLIENT : SpanKind.INTERNAL;
-      const span = startChild(name, spanKind, scope, epochMilliseconds());
-      const end = (failed: boolean) => finish(span, failed, epochMilliseconds());
-      try {
-        const result = scopes.run({ ...scope, span }, work);
-        if (result instanceof Promise) {
-          result.then(
-            () => end(false),
-            () => end(true),
-          );
-        } else if (result !== undefined) {
-          end(false);
-        }
-        return result;
-      } catch (error) {
-        end(true);
-        throw error;
-      }
+      const scope = startChild(name, spanKind, epochMilliseconds());
+      return scope === undefined ? work() : runStage(scope.span, () => scopes.run(scope, work));
     },
-    step(name, seconds, failed) {
-      const scope = currentScope();
-      if (scope !== undefined) {
-        const end = epochMilliseconds();
-        finish(startChild(name, SpanKind.CLIENT, scope, end - seconds * 1000), failed, end);
-      }
+    /** Adds a span for a step of the current request that has just ended. */
+    step(name: string, seconds: number, failed: boolean): void {
+      const end = epochMilliseconds();
+      finish(startChild(name, SpanKind.CLIENT, end - seconds * 1000)?.span, failed, end);
     },
-    async close() {
-      const timer = AbortSignal.timeout(CLOSE_MILLISECONDS);
-      const late = new Promise<void>((resolve) => timer.addEventListener('abort', () => resolve()));
-      await Promise.race([provider.shutdown().catch(() => undefined), late]);
+    /** Exports the remaining spans. Never rejects, and returns within two seconds. */
+    async close(): Promise<void> {
+      const late = sleep(CLOSE_MILLISECONDS, undefined, { ref: false });
+      await Promise.race([provider.shutdown().catch(globalErrorHandler), late]);
     },
   };
 }
 
 /** The SDK leaves the variables of the sampler to its users. */
-function readSampler(
-  { OTEL_TRACES_SAMPLER, OTEL_TRACES_SAMPLER_ARG }: NodeJS.ProcessEnv,
-  logger: Logger,
-): { readonly followsCaller: boolean; readonly ratio: number } {
-  const name = OTEL_TRACES_SAMPLER || 'parentbased_always_on';
-  const followsCaller = name.startsWith('parentbased_');
+function readSampler(name: string, argument: string | undefined, logger: Logger) {
   const ratios = new Map([
     ['always_on', 1],
     ['always_off', 0],
-    ['traceidratio', Number(OTEL_TRACES_SAMPLER_ARG || 1)],
+    ['traceidratio', Number(argument || 1)],
   ]);
   const ratio = ratios.get(name.replace('parentbased_', '')) ?? Number.NaN;
   if (ratio >= 0 && ratio <= 1) {
-    return { followsCaller, ratio };
+    return { followsCaller: name.startsWith('parentbased_'), ratio };
   }
   logger.warn('OTEL_TRACES_SAMPLER: unknown sampler or argument. Using parentbased_always_on.');
   return { followsCaller: true, ratio: 1 };
 }
 
-function openProvider(service: string, logger: Logger): TracerProvider {
-  const exporter = new OTLPTraceExporter();
-  let reported = Number.NEGATIVE_INFINITY;
-  /** At most once a minute. The reply of the receiver is not logged. */
-  function report({ code }: Error & { readonly code?: unknown }): void {
-    if (performance.now() - reported >= REPORT_INTERVAL_MILLISECONDS) {
-      reported = performance.now();
-      logger.warn({ failure: typeof code === 'object' ? undefined : code }, 'traces not exported');
-    }
-  }
-  const reporting: SpanExporter = {
-    export: (spans, done) =>
-      exporter.export(spans, (result) => {
-        if (result.error !== undefined) {
-          report(result.error);
-        }
-        done(result);
-      }),
-    shutdown: () => exporter.shutdown(),
-    forceFlush: () => exporter.forceFlush(),
-  };
+function openProvider(app: string, logger: Logger): TracerProvider {
+  // The reply of the receiver is not logged.
+  setGlobalErrorHandler((error) => {
+    const { code } = Object(error) as { readonly code?: unknown };
+    logger.warn({ failure: typeof code === 'object' ? undefined : code }, 'traces not exported');
+  });
   return new TracerProvider({
     resource: defaultResource()
-      .merge(resourceFromAttributes({ 'service.name': service }))
+      .merge(resourceFromAttributes({ 'service.name': `gatehouse-${app}` }))
       .merge(detectResources({ detectors: [envDetector] })),
     sampler: new AlwaysOnSampler(),
-    spanProcessors: [new BatchSpanProcessor({ exporter: reporting })],
+    spanProcessors: [new BatchSpanProcessor({ exporter: new OTLPTraceExporter() })],
   });
 }
 
-/** Services must not record a request that this process does not record. */
-function createUnsampledTrace(parent: SpanContext): RequestTrace {
+/** @param scopes undefined for a request that is not recorded */
+function createRequestTrace(span: Span, scopes?: AsyncLocalStorage<Scope>) {
+  const request = { ended: false };
   return {
-    run: (handle) => handle(),
-    traceparent: () => formatTraceparent({ ...parent, traceFlags: TraceFlags.NONE }),
-    end: () => undefined,
-  };
-}
-
-function createRequestTrace(scope: Scope, scopes: AsyncLocalStorage<Scope>): RequestTrace {
-  const { span, request } = scope;
-  return {
-    run: (handle) => scopes.run(scope, handle),
-    traceparent: () => formatTraceparent((scopes.getStore() ?? scope).span.spanContext()),
-    end(line) {
+    /** Runs the request, so that its stages and steps find its span. */
+    run: (handle: () => void): void =>
+      scopes === undefined ? handle() : scopes.run({ span, request }, handle),
+    /** The header with which a service continues the trace (W3C Trace Context). */
+    traceparent(): string {
+      const { traceId, spanId, traceFlags } = (scopes?.getStore()?.span ?? span).spanContext();
+      return `00-${traceId}-${spanId}-0${traceFlags & TraceFlags.SAMPLED}`;
+    },
+    /** @param line the log line of the request, which contains no secret */
+    end(line: RequestLine): void {
       request.ended = true;
       span.updateName(`${line.method} ${line.operation ?? 'unmatched'}`);
-      span.setAttributes(attributesOf(line));
-      finish(span, (line.status ?? 0) >= 500, epochMilliseconds());
+      span.setAttributes({
+        'http.request.method': line.method,
+        'http.response.status_code': line.status,
+        'http.route': line.operation,
+        'gatehouse.request_id': line.requestId,
+        'gatehouse.client_id': line.clientId,
+        'gatehouse.credential': line.credential,
+        'gatehouse.aborted': line.aborted || undefined,
+        'error.type': line.code,
+        'gatehouse.reason': line.reason,
+      });
+      finish(span, (line.status ?? 0) >= 500);
     },
   };
 }
 
-function attributesOf(line: RequestLine) {
-  return {
-    'http.request.method': line.method,
-    'http.response.status_code': line.status,
-    'http.route': line.operation,
-    'gatehouse.request_id': line.requestId,
-    'gatehouse.client_id': line.clientId,
-    'gatehouse.credential': line.credential,
-    'gatehouse.aborted': line.aborted || undefined,
-    'error.type': line.code,
-    'gatehouse.reason': line.reason,
-  };
+function runStage<Result>(span: Span, work: () => Result): Result {
+  try {
+    const result = work();
+    if (result !== undefined) {
+      Promise.resolve(result).then(
+        () => finish(span, false),
+        () => finish(span, true),
+      );
+    }
+    return result;
+  } catch (error) {
+    finish(span, true);
+    throw error;
+  }
 }
 
-function finish(span: Span, failed: boolean, endTime: number): void {
+function finish(span: Span | undefined, failed: boolean, endTime = epochMilliseconds()): void {
   if (failed) {
-    span.setStatus({ code: SpanStatusCode.ERROR });
+    span?.setStatus({ code: SpanStatusCode.ERROR });
   }
-  span.end(endTime);
-}
-
-const TRACEPARENT =
-  /^(?!ff)(?<version>[0-9a-f]{2})-(?!0+-)(?<traceId>[0-9a-f]{32})-(?!0+-)(?<spanId>[0-9a-f]{16})-(?<flags>[0-9a-f]{2})(?<rest>-.*)?$/;
-
-/**
- * Reads a `traceparent` header (W3C Trace Context §3.2). An invalid header counts as none. Later
- * versions may append fields.
- */
-export function parseTraceparent(header: unknown): SpanContext | undefined {
-  const fields = typeof header === 'string' ? TRACEPARENT.exec(header)?.groups : undefined;
-  const { version, traceId = '', spanId = '', flags = '', rest } = fields ?? {};
-  if (fields === undefined || (version === '00' && rest !== undefined)) {
-    return undefined;
-  }
-  const traceFlags = Number.parseInt(flags, 16) & TraceFlags.SAMPLED;
-  return { traceId, spanId, traceFlags, isRemote: true };
-}
-
-export function formatTraceparent({ traceId, spanId, traceFlags }: SpanContext): string {
-  return `00-${traceId}-${spanId}-0${traceFlags & TraceFlags.SAMPLED}`;
+  span?.end(endTime);
 }
 
 function epochMilliseconds(): number {

@@ -63,15 +63,17 @@ function buildInfo(app: string): CollectedMetric {
 }
 
 function resourceMetrics(): readonly CollectedMetric[] {
-  const summed = { type: 'gauge', acrossWorkers: 'sum' } as const;
   const startTime = Date.now() / MILLISECONDS - process.uptime();
+  const gauge = (name: string, help: string, read: CollectedMetric['read']) =>
+    ({ name, help, type: 'gauge', acrossWorkers: 'sum', read }) as const;
   return [
     {
-      name: 'process_start_time_seconds',
-      help: 'Start time of the process, in seconds since 1970.',
-      type: 'gauge',
+      ...gauge(
+        'process_start_time_seconds',
+        'Start time of the process, in seconds since 1970.',
+        () => startTime,
+      ),
       acrossWorkers: 'min',
-      read: () => startTime,
     },
     {
       name: 'process_cpu_seconds_total',
@@ -82,33 +84,25 @@ function resourceMetrics(): readonly CollectedMetric[] {
         return (user + system) / MICROSECONDS;
       },
     },
-    {
-      ...summed,
-      name: 'process_resident_memory_bytes',
-      help: 'Resident memory.',
-      read: () => process.memoryUsage.rss(),
-    },
-    {
-      ...summed,
-      name: 'gatehouse_heap_bytes',
-      help: 'Memory of JavaScript objects and of buffers outside the heap.',
-      read() {
+    gauge('process_resident_memory_bytes', 'Resident memory.', () => process.memoryUsage.rss()),
+    gauge(
+      'gatehouse_heap_bytes',
+      'Memory of JavaScript objects and of buffers outside the heap.',
+      () => {
         const { heapUsed, heapTotal, external } = process.memoryUsage();
         return samplesBy('kind', { used: heapUsed, total: heapTotal, external });
       },
-    },
-    {
-      ...summed,
-      name: 'process_open_fds',
-      help: 'Open file descriptors. Absent if the system does not report them.',
-      read: countOpenFiles,
-    },
-    {
-      ...summed,
-      name: 'gatehouse_active_handles',
-      help: 'Resources that keep the event loop alive: sockets, timers, pending operations.',
-      read: () => process.getActiveResourcesInfo().length,
-    },
+    ),
+    gauge(
+      'process_open_fds',
+      'Open file descriptors. Absent if the system does not report them.',
+      countOpenFiles,
+    ),
+    gauge(
+      'gatehouse_active_handles',
+      'Resources that keep the event loop alive: sockets, timers, pending operations.',
+      () => process.getActiveResourcesInfo().length,
+    ),
   ];
 }
 

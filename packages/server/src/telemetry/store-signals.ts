@@ -40,25 +40,6 @@ export function storeSignals(
     latency.of(engine, operation);
     failures.of(engine, operation);
   }
-  const changeTo = collectState(registry);
-  return {
-    observer(operation: string, seconds: number, failed: boolean) {
-      latency.of(engine, operation).observe(seconds);
-      if (failed) {
-        failures.of(engine, operation).value += 1;
-      }
-      tracer?.step(`store ${operation}`, seconds, failed);
-    },
-    onRoom: collectRoom(registry),
-    onStateChange(state: StoreState, reason: string | undefined) {
-      changeTo(state);
-      logger.warn({ state, reason }, `store ${state}`);
-    },
-    onWarning: (message: string) => logger.warn(message),
-  };
-}
-
-function collectState(registry: MetricsRegistry): (state: StoreState) => void {
   let current: StoreState = 'available';
   registry.collect({
     name: 'gatehouse_store_up',
@@ -75,8 +56,20 @@ function collectState(registry: MetricsRegistry): (state: StoreState) => void {
     read: () =>
       storeStates.map((state) => ({ labels: { state }, value: state === current ? 1 : 0 })),
   });
-  return (state) => {
-    current = state;
+  return {
+    observer(operation: string, seconds: number, failed: boolean) {
+      latency.of(engine, operation).observe(seconds);
+      if (failed) {
+        failures.of(engine, operation).value += 1;
+      }
+      tracer?.step(`store ${operation}`, seconds, failed);
+    },
+    onRoom: collectRoom(registry),
+    onStateChange(state: StoreState, reason: string | undefined) {
+      current = state;
+      logger.warn({ state, reason }, `store ${state}`);
+    },
+    onWarning: (message: string) => logger.warn(message),
   };
 }
 

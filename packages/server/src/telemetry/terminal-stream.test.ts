@@ -1,7 +1,11 @@
 import { PassThrough } from 'node:stream';
 import { expect, test } from '@jest/globals';
-import { createLogger, terminalStream } from './logger.ts';
-import { createRequestLineWriter, type RequestLine } from './request-line.ts';
+import {
+  createLogger,
+  createRequestLineWriter,
+  type RequestLine,
+  terminalStream,
+} from './logger.ts';
 
 const request = {
   requestId: '0b7c1111',
@@ -46,26 +50,9 @@ test('a terminal shows the code, the reason and the id of a rejected request', (
   ]);
 });
 
-test('a terminal shows a reason that equals the code once', () => {
-  const rejected: RequestLine = { ...request, status: 404, code: 'not_found', reason: 'not_found' };
-  expect(printed((logger) => createRequestLineWriter(logger)(rejected))).toEqual([
-    expect.stringMatching(/ 404 · 3\.1 ms · demo · not_found · 0b7c1111$/),
-  ]);
-});
-
 test('a terminal receives no control characters of a request', () => {
   const controls = '\u001b[2J\u009b2J';
   const [line] = printed((logger) => logger.info({ text: controls }, 'failed'));
   expect(line).toMatch(/failed/);
   expect(line).not.toMatch(/\p{Cc}/u);
-});
-
-test('a terminal shows other values on the same line, and the stack of an error below it', () => {
-  expect(printed((logger) => logger.info({ port: 9000 }, 'listening'))).toEqual([
-    expect.stringMatching(/INFO: gateway: listening \{"port":9000\}$/),
-  ]);
-  const failed = { ...request, status: 500, err: new Error('broken') };
-  const [first, ...stack] = printed((logger) => logger.error(failed, 'GET device.list 500'));
-  expect(first).toMatch(/ERROR: gateway: GET device\.list 500 · 3\.1 ms · demo · 0b7c1111 ?$/);
-  expect(stack.join('\n')).toContain('"message": "broken"');
 });

@@ -15,7 +15,7 @@ describe('splitQueryToken', () => {
   });
 
   test.each(['access_token=a&access_token=a', 'access_token=a&%61ccess_token=b'])(
-    'CG-01 rejects %p',
+    'rejects %p',
     (query) => {
       expect(() => splitQueryToken(query)).toThrow(
         expect.objectContaining({ code: 'multiple_credentials' }),

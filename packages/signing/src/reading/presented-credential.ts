@@ -35,29 +35,23 @@ export interface PresentedBearer {
   readonly query: string;
 }
 
-type Kind =
-  | 'x-sign'
-  | 'x-sign-v2'
-  | 'x-nonce'
-  | 'x-client-id'
-  | 'x-timestamp'
-  | 'x-access-token'
-  | 'authorization';
+/** The headers of credentials, as their documents write them. */
+const headerNames = {
+  'x-sign': 'X-Sign',
+  'x-sign-v2': 'X-Sign-V2',
+  'x-nonce': 'X-Nonce',
+  'x-client-id': 'X-Client-Id',
+  'x-timestamp': 'X-Timestamp',
+  'x-access-token': 'X-Access-Token',
+  authorization: 'Authorization',
+} as const;
+
+type Kind = keyof typeof headerNames;
 
 type CredentialHeaders = Record<Kind, string | undefined>;
 
 /** Most headers have another length, so their names are not compared. */
-const lengths: ReadonlySet<number> = new Set(
-  [
-    'x-sign',
-    'x-sign-v2',
-    'x-nonce',
-    'x-client-id',
-    'x-timestamp',
-    'x-access-token',
-    'authorization',
-  ].map((name) => name.length),
-);
+const lengths: ReadonlySet<number> = new Set(Object.keys(headerNames).map(({ length }) => length));
 
 /**
  * Finds the credential of a request and allows only one (RFC 6750 §2). A request with
@@ -107,35 +101,18 @@ function readCredentialHeaders(rawHeaders: readonly string[]): CredentialHeaders
   };
   for (let index = 0; index < rawHeaders.length; index += 2) {
     const given = rawHeaders[index] ?? '';
-    if (!lengths.has(given.length)) {
+    const name = (lengths.has(given.length) ? given.toLowerCase() : '') as Kind;
+    if (!Object.hasOwn(headerNames, name)) {
       continue;
     }
-    const name = given.toLowerCase();
-    if (isCredentialHeader(name)) {
-      if (found[name] !== undefined) {
-        throw name === 'authorization' || name === 'x-access-token'
-          ? severalCredentials(`The request has ${credentialNames[name]} twice.`)
-          : signatureHeaderTwice();
-      }
-      found[name] = rawHeaders[index + 1] ?? '';
+    if (found[name] !== undefined) {
+      throw name === 'authorization' || name === 'x-access-token'
+        ? severalCredentials(`The request has ${headerNames[name]} twice.`)
+        : signatureHeaderTwice();
     }
+    found[name] = rawHeaders[index + 1] ?? '';
   }
   return found;
-}
-
-function isCredentialHeader(name: string): name is Kind {
-  switch (name) {
-    case 'x-sign':
-    case 'x-sign-v2':
-    case 'x-nonce':
-    case 'x-client-id':
-    case 'x-timestamp':
-    case 'x-access-token':
-    case 'authorization':
-      return true;
-    default:
-      return false;
-  }
 }
 
 function readSignature(
@@ -161,18 +138,16 @@ function readSignature(
   return { version, clientId, timestamp, sign, nonce: version === 2 ? nonce : undefined };
 }
 
-const credentialNames = {
-  'x-sign': 'X-Sign',
-  'x-sign-v2': 'X-Sign-V2',
-  'x-access-token': 'X-Access-Token',
-  authorization: 'Authorization',
-} as const;
+/** The headers that contain a credential by themselves. */
+const credentialHeaders = ['x-sign', 'x-sign-v2', 'x-access-token', 'authorization'] as const;
 
 function list(headers: CredentialHeaders, queryToken: string | undefined): string {
-  const names = Object.entries(credentialNames)
-    .filter(([name]) => headers[name as keyof typeof credentialNames] !== undefined)
-    .map(([, name]) => name);
-  const found = queryToken === undefined ? names : [...names, 'access_token in the query'];
+  const found: string[] = credentialHeaders
+    .filter((name) => headers[name] !== undefined)
+    .map((name) => headerNames[name]);
+  if (queryToken !== undefined) {
+    found.push('access_token in the query');
+  }
   return `${found.slice(0, -1).join(', ')} and ${found.at(-1)}`;
 }
 
@@ -231,36 +206,21 @@ function decodeName(text: string): string {
   }
 }
 
-const signatureHeaders = {
-  'x-client-id': 'X-Client-Id',
-  'x-timestamp': 'X-Timestamp',
-  'x-nonce': 'X-Nonce',
-  'x-sign': 'X-Sign',
-  'x-sign-v2': 'X-Sign-V2',
-} as const;
-
-type Name = keyof typeof signatureHeaders;
-
-const needed: Readonly<Record<1 | 2, readonly Name[]>> = {
+const needed: Readonly<Record<1 | 2, readonly Kind[]>> = {
   1: ['x-client-id', 'x-timestamp', 'x-sign'],
   2: ['x-client-id', 'x-timestamp', 'x-nonce', 'x-sign-v2'],
 };
+const signatureHeaders = ['x-client-id', 'x-timestamp', 'x-nonce', 'x-sign', 'x-sign-v2'] as const;
 
 /** 401 that names the signature headers that a request lacks, and those that it has. */
-function missingSignature(
-  version: 1 | 2,
-  headers: Readonly<Record<Name, string | undefined>>,
-  hasToken: boolean,
-): ApiError {
-  const missing = needed[version]
-    .filter((name) => !headers[name])
-    .map((name) => signatureHeaders[name]);
-  const present = (Object.keys(signatureHeaders) as Name[]).filter((name) => headers[name]);
-  const has = present.map((name) => signatureHeaders[name]).join(', ') || 'none of them';
+function missingSignature(version: 1 | 2, headers: CredentialHeaders, hasToken: boolean): ApiError {
+  const namesOf = (of: readonly Kind[]) => of.map((name) => headerNames[name]).join(', ');
+  const missing = namesOf(needed[version].filter((name) => !headers[name]));
+  const has = namesOf(signatureHeaders.filter((name) => headers[name])) || 'none of them';
   const advice = hasToken ? ' To use the token of the request, remove these headers.' : '';
   return explainedFailure('missing_signature', {
     causes: ['missing_signature'],
-    message: `Missing or empty: ${missing.join(', ')}. The request has: ${has}.${advice}`,
+    message: `Missing or empty: ${missing}. The request has: ${has}.${advice}`,
   });
 }
 

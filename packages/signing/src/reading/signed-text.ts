@@ -115,26 +115,39 @@ function readForm(text: string): readonly Parameter[] {
 const required = ['status', 'code', 'message', 'timestamp'] as const;
 const members: ReadonlySet<string> = new Set([...required, 'result', 'expires']);
 
+/** How every successful reply of the platform API begins. No request of version 1 may begin so. */
+const successStart = Buffer.from('{"status":200,"code":"success","message":"success",');
+
+/** Whether a text begins like a successful reply, so that version 1 never accepts it as a request. */
+export function isSuccessReply(text: string | Uint8Array): boolean {
+  return typeof text === 'string'
+    ? text.startsWith(successStart.toString())
+    : viewOf(text).subarray(0, successStart.length).equals(successStart);
+}
+
 /**
  * Version 1 signs replies like request bodies, so no request of version 1 may be a reply envelope
- * (CWE-301). This is the second line of defense: the signature of every reply is claimed before the
- * reply leaves.
+ * (CWE-301). This is the only defense for successful replies, and the second one for all others,
+ * whose signatures are claimed before they leave.
  *
- * @throws AmbiguousTextError for an object that has the members of an envelope, an HTTP status, and
- * no
- *   other member
+ * @throws AmbiguousTextError for a text that begins like a successful reply, and for an object that
+ *   has the members of an envelope, an HTTP status, and no other member
  */
 export function assertNotReplyEnvelope(signedText: string | Uint8Array): void {
   const text = typeof signedText === 'string' ? signedText : viewOf(signedText);
-  // The gateway never escapes a member name, so a search over the bytes spares most bodies the
-  // parser.
-  if (required.every((name) => text.includes(`"${name}"`)) && isReplyEnvelope(text.toString())) {
+  if (isSuccessReply(text) || (mayBeReply(text) && isReplyEnvelope(text.toString()))) {
     throw new AmbiguousTextError(
       'A signature version 1 request must not be a reply envelope. ' +
         'Rename one of `status`, `code`, `message`, `timestamp`, or use version 2.',
       'reply_as_request',
     );
   }
+}
+
+/** The gateway never escapes a member name, so a search over the bytes spares most the parser. */
+export function mayBeReply(text: string | Uint8Array): boolean {
+  const searched = typeof text === 'string' ? text : viewOf(text);
+  return required.every((name) => searched.includes(`"${name}"`));
 }
 
 function isReplyEnvelope(text: string): boolean {

@@ -17,6 +17,15 @@ export interface Write<Reply> {
   readonly isExpired: () => boolean;
 }
 
+interface SharedByBatches {
+  /** By the replication id of their data set. All connections share them. */
+  readonly requiredReplicas: Map<string, RequiredReplicas>;
+  /** Returns a key of the server, to which each batch writes its fence. */
+  readonly findFenceKey: () => string;
+  /** Receives warnings about settings that an operator should change. */
+  readonly warn: (message: string) => void;
+}
+
 interface QueuedWrite {
   readonly run: () => Promise<unknown>;
   readonly startedAt: number;
@@ -37,30 +46,16 @@ interface QueuedWrite {
  */
 export class ConfirmedBatches {
   readonly #client: Redis;
-  readonly #requiredReplicas: Map<string, RequiredReplicas>;
-  readonly #findFenceKey: () => string;
-  readonly #warn: (message: string) => void;
+  readonly #shared: SharedByBatches;
   #queue: QueuedWrite[] = [];
   #isBusy = false;
   #required = new RequiredReplicas();
   #learnedOn: Redis['stream'] | undefined;
   #learnedAt = 0;
 
-  constructor(
-    client: Redis,
-    dependencies: {
-      /** By the replication id of their data set. All connections share them. */
-      readonly requiredReplicas: Map<string, RequiredReplicas>;
-      /** Returns a key of the server, to which each batch writes its fence. */
-      readonly findFenceKey: () => string;
-      /** Receives warnings about settings that an operator should change. */
-      readonly warn: (message: string) => void;
-    },
-  ) {
+  constructor(client: Redis, shared: SharedByBatches) {
     this.#client = client;
-    this.#requiredReplicas = dependencies.requiredReplicas;
-    this.#findFenceKey = dependencies.findFenceKey;
-    this.#warn = dependencies.warn;
+    this.#shared = shared;
   }
 
   /** @throws UnsafeRedisError, or the error of the write itself */
@@ -139,7 +134,7 @@ export class ConfirmedBatches {
     const timeout = Math.max(SHORTEST_WAIT_MILLISECONDS, remaining);
     const [, confirmed] = await Promise.all([
       // A full server must accept the fence, because deletions there need confirmation too.
-      sendScript(this.#client, 'setAlways', [this.#findFenceKey()], fence),
+      sendScript(this.#client, 'setAlways', [this.#shared.findFenceKey()], fence),
       this.#client.wait(required, timeout),
     ]);
     if (confirmed < required) {
@@ -169,9 +164,10 @@ export class ConfirmedBatches {
       this.#client.info('persistence'),
     ]);
     const report = parseReplication(replication);
-    durabilityWarnings(report, persistence).forEach(this.#warn);
-    this.#required = this.#requiredReplicas.get(report.history) ?? new RequiredReplicas();
-    this.#requiredReplicas.set(report.history, this.#required);
+    durabilityWarnings(report, persistence).forEach(this.#shared.warn);
+    const { requiredReplicas } = this.#shared;
+    this.#required = requiredReplicas.get(report.history) ?? new RequiredReplicas();
+    requiredReplicas.set(report.history, this.#required);
     this.#required.learn(report, learnedAt);
     this.#learnedOn = this.#client.stream;
     this.#learnedAt = learnedAt;

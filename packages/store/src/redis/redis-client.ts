@@ -138,13 +138,7 @@ export async function redirectedMaster(cluster: Cluster, { address }: Redirectio
 
 /** Finds a key in one of the master's slots. */
 export function someKeyOf(cluster: Cluster, master: Redis, prefix: string): string {
-  for (let number = 0; number < 10_000; number += 1) {
-    const key = `${prefix}${number}`;
-    if (cluster.slots[slotOf(key)]?.[0] === addressOf(master)) {
-      return key;
-    }
-  }
-  return fail();
+  return keyOwnedBy(cluster, addressOf(master), prefix) ?? fail();
 }
 
 function connectionTo(cluster: Cluster, address: string | undefined): Redis | undefined {
@@ -168,14 +162,17 @@ export function keyOfEveryShard(client: RedisClient): readonly string[] {
   if (!(client instanceof Cluster)) {
     return [PREFIX];
   }
-  const ownerOf = (slot: number) => client.slots[slot]?.[0];
-  const missing = new Set(Array.from({ length: SLOTS }, (_, slot) => ownerOf(slot)));
-  const keys: string[] = [];
-  for (let number = 0; missing.size > 0 && number < MAXIMUM_ATTEMPTS; number += 1) {
-    const key = `${PREFIX}:${number}`;
-    if (missing.delete(ownerOf(new Command('get', [key]).getSlot()))) {
-      keys.push(key);
+  const owners = new Set(Array.from({ length: SLOTS }, (_, slot) => client.slots[slot]?.[0]));
+  return [...owners].flatMap((owner) => keyOwnedBy(client, owner, `${PREFIX}:`) ?? []);
+}
+
+/** @param owner the address of a server. Undefined for slots without an owner */
+function keyOwnedBy(cluster: Cluster, owner: string | undefined, prefix: string) {
+  for (let number = 0; number < MAXIMUM_ATTEMPTS; number += 1) {
+    const key = `${prefix}${number}`;
+    if (cluster.slots[slotOf(key)]?.[0] === owner) {
+      return key;
     }
   }
-  return keys;
+  return undefined;
 }

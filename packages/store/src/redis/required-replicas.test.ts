@@ -34,25 +34,9 @@ describe('the report of a server about its replicas', () => {
       refusesWithoutReplicas: true,
     });
   });
-
-  test('lists no replicas for a single server', () => {
-    const information = 'role:master\r\nconnected_slaves:0\r\nmaster_replid:77\r\n';
-    expect(parseReplication(information)).toEqual({
-      history: '77',
-      hasReplicas: false,
-      inSync: [],
-      refusesWithoutReplicas: false,
-    });
-  });
 });
 
 describe('the number of replicas that must acknowledge', () => {
-  test('is zero if the data set never had a replica', () => {
-    const required = new RequiredReplicas();
-    required.learn(report(), 0);
-    expect(required.count).toBe(0);
-  });
-
   test('is one if all replicas are silent, even for a process that has just started', () => {
     const silent =
       'slave0:ip=10.0.0.1,port=6379,state=online,offset=98,lag=5\r\nmaster_replid:77\r\n';

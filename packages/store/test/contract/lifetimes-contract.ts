@@ -48,17 +48,6 @@ export function describeLifetimesContract(subject: ContractSubject): void {
       );
     });
 
-    test.concurrent('appending several entries removes those that are too old', async () => {
-      const key = freshKey();
-      await store().append(key, ['old'], 5);
-      await sleep(1100);
-      await store().append(key, ['kept', 'newest'], 5, { maximumAgeSeconds: 1 });
-      expect(await store().read(key, 5)).toEqual(['newest', 'kept']);
-      await expect(store().append(key, ['never'], 5, { maximumAgeSeconds: 0 })).rejects.toThrow(
-        RangeError,
-      );
-    });
-
     test.concurrent('a short-lived member that is added last does not remove longer-lived members', async () => {
       const [key, permanent] = [freshKey(), freshKey()];
       const now = Date.now();
@@ -71,36 +60,12 @@ export function describeLifetimesContract(subject: ContractSubject): void {
       expect(await store().members(permanent)).toEqual(['forever']);
     });
 
-    test.concurrent('set without a lifetime makes a value that had one permanent', async () => {
-      const key = freshKey();
-      await store().set(key, 'temporary', 0.2);
-      await store().set(key, 'permanent');
-      await sleep(400);
-      expect(await store().get(key)).toBe('permanent');
-    });
-
     test.concurrent('repeating a claim does not extend it', async () => {
       const key = freshKey();
       await store().claim(key, 'winner', 2);
       await store().claim(key, 'winner', 60);
       await sleep(2200);
       expect(await store().claim(key, 'next', 60)).toBe('next');
-    });
-
-    test.concurrent('writes that revoke replace a value, and keep a value without a lifetime', async () => {
-      const key = freshKey();
-      await store().set(key, 'first', 0.2);
-      await store().set(key, '', undefined, revokes);
-      await sleep(300);
-      expect(await store().get(key)).toBe('');
-    });
-
-    test.concurrent('writes that revoke expire at their lifetime', async () => {
-      const key = freshKey();
-      await store().set(key, 'value', 2, revokes);
-      expect(await store().get(key)).toBe('value');
-      await sleep(2200);
-      expect(await store().get(key)).toBeUndefined();
     });
 
     test.concurrent('writes that revoke let one of several callers win a claim until the claim expires', async () => {

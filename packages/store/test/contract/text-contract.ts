@@ -43,7 +43,7 @@ export function describeTextContract({ store, freshKey }: ContractSubject): void
       expect((await store().read(log, 5))[0] === text).toBe(true);
     });
 
-    test.each(keys)('SG-38 a key with %s has no special meaning', async (_name, part) => {
+    test.each(keys)('a key with %s has no special meaning', async (_name, part) => {
       const prefix = freshKey();
       const key = `${prefix}${part}`;
       const neighbor = `${prefix}neighbor`;

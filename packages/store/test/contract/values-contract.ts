@@ -56,15 +56,15 @@ export function describeValuesContract({ store, freshKey }: ContractSubject): vo
       expect(await store().read(log, 5)).toEqual([]);
     });
 
-    test('delete of no keys does nothing', async () => {
-      await expect(store().delete([])).resolves.toBeUndefined();
-    });
-
     test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])(
       'a lifetime of %p is rejected, because every caller would win a claim that expires immediately',
       async (ttlSeconds) => {
-        await expect(store().set(freshKey(), 'value', ttlSeconds)).rejects.toThrow(RangeError);
-        await expect(store().claim(freshKey(), 'owner', ttlSeconds)).rejects.toThrow(RangeError);
+        for (const options of [{}, { revokes: true }]) {
+          const set = store().set(freshKey(), 'value', ttlSeconds, options);
+          await expect(set).rejects.toThrow(RangeError);
+          const claim = store().claim(freshKey(), 'owner', ttlSeconds, options);
+          await expect(claim).rejects.toThrow(RangeError);
+        }
         await expect(store().increment(freshKey(), ttlSeconds)).rejects.toThrow(RangeError);
       },
     );
@@ -97,14 +97,6 @@ export function describeValuesContract({ store, freshKey }: ContractSubject): vo
         store().claim(free, 'loser', 60),
       ];
       expect(await Promise.all(claims)).toEqual(['owner', 'former', 'owner', 'owner']);
-    });
-
-    test('a claim without a lifetime stays until it is deleted', async () => {
-      const key = freshKey();
-      expect(await store().claim(key, 'first')).toBe('first');
-      expect(await store().claim(key, 'second')).toBe('first');
-      await store().delete([key]);
-      expect(await store().claim(key, 'second')).toBe('second');
     });
   });
 }

@@ -1,51 +1,19 @@
 // requires: redis-server
-import { createHash } from 'node:crypto';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { startRedisServer } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { Redis } from 'ioredis';
-import { redisAccessRule } from '../../src/redis/redis-scripts.ts';
 import { describeStoreContract } from '../contract/store-contract.ts';
+import { startRedisWithUsers } from './open-redis.ts';
 
-const password = 'the-store-of-a-test';
+const start = () => startRedisWithUsers(['user default off ~* &* +@all']);
 
-/**
- * A Redis with a user for the store, a user that may only send PING, and a disabled default user.
- */
-async function startRestrictedRedis() {
-  const directory = await mkdtemp(join(tmpdir(), 'gatehouse-acl-'));
-  const file = join(directory, 'users.acl');
-  const digest = createHash('sha256').update(password).digest('hex');
-  const users = [
-    'user default off ~* &* +@all',
-    'user health on nopass resetchannels resetkeys -@all +ping',
-    `user gatehouse ${redisAccessRule} #${digest}`,
-  ];
-  await writeFile(file, `${users.join('\n')}\n`);
-  const server = await startRedisServer({
-    username: 'health',
-    password: 'none',
-    arguments: ['--aclfile', file],
-  });
-  return {
-    url: `redis://gatehouse:${password}@127.0.0.1:${server.port}`,
-    async stop() {
-      await server.stop();
-      await rm(directory, { recursive: true });
-    },
-  };
-}
-
-describeStoreContract('Redis with only the rights that the store needs', startRestrictedRedis);
+describeStoreContract('Redis', start);
 
 describe('the user of the store', () => {
-  let server: Awaited<ReturnType<typeof startRestrictedRedis>>;
+  let server: Awaited<ReturnType<typeof start>>;
   let user: Redis;
 
   beforeAll(async () => {
-    server = await startRestrictedRedis();
+    server = await start();
     user = new Redis(server.url, { maxRetriesPerRequest: 0 });
     await user.set('key', 'value');
   });

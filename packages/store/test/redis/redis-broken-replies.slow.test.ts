@@ -50,7 +50,7 @@ test('the store accepts a server that greets like Redis and sends valid replies'
   expect(await store.get('key')).toBe('hello');
 });
 
-describe('RD-19 an invalid reply becomes StoreUnavailableError, and the process continues', () => {
+describe('an invalid reply becomes StoreUnavailableError, and the process continues', () => {
   test.each([
     ['another protocol', 'HTTP/1.1 400 Bad Request\r\n\r\n'],
     ['a reply that never ends', '$100\r\nshort'],

@@ -73,16 +73,6 @@ describe('the claims of one event-loop turn', () => {
     }
   });
 
-  test('have one winner for each key, also against another process', async () => {
-    const other = createStore(redis.url);
-    const [mine, theirs] = await Promise.all([
-      claimAll('mine'),
-      Promise.all(Array.from({ length: 20 }, (_claim, i) => other.claim(`claim:${i}`, 'theirs'))),
-    ]);
-    await other.close();
-    expect(mine).toEqual(theirs.map((value) => ({ status: 'fulfilled', value })));
-  });
-
   test('are separate commands on a server that accepts only keys of one slot', async () => {
     const node = await startRedisServer({ arguments: ['--cluster-enabled', 'yes'] });
     await node.command('CLUSTER', 'ADDSLOTSRANGE', '0', '16383');
@@ -102,12 +92,5 @@ describe('the claims of one event-loop turn', () => {
       await single.close();
       await node.stop();
     }
-  });
-
-  test('have an owner that no claim of the same command replaces', async () => {
-    const owners = ['a', 'b', 'a', 'c'];
-    const holders = await Promise.all(owners.map((owner) => store.claim('key', owner, 60)));
-    expect(holders).toEqual(['a', 'a', 'a', 'a']);
-    expect(await store.claim('key', 'd', 60)).toBe('a');
   });
 });

@@ -14,13 +14,13 @@ afterEach(async () => {
   await redis?.stop();
 });
 
-test('RD-23 an operation whose reply is lost is not applied twice on one Redis', async () => {
+test('an operation whose reply is lost is not applied twice on one Redis', async () => {
   redis = await startRedisServer();
   store = createStore(redis.url);
   await expectNothingTwice(redis, store);
 });
 
-test('RD-23 an operation whose reply is lost is not applied twice on a cluster', async () => {
+test('an operation whose reply is lost is not applied twice on a cluster', async () => {
   redis = await startRedisServer({
     arguments: ['--cluster-enabled', 'yes', '--cluster-announce-ip', '127.0.0.1'],
   });

@@ -3,8 +3,9 @@
 import { createServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort, type RedisServer, startRedisServer, until } from '@gatehouse/testing';
-import { afterAll, describe, expect, test } from '@jest/globals';
-import { createStore, type Store, StoreUnavailableError } from '../../src/index.ts';
+import { describe, expect, test } from '@jest/globals';
+import { type Store, StoreUnavailableError } from '../../src/index.ts';
+import { endAfterTests, openStore } from './open-redis.ts';
 
 /** Long enough for several attempts to connect, which are 50 to 250 ms apart. */
 const SEVERAL_ATTEMPTS_MILLISECONDS = 1200;
@@ -12,26 +13,10 @@ const SEVERAL_ATTEMPTS_MILLISECONDS = 1200;
 const secret = 'right-marker';
 const wrong = 'wrong-marker';
 
-type Change = readonly [state: string, reason: string | undefined];
-const endings: (() => Promise<unknown>)[] = [];
-
-afterAll(async () => {
-  for (const end of endings.toReversed()) {
-    await end();
-  }
-});
-
 async function start(...options: readonly string[]): Promise<RedisServer> {
   const redis = await startRedisServer({ password: secret, arguments: options });
-  endings.push(() => redis.stop());
+  endAfterTests(() => redis.stop());
   return redis;
-}
-
-function open(url: string): { readonly store: Store; readonly changes: Change[] } {
-  const changes: Change[] = [];
-  const store = createStore(url, { onStateChange: (...change) => changes.push(change) });
-  endings.push(() => store.close());
-  return { store, changes };
 }
 
 const failureOf = (store: Store) => store.get('key').catch((error) => error);
@@ -42,10 +27,10 @@ describe('the reason why a Redis is unavailable', () => {
     ['with a wrong password', (port: number) => `redis://:${wrong}@127.0.0.1:${port}`, 'WRONGPASS'],
     ['without a password', (port: number) => `redis://127.0.0.1:${port}`, 'NOAUTH'],
   ])(
-    'CF-07 %s is the first word of its reply, reported once, without the password',
+    '%s is the first word of its reply, reported once, without the password',
     async (_how, url, word) => {
       const { port } = await start();
-      const { store, changes } = open(url(port));
+      const { store, changes } = openStore(url(port));
       const failure = await failureOf(store);
       await sleep(SEVERAL_ATTEMPTS_MILLISECONDS);
       expect(failure).toBeInstanceOf(StoreUnavailableError);
@@ -57,7 +42,7 @@ describe('the reason why a Redis is unavailable', () => {
 
   test.concurrent('is NOPERM if its user lacks the permission', async () => {
     const { port } = await start('--user', 'reader', 'on', `>${wrong}`, '~*', '+info', '+ping');
-    const { store, changes } = open(`redis://reader:${wrong}@127.0.0.1:${port}`);
+    const { store, changes } = openStore(`redis://reader:${wrong}@127.0.0.1:${port}`);
     expect((await failureOf(store)).reason).toBe('Redis replies NOPERM.');
     await until(() => changes.length > 0);
     expect(changes).toEqual([['unavailable', 'Redis replies NOPERM.']]);
@@ -68,29 +53,12 @@ describe('the reason why a Redis is unavailable', () => {
     // No resolver is asked for a label of more than 63 characters.
     ['an unknown host name', async () => `${'a'.repeat(64)}.invalid`, 'ENOTFOUND'],
   ])('is the code of the system error for %s, reported once', async (_where, address, code) => {
-    const { store, changes } = open(`redis://:${wrong}@${await address()}`);
+    const { store, changes } = openStore(`redis://:${wrong}@${await address()}`);
     const { reason } = await failureOf(store);
     await sleep(SEVERAL_ATTEMPTS_MILLISECONDS);
     expect(reason).toMatch(/^The connection fails with [A-Z_]+\.$/);
     expect(reason).toMatch(code);
     expect(changes).toEqual([['unavailable', reason]]);
-  });
-
-  test.concurrent('is reported once in each outage', async () => {
-    const redis = await start();
-    const { store, changes } = open(redis.url);
-    await store.ping();
-    for (let outage = 0; outage < 2; outage += 1) {
-      await redis.kill();
-      await sleep(SEVERAL_ATTEMPTS_MILLISECONDS);
-      await redis.restart();
-      while (changes.at(-1)?.[0] !== 'available') {
-        await sleep(20);
-      }
-    }
-    const refusals = changes.filter(([, reason]) => reason?.includes('ECONNREFUSED'));
-    expect(refusals).toHaveLength(2);
-    expect(changes.filter(([state]) => state === 'available')).toHaveLength(2);
   });
 
   test.concurrent('is reported once for each of two reasons that alternate', async () => {
@@ -102,8 +70,8 @@ describe('the reason why a Redis is unavailable', () => {
       socket.on('error', () => undefined);
       socket.on('data', () => socket.write(reply));
     }).listen(port, '127.0.0.1');
-    endings.push(async () => server.close());
-    const { changes } = open(`redis://127.0.0.1:${port}`);
+    endAfterTests(async () => server.close());
+    const { changes } = openStore(`redis://127.0.0.1:${port}`);
     while (connections < 6) {
       await sleep(20);
     }

@@ -46,7 +46,7 @@ describe('a store behind Redis Sentinel', () => {
     expect(await master.command('GET', 'key')).toContain('value');
   });
 
-  test('RD-04 follows a failover, throws StoreUnavailableError until then, and keeps the new master', async () => {
+  test('follows a failover, throws StoreUnavailableError until then, and keeps the new master', async () => {
     await until(async () => (await replica.command('GET', 'key')).includes('value'));
     await master.kill();
     const started = performance.now();

@@ -2,7 +2,8 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createStore, type StoreState, storeReadiness } from '../../src/index.ts';
+import { createStore, storeReadiness } from '../../src/index.ts';
+import type { StoreState } from '../../src/store-watch.ts';
 
 const [folder = ''] = process.argv.slice(2);
 const filler = join(folder, 'filler');

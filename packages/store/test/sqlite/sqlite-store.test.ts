@@ -1,39 +1,50 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { statSync } from 'node:fs';
+import { stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { until } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { createStore, type StoreState, StoreUnavailableError } from '../../src/index.ts';
-import { describeStoreContract } from '../contract/store-contract.ts';
+import { temporaryFolder } from '@gatehouse/testing/suite';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { createStore, StoreUnavailableError, storeOperations } from '../../src/index.ts';
+import { openSqliteDatabase } from '../../src/sqlite/sqlite-database.ts';
+import { startSweeping } from '../../src/sqlite/sqlite-space.ts';
+import { prepareStatements } from '../../src/sqlite/sqlite-statements.ts';
+import type { StoreState } from '../../src/store-watch.ts';
+import { describeStoreContract, useAll } from '../contract/store-contract.ts';
 
 const workerFile = fileURLToPath(new URL('../contract/store-worker.ts', import.meta.url));
 
-let directory = '';
-
-beforeAll(async () => {
-  directory = await mkdtemp(join(tmpdir(), 'gatehouse-sqlite-'));
-});
-
-afterAll(async () => {
-  await rm(directory, { recursive: true, force: true });
-});
+const directory = temporaryFolder();
 
 function freshPath(): string {
   return join(directory, randomUUID(), 'deep', 'store.db');
 }
 
-describeStoreContract('SQLite', async () => {
-  const ownDirectory = await mkdtemp(join(tmpdir(), 'gatehouse-sqlite-contract-'));
-  return {
-    url: `sqlite:${join(ownDirectory, 'store.db')}`,
-    stop: () => rm(ownDirectory, { recursive: true, force: true }),
-  };
+describeStoreContract('SQLite', async () => ({
+  url: `sqlite:${freshPath()}`,
+  stop: async () => undefined,
+}));
+
+test('an observer is notified of every operation once, with its duration and whether it failed', async () => {
+  const calls: { operation: string; seconds: number; failed: boolean }[] = [];
+  const store = createStore(`sqlite:${freshPath()}`, {
+    observer: (operation, seconds, failed) => calls.push({ operation, seconds, failed }),
+  });
+  await useAll(store, 'key');
+  expect(calls.map(({ operation }) => operation).sort()).toEqual([...storeOperations].sort());
+  expect(calls.filter(({ failed }) => failed)).toEqual([]);
+  expect(calls.filter(({ seconds }) => !(seconds > 0))).toEqual([]);
+
+  await store.close();
+  calls.length = 0;
+  await useAll(store, 'key');
+  expect(calls).toHaveLength(storeOperations.length);
+  expect(calls.filter(({ failed }) => !failed)).toEqual([]);
 });
 
 describe('the SQLite file', () => {
@@ -93,18 +104,6 @@ describe('the SQLite file', () => {
     expect((await store.increment('starts', 60, 0)).count).toBe(5);
     await store.close();
   });
-
-  test('keeps its data when it is closed and opened again', async () => {
-    const url = `sqlite:${freshPath()}`;
-    const first = createStore(url);
-    await first.set('key', 'value');
-    await first.append('log', ['entry'], 5);
-    await first.close();
-    const second = createStore(url);
-    expect(await second.get('key')).toBe('value');
-    expect(await second.read('log', 5)).toEqual(['entry']);
-    await second.close();
-  });
 });
 
 describe('a SQLite store', () => {
@@ -116,31 +115,6 @@ describe('a SQLite store', () => {
     expect(await store.get('key')).toBe('value');
     now += 1;
     expect(await store.get('key')).toBeUndefined();
-    await store.close();
-  });
-
-  test('RL-08 sweeps a backlog of expired rows, and keeps the others', async () => {
-    const path = freshPath();
-    const store = createStore(`sqlite:${path}`);
-    const reader = new DatabaseSync(path, { readOnly: true });
-    const rows = (table: string) =>
-      Number(reader.prepare(`SELECT count(*) AS n FROM ${table}`).get()?.n);
-    const expired = Date.now() + 100;
-    await store.set('living', 'value');
-    await store.addToIndex('index', 'living', Date.now() + 60_000);
-    for (let number = 0; number < 700; number += 1) {
-      await store.set(`temporary-${number}`, 'value', 0.1);
-      await store.increment(`counter-${number}`, 0.1);
-      await store.addToIndex('index', `member-${number}`, expired);
-    }
-    const deadline = Date.now() + 20_000;
-    while (rows('entries') + rows('counters') + rows('index_members') > 2) {
-      expect(Date.now()).toBeLessThan(deadline);
-      await sleep(50);
-    }
-    expect(await store.get('living')).toBe('value');
-    expect(await store.members('index')).toEqual(['living']);
-    reader.close();
     await store.close();
   });
 
@@ -189,18 +163,6 @@ describe('a SQLite store', () => {
     await store.close();
   });
 
-  test('waits for a lock that is released within the deadline', async () => {
-    const path = freshPath();
-    const store = createStore(`sqlite:${path}`);
-    const locker = await holdLock(path);
-    const write = store.set('key', 'value');
-    await sleep(100);
-    locker.kill('SIGKILL');
-    await write;
-    expect(await store.get('key')).toBe('value');
-    await store.close();
-  });
-
   test('keeps every acknowledged write when the writing process is killed', async () => {
     const url = `sqlite:${freshPath()}`;
     const acknowledged = await writeAndKill(url);
@@ -243,3 +205,57 @@ async function writeAndKill(url: string): Promise<readonly string[]> {
   await once(writer, 'close');
   return output.split('\n').slice(0, -1);
 }
+
+describe('claims of one turn', () => {
+  const path = freshPath();
+  const store = createStore(`sqlite:${path}`);
+  const other = new DatabaseSync(path);
+  afterAll(async () => {
+    await store.close();
+    other.close();
+  });
+
+  /** Each commit appends every page that it changed to the log. */
+  const logBytes = () => statSync(`${path}-wal`).size;
+  const PAGE_BYTES = 4096;
+
+  const claimAll = (names: readonly string[]) =>
+    Promise.all(names.map((name) => store.claim(name, `owner of ${name}`)));
+
+  test('claims of one turn share a commit, and each has its own winner', async () => {
+    const names = Array.from({ length: 20 }, (_, index) => `claim-${index % 10}`);
+    const owners = names.map((_, index) => `owner-${index}`);
+    const before = logBytes();
+    const holders = await Promise.all(
+      names.map((name, index) => store.claim(name, owners[index] ?? '')),
+    );
+    expect(holders).toEqual([...owners.slice(0, 10), ...owners.slice(0, 10)]);
+    expect((logBytes() - before) / PAGE_BYTES).toBeLessThan(names.length / 2);
+  });
+
+  test('no claim of a turn succeeds if another process holds the lock, and the store recovers', async () => {
+    other.exec('BEGIN IMMEDIATE');
+    const outcomes = await Promise.allSettled(['a', 'b'].map((name) => store.claim(name, 'first')));
+    other.exec('ROLLBACK');
+    expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+    for (const outcome of outcomes) {
+      expect(outcome).toMatchObject({ reason: expect.any(StoreUnavailableError) });
+    }
+    expect(await claimAll(['a', 'b'])).toEqual(['owner of a', 'owner of b']);
+  });
+});
+
+test('a SQLite file shrinks after its rows expire, except for pages that the next writes need', async () => {
+  const database = openSqliteDatabase(freshPath());
+  const set = database.prepare('INSERT INTO entries VALUES (?, ?, 0)');
+  for (let row = 0; row < 5000; row += 1) {
+    set.run(`key-${row}`, 'x'.repeat(2000));
+  }
+  const pages = () => Number(database.prepare('PRAGMA page_count').get()?.page_count);
+  expect(pages()).toBeGreaterThan(2500);
+  const stopSweeping = startSweeping(database, prepareStatements(database), Date.now);
+  await until(() => pages() <= 1300);
+  stopSweeping();
+  expect(database.prepare('PRAGMA freelist_count').get()?.freelist_count).toBeGreaterThan(700);
+  database.close();
+});

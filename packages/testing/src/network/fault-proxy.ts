@@ -1,36 +1,18 @@
 import { once } from 'node:events';
-import { connect, createServer, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 /**
  * Origin of a connection. Servers of a topology bind outgoing connections to a separate address.
  */
-export type Side = 'clients' | 'servers';
+type Side = 'clients' | 'servers';
 
 /** Source address of the servers of a topology: `bind-source-addr`. */
 export const SERVER_SOURCE_ADDRESS = '127.0.0.2';
 
 /** A TCP proxy that can simulate network failures. */
-export interface FaultProxy {
-  readonly port: number;
-  /** Changes the target. */
-  lead(targetPort: number): void;
-  /** Drops all data of one side. Connections stay open, and new ones are accepted. */
-  cut(side: Side): void;
-  /** Delays all data, in order. */
-  delay(side: Side, milliseconds: number): void;
-  /** Ends the fault. Clients need new connections, as after a partition. */
-  heal(): void;
-  stop(): Promise<void>;
-}
-
-interface Fault {
-  isCut: boolean;
-  delayMilliseconds: number;
-}
-
-export async function startFaultProxy(): Promise<FaultProxy> {
+export async function startFaultProxy() {
   let targetPort = 0;
-  const faults: Record<Side, Fault> = {
+  const faults = {
     clients: { isCut: false, delayMilliseconds: 0 },
     servers: { isCut: false, delayMilliseconds: 0 },
   };
@@ -56,23 +38,22 @@ export async function startFaultProxy(): Promise<FaultProxy> {
       });
     }
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  if (address === null || typeof address === 'string') {
-    throw new Error('The proxy has no port.');
-  }
+  await once(server.listen(0, '127.0.0.1'), 'listening');
   return {
-    port: address.port,
-    lead(port) {
+    port: (server.address() as AddressInfo).port,
+    /** Changes the target. */
+    lead(port: number) {
       targetPort = port;
     },
-    cut(side) {
+    /** Drops all data of one side. Connections stay open, and new ones are accepted. */
+    cut(side: Side) {
       faults[side].isCut = true;
     },
-    delay(side, milliseconds) {
+    /** Delays all data, in order. */
+    delay(side: Side, milliseconds: number) {
       faults[side].delayMilliseconds = milliseconds;
     },
+    /** Ends the fault. Clients need new connections, as after a partition. */
     heal() {
       for (const [connection, side] of connections) {
         if (faults[side].isCut) {
@@ -94,13 +75,15 @@ export async function startFaultProxy(): Promise<FaultProxy> {
   };
 }
 
+interface Fault {
+  readonly isCut: boolean;
+  readonly delayMilliseconds: number;
+}
+
 function pass(data: Buffer, to: Socket, { isCut, delayMilliseconds }: Fault): void {
-  if (isCut) {
-    return;
-  }
-  if (delayMilliseconds === 0) {
-    to.write(data);
-  } else {
+  if (delayMilliseconds > 0 && !isCut) {
     setTimeout(() => to.write(data), delayMilliseconds);
+  } else if (!isCut) {
+    to.write(data);
   }
 }

@@ -14,16 +14,10 @@ export type Attack = (
   requestHeaders: IncomingHttpHeaders,
 ) => ProxiedReply | undefined;
 
-/** Forwards every request, and lets an attack change the reply. */
-export interface HostileProxy {
-  readonly url: string;
-  attack: Attack;
-  /** The number of requests since the attack was set. */
-  requests: number;
-  close(): void;
-}
+export type HostileProxy = Awaited<ReturnType<typeof startHostileProxy>>;
 
-export async function startHostileProxy(target: string): Promise<HostileProxy> {
+/** Forwards every request, and lets an attack change the reply. */
+export async function startHostileProxy(target: string) {
   const server = createServer((incoming, outgoing) => {
     const { method, url, headers } = incoming;
     proxy.requests += 1;
@@ -33,15 +27,9 @@ export async function startHostileProxy(target: string): Promise<HostileProxy> {
       reply.on('data', (chunk: Buffer) => chunks.push(chunk));
       reply.on('end', () => {
         const { 'transfer-encoding': _, connection, ...kept } = reply.headers;
-        const changed = proxy.attack(
-          {
-            status: reply.statusCode ?? 0,
-            headers: kept as Record<string, string>,
-            body: Buffer.concat(chunks),
-          },
-          requestNumber,
-          headers,
-        );
+        const seen = { status: reply.statusCode ?? 0, headers: kept as Record<string, string> };
+        const received = { ...seen, body: Buffer.concat(chunks) };
+        const changed = proxy.attack(received, requestNumber, headers);
         if (changed === undefined) {
           incoming.socket.destroy();
           return;
@@ -54,9 +42,10 @@ export async function startHostileProxy(target: string): Promise<HostileProxy> {
     incoming.pipe(forwarded);
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const proxy: HostileProxy = {
+  const proxy = {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    attack: (reply) => reply,
+    attack: ((reply) => reply) as Attack,
+    /** The number of requests since the attack was set. */
     requests: 0,
     close() {
       server.close();

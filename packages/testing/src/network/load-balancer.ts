@@ -6,74 +6,88 @@ import {
   request as openRequest,
   type ServerResponse,
 } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AppName } from '../servers/app-process.ts';
+import { type ConstellationOptions, startConstellation } from '../servers/constellation.ts';
+import { freePort } from './free-port.ts';
 
-/** Distributes requests over the processes that report ready, as a load balancer does. */
-export interface LoadBalancer {
+interface Backend {
   readonly url: string;
-  /** Requests that got no reply from any process, with the reason. */
-  readonly failures: readonly string[];
-  close(): Promise<void>;
-}
-
-export interface Backend {
-  readonly url: string;
-  /** URL of `/ready`. If undefined, every process counts as ready until a connection fails. */
-  readonly operationsUrl?: string;
+  /** URL of `/ready`. */
+  readonly operationsUrl: string;
 }
 
 const LOOK_MILLISECONDS = 200;
-const IDEMPOTENT: ReadonlySet<string> = new Set(['GET', 'HEAD']);
-const HOP_BY_HOP: ReadonlySet<string> = new Set(['connection', 'transfer-encoding', 'keep-alive']);
+const ofOneConnection = /^(?:connection|transfer-encoding|keep-alive)$/i;
+
+/** Two authorization servers and two gateways, each pair behind a load balancer. */
+export async function startBalancedSystem(options: ConstellationOptions) {
+  const [issuerPort, gatewayPort] = [await freePort(), await freePort()];
+  const authorizationServerUrl = `http://localhost:${issuerPort}`;
+  const gatewayUrl = `http://localhost:${gatewayPort}`;
+  const servers = ['authorization-server', 'authorization-server'] as const;
+  const system = await startConstellation({
+    apps: ['device-service', ...servers, 'gateway', 'gateway'],
+    ...options,
+    environment: {
+      AUTHORIZATION_SERVER_URL: authorizationServerUrl,
+      GATEWAY_URL: gatewayUrl,
+      TRUSTED_PROXIES: '127.0.0.1,::1',
+      ...options.environment,
+    },
+  });
+  const balance = (app: AppName, port: number) =>
+    startLoadBalancer(
+      port,
+      system.members.filter((member) => member.app === app),
+    );
+  const balancers = [
+    await balance('authorization-server', issuerPort),
+    await balance('gateway', gatewayPort),
+  ];
+  return {
+    system,
+    authorizationServerUrl,
+    gatewayUrl,
+    /** Requests that got no reply from any process, with the reason. */
+    failures: () => balancers.flatMap(({ failures }) => failures),
+    async stop() {
+      await Promise.all(balancers.map((balancer) => balancer.close()));
+      await system.stop();
+    },
+  };
+}
 
 /**
- * Follows the defaults of nginx. Connections are kept alive. If a process refuses a connection, the
- * request goes to the next process. If a connection breaks before a reply, only idempotent requests
- * do. Everything else is a failure.
+ * Distributes requests over the processes that report ready, with the defaults of nginx.
+ * Connections are kept alive. If a process refuses a connection, the request goes to the next
+ * process. If a connection breaks before a reply, only idempotent requests do. Everything else is
+ * a failure.
  */
-export async function startLoadBalancer(options: {
-  readonly port?: number;
-  readonly backends: readonly Backend[];
-}): Promise<LoadBalancer> {
-  const { backends } = options;
+async function startLoadBalancer(port: number, backends: readonly Backend[]) {
   const agent = new Agent({ keepAlive: true });
   const failures: string[] = [];
   const ready = new Set(backends);
   let turn = 0;
 
-  async function look(): Promise<void> {
-    await Promise.all(
-      backends.map(async (backend) => {
-        if (backend.operationsUrl === undefined) {
-          return;
-        }
-        const isReady = await fetch(`${backend.operationsUrl}/ready`, {
-          headers: { Connection: 'close' },
-          signal: AbortSignal.timeout(1000),
-        }).then(
-          (reply) => reply.ok,
-          () => false,
-        );
-        if (isReady) {
-          ready.add(backend);
-        } else {
-          ready.delete(backend);
-        }
-      }),
+  async function look(backend: Backend): Promise<void> {
+    const headers = { Connection: 'close' };
+    const signal = AbortSignal.timeout(1000);
+    const isReady = await fetch(`${backend.operationsUrl}/ready`, { headers, signal }).then(
+      (reply) => reply.ok,
+      () => false,
     );
+    ready[isReady ? 'add' : 'delete'](backend);
   }
 
   async function pass(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
+    const { method = '', url = '' } = incoming;
     const body = Buffer.concat(await incoming.toArray());
     // If no process is ready, try all of them, because a busy machine can delay a readiness check.
     const inTurn = ready.size === 0 ? backends : [...ready];
-    const first = turn++;
+    turn += 1;
     const tried: string[] = [];
-    for (let i = 0; i < inTurn.length; i += 1) {
-      const backend = inTurn[(first + i) % inTurn.length];
-      if (backend === undefined) {
-        break;
-      }
+    for (const index of inTurn.keys()) {
+      const backend = inTurn[(turn + index) % inTurn.length] as Backend;
       try {
         const reply = await send(backend, incoming, body, agent);
         outgoing.writeHead(reply.statusCode ?? 502, endToEnd(reply.rawHeaders));
@@ -82,24 +96,21 @@ export async function startLoadBalancer(options: {
       } catch (error) {
         const { code = String(error) } = error as NodeJS.ErrnoException;
         tried.push(`${backend.url} ${code}`);
-        if (code !== 'ECONNREFUSED' && !IDEMPOTENT.has(incoming.method ?? '')) {
+        if (code !== 'ECONNREFUSED' && method !== 'GET' && method !== 'HEAD') {
           break;
         }
       }
     }
-    failures.push(`${incoming.method} ${incoming.url?.split('?', 1)[0]}: ${tried.join(', ')}`);
+    failures.push(`${method} ${url.split('?', 1)[0]}: ${tried.join(', ')}`);
     outgoing.writeHead(502).end();
   }
 
   const server = createServer((incoming, outgoing) => {
     pass(incoming, outgoing).catch(() => outgoing.destroy());
   });
-  server.listen(options.port ?? 0, '127.0.0.1');
-  await once(server, 'listening');
-  await look();
-  const looking = setInterval(() => void look(), LOOK_MILLISECONDS);
+  await once(server.listen(port, '127.0.0.1'), 'listening');
+  const looking = setInterval(() => void backends.map(look), LOOK_MILLISECONDS);
   return {
-    url: `http://localhost:${(server.address() as AddressInfo).port}`,
     failures,
     async close() {
       clearInterval(looking);
@@ -112,38 +123,20 @@ export async function startLoadBalancer(options: {
 }
 
 function send(
-  backend: Backend,
+  { url: base }: Backend,
   { method, url, rawHeaders }: IncomingMessage,
   body: Buffer,
   agent: Agent,
 ): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
-    const { port } = new URL(backend.url);
-    const headers = endToEnd(rawHeaders, ['content-length']);
-    if (body.length > 0) {
-      headers.push('Content-Length', String(body.length));
-    }
-    const request = openRequest({
-      host: '127.0.0.1',
-      port,
-      method,
-      path: url,
-      agent,
-      headers: headers as unknown as Record<string, string>,
-    });
-    request.once('response', resolve);
-    request.once('error', reject);
-    request.end(body);
+    const headers = endToEnd(rawHeaders) as unknown as Record<string, string>;
+    const { port } = new URL(base);
+    const request = openRequest({ host: '127.0.0.1', port, method, path: url, agent, headers });
+    request.once('response', resolve).once('error', reject).end(body);
   });
 }
 
-/**
- * Omits the headers that describe one connection. The backends announce a longer keep-alive time
- * than this server uses.
- */
-function endToEnd(rawHeaders: readonly string[], omitted: readonly string[] = []): string[] {
-  return rawHeaders.filter((_text, i, all) => {
-    const name = all[i - (i % 2)]?.toLowerCase() ?? '';
-    return !HOP_BY_HOP.has(name) && !omitted.includes(name);
-  });
+/** Omits the headers of one connection: the backends announce a longer keep-alive time. */
+function endToEnd(rawHeaders: readonly string[]): string[] {
+  return rawHeaders.filter((_text, i, all) => !ofOneConnection.test(all[i - (i % 2)] ?? ''));
 }

@@ -20,41 +20,17 @@ export interface ConstellationOptions {
    */
   readonly apps?: readonly AppName[];
   readonly environment?: Readonly<Record<string, string>>;
-}
-
-/** One app of a constellation. A restart keeps its ports. */
-export interface Member {
-  readonly app: AppName;
-  readonly url: string;
-  /** Base URL of `/ready` and `/metrics`. */
-  readonly operationsUrl: string;
-  /** The current or last process. */
-  readonly process: AppProcess;
-  start(): Promise<void>;
+  /** The root of the source tree of the first processes, by default of this one. */
+  readonly source?: string;
 }
 
 /**
  * Apps in separate processes on free ports, with one store and the keys and files of a deployment.
  */
-export interface Constellation {
-  readonly authorizationServerUrl: string;
-  /** All authorization servers. They share the issuer of the first one. */
-  readonly authorizationServerUrls: readonly string[];
-  readonly gatewayUrl: string;
-  readonly deviceServiceUrl: string;
-  readonly storeUrl: string;
-  readonly masterKey: Buffer;
-  readonly processes: readonly AppProcess[];
-  /** Each app, in the requested order. */
-  readonly members: readonly Member[];
-  /** The output of all apps so far, including lines that a process still buffers. */
-  output(): Promise<string>;
-  /** The output, once it contains this. */
-  outputWith(expected: string | RegExp): Promise<string>;
-  /** All data of the store. */
-  storedText(): Promise<string>;
-  stop(): Promise<void>;
-}
+export type Constellation = Awaited<ReturnType<typeof startConstellation>>;
+
+/** One app of a constellation. A restart keeps its ports. */
+export type Member = Constellation['members'][number];
 
 /** Servers buffer their log for up to 100 ms (packages/server). */
 const LOG_COLLECTING_MILLISECONDS = 200;
@@ -65,19 +41,15 @@ const portVariables = {
   'device-service': 'DEVICE_SERVICE_PORT',
 } as const satisfies Record<AppName, string>;
 
-export async function startConstellation(options: ConstellationOptions): Promise<Constellation> {
-  const { apps = ['authorization-server', 'gateway', 'device-service'] } = options;
+export async function startConstellation(options: ConstellationOptions) {
+  const { apps = ['authorization-server', 'gateway', 'device-service'], engine } = options;
   const directory = await mkdtemp(join(tmpdir(), 'gatehouse-'));
-  const { engine } = options;
   const store = typeof engine === 'string' ? await startStoreEngine(engine) : engine;
   const places = await Promise.all(
-    apps.map(async (app) => ({ app, port: await freePort(), operationsPort: await freePort() })),
+    apps.map(async (app) => ({ app, port: await freePort(), operations: await freePort() })),
   );
-  const urlOf = (app: AppName) => {
-    const place = places.find((candidate) => candidate.app === app);
-    return `http://localhost:${place?.port ?? 0}`;
-  };
-  const gatewayOperations = places.find((place) => place.app === 'gateway')?.operationsPort ?? 0;
+  const portsOf = (app: AppName) => places.find((place) => place.app === app);
+  const urlOf = (app: AppName) => `http://localhost:${portsOf(app)?.port ?? 0}`;
   const masterKey = randomBytes(32);
   const shared = {
     DATA_DIR: directory,
@@ -87,23 +59,34 @@ export async function startConstellation(options: ConstellationOptions): Promise
     AUTHORIZATION_SERVER_URL: urlOf('authorization-server'),
     GATEWAY_URL: urlOf('gateway'),
     DEVICE_SERVICE_URL: urlOf('device-service').replace('localhost', '127.0.0.1'),
-    GATEWAY_JWKS_URL: `http://127.0.0.1:${gatewayOperations}/.well-known/jwks.json`,
+    GATEWAY_JWKS_URL: `http://127.0.0.1:${portsOf('gateway')?.operations ?? 0}/.well-known/jwks.json`,
     LOG_LEVEL: 'debug',
     ...options.environment,
   };
   const everything: AppProcess[] = [];
   const starts = await Promise.allSettled(
-    places.map(async ({ app, port, operationsPort }) => {
-      const start = async () => {
-        const process = await startApp(app, {
-          ...shared,
-          [portVariables[app]]: String(port),
-          OPERATIONS_PORT: String(operationsPort),
-        });
+    places.map(async ({ app, port, operations }) => {
+      const ports = { [portVariables[app]]: String(port), OPERATIONS_PORT: String(operations) };
+      const launch = async (other: object = {}, source?: string) => {
+        const process = await startApp(app, { ...shared, ...ports, ...other }, source);
         everything.push(process);
         return process;
       };
-      return toMember({ app, port, operationsPort, start, process: await start() });
+      let process = await launch({}, options.source);
+      return {
+        app,
+        url: `http://localhost:${port}`,
+        /** Base URL of `/ready` and `/metrics`. */
+        operationsUrl: `http://127.0.0.1:${operations}`,
+        /** The current or last process. */
+        get process() {
+          return process;
+        },
+        /** Starts a new process, with these variables in addition. */
+        async start(environment: Readonly<Record<string, string>> = {}) {
+          process = await launch(environment);
+        },
+      };
     }),
   );
   const members = starts.flatMap((start) => (start.status === 'fulfilled' ? [start.value] : []));
@@ -124,25 +107,40 @@ export async function startConstellation(options: ConstellationOptions): Promise
   }
   return {
     authorizationServerUrl: urlOf('authorization-server'),
-    authorizationServerUrls: places
-      .filter((place) => place.app === 'authorization-server')
-      .map((place) => `http://localhost:${place.port}`),
+    /** All authorization servers. They share the issuer of the first one. */
+    authorizationServerUrls: members
+      .filter(({ app }) => app === 'authorization-server')
+      .map(({ url }) => url),
     gatewayUrl: urlOf('gateway'),
     deviceServiceUrl: urlOf('device-service'),
     storeUrl: store.storeUrl,
     masterKey,
+    /** Variables of the commands of operators. */
+    commandEnvironment: {
+      STORE_URL: shared.STORE_URL,
+      MASTER_KEY_FILE: shared.MASTER_KEY_FILE,
+      DATA_DIR: directory,
+    },
+    /** Each app, in the requested order. */
     members,
+    /** The first member of the app. */
+    member(app: AppName) {
+      const found = members.find((each) => each.app === app);
+      if (found === undefined) {
+        throw new Error(`No ${app} runs.`);
+      }
+      return found;
+    },
     get processes() {
       return members.map((member) => member.process);
     },
+    /** All data of the store. */
     storedText: store.storedText,
+    /** The output of all apps so far, including lines that a process still buffers. */
     output,
-    async outputWith(expected) {
-      await until(() =>
-        typeof expected === 'string'
-          ? outputSoFar().includes(expected)
-          : expected.test(outputSoFar()),
-      );
+    /** The output, once it contains this. */
+    async outputWith(expected: string | RegExp) {
+      await until(() => outputSoFar().match(expected) !== null);
       return output();
     },
     async stop() {
@@ -152,37 +150,10 @@ export async function startConstellation(options: ConstellationOptions): Promise
   };
 }
 
-function toMember(place: {
-  readonly app: AppName;
-  readonly port: number;
-  readonly operationsPort: number;
-  readonly start: () => Promise<AppProcess>;
-  process: AppProcess;
-}): Member {
-  return {
-    app: place.app,
-    url: `http://localhost:${place.port}`,
-    operationsUrl: `http://127.0.0.1:${place.operationsPort}`,
-    get process() {
-      return place.process;
-    },
-    async start() {
-      place.process = await place.start();
-    },
-  };
-}
-
 async function file(directory: string, name: string, content: string): Promise<string> {
   const path = join(directory, name);
   await writeFile(path, content, { mode: 0o600 });
   return path;
-}
-
-interface RequestLine {
-  readonly status?: number;
-  readonly aborted?: boolean;
-  readonly code?: string;
-  readonly reason?: string;
 }
 
 const reasons: ReadonlyMap<string, FailureReason> = new Map(Object.entries(failureReasons));
@@ -195,31 +166,22 @@ const shared = new Set([
 /**
  * Every failed request to the authorization server has a reason that can have its code. Each suite
  * checks this for the requests that it sent.
- *
- * @throws Error with the lines of the log that have none
  */
-export function assertReasons(log: string): void {
-  const wrong = [...new Set(log.split('\n').filter(isWrong))];
-  if (wrong.length > 0) {
-    throw new Error(`Failed requests without a suitable reason:\n${wrong.join('\n')}`);
-  }
-}
-
-function isWrong(text: string): boolean {
-  if (!text.startsWith('{"level"') || !text.includes('"app":"authorization-server"')) {
-    return false;
-  }
-  const { status = 0, aborted = false, code, reason = '' } = parse(text);
-  const hasFailed = status >= 400 || code !== undefined;
-  const isKnown = shared.has(reason) || reasons.get(reason)?.codes.includes(code ?? '') === true;
-  return hasFailed && !aborted && !isKnown;
-}
-
-/** A killed process can leave half a line. */
-function parse(text: string): Partial<RequestLine> {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return {};
+function assertReasons(log: string): void {
+  const wrong = new Set(
+    log.split('\n').filter((text) => {
+      // A killed process can leave half a line.
+      if (!/^\{"level".*"app":"authorization-server".*\}$/.test(text)) {
+        return false;
+      }
+      const { status = 0, aborted = false, code, reason = '' } = JSON.parse(text);
+      const hasFailed = status >= 400 || code !== undefined;
+      return (
+        hasFailed && !aborted && !shared.has(reason) && !reasons.get(reason)?.codes.includes(code)
+      );
+    }),
+  );
+  if (wrong.size > 0) {
+    throw new Error(`Failed requests without a suitable reason:\n${[...wrong].join('\n')}`);
   }
 }

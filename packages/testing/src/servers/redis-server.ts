@@ -1,12 +1,10 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
+import { spawn } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { freePort } from '../network/free-port.ts';
-import { endWithThisProcess } from './app-process.ts';
+import { startServerProgram } from './server-program.ts';
 
 export interface RedisServerOptions {
   /** Required password of clients, included in `url`. */
@@ -20,25 +18,7 @@ export interface RedisServerOptions {
 }
 
 /** A real redis-server on a free port of this machine, with its data in a temporary folder. */
-export interface RedisServer {
-  readonly port: number;
-  readonly url: string;
-  /** Folder of its files. */
-  readonly directory: string;
-  /** kill -9: connections break, no snapshot is saved. */
-  kill(): Promise<void>;
-  /** Restarts with the same port and folder, and waits until it answers. */
-  restart(): Promise<void>;
-  /** SIGSTOP: connections stay open without replies. */
-  freeze(): void;
-  thaw(): void;
-  /** Sends one command on a separate connection and resolves to the raw reply. */
-  command(...words: readonly string[]): Promise<string>;
-  /** Stops the server and removes its folder. */
-  stop(): Promise<void>;
-}
-
-const START_DEADLINE_MILLISECONDS = 10_000;
+export type RedisServer = Awaited<ReturnType<typeof startRedisServer>>;
 
 /** The server to test, such as `valkey-server`. */
 const program = process.env.REDIS_SERVER ?? 'redis-server';
@@ -47,47 +27,28 @@ const program = process.env.REDIS_SERVER ?? 'redis-server';
  * Requires the program on the PATH. Keeps data in memory only, unless the arguments differ. With
  * an append-only file, `kill` loses no acknowledged write.
  */
-export async function startRedisServer(options: RedisServerOptions = {}): Promise<RedisServer> {
+export async function startRedisServer(options: RedisServerOptions = {}) {
   const directory = await mkdtemp(join(tmpdir(), 'gatehouse-redis-'));
   const port = await freePort();
+  /** Sends one command on a separate connection and resolves to the raw reply. */
   const command = (...words: readonly string[]) => sendCommand(port, words, login(options));
   const startArguments =
     options.sentinel === undefined
       ? serverArguments(port, directory, options)
       : await sentinelArguments(port, directory, options.sentinel);
-  let child: ChildProcess | undefined;
-
-  async function launch(): Promise<void> {
-    const launched = spawn(program, startArguments, { stdio: 'ignore' });
-    child = launched;
-    endWithThisProcess(launched);
-    await Promise.race([answers(command), failure(launched)]);
-  }
-
-  async function kill(): Promise<void> {
-    if (child !== undefined && child.exitCode === null && child.signalCode === null) {
-      const closed = once(child, 'close');
-      child.kill('SIGKILL');
-      await closed;
-    }
-  }
-
-  await launch();
+  const { kill, restart, freeze, thaw } = await startServerProgram({
+    launch: () => spawn(program, startArguments, { stdio: 'ignore' }),
+    isReady: async () => (await command('PING')).startsWith('+PONG'),
+  });
   const credentials =
     options.password && `${options.username ?? ''}:${encodeURIComponent(options.password)}@`;
   return {
-    port,
+    ...{ kill, restart, freeze, thaw, command, port },
+    /** Folder of its files. */
     directory,
     url: `redis://${credentials ?? ''}127.0.0.1:${port}`,
-    kill,
-    restart: async () => {
-      await kill();
-      await launch();
-    },
-    freeze: () => child?.kill('SIGSTOP'),
-    thaw: () => child?.kill('SIGCONT'),
-    command,
-    stop: async () => {
+    /** Stops the server and removes its folder. */
+    async stop() {
       await kill();
       await rm(directory, { recursive: true, force: true });
     },
@@ -99,31 +60,16 @@ function login({ username, password }: RedisServerOptions): readonly string[] {
   return [username, password].filter((word) => word !== undefined);
 }
 
-function serverArguments(
-  port: number,
-  directory: string,
-  options: RedisServerOptions,
-): readonly string[] {
+function serverArguments(port: number, directory: string, options: RedisServerOptions) {
+  const { password, username } = options;
   return [
-    '--port',
-    String(port),
-    '--bind',
-    '127.0.0.1',
-    '--dir',
-    directory,
-    '--save',
-    '',
-    '--appendonly',
-    'no',
+    ...`--port ${port} --bind 127.0.0.1 --dir ${directory} --appendonly no`.split(' '),
+    ...['--save', ''],
     // Replies never wait for a slow disk, and a killed Redis loses no acknowledged write: the
     // operating system already holds it. With `everysec`, writes can wait in Redis for an fsync.
-    '--appendfsync',
-    'no',
-    '--maxmemory-policy',
-    'noeviction',
-    ...(options.password === undefined || options.username !== undefined
-      ? []
-      : ['--requirepass', options.password]),
+    ...['--appendfsync', 'no'],
+    ...['--maxmemory-policy', 'noeviction'],
+    ...(password === undefined || username !== undefined ? [] : ['--requirepass', password]),
     ...(options.arguments ?? []),
   ];
 }
@@ -138,27 +84,6 @@ async function sentinelArguments(
   const head = [`port ${port}`, 'bind 127.0.0.1', `dir ${directory}`];
   await writeFile(file, `${[...head, ...lines].join('\n')}\n`);
   return [file, '--sentinel'];
-}
-
-async function answers(command: (word: string) => Promise<string>): Promise<void> {
-  const deadline = Date.now() + START_DEADLINE_MILLISECONDS;
-  for (;;) {
-    const reply = await command('PING').catch(() => '');
-    if (reply.startsWith('+PONG')) {
-      return;
-    }
-    if (Date.now() > deadline) {
-      throw new Error('redis-server does not answer.');
-    }
-    await sleep(10);
-  }
-}
-
-function failure(child: ChildProcess): Promise<never> {
-  return new Promise((_resolve, reject) => {
-    child.once('error', (cause) => reject(new Error('redis-server cannot start.', { cause })));
-    child.once('close', (code) => reject(new Error(`redis-server ended early (${code}).`)));
-  });
 }
 
 /**

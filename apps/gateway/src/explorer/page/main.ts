@@ -1,128 +1,105 @@
 /**
  * The page of the explorer. Credentials exist only in the fields and variables of this page.
  *
- *   operations ─┐               ┌▶ signature (signed text)
- *   sign-in ─▶ credentials ─▶ main ─┼▶ reply
- *                               └▶ copied-calls
+ *   operations ─┐       ┌▶ signature (signed text)
+ *   credentials ┼▶ main ┼▶ reply
+ *   sign-in ────┘       └▶ copied-calls
  *
  * Texts of users and servers become text nodes only (elements). The policy of the page forbids
  * everything else.
  */
-import { createCopyForm, hideCall } from './copied-calls.ts';
-import { type Credential, createCredentialForm, type PageSettings } from './credentials.ts';
-import { element, find, InputProblem, loadJson, show } from './elements.ts';
-import { createOperationForm } from './operations.ts';
-import { hideReply, sendRequest, showReply } from './reply.ts';
-import { completeSignIn, takeSignInReply } from './sign-in.ts';
+import { showCall } from './copied-calls.ts';
+import { createCredentialForm, readCredential } from './credentials.ts';
+import { element, find, show } from './elements.ts';
+import { type ApiDocument, createOperationForm } from './operations.ts';
+import { sendRequest, showReply } from './reply.ts';
+import { completeSignIn, startSignIn, takeSignInReply } from './sign-in.ts';
 import { showSignature, signRequest } from './signature.ts';
-
-const CHOSEN = 'gatehouse-explorer-operation';
-
-/** Of the request that the page shows. */
-let current = new AbortController();
 
 await start().catch((error: unknown) => showProblem(error, 'problem'));
 
 async function start(): Promise<void> {
   const signInReply = takeSignInReply();
-  const settings = await loadJson<PageSettings>('explorer/settings.json');
+  const api = await loadDocument();
+  const gatewayUrl = api.servers[0].url;
+  const { authorizationCode } = api.components.securitySchemes.accessToken.flows;
+  const signIn = { ...authorizationCode, redirectUri: `${gatewayUrl}/explorer` };
   if (!window.isSecureContext) {
     throw new Error(
-      `Open the explorer at ${settings.redirectUri}. Browsers compute signatures only on https and localhost.`,
+      `Open the explorer at ${signIn.redirectUri}. Browsers compute signatures only on https and localhost.`,
     );
   }
-  const operationForm = await createOperationForm(showNothing);
-  operationForm.choose(sessionStorage.getItem(CHOSEN) ?? '');
-  sessionStorage.removeItem(CHOSEN);
-  const rememberOperation = () => sessionStorage.setItem(CHOSEN, operationForm.chosen());
-  const credentialForm = createCredentialForm(
-    settings,
-    rememberOperation,
-    showNothing,
-    showProblem,
-  );
-  const showCall = createCopyForm();
-  const { gatewayUrl } = settings;
+  const operationForm = createOperationForm(api, showNothing);
+  operationForm.choose(signInReply?.pending?.operation ?? '');
+  createCredentialForm(showNothing);
 
-  async function prepare() {
-    const signal = showNothing();
-    const request = operationForm.read();
-    const credential = credentialForm.read();
+  async function send(values: FormData, isSent: boolean): Promise<void> {
+    const request = operationForm.read(values);
+    const credential = readCredential(values);
     const signature = await signRequest(request, credential);
-    signal.throwIfAborted();
     showSignature(signature);
     showCall({ gatewayUrl, request, credential });
-    return { request, signature, signal, headers: signature?.headers ?? tokenHeader(credential) };
-  }
-
-  async function exchange({ request, signature, headers, signal }: Prepared): Promise<void> {
-    const send = find('send', HTMLButtonElement);
-    send.disabled = true;
-    try {
-      const reply = await sendRequest(request, headers, signal).catch(() => {
-        signal.throwIfAborted();
+    find('results', HTMLElement).hidden = false;
+    if (isSent) {
+      const headers =
+        credential.kind === 'token'
+          ? { [credential.header]: credential.prefix + credential.token }
+          : signature?.headers;
+      const reply = await sendRequest(request, headers).catch(() => {
         throw new Error('No reply arrived. The request may have taken effect.');
       });
-      await showReply(reply, signature, settings.advice, signal);
-    } finally {
-      send.disabled = false;
+      await showReply(reply, signature);
     }
   }
-  type Prepared = Awaited<ReturnType<typeof prepare>>;
 
-  find('request', HTMLFormElement).addEventListener('submit', (event) => {
+  const form = find('request', HTMLFormElement);
+  const inputs = find('inputs', HTMLFieldSetElement);
+  form.addEventListener('submit', (event) => {
     event.preventDefault();
-    void prepare()
-      .then(exchange)
-      .catch((error: unknown) => showProblem(error));
+    const values = new FormData(form);
+    showNothing();
+    // Nobody can change the form while the reply to an earlier request is on its way.
+    inputs.disabled = true;
+    void send(values, event.submitter?.id !== 'sign-only')
+      .catch((error: unknown) => showProblem(error))
+      .finally(() => {
+        inputs.disabled = false;
+        event.submitter?.focus({ preventScroll: true });
+      });
   });
-  find('sign-only', HTMLButtonElement).addEventListener('click', () => {
-    void prepare().catch((error: unknown) => showProblem(error));
+  find('sign-in', HTMLButtonElement).addEventListener('click', () => {
+    const clientId = find('sign-in-client', HTMLInputElement).value.trim();
+    const operation = find('operation', HTMLSelectElement).value;
+    void startSignIn(signIn, clientId, operation).catch((error: unknown) => showProblem(error));
   });
   find('content', HTMLElement).hidden = false;
   if (signInReply !== undefined) {
-    credentialForm.showSignedIn(await completeSignIn(settings, signInReply));
+    const token = await completeSignIn(signIn, signInReply);
+    find('access-token', HTMLInputElement).value = token;
+    show('sign-in-state', 'You are signed in. The field contains your access token.');
   }
 }
 
-function tokenHeader(credential: Credential): Readonly<Record<string, string>> {
-  switch (credential.kind) {
-    case 'access-token':
-      return { Authorization: `Bearer ${credential.token}` };
-    case 'x-access-token':
-      return { 'X-Access-Token': credential.token };
-    default:
-      return {};
+async function loadDocument(): Promise<ApiDocument> {
+  const response = await fetch('openapi.json', { credentials: 'omit' });
+  if (!response.ok) {
+    throw new Error(`The gateway replied with ${response.status} to /openapi.json.`);
+  }
+  return response.json();
+}
+
+/** What the page showed belongs to an earlier request. */
+function showNothing(): void {
+  find('results', HTMLElement).hidden = true;
+  find('reply', HTMLElement).hidden = true;
+  for (const id of ['problem', 'request-problem', 'outcome']) {
+    show(id);
   }
 }
 
-/** Without the abort, an earlier reply could appear below another request. */
-function showNothing(): AbortSignal {
-  current.abort();
-  current = new AbortController();
-  show('problem');
-  show('request-problem');
-  for (const field of document.querySelectorAll('[aria-invalid]')) {
-    field.removeAttribute('aria-invalid');
-  }
-  showSignature(undefined);
-  hideReply();
-  hideCall();
-  return current.signal;
-}
-
-/** Shows a problem where the user looks, next to the button, and moves the focus to its field. */
-function showProblem(error: unknown, place: 'problem' | 'request-problem' = 'request-problem') {
-  if (error instanceof DOMException && error.name === 'AbortError') {
-    return;
-  }
+/** Shows a problem where the user looks: next to the button. */
+function showProblem(error: unknown, place = 'request-problem'): void {
   const message = error instanceof Error ? error.message : String(error);
   show(place, element('p', { class: 'problem' }, message));
-  if (error instanceof InputProblem) {
-    const field = find(error.field, HTMLElement);
-    field.closest('details')?.setAttribute('open', '');
-    field.setAttribute('aria-invalid', 'true');
-    field.focus({ preventScroll: true });
-  }
   find(place, HTMLElement).scrollIntoView({ block: 'nearest' });
 }

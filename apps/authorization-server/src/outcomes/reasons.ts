@@ -1,0 +1,126 @@
+/**
+ * Why oidc-provider rejected a request: the reason of its OAuth error code, and the message of the
+ * library, verbatim, as the finding in the log. A client that proved its secret also reads the
+ * message of a rejected grant.
+ */
+import { type FailureReasonName, failureReasons, signInReasons } from '@gatehouse/errors';
+import { observedRequest } from '@gatehouse/server';
+import type { KoaContextWithOIDC } from 'oidc-provider';
+import { contextOf } from '../requests/request-context.ts';
+
+/** The members of the library's errors. */
+interface LibraryError {
+  readonly error?: string | undefined;
+  readonly error_detail?: string | undefined;
+  readonly error_description?: string | undefined;
+  readonly name: string;
+  readonly cause?: unknown;
+}
+
+const MAXIMUM_FINDING_LENGTH = 200;
+
+/**
+ * Every OAuth error of a reply (docs/errors.md) and the library's names for errors of the device
+ * page, with its reason.
+ */
+export const reasonsOfCodes: Readonly<Record<string, FailureReasonName>> = {
+  invalid_request: 'invalid_request',
+  invalid_client: 'invalid_client',
+  invalid_grant: 'invalid_grant',
+  unauthorized_client: 'unauthorized_client',
+  invalid_scope: 'invalid_scope',
+  invalid_redirect_uri: 'invalid_redirect_uri',
+  invalid_token: 'invalid_token',
+  authorization_pending: 'authorization_pending',
+  login_required: 'login_required',
+  access_denied: 'user_denied',
+  too_many_requests: 'request_limit',
+  temporarily_unavailable: 'store_unavailable',
+  server_error: 'unexpected_error',
+  invalid_client_metadata: 'unauthorized_client',
+  unsupported_grant_type: 'unauthorized_client',
+  unsupported_response_type: 'unauthorized_client',
+  invalid_request_uri: 'invalid_request',
+  unsupported_response_mode: 'invalid_request',
+  request_not_supported: 'invalid_request',
+  request_uri_not_supported: 'invalid_request',
+  registration_not_supported: 'invalid_request',
+  unmet_authentication_requirements: 'invalid_request',
+  insufficient_scope: 'invalid_scope',
+  unsupported_token_type: 'invalid_token',
+  expired_token: 'invalid_grant',
+  slow_down: 'authorization_pending',
+  consent_required: 'login_required',
+  interaction_required: 'login_required',
+  SessionNotFound: 'sign_in_expired',
+  NoCodeError: 'user_code_invalid',
+  NotFoundError: 'user_code_invalid',
+  ExpiredError: 'user_code_invalid',
+  AlreadyUsedError: 'user_code_invalid',
+};
+
+/** Notes reason and finding. The library can report several errors of a request: the last counts. */
+export function noteReason(context: KoaContextWithOIDC, error: LibraryError): void {
+  const { notes } = observedRequest(context.req);
+  const finding = findingOf(context, error);
+  notes.finding = finding?.slice(0, MAXIMUM_FINDING_LENGTH);
+  const noted = notes.reason;
+  notes.reason =
+    // The throttle has noted why a password was rejected.
+    (noted !== undefined && Object.hasOwn(signInReasons, noted) ? noted : undefined) ??
+    reasonOfClient(context, finding) ??
+    reasonsOfCodes[error.name] ??
+    reasonsOfCodes[error.error ?? ''] ??
+    'unexpected_error';
+  explainToClient(context, notes.reason, finding);
+}
+
+/** The reply never tells an unknown client, a disabled client and a wrong secret apart. */
+function reasonOfClient(
+  { req }: KoaContextWithOIDC,
+  finding: string | undefined,
+): FailureReasonName | undefined {
+  if (finding === 'client not found') {
+    return contextOf(req).isClientDisabled ? 'client_disabled' : 'client_unknown';
+  }
+  return finding === 'invalid secret provided' ? 'client_secret_wrong' : undefined;
+}
+
+/** To another client, every state of a code or token looks the same. */
+function findingOf(
+  { req, oidc }: KoaContextWithOIDC,
+  { error, error_detail, error_description, cause }: LibraryError,
+): string | undefined {
+  const presented = contextOf(req).credential;
+  if (error === 'invalid_grant' && presented?.clientId !== undefined) {
+    if (presented.clientId !== oidc.client?.clientId) {
+      return 'client mismatch';
+    }
+    if (presented.isRevoked) {
+      return 'revoked with its user, client, secure key or consent';
+    }
+  }
+  // The message of a JSON parser quotes the text of the caller.
+  return (cause instanceof SyntaxError ? undefined : error_detail) ?? error_description;
+}
+
+/**
+ * Names the failed check of a grant to a client that proved its secret in this request. All other
+ * callers get the sentence of the library, which is the same for every check: they may hold a
+ * stolen code (docs/security.md). An attacker who guesses passwords through a client must not learn
+ * which part is wrong.
+ */
+function explainToClient(
+  context: KoaContextWithOIDC,
+  reason: FailureReasonName,
+  finding: string | undefined,
+): void {
+  const { body, req } = context;
+  const isAuthenticated = contextOf(req).secureKeyId !== undefined;
+  const isReply = typeof body === 'object' && body !== null && 'error' in body;
+  const isRejected = isReply && body.error === 'invalid_grant' && reason === 'invalid_grant';
+  if (isAuthenticated && isRejected && finding !== undefined) {
+    const description = `The check failed: ${finding}. ${failureReasons.invalid_grant.fix}`;
+    context.body = { ...body, error_description: description };
+  }
+}

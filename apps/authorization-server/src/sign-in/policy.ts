@@ -1,0 +1,113 @@
+import type { ClientRegistry, Identity } from '@gatehouse/identity';
+import { errors, type Grant, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
+import { isDeviceRoute } from '../provider/device-codes.ts';
+import { isSessionOf } from '../provider/lifetimes.ts';
+import { lifetimes } from '../requests/lifetimes.ts';
+import { contextOf } from '../requests/request-context.ts';
+import { assertParametersFit } from '../throttle/stored-budgets.ts';
+
+/**
+ * The library's policy, with one more reason to sign in: the signed-in user is disabled or not
+ * allowed for this client. It is evaluated on every authorization, so that the session of a
+ * disabled user opens nothing.
+ */
+export function createInteractionPolicy(identity: Identity) {
+  const policy = interactionPolicy.base();
+  const { Check, Prompt } = interactionPolicy;
+  policy.add(new Prompt({ name: 'select_account', requestable: true }), 0);
+  const login = policy.get('login');
+  // They repeat parameters, which would be stored twice. The sign-in page does not read them.
+  for (const each of login === undefined ? [] : [login, ...login.checks]) {
+    each.details = () => ({});
+  }
+  login?.checks.add(
+    new Check('parameters_too_long', 'the parameters are too long', ({ oidc }) => {
+      assertParametersFit(oidc.params);
+      return false;
+    }),
+  );
+  login?.checks.add(
+    new Check('foreign_scope', 'a scope was requested that is not registered', (context) =>
+      assertScopeRegistered(context, identity),
+    ),
+  );
+  login?.checks.add(
+    new Check(
+      'account_not_allowed',
+      'the signed-in account may not be used here',
+      async (context) => !(await mayContinue(context, identity)),
+    ),
+  );
+  return policy;
+}
+
+/**
+ * A client can lose a scope while the user signs in. `settleScope` checked the request when it
+ * arrived.
+ */
+async function assertScopeRegistered(
+  context: KoaContextWithOIDC,
+  { clients }: Identity,
+): Promise<false> {
+  const { client, requestParamScopes } = context.oidc;
+  const registered = (await clients.find(client?.clientId ?? ''))?.scopes ?? [];
+  const rejected = [...requestParamScopes].find((scope) => !registered.includes(scope));
+  if (rejected !== undefined || requestParamScopes.size === 0) {
+    throw new errors.InvalidScope('requested scope is not allowed', rejected ?? '');
+  }
+  return false;
+}
+
+async function mayContinue(context: KoaContextWithOIDC, identity: Identity): Promise<boolean> {
+  const { session, client } = context.oidc;
+  const accountId = session?.accountId;
+  if (session === undefined || accountId === undefined || client === undefined) {
+    return true;
+  }
+  const user = await identity.users.find(accountId);
+  return isSessionOf(user, session) && isUserAllowed(user.orgId, client.clientId, identity);
+}
+
+/** A client with `ownOrganizationOnly` signs in only users of its organization. */
+export async function isUserAllowed(
+  userOrgId: string,
+  clientId: string,
+  identity: Identity,
+): Promise<boolean> {
+  const client = await identity.clients.find(clientId);
+  return client !== undefined && (!client.ownOrganizationOnly || client.orgId === userOrgId);
+}
+
+/**
+ * The existing grant of the user for the client. A first-party application needs no consent: it
+ * gets the requested scopes, within its registered ones.
+ */
+export function createLoadExistingGrant(clients: ClientRegistry) {
+  return async (context: KoaContextWithOIDC): Promise<Grant | undefined> => {
+    const { session, client, provider, result } = context.oidc;
+    const clientId = client?.clientId ?? '';
+    const sessionGrantId = session?.grantIdFor(clientId);
+    if (isDeviceRoute(context)) {
+      // The device's grant replaces it.
+      contextOf(context.req).sessionGrantId = sessionGrantId;
+    }
+    const known = isDeviceRoute(context) ? undefined : sessionGrantId;
+    const grantId = result?.consent?.grantId ?? known;
+    const found = grantId === undefined ? undefined : await provider.Grant.find(grantId);
+    // New tokens must not outlive their Grant, so a Grant that is too old is requested again.
+    const needed = lifetimes.RefreshToken + lifetimes.AuthorizationCode;
+    const existing = (found?.remainingTTL ?? 0) > needed ? found : undefined;
+    const accountId = context.oidc.account?.accountId;
+    if (existing !== undefined && existing.accountId !== accountId) {
+      return undefined;
+    }
+    if ((await clients.find(clientId))?.firstParty !== true || accountId === undefined) {
+      return existing;
+    }
+    const grant = existing ?? new provider.Grant({ accountId, clientId });
+    grant.addOIDCScope([...context.oidc.requestParamOIDCScopes].join(' '));
+    grant.addOIDCClaims([...context.oidc.requestParamClaims]);
+    await grant.save();
+    return grant;
+  };
+}

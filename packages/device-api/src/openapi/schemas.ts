@@ -1,0 +1,94 @@
+/** The operations of the document, and their schemas as components. */
+import { z } from 'zod';
+import type { Operation } from '../operation.ts';
+import { type OperationName, operations } from '../routes.ts';
+import type { Json } from './components.ts';
+
+/** The operation that the gateway implements itself (operation 4 of the specification). */
+export const issueAccessToken = 'access-token.issue';
+
+/** The operations that the document describes. */
+export type DescribedOperation = OperationName | typeof issueAccessToken;
+
+export type Entry = Omit<Operation<DescribedOperation>, 'scope' | 'paths' | 'tag'> & {
+  readonly tag: Operation['tag'] | 'Tokens';
+};
+
+/** `POST /api/v1/token`: the gateway reads the body, so this schema only describes it. */
+const accessToken: Entry = {
+  name: issueAccessToken,
+  methods: ['POST'],
+  request: z.strictObject({
+    expires: z
+      .int()
+      .optional()
+      .describe('Lifetime in seconds. 0 or less means the maximum. Default: 7200.'),
+  }),
+  reply: z.string().describe('The token. Send it in the header `X-Access-Token`.'),
+  tag: 'Tokens',
+  summary: 'Issue an X-Access-Token',
+  description: 'Accepts only signed requests.',
+  example: { request: { expires: 3600 }, result: 'l9Zc0wq3bT7yN4uXkP2sVg' },
+};
+
+export const entries: readonly Entry[] = [...operations, accessToken];
+
+/** A schema with an id becomes a component. The others are inline. */
+export function convert(io: 'input' | 'output', schemaOf: (entry: Entry) => z.ZodType | undefined) {
+  const used = entries.flatMap((entry) => {
+    const schema = schemaOf(entry);
+    return schema === undefined ? [] : [[entry.name, schema] as const];
+  });
+  const converted = z.toJSONSchema(z.object(Object.fromEntries(used)), {
+    io,
+    // The schemas that only a function can check have the rest of their description as metadata.
+    unrepresentable: 'any',
+    override: ({ jsonSchema }) => simplify(jsonSchema as Record<string, unknown>),
+  });
+  const { properties, $defs } = JSON.parse(
+    JSON.stringify(converted).replaceAll('"#/$defs/', '"#/components/schemas/'),
+  ) as { readonly properties: Record<string, Json>; readonly $defs: Record<string, Json> };
+  return { byName: properties, components: $defs };
+}
+
+/**
+ * Removes what only describes TypeScript, and joins nested alternatives. Epoch milliseconds need more
+ * than 32 bits.
+ */
+function simplify(schema: Record<string, unknown>): void {
+  if (Array.isArray(schema.anyOf)) {
+    schema.anyOf = schema.anyOf.flatMap((option: Json) =>
+      Object.keys(option).join() === 'anyOf' ? option.anyOf : [option],
+    );
+  }
+  delete schema.id;
+  delete schema.readOnly;
+  if (schema.type === 'integer') {
+    schema.format = 'int64';
+    if (schema.minimum === Number.MIN_SAFE_INTEGER) {
+      delete schema.minimum;
+    }
+    if (schema.maximum === Number.MAX_SAFE_INTEGER) {
+      delete schema.maximum;
+    }
+  }
+}
+
+/** `device.create-batch` → `DeviceCreateBatchReply` */
+export function replyName({ name }: Entry): string {
+  return `${name.replaceAll(/(?:^|[.-])(\w)/g, (_all, first: string) => first.toUpperCase())}Reply`;
+}
+
+export function envelope({ name }: Entry, result: Json | undefined): Json {
+  const integer = (text: string) => ({ type: 'integer', format: 'int64', description: text });
+  const properties = {
+    status: { const: 200 },
+    code: { const: 'success' },
+    message: { const: 'success' },
+    ...(result === undefined ? {} : { result }),
+    ...(name === issueAccessToken ? { expires: integer('Lifetime in seconds.') } : {}),
+    timestamp: integer('Epoch milliseconds.'),
+  };
+  const required = Object.keys(properties);
+  return { type: 'object', required, properties, additionalProperties: false };
+}
