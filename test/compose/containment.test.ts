@@ -263,7 +263,7 @@ describe('a secret', () => {
     expect((await tier.node('gateway', script)).trim()).toBe('100400');
   });
 
-  /** test/redis-users.test.ts has the other users. */
+  /** test/container-redis.test.ts has the other users. */
   test('of Redis allows only the commands of the store', async () => {
     const { password } = new URL(secrets.get('store/store-url') ?? '');
     const login = ['--user', 'gatehouse', '--pass', password, '--no-auth-warning'];

@@ -140,7 +140,7 @@ describe.each(systems)('the account page over $engine', ({ system: { first, seco
     expect((await get('/account', { cookie })).status).toBe(303);
   });
 
-  test('states that the user was signed out if a form arrives without a session', async () => {
+  test('reports that the user was signed out if a form arrives without a session', async () => {
     const [visitor, elsewhere] = [createPageVisitor(), createPageVisitor()];
     await signIn(visitor, bob);
     const password = await visitor.get(`${issuer}/account/password`);
@@ -174,8 +174,10 @@ describe.each(systems)('the account page over $engine', ({ system: { first, seco
     }
     expect(here.cookies.has('session|/')).toBe(false);
     expect((await elsewhere.get(`${issuer}/account`)).status).toBe(303);
-    // The user can sign in again immediately.
-    expect((await signIn(createPageVisitor())).body).toContain('Alice Example');
+    // The user can sign in again immediately, and no application has access.
+    const { body } = await signIn(createPageVisitor());
+    expect(body).toContain('Alice Example');
+    expect(body).toContain('No application has access');
   });
 
   describe('changing the password', () => {

@@ -97,7 +97,7 @@ describe.each(systems)('on $engine', ({ system }) => {
       },
     );
 
-    test('that need a user are refused to a machine', async () => {
+    test('that need a user are not granted to a machine', async () => {
       const scope = 'openid offline_access';
       expect(outcome(await token({ ...machineGrant, scope }))).toEqual([400, 'invalid_scope']);
     });
