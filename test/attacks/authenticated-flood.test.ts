@@ -54,11 +54,6 @@ const system = await startSystem({
     LOG_LEVEL: 'error',
   },
 });
-for (const each of [attacker, victim]) {
-  await refresh(each, { grant_type: 'password', ...each.user });
-}
-await redis.command('CONFIG', 'SET', 'maxmemory', String((await usedMemory()) + ROOM_BYTES));
-
 async function usedMemory(): Promise<number> {
   return Number(/^used_memory:(\d+)/m.exec(await redis.command('INFO', 'memory'))?.[1]);
 }
@@ -87,6 +82,11 @@ async function refresh(
   each.refreshToken = successor ?? each.refreshToken;
   return reply;
 }
+
+for (const each of [attacker, victim]) {
+  await refresh(each, { grant_type: 'password', ...each.user });
+}
+await redis.command('CONFIG', 'SET', 'maxmemory', String((await usedMemory()) + ROOM_BYTES));
 
 const attacks: Record<string, [limit: string, (each: Party) => Promise<Response>]> = {
   'signed requests': ['signatures', sign],

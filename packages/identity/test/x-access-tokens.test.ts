@@ -107,24 +107,6 @@ describeOnBothEngines('X-Access-Tokens', ({ openIdentity, openStore, storedText 
     expect(alive.map((principal) => principal !== undefined)).toEqual([true, false, true, true]);
   });
 
-  test('a client has at most 1000 valid tokens', async () => {
-    const { client, identity } = await prepare();
-    const tokens = createXAccessTokens({ ...identity, now: () => START });
-    const indexKey = `x-access-tokens:${client.clientId}`;
-    const first = await tokens.issue(client, 60);
-    const seeded = Array.from({ length: 998 }, (_, i) => `token-${i}`);
-    for (const name of seeded) {
-      await identity.store.addToIndex(indexKey, name, START + 600_000);
-    }
-    await tokens.issue(client, 600);
-    expect(await identity.store.members(indexKey)).toHaveLength(1000);
-    expect(await tokens.verify(first)).toBeDefined();
-
-    await tokens.issue(client, 600);
-    expect(await identity.store.members(indexKey)).toHaveLength(1000);
-    expect(await tokens.verify(first)).toBeUndefined();
-  });
-
   test('the store does not contain the token', async () => {
     const { client, tokens } = await prepare();
     const token = await tokens.issue(client, 60);

@@ -3,6 +3,7 @@ export type PageVisitor = ReturnType<typeof createPageVisitor>;
 
 export type VisitedPage = Awaited<ReturnType<PageVisitor['get']>>;
 
+type Person = Readonly<Record<'username' | 'password', string>>;
 type Texts = Readonly<Record<string, string>>;
 
 /** @param send replaces fetch for servers that fetch cannot reach */
@@ -79,24 +80,36 @@ export function createPageVisitor(send: typeof fetch = fetch) {
 /** Signs in, gives consent, and returns the redirect URL of the application. */
 export async function authorizeAsUser(
   authorizationUrl: string,
-  user: { readonly username: string; readonly password: string },
+  user: Person,
   visitor: PageVisitor = createPageVisitor(),
 ): Promise<URL> {
-  const origin = new URL(authorizationUrl).origin;
-  let page = await visitor.get(authorizationUrl);
-  for (let step = 0; step < 8; step += 1) {
-    if (page.location !== undefined && new URL(page.location).origin !== origin) {
-      return new URL(page.location);
-    }
+  const { origin } = new URL(authorizationUrl);
+  const isElsewhere = ({ location }: VisitedPage) =>
+    location !== undefined && new URL(location).origin !== origin;
+  const page = await signInAt(await visitor.get(authorizationUrl), user, visitor, isElsewhere);
+  return new URL(page.location ?? '');
+}
+
+/** Follows redirects, signs in, and gives consent, until a page is the expected one. */
+export async function signInAt(
+  first: VisitedPage,
+  user: Person,
+  visitor: PageVisitor,
+  isExpected: (page: VisitedPage) => boolean,
+): Promise<VisitedPage> {
+  let page = first;
+  for (let step = 0; step < 8 && !isExpected(page); step += 1) {
     if (page.location !== undefined) {
       page = await visitor.get(page.location);
-    } else if (page.body.includes('name="password"')) {
-      page = await visitor.submit(page, user);
-    } else if (page.body.includes('name="decision"')) {
-      page = await visitor.submit(page, { decision: 'allow' });
+    } else if (/name="(?:password|decision)"/.test(page.body)) {
+      const isSignIn = page.body.includes('name="password"');
+      page = await visitor.submit(page, isSignIn ? user : { decision: 'allow' });
     } else {
       break;
     }
   }
-  throw new Error(`The sign-in ended at ${page.status} ${page.url}:\n${page.body}`);
+  if (!isExpected(page)) {
+    throw new Error(`The sign-in ended at ${page.status} ${page.url}:\n${page.body}`);
+  }
+  return page;
 }

@@ -1,4 +1,4 @@
-import { authorizeAsUser, createPageVisitor } from './page-visitor.ts';
+import { authorizeAsUser, createPageVisitor, signInAt } from './page-visitor.ts';
 import { basic, signatureHeaders } from './requests.ts';
 
 /** An expectation of a virtual user and the actual result. */
@@ -123,15 +123,8 @@ export function createVirtualUser(
       const started = await post('device: start', '/device/auth', scope);
       const { device_code = '', user_code = '', verification_uri = '' } = started;
       const question = await visitor.submit(await visitor.get(verification_uri), { user_code });
-      let page = await visitor.submit(question, { confirm: 'yes' });
-      for (let step = 0; step < 8 && !page.body.includes('is connected'); step += 1) {
-        if (page.location !== undefined) {
-          page = await visitor.get(page.location);
-        } else {
-          const isSignIn = page.body.includes('name="password"');
-          page = await visitor.submit(page, isSignIn ? user : { decision: 'allow' });
-        }
-      }
+      const confirmed = await visitor.submit(question, { confirm: 'yes' });
+      await signInAt(confirmed, user, visitor, ({ body }) => body.includes('is connected'));
       const grant_type = 'urn:ietf:params:oauth:grant-type:device_code';
       const form = { grant_type, device_code };
       await useToken('device: bearer', (await post('device_code', '/token', form)).access_token);
