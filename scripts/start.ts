@@ -191,6 +191,9 @@ function stop(): void {
   }
   void Promise.all([...exits, demoApplication?.close()]).then(() => {
     const failed = children.some((child) => child.exitCode !== 0);
+    if (failed && !isRunning) {
+      console.error('Gatehouse did not start. The reasons are above.');
+    }
     process.exit(process.exitCode ?? (failed ? 1 : 0));
   });
 }

@@ -15,13 +15,13 @@ import type { Store } from '@gatehouse/store';
 import { wrappedStore } from '@gatehouse/testing';
 import { describe, expect, test } from '@jest/globals';
 import Provider, { type ClientMetadata } from 'oidc-provider';
+import { createOidcAdapter, recordKey, sealedModels } from '../src/provider/oidc-adapter.ts';
+import { createRedemptions, type SingleUse } from '../src/provider/single-use.ts';
 import {
   endedSessionKey,
   interactionLifetime,
   sessionLifetime,
-} from '../src/provider/lifetimes.ts';
-import { createOidcAdapter, recordKey, sealedModels } from '../src/provider/oidc-adapter.ts';
-import { createRedemptions, type SingleUse } from '../src/provider/single-use.ts';
+} from '../src/provider/times-to-live.ts';
 import { EXPIRED_DEVICE_CODE_SECONDS, lifetimes } from '../src/requests/lifetimes.ts';
 import { openStores } from './server.ts';
 

@@ -4,7 +4,7 @@ import { credentialKey, grantTombstoneKey } from '@gatehouse/identity';
 import { StoreUnavailableError } from '@gatehouse/store';
 import { createPageVisitor } from '@gatehouse/testing';
 import { expect, test } from '@jest/globals';
-import { endedSessionKey } from '../src/provider/lifetimes.ts';
+import { endedSessionKey } from '../src/provider/times-to-live.ts';
 import { startInProcess } from './in-process-server.ts';
 import { alice, web } from './installation.ts';
 import { as, asWeb, machineGrant, outcome, refreshing } from './server.ts';

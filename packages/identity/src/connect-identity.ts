@@ -49,7 +49,7 @@ export async function connectIdentity(
     onDamagedRecord: (record, key, advice) =>
       logger.error({ record, key, advice }, 'damaged record'),
   });
-  // Connect before the process listens, because a load balancer sends requests immediately (CF-02).
+  // Connect before the process listens, because a load balancer sends requests immediately.
   await store.ping().catch(() => undefined);
   return {
     identity,
@@ -66,7 +66,7 @@ export async function connectIdentity(
 
 /**
  * Prepares the store for a server: checks the master key, applies the bootstrap definition, and
- * checks that a public address does not serve the demo (SL-07). Idempotent.
+ * checks that a public address does not serve the demo. Idempotent.
  *
  * @throws ConfigurationError if one of the checks fails
  * @throws StoreUnavailableError

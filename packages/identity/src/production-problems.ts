@@ -15,7 +15,7 @@ export interface ProductionSubject {
   readonly bootstrap: BootstrapDefinition | undefined;
 }
 
-/** Settings that are too weak for a public address (SL-07, CF-01). Messages never quote values. */
+/** Settings that are too weak for a public address. Messages never quote values. */
 export function productionProblems(subject: ProductionSubject): readonly ConfigurationProblem[] {
   if (isLoopbackUrl(subject.publicUrl)) {
     return [];

@@ -12,7 +12,7 @@ import type { CsrfTokens } from '../pages/page.ts';
 import { formField, hasCookies } from '../pages/page.ts';
 import type { CookieOptions } from '../provider/browser-state.ts';
 import { ACCOUNT_CLIENT_ID, SIGNED_IN_PATH } from '../provider/clients.ts';
-import { isSessionOf, sessionLifetime } from '../provider/lifetimes.ts';
+import { isSessionOf, sessionLifetime } from '../provider/times-to-live.ts';
 import { providerRoutes } from '../requests/routes.ts';
 
 /** The signed-in user of this browser. */

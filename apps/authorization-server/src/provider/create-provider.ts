@@ -33,7 +33,6 @@ import { createClientAdapter, type SecurityProfile } from './clients.ts';
 import { addPollingInterval, completeDeviceCodes } from './device-codes.ts';
 import { mayIntrospect, mayRevoke } from './introspection.ts';
 import { currentContext, failClosed, type ProviderMiddleware } from './library.ts';
-import { timesToLive } from './lifetimes.ts';
 import { createOidcAdapter } from './oidc-adapter.ts';
 import { applyPatches, type FormPostPage, keepJwksCurrent } from './patches.ts';
 import {
@@ -43,6 +42,7 @@ import {
   requireRedirectUri,
 } from './request-parameters.ts';
 import { createSingleUses, type SingleUse } from './single-use.ts';
+import { timesToLive } from './times-to-live.ts';
 
 export type { Provider };
 

@@ -17,8 +17,8 @@ import { RevocationPendingError } from '../requests/too-many-attempts-error.ts';
 import { withoutLostScopes } from './claims.ts';
 import type { TokenOfSecureKey } from './client-patches.ts';
 import { currentContext } from './library.ts';
-import { endedSessionKey } from './lifetimes.ts';
 import type { SingleUse } from './single-use.ts';
+import { endedSessionKey } from './times-to-live.ts';
 
 type AdapterDependencies = Pick<
   Identity,

@@ -10,7 +10,7 @@ import type { FailedSecrets } from '../throttle/failed-secrets.ts';
 import { checkPermissions, limitLookups, storeSecureKeys, tokenModels } from './client-patches.ts';
 import type { SecurityProfile } from './clients.ts';
 import { currentContext, type ProviderMiddleware } from './library.ts';
-import { endSessionsWithGrants } from './lifetimes.ts';
+import { endSessionsWithGrants } from './times-to-live.ts';
 
 /** Replies with a page that posts the parameters to the redirect URI. */
 export type FormPostPage = (

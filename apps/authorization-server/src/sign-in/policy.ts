@@ -1,7 +1,7 @@
 import type { ClientRegistry, Identity } from '@gatehouse/identity';
 import { errors, type Grant, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
 import { isDeviceRoute } from '../provider/device-codes.ts';
-import { isSessionOf } from '../provider/lifetimes.ts';
+import { isSessionOf } from '../provider/times-to-live.ts';
 import { lifetimes } from '../requests/lifetimes.ts';
 import { contextOf } from '../requests/request-context.ts';
 import { assertParametersFit } from '../throttle/stored-budgets.ts';

@@ -4,7 +4,7 @@
  * flow of one attempt:
  *
  *   unknown device: count for the address             ─▶ over: 429
- *   count for the account, or for a known device of that account (sign-in/device-cookie.ts)
+ *   count for the account, or for a known device of that account (device-cookie.ts)
  *                                ─▶ over: rejected by a timer that takes as long as a hash
  *   known device: count for the user in place of the address ─▶ over: 429
  *   verify the password          ─▶ wrong, unknown, disabled, not allowed here: rejected

@@ -176,6 +176,9 @@ function nextSteps({ clientId, reason, at, requestId }: RequestEntry): readonly 
   return [
     `Similar requests: gatehouse requests list${ofClient}${ofReason} ${since}`,
     `Audit trail: gatehouse audit list${ofClient} ${since}`,
+    ...(reason === 'token_unknown'
+      ? ['Revocations: gatehouse audit list --event token_revoked']
+      : []),
     `Log: search the output of the servers for ${requestId}`,
   ];
 }

@@ -42,7 +42,7 @@ const CHECK_MILLISECONDS = 250;
 /**
  * Bounds the memory that unauthenticated callers can occupy: the gateway must read a signed body
  * completely before it can verify the signature. It cannot reject unknown clients earlier, because
- * that would reveal which clients exist (SG-36). Slow senders occupy memory longest, so the slowest
+ * that would reveal which clients exist. Slow senders occupy memory longest, so the slowest
  * body is evicted first, and every body must arrive at a minimum rate (CWE-400).
  */
 export function createHeldBodies(limits: HeldBodiesLimits) {

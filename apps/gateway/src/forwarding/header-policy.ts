@@ -107,7 +107,7 @@ export function forwardedHeaders(
     more.length === 0 ? forwardedRequestHeaders : new Set([...forwardedRequestHeaders, ...more]);
   for (const name of names) {
     const value = replacementOf(name, context) ?? headers[name];
-    // Content-Type is never dropped: it may be signed, and it decides how to read the body (GW-18).
+    // Content-Type is never dropped: it may be signed, and it decides how to read the body.
     const isDropped = name !== 'content-type' && nominated?.has(name) === true;
     if (typeof value === 'string' && !isDropped) {
       forwarded.push(name, value);

@@ -48,7 +48,7 @@ export interface PublicEntry {
   readonly method: 'GET';
   readonly path: string;
   /** The name of its requests in logs and metrics. */
-  readonly operation: string;
+  readonly operation: (typeof ownOperations)[number];
   /** Describes a document of JSON in `/openapi.json`. */
   readonly description?: {
     readonly summary: string;
@@ -101,14 +101,14 @@ export const issueAccessTokenOperation = 'access-token.issue';
 export const forwardAuthOperation = 'forward-auth';
 
 /** Operations that are not routes, in logs and metrics. */
-export const ownOperations: readonly string[] = [
+export const ownOperations = [
   forwardAuthOperation,
   'preflight',
   'protected-resource',
   'openapi',
   'explorer',
   'time',
-];
+] as const;
 
 const shared: Omit<Route, 'operation' | 'method' | 'path' | 'scope' | 'bodyLimitBytes'> = {
   credentials: credentialKinds,

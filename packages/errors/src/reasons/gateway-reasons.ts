@@ -82,7 +82,7 @@ export const gatewayReasons = {
     },
     token_unknown: {
       cause: 'The token has expired, was revoked, or was issued by another installation.',
-      fix: 'Get a new token. If a new token fails too, make sure that the token endpoint and the gateway belong to the same installation.',
+      fix: 'Get a new token. If the token endpoint rejects the client, ask the operator whether it is disabled. If a new token fails too, make sure that the token endpoint and the gateway belong to the same installation.',
     },
   }),
   ...reasons('authenticate', ['service_unavailable'], {

@@ -21,7 +21,10 @@ interface GrantFacts {
   readonly isLegacy?: true;
   /** The platform endpoint serves it (Method C of the specification). */
   readonly isOfPlatform?: true;
-  /** Parameters of its token request, in addition to `grant_type`, the client's and `scope`. */
+  /**
+   * With `isOfPlatform`: the parameters that the platform endpoint accepts, in addition to
+   * `grant_type`, the client's and `scope`.
+   */
   readonly parameters?: readonly string[];
   /** Those that belong into the body only: in a URL, they would reach logs and histories. */
   readonly secrets?: readonly string[];

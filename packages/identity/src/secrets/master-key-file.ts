@@ -171,7 +171,7 @@ function readKeyFile(path: string, create: boolean): string {
   }
 }
 
-/** Does not quote the path, because an operator may set the variable to the key itself (CF-07). */
+/** Does not quote the path, because an operator may set the variable to the key itself. */
 export function masterKeyProblem(message: string): ConfigurationError {
   return new ConfigurationError([{ name: 'MASTER_KEY_FILE', message }]);
 }

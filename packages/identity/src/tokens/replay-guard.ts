@@ -23,7 +23,7 @@ export interface SignatureUse {
 
 /**
  * The binding must outlive the timestamp on every gateway. Two clocks can each be wrong by 30 s in
- * opposite directions (RD-17).
+ * opposite directions.
  */
 const MARGIN_SECONDS = 60;
 

@@ -80,7 +80,7 @@ export function createRevocations(dependencies: {
       }
       await deleteIndexed(xAccessTokensKey(clientId), async (member) => [xAccessTokenKey(member)]);
     },
-    /** Revokes all credentials, for example after a backup was restored (RD-20). */
+    /** Revokes all credentials, for example after a backup was restored. */
     everything: (): Promise<void> => notBefore.advance(nextNotBefore(now())),
     /** @throws RejectedChangeError if the client does not exist */
     client: (clientId: string): Promise<Client> =>

@@ -4,7 +4,7 @@ import type { ConfigurationProblem } from './configuration-error.ts';
 import type { Environment } from './environment.ts';
 import { isLoopbackUrl } from './variable-kinds.ts';
 
-/** Node options that expose the memory of the process, with every secret (SL-10). */
+/** Node options that expose the memory of the process, with every secret. */
 const DEBUGGING_OPTION =
   /(?:^|\s)--(?:inspect|heapsnapshot|heap-prof|heap-snapshot|report-|abort-on-uncaught)/;
 
@@ -20,7 +20,7 @@ export function debuggingProblems(
 }
 
 /**
- * Prevents an attacker who can signal or crash this process from reading its memory (SL-10).
+ * Prevents an attacker who can signal or crash this process from reading its memory.
  * SIGUSR1 does not open the inspector, and a core dump contains no memory. `debuggingProblems`
  * checks the options.
  */

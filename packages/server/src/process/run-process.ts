@@ -9,7 +9,7 @@ export interface RunningApp {
   close(): Promise<void>;
 }
 
-/** CF-02: the process ends within 10 s in every case. */
+/** The process ends within 10 s in every case. */
 const EXIT_DEADLINE_MILLISECONDS = 9_500;
 const STARTING_INTERVAL_MILLISECONDS = 1000;
 /** npm passes on a signal that Ctrl-C or systemd has already sent to every process of the group. */

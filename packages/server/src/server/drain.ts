@@ -3,7 +3,7 @@ import { Server as NetServer } from 'node:net';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { AcceptFirst, Connections } from './connections.ts';
 
-/** A request may already be in transit on an idle connection. It still gets a reply (CF-02). */
+/** A request may already be in transit on an idle connection. It still gets a reply. */
 const IDLE_GRACE_MILLISECONDS = 250;
 /** Ends a server without losing a connection that the kernel has established. */
 export async function drain(
@@ -54,7 +54,7 @@ const MOST_MILLISECONDS = 1000;
 /**
  * Accepts the connections that the kernel has already established, and then calls `closeListener`.
  * Closing resets connections that are not accepted, with their requests, and a proxy must not
- * resend a POST (CF-02). So the close follows a turn of the event loop without new connections.
+ * resend a POST. So the close follows a turn of the event loop without new connections.
  */
 async function acceptWaiting(server: Server, closeListener: () => void): Promise<void> {
   let accepted = false;

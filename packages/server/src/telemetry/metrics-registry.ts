@@ -7,7 +7,7 @@
  *   process-metrics, request-metrics, store-signals: shared by all apps; the rest is in metrics/ of each app
  *
  * A cell is a number. Text is built only for a scrape. A label accepts declared values only, and
- * `other` for the rest, so a caller cannot create a time series (SL-08). There is no global
+ * `other` for the rest, so a caller cannot create a time series. There is no global
  * registry, and nothing is pushed.
  */
 import { Histogram, type LabelValues, labelledCells } from './cells.ts';

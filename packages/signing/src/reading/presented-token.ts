@@ -96,6 +96,10 @@ function tokenMistake(text: string): CredentialMistake {
   if (JWT.test(text)) {
     return mistake('access_token_is_jwt');
   }
+  if (text.startsWith('{')) {
+    const found = 'The token is a JSON text, such as an error of the token endpoint.';
+    return mistake('token_malformed', found);
+  }
   if (QUOTED.test(text)) {
     return mistake('token_malformed', 'The token is in quotation marks.');
   }

@@ -41,7 +41,7 @@ const clientOptions = {
   autoResendUnfulfilledCommands: false,
   // Zero fails the commands in flight as soon as the connection is lost.
   maxRetriesPerRequest: 0,
-  // The store's Redis user may not send CLIENT SETINFO (redis-access.ts).
+  // The store's Redis user may not send CLIENT SETINFO (redis-scripts.ts).
   disableClientInfo: true,
   maxLoadingRetryTime: LOADING_PAUSE_MILLISECONDS,
   retryStrategy: reconnectPauseMilliseconds,

@@ -8,7 +8,7 @@ import { UnsafeRedisError } from './redis-outage-reason.ts';
  * Sends INFO to every master, because a Redis user without the right to read the configuration may
  * send it. A server that may evict keys would first evict short-lived keys that are not read again:
  * used codes, used signatures, tombstones of revocations. Used and revoked credentials would then
- * work again, so the store writes nothing to such a server (RD-15).
+ * work again, so the store writes nothing to such a server.
  *
  * @returns the memory of the fullest master, as Redis compares it with maxmemory
  * @throws UnsafeRedisError if a master may evict keys

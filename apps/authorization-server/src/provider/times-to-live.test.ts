@@ -1,7 +1,7 @@
 import type { User } from '@gatehouse/identity';
 import { describe, expect, test } from '@jest/globals';
 import { lifetimes } from '../requests/lifetimes.ts';
-import { interactionLifetime, isSessionOf, sessionLifetime, timesToLive } from './lifetimes.ts';
+import { interactionLifetime, isSessionOf, sessionLifetime, timesToLive } from './times-to-live.ts';
 
 const MINUTE = 60;
 const HOUR = 3600;
