@@ -9,8 +9,8 @@ import { openDatabase } from '../src/database/open-database.ts';
 import { scopeToOrganization } from '../src/database/organization-database.ts';
 import { addDevice } from '../src/devices/add.ts';
 import { countDevices } from '../src/devices/pages.ts';
-import { deploy, findDevice } from '../src/devices/rows.ts';
-import { changeEachDevice } from '../src/devices/rules.ts';
+import { findDevice } from '../src/devices/rows.ts';
+import { changeEachDevice, deployEach } from '../src/devices/rules.ts';
 import { type BootedApp, bootApp } from './booted-app.ts';
 import { camera, createDeviceClient, type DeviceClient } from './device-client.ts';
 import { newDevice } from './new-device.ts';
@@ -65,11 +65,12 @@ test('a batch that the database interrupts changes no device', async () => {
   const client = createDeviceClient(app);
   const ours = scopeToOrganization(app.database, 'org-1');
   await client.create({ id: 'a', ...camera });
-  const deploying = changeEachDevice(ours, ['a', 'b'], async (transaction, id) => {
-    if (id === 'b') {
+  const deploying = changeEachDevice(ours, ['a', 'b'], {
+    ...deployEach,
+    async change(transaction, ids) {
+      await deployEach.change(transaction, ids);
       throw new DatabaseUnavailableError(new Error('gone'));
-    }
-    await deploy(transaction, id);
+    },
   });
 
   await expect(deploying).rejects.toThrow(DatabaseUnavailableError);

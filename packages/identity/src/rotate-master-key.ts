@@ -58,6 +58,10 @@ export async function rotateMasterKey(rotation: Rotation) {
   if (file.next !== undefined) {
     return { change: 'added', keyId: masterKeyId(file.next), changedRecords: 0 } as const;
   }
+  if (isChanged) {
+    // An earlier rotation can have left its time. It must not count if this one is interrupted.
+    await store.delete([SWITCHED_KEY]);
+  }
   await wait(SETTLE_MILLISECONDS);
   let changedRecords = 0;
   for await (const { key, text, again } of sealedRecords(identity, file.current)) {

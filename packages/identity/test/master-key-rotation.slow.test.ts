@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createStore, NEVER_EXPIRES, type Store } from '@gatehouse/store';
-import { startStoreEngine, storeEngines, until } from '@gatehouse/testing';
+import { startStoreEngine, storeEngines, until, wrappedStore } from '@gatehouse/testing';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import {
   assertMasterKeyFits,
@@ -140,6 +140,23 @@ describe.each(storeEngines)('the rotation of the master key on %s', (engineName)
     expect(server.sealer.open(sealed, 'context')).toBe('from another server');
     const client = (await server.clients.find('client-1')) ?? fail();
     expect(server.clients.secureKeys(client)).toHaveLength(1);
+  });
+
+  test('the time of an earlier rotation does not end one that was killed at its end', async () => {
+    await fill();
+    const { identity, step } = start();
+    // An earlier release left it.
+    await identity.store.set('master-key-switched-at', String(time - HOUR));
+    await step();
+    const store = wrappedStore(identity.store, (run, operation) =>
+      operation === 'set' ? Promise.reject(new Error('killed')) : run(),
+    );
+    const killed = { path, wait: async () => undefined, identity: { ...identity, store } };
+    await expect(rotateMasterKey(killed)).rejects.toThrow('killed');
+    const { finish } = start();
+    await expect(finish()).rejects.toThrow('Run gatehouse master-key rotate again.');
+    await step();
+    await expect(finish()).rejects.toThrow(/for 60 more minutes/);
   });
 
   test('an interrupted rotation continues with the same key', async () => {

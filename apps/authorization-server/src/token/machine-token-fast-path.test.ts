@@ -1,7 +1,12 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { parse } from 'node:querystring';
+import { createLogger, observedRequest, observeRequests } from '@gatehouse/server';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
-import { readPlainTokenRequest } from './machine-token-fast-path.ts';
+import { createExactRouting } from '../requests/routes.ts';
+import { readPlainTokenRequest, serveMachineTokens } from './machine-token-fast-path.ts';
 
 const GRANT = 'grant_type=client_credentials';
 const basic = (text: string) => `Basic ${btoa(text)}`;
@@ -108,4 +113,32 @@ describe('a plain token request', () => {
     );
     expect(plain).toBeGreaterThan(500);
   });
+});
+
+test('the request log names the client of an issued token as verified', async () => {
+  const reply = { access_token: 'a', token_type: 'Bearer', expires_in: 7200, scope: '' };
+  const handle = serveMachineTokens(async () => reply, {
+    audit: { record: () => undefined } as never,
+  });
+  const app = createExactRouting([]);
+  let notes: unknown;
+  app.post('/token', (request, ...rest) => {
+    notes = observedRequest(request).notes;
+    return handle(request, ...rest);
+  });
+  const logger = createLogger({ app: 'test', level: 'silent', pretty: false });
+  const server = createServer(observeRequests(app, logger)).listen(0);
+  await once(server, 'listening');
+  const { status } = await fetch(
+    `http://localhost:${(server.address() as AddressInfo).port}/token`,
+    {
+      method: 'POST',
+      headers: { authorization: web },
+      body: new URLSearchParams(GRANT),
+    },
+  );
+  server.closeAllConnections();
+  server.close();
+  expect(status).toBe(200);
+  expect(notes).toEqual({ clientId: 'web', credential: 'basic', verified: true });
 });

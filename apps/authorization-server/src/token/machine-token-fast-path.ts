@@ -41,7 +41,7 @@ export function serveMachineTokens(
     // Discards the body, which the provider does not read.
     request.resume();
     const { clientId, credential } = plain;
-    Object.assign(observedRequest(request).notes, { clientId, credential });
+    Object.assign(observedRequest(request).notes, { clientId, credential, verified: true });
     audit.record(
       { event: 'token_issued', grant: 'client_credentials', clientId, scope: reply.scope },
       requestOrigin(request),

@@ -33,7 +33,14 @@ import { parseQuery } from '../query/query.ts';
 import { describeTag, type TagRow } from '../tags.ts';
 import { countDevices, deviceSubject, readDevices } from './pages.ts';
 import { changeDevice, type DeviceRow, deploy, findDevice, undeploy } from './rows.ts';
-import { changeEachDevice, createDevice, createDevices, deleteDevice } from './rules.ts';
+import {
+  changeEachDevice,
+  createDevice,
+  createDevices,
+  deleteDevice,
+  deleteEach,
+  deployEach,
+} from './rules.ts';
 
 export const deviceHandlers = {
   /** Operation 2 returns an array, with the count in a header. */
@@ -72,10 +79,8 @@ export const deviceHandlers = {
   }),
   'device.deploy': withoutBody(answer(({ database }, id) => deploy(database, id))),
   'device.undeploy': withoutBody(answer(({ database }, id) => undeploy(database, id))),
-  'device.deploy-batch': changeEach(async (database, id) =>
-    assertFound(await deploy(database, id)),
-  ),
-  'device.delete-batch': changeEach(deleteDevice),
+  'device.deploy-batch': changeEach(deployEach),
+  'device.delete-batch': changeEach(deleteEach),
 };
 
 /** Runs an operation on a device and returns the resulting device. */

@@ -96,25 +96,59 @@ function merge(current: string, changes: Readonly<Record<string, string | null>>
 }
 
 /** Changes `notActive` to `online` if a connection exists, otherwise to `offline`. */
-export const deploy = setState(
+export const deployDevices = setState(
   sql<string>`case when connected = 1 then 'online' else 'offline' end`,
   sql<boolean>`state = 'notActive'`,
 );
+export const deploy = changeOne(deployDevices);
 
 /** Changes every state to `notActive`. */
-export const undeploy = setState(sql<string>`'notActive'`, sql<boolean>`state <> 'notActive'`);
+export const undeploy = changeOne(
+  setState(sql<string>`'notActive'`, sql<boolean>`state <> 'notActive'`),
+);
 
 function setState(state: RawBuilder<string>, condition: RawBuilder<boolean>) {
+  return async ({ tables }: OrganizationDatabase, ids: readonly string[]): Promise<void> => {
+    const devices = tables.updateTable('devices').set({ state }).where('id', 'in', ids);
+    await devices.where(condition).execute();
+  };
+}
+
+function changeOne(change: ReturnType<typeof setState>) {
   return (database: OrganizationDatabase, id: string): Promise<DeviceRow | undefined> =>
     inTransaction(database, async (transaction) => {
-      await transaction.tables
-        .updateTable('devices')
-        .set({ state })
-        .where('id', '=', id)
-        .where(condition)
-        .execute();
+      await change(transaction, [id]);
       return findDevice(transaction, id);
     });
+}
+
+/**
+ * The states of those devices that exist. Locks them in the order of their ids, so that two batches
+ * with common ids cannot deadlock.
+ */
+export async function lockStates(
+  { tables, engine }: OrganizationDatabase,
+  ids: readonly string[],
+): Promise<Map<string, string>> {
+  const devices = tables.selectFrom('devices').select(['id', 'state']).where('id', 'in', ids);
+  const rows =
+    ids.length === 0
+      ? []
+      : await devices
+          .orderBy('id')
+          // In SQLite, the transaction already holds the lock.
+          .$if(engine === 'postgres', (query) => query.forUpdate())
+          .execute();
+  return new Map(rows.map(({ id, state }) => [id, state]));
+}
+
+/** Removes those of the devices that are `notActive`. */
+export async function removeDevices(
+  { tables }: OrganizationDatabase,
+  ids: readonly string[],
+): Promise<void> {
+  const devices = tables.deleteFrom('devices').where('id', 'in', ids);
+  await devices.where('state', '=', 'notActive').execute();
 }
 
 /**

@@ -14,7 +14,7 @@ import type { OrganizationDatabase } from '../database/organization-database.ts'
 import { inTransaction } from '../database/queries.ts';
 import { MAXIMUM_REPORTED_PROBLEMS, parsePayload, toIllegalArgument } from '../input.ts';
 import { type AddOutcome, addDevice, insertDevices, type NewDevice } from './add.ts';
-import { type DeviceRow, removeDevice } from './rows.ts';
+import { type DeviceRow, deployDevices, lockStates, removeDevice, removeDevices } from './rows.ts';
 
 const nameMissing: IllegalArgument = {
   property: 'productName',
@@ -136,6 +136,11 @@ function batchError(results: readonly BatchItemResult[]): ApiError {
   );
 }
 
+const stillActive: IllegalArgument = {
+  property: 'state',
+  message: 'must be notActive: undeploy the device before you delete it',
+};
+
 /** @throws ApiError `not_found`; `illegal_argument` unless the device is `notActive` */
 export async function deleteDevice(database: OrganizationDatabase, id: string): Promise<void> {
   const outcome = await removeDevice(database, id);
@@ -143,10 +148,38 @@ export async function deleteDevice(database: OrganizationDatabase, id: string): 
     throw new ApiError('not_found');
   }
   if (outcome === 'active') {
-    const message = 'must be notActive: undeploy the device before you delete it';
-    throw illegalArgument([{ property: 'state', message }]);
+    throw illegalArgument([stillActive]);
   }
 }
+
+type Outcome = Pick<IdResult, 'status' | 'code' | 'problems'>;
+
+const changed: Outcome = { status: 200, code: 'success' };
+const missing: Outcome = { status: 404, code: 'not_found' };
+
+interface BatchChange {
+  /** One statement, because it locks the counts of the organization until the commit. */
+  readonly change: (transaction: OrganizationDatabase, ids: readonly string[]) => Promise<void>;
+  /** @param states of the existing devices before the change */
+  readonly outcomeOf: (id: string, states: Map<string, string>) => Outcome;
+}
+
+export const deployEach: BatchChange = {
+  change: deployDevices,
+  outcomeOf: (id, states) => (states.has(id) ? changed : missing),
+};
+
+export const deleteEach: BatchChange = {
+  change: removeDevices,
+  outcomeOf(id, states) {
+    const state = states.get(id);
+    if (state !== undefined && state !== 'notActive') {
+      return { status: 400, code: 'illegal_argument', problems: [stillActive] };
+    }
+    // An id can occur twice.
+    return states.delete(id) ? changed : missing;
+  },
+};
 
 /**
  * Changes each of the devices whose ids are in the body, in one atomic step, and reports those that
@@ -157,37 +190,17 @@ export async function deleteDevice(database: OrganizationDatabase, id: string): 
 export function changeEachDevice(
   database: OrganizationDatabase,
   body: unknown,
-  change: (database: OrganizationDatabase, id: string) => Promise<unknown>,
+  { change, outcomeOf }: BatchChange,
 ): Promise<IdsResult> {
   const ids = parsePayload(idsRequest, body);
+  const possible = ids.filter((id) => deviceIdPattern.test(id));
   return inTransaction(database, async (transaction) => {
-    const items: IdResult[] = [];
-    for (const [index, id] of ids.entries()) {
-      const isPossible = deviceIdPattern.test(id);
-      const outcome = isPossible ? await outcomeOf(change(transaction, id)) : missing;
-      items.push({ index, id, ...outcome });
+    const states = await lockStates(transaction, possible);
+    if (states.size > 0) {
+      await change(transaction, [...states.keys()]);
     }
+    const items = ids.map((id, index) => ({ index, id, ...outcomeOf(id, states) }));
     const succeeded = items.filter(({ status }) => status === 200).length;
     return { total: items.length, succeeded, failed: items.length - succeeded, items };
   });
-}
-
-type Outcome = Pick<IdResult, 'status' | 'code' | 'problems'>;
-
-const missing: Outcome = { status: 404, code: 'not_found' };
-
-async function outcomeOf(change: Promise<unknown>): Promise<Outcome> {
-  try {
-    await change;
-    return { status: 200, code: 'success' };
-  } catch (error) {
-    if (error instanceof ApiError && error.code === 'not_found') {
-      return missing;
-    }
-    if (error instanceof ApiError && error.code === 'illegal_argument') {
-      const problems = error.result as readonly IllegalArgument[];
-      return { status: 400, code: 'illegal_argument', problems };
-    }
-    throw error;
-  }
 }

@@ -38,6 +38,22 @@ export function batchContract(app: BootedApp): void {
       expect((await client.detail('c', 'org-ids-other')).result.state.value).toBe('notActive');
     });
 
+    test('can be in several batches at once, in any order', async () => {
+      const many = createDeviceClient(app, 'org-ids-race');
+      const ids = Array.from({ length: 400 }, (_, index) => `race-${index}`);
+      await many.createAll(ids.map((id) => ({ ...camera, id })));
+      for (const action of ['_deploy', '_deploy', '_delete']) {
+        const orders = [ids, ids.toReversed(), ids, ids.toReversed(), ids, ids.toReversed()];
+        const replies = await Promise.all(
+          orders.map((order) => many.call('POST', `${path}/${action}`, order)),
+        );
+        expect(replies.map(({ status }) => status)).toEqual(orders.map(() => 200));
+        const succeeded = action === '_deploy' ? ids.length : 0;
+        expect(replies.map(({ result }) => result.succeeded)).toEqual(orders.map(() => succeeded));
+      }
+      expect((await many.call('GET', '/device/instance/_count')).result).toBe(ids.length);
+    });
+
     test('never reaches a device by its path', async () => {
       for (const action of ['_deploy', '_delete']) {
         for (const method of ['GET', 'DELETE', 'PATCH']) {
