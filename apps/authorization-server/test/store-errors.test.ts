@@ -10,7 +10,7 @@ import { alice, web } from './installation.ts';
 import { as, asWeb, machineGrant, outcome, refreshing } from './server.ts';
 
 /** Longer than a reply takes to arrive. */
-const DELAY_MILLISECONDS = 300;
+const DELAY_MILLISECONDS = 100;
 
 /** Writes of keys with this prefix are slow, or throw this error. */
 let affected: { readonly prefix: string; readonly error?: Error } | undefined;

@@ -21,10 +21,11 @@ export interface StoreBudget {
 
 const ROOM_MILLISECONDS = 1000;
 /**
- * The share of the store that no budget includes. Redis also counts the buffers of its connections,
- * so a store that is almost full refuses writes from time to time.
+ * What no budget includes. Redis also counts the buffers of its connections, so a store that is
+ * almost full refuses writes from time to time.
  */
 const RESERVED_SHARE = 1 / 16;
+const MAXIMUM_RESERVED_BYTES = 256 * 1024 * 1024;
 /** The budget of an organization, as a multiple of that of a client. */
 const ORGANIZATION_FACTOR = 2;
 
@@ -33,7 +34,7 @@ const ORGANIZATION_FACTOR = 2;
  * write as many bytes as are free in the store, and an organization twice as many. The more of the
  * store is used, the smaller the budget, so no number of clients can fill it: in a window, a client
  * fills about half of the free space, and an organization two thirds. A store without a limit has no
- * budgets, and a sixteenth of any other store stays free.
+ * budgets, and a sixteenth of any other store stays free, or 256 MiB.
  *
  * @param name identifies the kind of record
  * @param record.bytes what one record costs the store
@@ -94,5 +95,6 @@ export function createStoreBudget(
 /** What records of limited kinds can still take up, in bytes. Infinite in a store without a limit. */
 export function freeBytes(room: StoreRoom | undefined): number {
   const { usedBytes = 0, maximumBytes = Number.POSITIVE_INFINITY } = room ?? {};
-  return Math.max(0, maximumBytes * (1 - RESERVED_SHARE) - usedBytes);
+  const reserved = Math.min(maximumBytes * RESERVED_SHARE, MAXIMUM_RESERVED_BYTES);
+  return Math.max(0, maximumBytes - reserved - usedBytes);
 }

@@ -12,7 +12,8 @@ const rotate: Command = {
   notes: [
     'Run it twice: the first run adds a key that only decrypts, so that you can copy the key file to',
     'every host. The second run encrypts with it. An hour later, run it with --finish.',
-    'If it was interrupted, run it again. It continues with the same key.',
+    'If it was interrupted and the key file has a line that begins with "next", copy the file to every',
+    'host. Then run it again. It continues with the same key.',
     'See docs/operations/secrets.md#rotate-the-master-key.',
   ],
   example: '--finish',

@@ -50,8 +50,6 @@ describe('the reason why a Redis is unavailable', () => {
 
   test.concurrent.each([
     ['a closed port', async () => `127.0.0.1:${await freePort()}`, 'ECONNREFUSED'],
-    // No resolver is asked for a label of more than 63 characters.
-    ['an unknown host name', async () => `${'a'.repeat(64)}.invalid`, 'ENOTFOUND'],
   ])('is the code of the system error for %s, reported once', async (_where, address, code) => {
     const { store, changes } = openStore(`redis://:${wrong}@${await address()}`);
     const { reason } = await failureOf(store);
