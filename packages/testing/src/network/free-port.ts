@@ -14,13 +14,20 @@ const PORTS_OF_SHARE = (HIGHEST - LOWEST) / SHARES;
 const share = Number(process.env.JEST_WORKER_ID ?? process.pid) % SHARES;
 const found = new Set<number>();
 
-/** Finds an unused port, for a process that needs its port before it starts. */
+/** The port of an app's operations, unless a variable names another. */
+const OPERATIONS_OFFSET = 100;
+
+/**
+ * Finds an unused port, for a process that needs its port before it starts. The port of its
+ * operations is unused, too.
+ */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
     const port = LOWEST + share * PORTS_OF_SHARE + Math.floor(Math.random() * PORTS_OF_SHARE);
-    if (!found.has(port)) {
-      found.add(port);
-      if (await isFree(port)) {
+    const operations = port + OPERATIONS_OFFSET;
+    if (!found.has(port) && !found.has(operations)) {
+      found.add(port).add(operations);
+      if ((await isFree(port)) && (await isFree(operations))) {
         return port;
       }
     }
