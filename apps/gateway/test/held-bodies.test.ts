@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '@gatehouse/testing';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import type { HeldBodiesLimits } from '../src/authentication/held-bodies.ts';
+import { HELD_BODIES, type HeldBodiesLimits } from '../src/authentication/held-bodies.ts';
 import {
   type BootedGateway,
   type BootOptions,
@@ -104,7 +104,8 @@ async function post(address: string, kibibytes = 0) {
 
 describe('bodies that wait for verification', () => {
   test('CWE-400 of five slow addresses do not block other callers', async () => {
-    await boot(undefined, { maximumConnections: 4096, trustedProxies: [] });
+    const patient = { ...HELD_BODIES, patienceMilliseconds: 60_000 };
+    await boot(patient, { maximumConnections: 4096, trustedProxies: [] });
     const addresses = [2, 3, 4, 5, 6].map((last) => `127.0.0.${last}`);
     const perAddress = 32;
     for (const from of addresses) {
