@@ -118,6 +118,7 @@ const labels: Readonly<Record<string, Labels<string>>> = {
   deviceType: deviceTypeLabels,
   state: stateLabels,
 };
+const labeled = Object.entries(labels);
 
 /**
  * The members of a device in a list. SQLite prints a device in less time than reading its values and
@@ -144,10 +145,10 @@ function summaryOf(engine: DatabaseEngine, language: Language, fields: Query['fi
 }
 
 function print(row: object, language: Language): PrintedRow {
-  const device: Record<string, unknown> = { ...row };
-  for (const [name, texts] of Object.entries(labels)) {
-    const value = String(device[name]);
-    if (name in device) {
+  const device = row as Record<string, unknown>;
+  for (const [name, texts] of labeled) {
+    const value = device[name] as string | undefined;
+    if (value !== undefined) {
       device[name] = { text: texts[value]?.[language], value };
     }
   }
