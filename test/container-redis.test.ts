@@ -72,7 +72,7 @@ describe('the users of Redis', () => {
   test.each(['PING', 'GET key', 'INFO', 'ACL LIST'])(
     'no caller may send %s without a password',
     async (command) => {
-      expect(await send('', command)).toContain('NOAUTH');
+      expect(await send('', command)).toMatch(/^NOAUTH/);
     },
   );
 
@@ -90,7 +90,8 @@ describe('the users of Redis', () => {
   test.each(['GET key', 'SET key other', 'FLUSHALL', 'INFO', 'EVAL return 0', 'ACL LIST'])(
     'the user of the health check cannot send %s',
     async (command) => {
-      expect(await send('--user health --pass none ', command)).toContain('NOPERM');
+      // The statistics of INFO would also contain the word.
+      expect(await send('--user health --pass none ', command)).toMatch(/^NOPERM/);
     },
   );
 });

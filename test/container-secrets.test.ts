@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
@@ -21,6 +21,19 @@ describe('the secrets of the containers', () => {
     expect(() => makeTierSecrets(root)).toThrow(SecretFileError);
     expect(() => makeTierSecrets(root)).toThrow(`The secret ${path} cannot be read or written`);
     expect(() => makeTierSecrets(root)).toThrow('EISDIR');
+  });
+
+  test('a default user of Redis without rights gets all of them, and the store keeps its password', () => {
+    const path = join(root, 'redis/users.acl');
+    const passwordOf = (text: string) => /^user gatehouse .*(#[0-9a-f]{64})$/m.exec(text)?.[1];
+    const before = readFileSync(path, 'utf8');
+    rmSync(path);
+    writeFileSync(path, before.replace(/^user default .*$/m, 'user default off'));
+    makeTierSecrets(root);
+    const after = readFileSync(path, 'utf8');
+    expect(after).toMatch(/^user default on ~\* &\* \+@all #/m);
+    expect(passwordOf(before)).toBeDefined();
+    expect(passwordOf(after)).toBe(passwordOf(before));
   });
 
   test.each([
