@@ -17,13 +17,6 @@ const pods = new Map(podsOf(manifests).map((pod) => [pod.metadata.name, pod]));
 const settings = manifests.find(({ kind }) => kind === 'ConfigMap') as unknown as {
   readonly data: object;
 };
-/** What Kubernetes sets for a Service called `gateway` if service links are enabled. */
-const serviceLinks = {
-  GATEWAY_SERVICE_HOST: '10.96.0.7',
-  GATEWAY_SERVICE_PORT: '8844',
-  GATEWAY_PORT: 'tcp://10.96.0.7:8844',
-  GATEWAY_PORT_8844_TCP_ADDR: '10.96.0.7',
-};
 const bootstrap = {
   organizations: [{ id: 'acme', name: 'Acme' }],
   clients: [{ clientId: 'web', secureKey: 'Qx7Zw2Kp9TfR4mVs', name: 'Web', orgId: 'acme' }],
@@ -69,7 +62,6 @@ function optionsOf({ metadata, spec }: Manifest) {
     ...Object.fromEntries(
       env.map(({ name, value }: { name: string; value: string }) => [name, value]),
     ),
-    ...serviceLinks,
   };
   return [
     ...['--name', `${tier.project}-pod-${metadata.name}`, '--network', `${tier.project}_store`],
