@@ -221,7 +221,7 @@ describe('the consent page', () => {
     const page = await openConsent(visitor, { scope: 'device:read' });
     expect(page.body).toContain('See your devices');
     expect(page.body).not.toContain('Add devices');
-    const forged = { scope: 'device:write', client_id: odd.clientId, accountId: 'somebody-else' };
+    const forged = { scope: 'device:write', client_id: odd.clientId, accountId: 'another-user' };
     const landing = await decide(visitor, page, { ...forged, decision: 'allow' });
     expect((await redeem(landing.get('code') ?? '')).body.scope).toBe('device:read');
   });

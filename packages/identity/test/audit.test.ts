@@ -108,9 +108,9 @@ describeOnBothEngines('the audit trail', ({ openIdentity, openStore, storeUrl })
     expect(summaries[0]).toMatchObject({ event: 'client_authentication_failed' });
     expect(summaries[0]).not.toHaveProperty('clientId');
 
-    trails[0]?.record(refused('somebody-else', 'token'), { ...origin, address: '192.0.2.77' });
+    trails[0]?.record(refused('another-user', 'token'), { ...origin, address: '192.0.2.77' });
     await trails[0]?.flush();
-    expect(await trails[0]?.read({ clientId: 'somebody-else', limit: 10 })).toHaveLength(1);
+    expect(await trails[0]?.read({ clientId: 'another-user', limit: 10 })).toHaveLength(1);
   });
 
   test('anonymous noise does not displace failures of known users, alerts, changes or sign-ins', async () => {

@@ -63,7 +63,7 @@ export function readDevices(
       const rows = isPlain
         ? await plainRows[language](database, window)
         : await selectPage(database, query, window, language).execute();
-      return rows.map((row) => (row.json === undefined ? print(row, language) : row));
+      return database.engine === 'postgres' ? rows.map((row) => print(row, language)) : rows;
     },
     count: async () => {
       const maintained = await readCounters(database, condition);
@@ -144,6 +144,7 @@ function summaryOf(engine: DatabaseEngine, language: Language, fields: Query['fi
   return [json];
 }
 
+/** Prints a row of PostgreSQL, whose columns are the members. */
 function print(row: object, language: Language): PrintedRow {
   const device = row as Record<string, unknown>;
   for (const [name, texts] of labeled) {
