@@ -97,7 +97,7 @@ function tokenMistake(text: string): CredentialMistake {
     return mistake('access_token_is_jwt');
   }
   if (text.startsWith('{')) {
-    const found = 'The token is a JSON text, such as an error of the token endpoint.';
+    const found = 'The token is JSON, such as an error reply of the token endpoint.';
     return mistake('token_malformed', found);
   }
   if (QUOTED.test(text)) {
