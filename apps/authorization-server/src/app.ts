@@ -14,7 +14,7 @@ import {
   type SigningKeyPolicy,
 } from '@gatehouse/identity';
 import { type Tracer, traced } from '@gatehouse/server';
-import type { RateLimit } from '@gatehouse/store';
+import { type RateLimit, StoreUnavailableError } from '@gatehouse/store';
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
 import { type AccountDependencies, createAccountRoutes } from './account/account.ts';
 import { CHANGE_PASSWORD_PATH, createAccountSessions } from './account/session.ts';
@@ -33,6 +33,7 @@ import { type SecurityProfile, withAccountClient } from './provider/clients.ts';
 import { createProvider, type Provider } from './provider/create-provider.ts';
 import { completeIntrospection } from './provider/introspection.ts';
 import { thisServer } from './requests/caller.ts';
+import { contextOf } from './requests/request-context.ts';
 import {
   createExactRouting,
   fixOrigin,
@@ -123,7 +124,7 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   });
   const app = createExactRouting(dependencies.trustedProxies ?? []);
   app.use(fixOrigin(issuer));
-  const serve = serveWith(provider, dependencies.tracer);
+  const serve = serveWith(provider, dependencies);
   // The account is a public client, so the fast path reads the registry without it.
   const fast = createMachineTokenIssuer(provider, { ...parts, identity: dependencies.identity });
   const machineTokens = serveMachineTokens(fast, identity);
@@ -174,7 +175,7 @@ export async function openProvider(dependencies: ProviderParts): Promise<Provide
           policy: createInteractionPolicy(identity),
           url: (_context, interaction) => `/sign-in/${interaction.uid}`,
         },
-        loadExistingGrant: createLoadExistingGrant(identity.clients),
+        loadExistingGrant: createLoadExistingGrant(identity),
         clientBasedCORS: forgetForeignOrigin,
       },
       formPostPage,
@@ -256,9 +257,21 @@ function addPages(
   app.use(handlePageError);
 }
 
-function serveWith(provider: Provider, tracer: Tracer | undefined): RequestHandler {
+function serveWith(
+  provider: Provider,
+  { identity, tracer }: Pick<AppDependencies, 'identity' | 'tracer'>,
+): RequestHandler {
   const callback = traced(tracer, ['oidc-provider', 'internal'], provider.callback());
-  return (request, response) => callback(request, response);
+  return async (request, response) => {
+    // Documents need no settings, so they are served while the store is unavailable.
+    contextOf(request).settings = await identity.settings.read().catch((error: unknown) => {
+      if (!(error instanceof StoreUnavailableError)) {
+        throw error;
+      }
+      return undefined;
+    });
+    return callback(request, response);
+  };
 }
 
 /** Errors are pages for every `Accept` header. */

@@ -144,7 +144,7 @@ describe('the platform endpoint', () => {
   });
 
   test('ignores unknown members, and returns no refresh token to a client without the grant', async () => {
-    const extra = { expires_in: 99_999_999, sub: 'admin', role: ['admin'], resource: {} };
+    const extra = { expires_in: 99_999_999, sub: 'admin', role: ['admin'], audience: {} };
     const { status, body } = await platform({ ...grant, ...extra, scope: null });
     expect([status, body.expires_in, body.scope]).toEqual([200, 7200, 'device:read device:write']);
     const ofOdd = await platform(machineGrant, as(odd));

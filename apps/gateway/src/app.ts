@@ -1,4 +1,5 @@
 import {
+  canonicalResource,
   createRegisteredOrigins,
   createXAccessTokens,
   type Identity,
@@ -80,7 +81,9 @@ export function createGateway(dependencies: GatewayDependencies) {
   const { observe, recordMalformed } = observeTraffic(dependencies, isTrustedProxy);
   const pipeline = createPipeline(
     {
-      ...openRouter(dependencies),
+      router: openRouter(dependencies),
+      deviceApi: canonicalResource(publicUrl),
+      settings: identity.settings,
       authenticate: createAuthenticate({
         ...dependencies,
         ...identity,
@@ -128,9 +131,9 @@ export function createGateway(dependencies: GatewayDependencies) {
 /** Routes, and what the gateway serves without a credential. */
 function openRouter({ explorer, ...settings }: GatewayDependencies) {
   const { routes } = settings.routing;
-  const { entries, metadataUrl } = openPublicDocuments({ ...settings, routes });
+  const documents = openPublicDocuments({ ...settings, routes });
   const page = explorer === true ? createExplorer(settings) : [];
-  return { router: createRouter<Entry>([...routes, ...entries, ...page]), metadataUrl };
+  return createRouter<Entry>([...routes, ...documents, ...page]);
 }
 
 /** The operations that the gateway implements itself, by name. */

@@ -18,6 +18,7 @@ import { createGateway } from './app.ts';
 import { type GatewayConfiguration, loadConfiguration } from './config.ts';
 import { createGatewayMetrics } from './metrics.ts';
 import { thisGateway } from './pipeline/audit.ts';
+import { resolveRoutes } from './routes/route-file.ts';
 
 await runApp({
   name: 'gateway',
@@ -39,10 +40,11 @@ async function start(configuration: GatewayConfiguration, logger: Logger): Promi
     onRequestLog: metrics.requestLog,
   });
   // While the store is unavailable, the gateway listens, returns 503 and repeats this step.
-  const preparation = await retryStart(
-    () => prepareStore(identity, configuration, thisGateway),
-    isStoreUnavailable,
-  );
+  const preparation = await retryStart(async () => {
+    await prepareStore(identity, configuration, thisGateway);
+    await identity.settings.addDeviceApi(configuration.publicUrl);
+    resolveRoutes(configuration.routing, await identity.settings.read());
+  }, isStoreUnavailable);
   const gateway = createGateway({
     ...configuration,
     identity,

@@ -23,6 +23,8 @@ const open: Route = {
   method: 'GET',
   path: '/events',
   scope: 'device:read',
+  resource: undefined,
+  roles: [],
   credentials: ['access-token', 'bearer'],
   upstream: 'device-service',
   timeoutMilliseconds: 1000,

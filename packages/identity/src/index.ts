@@ -14,9 +14,6 @@ export {
   type GrantType,
   grantFacts,
   grantNames,
-  identityScopes,
-  knownScopes,
-  type Scope,
 } from './clients/client.ts';
 export { MAXIMUM_ACTIVE_KEYS } from './clients/client-keys.ts';
 export {
@@ -93,6 +90,26 @@ export {
   type SigningKeyPolicy,
   type SigningKeys,
 } from './secrets/signing-keys.ts';
+export {
+  canonicalResource,
+  describeScope,
+  identityScopes,
+  isDeviceScope,
+  isKnownScope,
+  knownScopes,
+  type Resource,
+  resourceIdentifier,
+  type Scope,
+  scopeName,
+} from './settings/resource.ts';
+export {
+  isScopeForRoles,
+  noSettings,
+  type Settings,
+  type SettingsDefinition,
+  scopesOfResource,
+  settingsMembers,
+} from './settings/settings.ts';
 export type { AccessTokenVerifier, LiveHolder, Principal } from './tokens/access-tokens.ts';
 export {
   longestBindingSeconds,
@@ -101,7 +118,7 @@ export {
 } from './tokens/replay-guard.ts';
 export { isGrantRevoked, nextNotBefore } from './tokens/revocations.ts';
 export {
-  clientPrincipal,
+  type ClientPrincipals,
   createXAccessTokens,
   type FindTokenKind,
   type TokenKind,
@@ -116,5 +133,5 @@ export {
 export { PasswordHashingBusyError } from './users/password-hashing-queue.ts';
 export { passwordProblem, passwordRules } from './users/password-policy.ts';
 export { accountLimit, createSignInLocks, type SignInLock } from './users/sign-in-locks.ts';
-export { changedEmail, type User, userProfileSchema, userSchema } from './users/user.ts';
+export { changedEmail, role, type User, userProfileSchema, userSchema } from './users/user.ts';
 export type { UserRegistry } from './users/users.ts';

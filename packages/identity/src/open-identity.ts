@@ -16,6 +16,7 @@ import { limitReports, type OnDamagedRecord } from './records/record.ts';
 import { createCredentialHash } from './secrets/credential-keys.ts';
 import type { MasterKey } from './secrets/master-key.ts';
 import { createSealer } from './secrets/seal.ts';
+import { createSettingsRegistry } from './settings/settings.ts';
 import {
   createAccessTokenVerifier,
   createLiveHolders,
@@ -24,7 +25,7 @@ import {
 import { createReplayGuard } from './tokens/replay-guard.ts';
 import { createRevocations } from './tokens/revocations.ts';
 import { createUserSessions } from './tokens/user-sessions.ts';
-import { createTokenKinds } from './tokens/x-access-tokens.ts';
+import { createClientPrincipals, createTokenKinds } from './tokens/x-access-tokens.ts';
 import { createSignInLocks } from './users/sign-in-locks.ts';
 import { createUserRegistry } from './users/users.ts';
 
@@ -49,12 +50,22 @@ export function openIdentity(dependencies: {
   const onDamagedRecord = limitReports(dependencies.onDamagedRecord, now);
   const credentialHash = createCredentialHash(masterKey);
   const sealer = createSealer(masterKey);
-  const clients = createClientRegistry({ store, sealer, credentialHash, onDamagedRecord, now });
+  const settings = createSettingsRegistry({ store, onDamagedRecord, now });
+  const clients = createClientRegistry({
+    store,
+    sealer,
+    credentialHash,
+    settings,
+    onDamagedRecord,
+    now,
+  });
   const users = createUserRegistry({ store, onDamagedRecord, now });
   const notBefore = createNotBefore(store, now);
   const findLiveHolder = createLiveHolders({ clients, users, notBefore });
   return {
     store,
+    /** What operators declare for the installation: resources with their scopes, and roles. */
+    settings,
     organizations: createOrganizationRegistry(store, onDamagedRecord),
     clients,
     users,
@@ -64,9 +75,11 @@ export function openIdentity(dependencies: {
       store,
       credentialHash,
       findLiveHolder,
+      settings,
       onDamagedRecord,
       now,
     }),
+    principalOf: createClientPrincipals(settings),
     /** Explains a token that a verifier rejected. */
     findTokenKind: createTokenKinds({ store, credentialHash, now }),
     /** Every verifier of credentials calls this to find out whether they were revoked. */

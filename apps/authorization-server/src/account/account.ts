@@ -5,7 +5,7 @@
  * carries a token of the session, and every reply to a form is a 303. sign-in/logout.ts signs out of
  * this browser only.
  */
-import { type Identity, type User, userGrantsKey } from '@gatehouse/identity';
+import { type Identity, type Settings, type User, userGrantsKey } from '@gatehouse/identity';
 import { Router } from 'express';
 import type { Grant, Provider } from 'oidc-provider';
 import { rejectMethods, sendErrorPage } from '../pages/error-page.ts';
@@ -70,13 +70,14 @@ function addProfilePage(router: Router, { identity, sessions, applications }: Ac
       const texts = textsFor(request);
       const organization = await identity.organizations.find(user.orgId);
       const granted = await applications.list(user.userId);
+      const settings = await identity.settings.read();
       const content = html`${notice(request.query.done, texts)}
 <h1>${texts.accountTitle}</h1>
 ${profile(user, organization?.name ?? user.orgId, texts)}
 <p class="actions"><a class="button" href="${providerRoutes.end_session}">${texts.signOutHere}</a> <a class="button" href="${providerRoutes.code_verification}">${texts.connectDevice}</a></p>
 <section aria-labelledby="applications">
 <h2 id="applications">${texts.applicationsTitle}</h2>
-${granted.length === 0 ? html`<p class="quiet">${texts.applicationsNone}</p>` : html`<ul class="applications">${granted.map((each) => application(each, csrfToken, texts))}</ul>`}
+${granted.length === 0 ? html`<p class="quiet">${texts.applicationsNone}</p>` : html`<ul class="applications">${granted.map((each) => application(each, csrfToken, { texts, settings }))}</ul>`}
 </section>
 <section aria-labelledby="password">
 <h2 id="password">${texts.passwordTitle}</h2>
@@ -134,7 +135,11 @@ ${emailFact}${rolesFact}
 </dl>`;
 }
 
-function application(granted: GrantedApplication, csrfToken: string, texts: Texts): Html {
+function application(
+  granted: GrantedApplication,
+  csrfToken: string,
+  { texts, settings }: { readonly texts: Texts; readonly settings: Settings },
+): Html {
   const { clientId, name, scopes, since } = granted;
   const shown = name ?? clientId;
   const label = fill(texts.revokeLabel, { client: plainName(shown) });
@@ -145,7 +150,7 @@ function application(granted: GrantedApplication, csrfToken: string, texts: Text
 <h3>${foreignName(shown)}</h3>
 ${name === undefined ? html`<p class="quiet">${texts.applicationGone}</p>` : undefined}
 <p class="quiet">${fill(texts.applicationSince, { day })} · <span translate="no">${fill(texts.applicationId, { clientId })}</span></p>
-${scopeList(scopes, texts)}
+${scopeList(scopes, texts, settings)}
 <form class="actions" method="post" action="/account/revoke">
 ${csrfField(csrfToken)}
 <input type="hidden" name="client" value="${clientId}">
@@ -203,7 +208,7 @@ function createApplications(provider: Provider, { store, clients }: Identity) {
       const applications = [...byClient].map(async ([clientId, held]) => ({
         clientId,
         name: (await clients.find(clientId))?.name,
-        scopes: [...new Set(held.flatMap((grant) => grant.getOIDCScope().split(' ')))],
+        scopes: [...new Set(held.flatMap(scopesOfGrant))],
         since: Math.min(...held.map((grant) => grant.iat)),
       }));
       return (await Promise.all(applications)).sort((a, b) => b.since - a.since);
@@ -219,4 +224,13 @@ function createApplications(provider: Provider, { store, clients }: Identity) {
 
     revokeAll: (userId: string) => revokeWhere(userId, () => true),
   };
+}
+
+function scopesOfGrant(grant: Grant): readonly string[] {
+  const ofResources = Object.keys(grant.resources ?? {}).map((resource) =>
+    grant.getResourceScope(resource),
+  );
+  return [grant.getOIDCScope(), ...ofResources].flatMap((scope) =>
+    scope.split(' ').filter((each) => each !== ''),
+  );
 }

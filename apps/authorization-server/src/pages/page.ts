@@ -1,11 +1,11 @@
 /** What every page has: its language, its document, its forms, and how it is sent. */
 import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { deriveKeys, type MasterKey } from '@gatehouse/identity';
+import { deriveKeys, describeScope, type MasterKey, type Settings } from '@gatehouse/identity';
 import { type Request, type RequestHandler, type Response, urlencoded } from 'express';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { ICON_PATH, STYLESHEET_PATH } from './assets.ts';
-import { type Html, html } from './html.ts';
+import { foreignName, type Html, html } from './html.ts';
 import { contentSecurityPolicy } from './page-headers.ts';
 import { english, type Texts } from './texts-en.ts';
 import { chinese } from './texts-zh.ts';
@@ -98,10 +98,24 @@ ${content}
 `.markup;
 }
 
-/** The requested scopes in words. A scope without a text is shown as it is. */
-export function scopeList(scopes: readonly string[], texts: Texts): Html {
-  const items = scopes.map((scope) => html`<li>${texts.scopes[scope] ?? scope}</li>`);
-  return html`<ul class="scopes">${items}</ul>`;
+/**
+ * The requested scopes in words, by resource. The built-in ones come first. A scope without a text
+ * is shown as it is.
+ */
+export function scopeList(scopes: readonly string[], texts: Texts, settings: Settings): Html {
+  const [language = ''] = texts.language.split('-');
+  const item = (scope: string) => {
+    const declared = settings.scopes.get(scope);
+    const text = declared ? describeScope(declared, language) : texts.scopes[scope];
+    return html`<li>${foreignName(text ?? scope)}</li>`;
+  };
+  const groups = Map.groupBy(scopes, (scope) => settings.scopes.get(scope)?.resource.name ?? '');
+  return html`${[...groups]
+    .sort(([a], [b]) => Number(a !== '') - Number(b !== ''))
+    .map(([name, members]) => {
+      const heading = name === '' ? undefined : html`<p class="resource">${foreignName(name)}</p>`;
+      return html`${heading}<ul class="scopes">${members.map(item)}</ul>`;
+    })}`;
 }
 
 export type CsrfTokens = ReturnType<typeof createCsrfTokens>;

@@ -3,6 +3,7 @@ import {
   type ClientRegistry,
   grantFacts,
   type Identity,
+  isKnownScope,
   redirectUriProblem,
 } from '@gatehouse/identity';
 import { type Adapter, type AdapterPayload, errors, type ResponseType } from 'oidc-provider';
@@ -50,6 +51,8 @@ function assertRedirectUris(client: Client, grantTypes: readonly string[]): void
  */
 function toMetadata(client: Client, grantTypes: string[]): AdapterPayload {
   const code: ResponseType[] = grantTypes.includes('authorization_code') ? ['code'] : [];
+  // The library knows the scopes of declared resources only while it serves a request.
+  const known = client.scopes.filter(isKnownScope);
   const implicit = ['id_token', 'id_token token', 'token'] as ResponseType[];
   return {
     client_id: client.clientId,
@@ -59,7 +62,9 @@ function toMetadata(client: Client, grantTypes: string[]): AdapterPayload {
     response_types: grantTypes.includes('implicit') ? [...code, ...implicit] : code,
     redirect_uris: [...client.redirectUris],
     post_logout_redirect_uris: [...client.postLogoutRedirectUris],
-    ...(client.scopes.length === 0 ? {} : { scope: client.scopes.join(' ') }),
+    ...(known.length === 0 ? {} : { scope: known.join(' ') }),
+    registeredScopes: client.scopes,
+    defaultResource: client.defaultResource,
     corsOrigins: client.corsOrigins,
     ...(client.public
       ? { token_endpoint_auth_method: 'none' }
@@ -88,6 +93,7 @@ export function withAccountClient(identity: Identity, issuer: string): Identity 
     redirectUris: [issuer + SIGNED_IN_PATH],
     postLogoutRedirectUris: [],
     scopes: ['openid'],
+    defaultResource: undefined,
     applicationType: 'web',
     public: true,
     firstParty: true,

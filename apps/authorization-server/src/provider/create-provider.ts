@@ -41,6 +41,7 @@ import {
   rememberOmittedRedirectUri,
   requireRedirectUri,
 } from './request-parameters.ts';
+import { resourceIndicators } from './resources.ts';
 import { createSingleUses, type SingleUse } from './single-use.ts';
 import { timesToLive } from './times-to-live.ts';
 
@@ -143,7 +144,7 @@ function settingsOf(
       dPoP: { enabled: false },
       introspection: { enabled: true, allowedPolicy: mayIntrospect(identity) },
       pushedAuthorizationRequests: { enabled: true },
-      resourceIndicators: { enabled: false },
+      resourceIndicators: resourceIndicators(identity),
       revocation: { enabled: true, allowedPolicy: mayRevoke },
       rpInitiatedLogout,
       userinfo: { enabled: true },
@@ -159,7 +160,7 @@ function settingsOf(
     expiresWithSession: async () => false,
     clockTolerance: 0,
     ttl: timesToLive(strict),
-    extraClientMetadata: { properties: ['corsOrigins'] },
+    extraClientMetadata: { properties: ['corsOrigins', 'registeredScopes', 'defaultResource'] },
     findAccount: createFindAccount(identity),
     renderError: renderErrorPage,
   };

@@ -43,7 +43,7 @@ export function completeIntrospection(dependencies: Dependencies): ProviderMiddl
           : await describeXAccessToken(oidc, dependencies);
       if (description !== undefined) {
         const holder = await holderOf(description, oidc, dependencies);
-        context.body = { ...description, aud: issuer, ...holder };
+        context.body = { ...description, aud: description.aud ?? issuer, ...holder };
       }
     }
   };
@@ -51,6 +51,8 @@ export function completeIntrospection(dependencies: Dependencies): ProviderMiddl
 
 interface TokenDescription {
   readonly client_id: string;
+  /** The resource. Tokens of the device API have none. */
+  readonly aud?: string | undefined;
   readonly scope?: string | undefined;
   /** The user. A machine's token has none. */
   readonly sub?: string | undefined;
@@ -95,6 +97,7 @@ async function describeXAccessToken(
   }
   return {
     active: true,
+    aud: principal.resource,
     client_id: principal.clientId,
     exp: expiresAt,
     iat: issuedAt,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { resolveScope } from './request-parameters.ts';
 
-const registered = 'device:read device:write openid';
+const registered = ['device:read', 'device:write', 'openid'];
 
 function resolve(requested: unknown, strict = false, excluded: readonly string[] = []): string {
   return resolveScope({
@@ -22,12 +22,12 @@ function rejection(scope: string | undefined, description: string) {
 
 describe('the granted scope', () => {
   test('without a request is everything that is registered and not excluded', () => {
-    expect(resolve(undefined)).toBe(registered);
+    expect(resolve(undefined)).toBe(registered.join(' '));
     expect(resolve(undefined, true, ['openid'])).toBe('device:read device:write');
     expect(
       resolveScope({
         requested: undefined,
-        registered: undefined,
+        registered: [],
         excluded: [],
         securityProfile: 'strict',
       }),

@@ -9,6 +9,7 @@ import {
 import { contextOf } from '../requests/request-context.ts';
 import type { SecurityProfile } from './clients.ts';
 import { currentContext } from './library.ts';
+import { settleResources } from './resources.ts';
 
 /**
  * Replaces the requested scope by the scope that the request can be granted, before the library
@@ -17,13 +18,11 @@ import { currentContext } from './library.ts';
  *
  * @throws InvalidScope when no usable scope is left
  */
-export function settleScope(
-  { oidc, req }: KoaContextWithOIDC,
-  securityProfile: SecurityProfile,
-): void {
-  const { client, params, route } = oidc;
+export function settleScope(context: KoaContextWithOIDC, securityProfile: SecurityProfile): void {
+  const { client, params, route } = context.oidc;
   const requested = params?.scope;
   const isStrict = securityProfile === 'strict';
+  const registered = settleResources(context);
   // At the token endpoint, each grant has its own default, and under `strict` its own check.
   const isSettled = route === 'token' && (isStrict || requested === undefined);
   // The library rejects a repeated parameter.
@@ -32,7 +31,7 @@ export function settleScope(
   }
   const scope = resolveScope({
     requested,
-    registered: client.scope,
+    registered,
     excluded: isStrict || canBeOffline(client, params.response_type) ? [] : ['offline_access'],
     securityProfile,
   });
@@ -41,7 +40,7 @@ export function settleScope(
   }
   params.scope = scope;
   if (!isStrict && scope.split(' ').includes('offline_access')) {
-    contextOf(req).isOffline = true;
+    contextOf(context.req).isOffline = true;
   }
 }
 
@@ -75,14 +74,14 @@ const SCOPE_TOKEN = /^[\x21\x23-\x5B\x5D-\x7E]+$/;
  */
 export function resolveScope(request: {
   readonly requested: unknown;
-  /** The registered scopes of the client, separated by spaces. */
-  readonly registered: string | undefined;
+  /** The scopes of the client that the request can get. */
+  readonly registered: readonly string[];
   /** Scopes that this request never grants: OpenID Connect scopes need a user. */
   readonly excluded: readonly string[];
   readonly securityProfile: SecurityProfile;
 }): string {
-  const { requested, registered = '', excluded } = request;
-  const allowed = registered.split(' ').filter((scope) => scope && !excluded.includes(scope));
+  const { requested, registered, excluded } = request;
+  const allowed = registered.filter((scope) => !excluded.includes(scope));
   if (requested === undefined) {
     return allowed.join(' ');
   }

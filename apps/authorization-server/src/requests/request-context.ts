@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import type { Settings } from '@gatehouse/identity';
 
 /** How a request authenticated its client, or presented its token. A label of log and metrics. */
 export const clientCredentialKinds = ['basic', 'body', 'bearer'] as const;
@@ -7,6 +8,8 @@ export type ClientCredentialKind = (typeof clientCredentialKinds)[number];
 
 /** What the server learns about a request while it serves it, for later steps of the same request. */
 interface RequestContext {
+  /** The settings when the request arrived. Undefined if the store was unavailable. */
+  settings?: Settings | undefined;
   /** It came to the platform endpoint, and continues as a request to /token. */
   isPlatform?: boolean;
   /** The body of a request to a client endpoint, as the provider reads it. */

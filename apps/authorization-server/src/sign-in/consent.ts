@@ -1,8 +1,10 @@
 /** The page that asks the user to allow what the application requests, and the decision. */
+import { isScopeForRoles } from '@gatehouse/identity';
 import type { Router } from 'express';
 import { fill, foreignName, html, plainName, sentence } from '../pages/html.ts';
 import { formField, parseForm, scopeList } from '../pages/page.ts';
 import { scopesOfClaims } from '../provider/claims.ts';
+import { grantResourceScopes } from '../provider/resources.ts';
 import {
   type Interaction,
   type InteractionPage,
@@ -21,6 +23,11 @@ export async function showConsent(
   const { interaction, client, texts } = page;
   const organization = await identity.organizations.find(client?.orgId ?? '');
   const user = await identity.users.find(interaction.session?.accountId ?? '');
+  const settings = await identity.settings.read();
+  const roles = user?.roles ?? [];
+  const scopes = requestedScopes(interaction).filter((scope) =>
+    isScopeForRoles(scope, roles, settings),
+  );
   const clientName = client?.name ?? '';
   const address = `/sign-in/${interaction.uid}`;
   const name = html`<strong>${foreignName(user?.name ?? '')}</strong>`;
@@ -30,7 +37,7 @@ export async function showConsent(
   const content = html`<h1>${sentence(texts.consentTitle, { client: foreignName(clientName) })}</h1>
 <p class="person"><span>${sentence(texts.signedInAs, { name })}</span> <a href="${address}/account">${texts.useAnotherAccount}</a></p>
 <p class="before-list">${texts.consentLead}</p>
-${scopeList(requestedScopes(interaction), texts)}
+${scopeList(scopes, texts, settings)}
 <dl class="origin">
 <div><dt>${texts.consentOrganization}</dt><dd>${foreignName(organization?.name ?? client?.orgId ?? '')}</dd></div>
 <div><dt>${texts.consentDestination}</dt><dd>${destination}</dd></div>
@@ -76,21 +83,29 @@ export function addDecision(router: Router, dependencies: SignInDependencies): v
 }
 
 /** Grants the scopes of the request. The form cannot change them. */
-async function grant(interaction: Interaction, { provider }: SignInDependencies): Promise<string> {
+async function grant(
+  interaction: Interaction,
+  { provider, identity }: SignInDependencies,
+): Promise<string> {
+  const accountId = interaction.session?.accountId ?? '';
   const existing =
     interaction.grantId === undefined ? undefined : await provider.Grant.find(interaction.grantId);
   const granted =
     existing ??
     new provider.Grant({
-      accountId: interaction.session?.accountId ?? '',
+      accountId,
       clientId: String(interaction.params.client_id),
     });
-  const { missingOIDCScope, missingOIDCClaims } = interaction.prompt.details;
+  const { missingOIDCScope, missingOIDCClaims, missingResourceScopes } = interaction.prompt.details;
   if (Array.isArray(missingOIDCScope)) {
     granted.addOIDCScope(missingOIDCScope.join(' '));
   }
   if (Array.isArray(missingOIDCClaims)) {
     granted.addOIDCClaims(missingOIDCClaims);
   }
+  grantResourceScopes(granted, (missingResourceScopes ?? {}) as Record<string, readonly string[]>, {
+    roles: (await identity.users.find(accountId))?.roles ?? [],
+    settings: await identity.settings.read(),
+  });
   return granted.save();
 }

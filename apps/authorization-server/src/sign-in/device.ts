@@ -24,6 +24,7 @@ import {
 } from '../pages/page.ts';
 import type { TextName, Texts } from '../pages/texts-en.ts';
 import { detachDeviceGrant } from '../provider/device-codes.ts';
+import { settingsOf } from '../provider/resources.ts';
 import { providerRoutes } from '../requests/routes.ts';
 import type { UserCodeReply } from '../throttle/limits.ts';
 
@@ -167,7 +168,7 @@ function showConfirmation(
     scopes.length === 0
       ? html`<p>${sentence(texts.deviceAsks, { client: name })}</p>`
       : html`<p class="before-list">${sentence(texts.deviceGets, { client: name })}</p>
-${scopeList(scopes, texts)}`;
+${scopeList(scopes, texts, settingsOf(context))}`;
   const content = html`<h1>${texts.deviceConfirmTitle}</h1>
 <p class="lead">${texts.deviceConfirmLead}</p>
 <p class="code" translate="no"><output>${userCode}</output></p>

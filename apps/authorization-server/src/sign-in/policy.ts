@@ -1,6 +1,7 @@
-import type { ClientRegistry, Identity } from '@gatehouse/identity';
+import type { Identity } from '@gatehouse/identity';
 import { errors, type Grant, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
 import { isDeviceRoute } from '../provider/device-codes.ts';
+import { grantResourceScopes, settingsOf } from '../provider/resources.ts';
 import { isSessionOf } from '../provider/times-to-live.ts';
 import { lifetimes } from '../requests/lifetimes.ts';
 import { contextOf } from '../requests/request-context.ts';
@@ -82,7 +83,7 @@ export async function isUserAllowed(
  * The existing grant of the user for the client. A first-party application needs no consent: it
  * gets the requested scopes, within its registered ones.
  */
-export function createLoadExistingGrant(clients: ClientRegistry) {
+export function createLoadExistingGrant({ clients, users }: Identity) {
   return async (context: KoaContextWithOIDC): Promise<Grant | undefined> => {
     const { session, client, provider, result } = context.oidc;
     const clientId = client?.clientId ?? '';
@@ -107,7 +108,21 @@ export function createLoadExistingGrant(clients: ClientRegistry) {
     const grant = existing ?? new provider.Grant({ accountId, clientId });
     grant.addOIDCScope([...context.oidc.requestParamOIDCScopes].join(' '));
     grant.addOIDCClaims([...context.oidc.requestParamClaims]);
+    grantResourceScopes(grant, requestedScopes(context), {
+      roles: (await users.find(accountId))?.roles ?? [],
+      settings: settingsOf(context),
+    });
     await grant.save();
     return grant;
   };
+}
+
+/** The requested scopes of each requested resource. */
+function requestedScopes({ oidc }: KoaContextWithOIDC) {
+  return Object.fromEntries(
+    Object.entries(oidc.resourceServers ?? {}).map(([resource, { scopes }]) => [
+      resource,
+      [...oidc.requestParamScopes].filter((scope) => scopes.has(scope)),
+    ]),
+  );
 }

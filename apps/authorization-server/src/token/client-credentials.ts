@@ -4,8 +4,9 @@ import { errors, type KoaContextWithOIDC, type RefreshToken } from 'oidc-provide
 import type { SecurityProfile } from '../provider/clients.ts';
 import { wrapRefreshTokenGrant } from '../provider/patches.ts';
 import { resolveScope } from '../provider/request-parameters.ts';
+import { requestedResource, settleResources } from '../provider/resources.ts';
 import { contextOf } from '../requests/request-context.ts';
-import { authenticatedClient, issueTokens } from './issue-tokens.ts';
+import { authenticatedClient, type GrantDependencies, issueTokens } from './issue-tokens.ts';
 
 const MACHINE = 'client_credentials';
 
@@ -16,16 +17,18 @@ const MACHINE = 'client_credentials';
  */
 export function registerClientCredentials(
   provider: Provider,
-  { securityProfile }: { readonly securityProfile: SecurityProfile },
+  { securityProfile, identity }: GrantDependencies,
 ): void {
   const issue = async (context: KoaContextWithOIDC) => {
     const client = authenticatedClient(context);
-    const scope = machineScope(client.scope, context.oidc.params?.scope, securityProfile);
+    const resource = await requestedResource(context, identity);
+    const registered = settleResources(context);
+    const scope = machineScope(registered, context.oidc.params?.scope, securityProfile);
     if (contextOf(context.req).isPlatform && client.grantTypeAllowed('refresh_token')) {
-      await issueTokens(provider, context, { gty: MACHINE, scope });
+      await issueTokens(provider, context, { gty: MACHINE, scope, resource });
       return;
     }
-    const token = new provider.ClientCredentials({ client, scope });
+    const token = new provider.ClientCredentials({ client, scope, resourceServer: resource });
     context.oidc.entity('ClientCredentials', token);
     context.body = {
       access_token: await token.save(),
@@ -34,18 +37,18 @@ export function registerClientCredentials(
       scope,
     };
   };
-  provider.registerGrantType(MACHINE, issue, ['scope']);
+  provider.registerGrantType(MACHINE, issue, ['scope', 'resource'], ['resource']);
 }
 
 /**
  * The scope a machine gets.
  *
- * @param registered the scopes of the client, separated by spaces
+ * @param registered the scopes that the client has at the resource of the request
  * @throws InvalidScope when no requested scope is registered for the client, or all of them need a
  * user
  */
 export function machineScope(
-  registered: string | undefined,
+  registered: readonly string[],
   requested: unknown,
   securityProfile: SecurityProfile,
 ): string {
@@ -57,7 +60,7 @@ export function machineScope(
  * all others: its handler requires an account. Single use, rotation, derivation and lifetime come
  * from the library's models and the adapter, as for every other refresh token.
  */
-export function registerMachineRefresh(provider: Provider): void {
+export function registerMachineRefresh(provider: Provider, { identity }: GrantDependencies): void {
   wrapRefreshTokenGrant(provider, async (context, handler) => {
     const value = context.oidc.params?.refresh_token;
     // Finds no expired or revoked token. The library rejects those, and a machine's at /token.
@@ -66,7 +69,7 @@ export function registerMachineRefresh(provider: Provider): void {
         ? await provider.RefreshToken.find(value)
         : undefined;
     return token !== undefined && token.accountId === undefined
-      ? refresh(provider, context, token)
+      ? refresh(provider, context, token, identity)
       : handler(context);
   });
 }
@@ -76,6 +79,7 @@ async function refresh(
   provider: Provider,
   context: KoaContextWithOIDC,
   token: RefreshToken & { readonly consumed?: unknown },
+  identity: GrantDependencies['identity'],
 ): Promise<void> {
   const { clientId, grantId = '', scope = '', iiat } = token;
   if (clientId !== authenticatedClient(context).clientId) {
@@ -85,6 +89,7 @@ async function refresh(
   if (grant === undefined) {
     throw new errors.InvalidGrant('grant not found');
   }
+  const resource = await requestedResource(context, identity, token.resource);
   const requested = new Set(String(context.oidc.params?.scope ?? scope).split(' '));
   const rejected = [...requested].find((each) => !token.scopes.has(each));
   if (rejected !== undefined) {
@@ -98,5 +103,10 @@ async function refresh(
   await token.adapter.consume(token.jti);
   context.oidc.entity('RotatedRefreshToken', token);
   const family = { grantId, scope, iiat };
-  await issueTokens(provider, context, { gty: MACHINE, scope: [...requested].join(' '), family });
+  await issueTokens(provider, context, {
+    gty: MACHINE,
+    scope: [...requested].join(' '),
+    resource,
+    family,
+  });
 }

@@ -1,14 +1,8 @@
 import { type GrantType, grantFacts, grantNames } from '@gatehouse/identity';
 import type Provider from 'oidc-provider';
-import type { SecurityProfile } from '../provider/clients.ts';
-import type { SignIn } from '../throttle/sign-in-throttle.ts';
 import { registerClientCredentials, registerMachineRefresh } from './client-credentials.ts';
+import type { GrantDependencies } from './issue-tokens.ts';
 import { registerPassword } from './password.ts';
-
-interface GrantDependencies {
-  readonly securityProfile: SecurityProfile;
-  readonly signIn: SignIn;
-}
 
 /** Adds a grant that the library does not have, or replaces one of the library. */
 const registrations: Readonly<

@@ -1,5 +1,15 @@
+import type { Identity } from '@gatehouse/identity';
 import type Provider from 'oidc-provider';
-import type { Client, KoaContextWithOIDC } from 'oidc-provider';
+import type { Client, KoaContextWithOIDC, ResourceServerInstance } from 'oidc-provider';
+import type { SecurityProfile } from '../provider/clients.ts';
+import type { SignIn } from '../throttle/sign-in-throttle.ts';
+
+/** What the registration of a grant needs. */
+export interface GrantDependencies {
+  readonly identity: Pick<Identity, 'settings'>;
+  readonly securityProfile: SecurityProfile;
+  readonly signIn: SignIn;
+}
 
 /** The library runs grants after client authentication only, which its types do not show. */
 export function authenticatedClient({ oidc }: KoaContextWithOIDC): Client {
@@ -11,8 +21,9 @@ interface IssuedTokens {
   readonly accountId?: string;
   /** The grant that they come from. */
   readonly gty: string;
-  /** Of the access token. */
+  /** Everything that was granted. The access token has the scopes of its resource. */
   readonly scope: string;
+  readonly resource: ResourceServerInstance | undefined;
   /** What a refresh token hands on to its successor. Without it, the tokens get a new Grant. */
   readonly family?: {
     readonly grantId: string;
@@ -28,24 +39,38 @@ interface IssuedTokens {
 export async function issueTokens(
   provider: Provider,
   context: KoaContextWithOIDC,
-  { accountId, gty, scope, family }: IssuedTokens,
+  { accountId, gty, scope, resource, family }: IssuedTokens,
 ): Promise<Record<string, unknown>> {
   const client = authenticatedClient(context);
   const grant = new provider.Grant({ clientId: client.clientId, accountId });
   grant.addOIDCScope(scope);
+  const ofResource = scope.split(' ').filter((each) => resource?.scopes.has(each));
+  if (resource !== undefined) {
+    grant.addResourceScope(resource.identifier(), ofResource.join(' '));
+  }
+  const tokenScope = resource === undefined ? scope : ofResource.join(' ');
   const grantId = family?.grantId ?? (await grant.save());
   // The published types require an account for every token. The models do not.
-  const origin = { accountId: accountId as string, client, grantId, gty, scope };
-  const accessToken = new provider.AccessToken(origin);
+  const origin = { accountId: accountId as string, client, grantId, gty };
+  const accessToken = new provider.AccessToken({
+    ...origin,
+    scope: tokenScope,
+    resourceServer: resource,
+  });
   context.oidc.entity('AccessToken', accessToken);
   const body: Record<string, unknown> = {
     access_token: await accessToken.save(),
     token_type: accessToken.tokenType,
     expires_in: accessToken.expiration,
-    scope,
+    scope: tokenScope,
   };
   if (client.grantTypeAllowed('refresh_token')) {
-    body.refresh_token = await new provider.RefreshToken({ ...origin, ...family }).save();
+    const granted = { scope, resource: resource?.identifier() };
+    body.refresh_token = await new provider.RefreshToken({
+      ...origin,
+      ...granted,
+      ...family,
+    }).save();
   }
   context.body = body;
   return body;

@@ -11,7 +11,13 @@
 
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { accessTokenKey, type Client, clientRecordsKey, type Identity } from '@gatehouse/identity';
+import {
+  accessTokenKey,
+  type Client,
+  clientRecordsKey,
+  type Identity,
+  isDeviceScope,
+} from '@gatehouse/identity';
 import { observedRequest } from '@gatehouse/server';
 import type { RequestHandler } from 'express';
 import type Provider from 'oidc-provider';
@@ -170,7 +176,7 @@ export function createMachineTokenIssuer(
 
   async function resolveMachineScope(client: Client, requested: string | undefined) {
     const resolve = (scope?: string) =>
-      machineScope(client.scopes.join(' '), scope, securityProfile);
+      machineScope(client.scopes.filter(isDeviceScope), scope, securityProfile);
     try {
       if (!defaultScopes.has(client) && (await provider.Client.find(client.clientId))) {
         defaultScopes.set(client, resolve());
@@ -194,7 +200,9 @@ export function createMachineTokenIssuer(
     const client = await clients.find(clientId);
     const secureKeyId = clients.identifySecret(client, clientSecret);
     const isGranted = client?.grantTypes.includes('client_credentials') && !client.public;
-    if (client === undefined || secureKeyId === undefined || !isGranted) {
+    // The library issues tokens for other resources.
+    const isOther = client?.defaultResource !== undefined;
+    if (client === undefined || secureKeyId === undefined || !isGranted || isOther) {
       return undefined;
     }
     const known = requested === undefined ? defaultScopes.get(client) : undefined;

@@ -1,10 +1,10 @@
-import { MAXIMUM_PASSWORD_BYTES } from '@gatehouse/identity';
+import { isScopeForRoles, MAXIMUM_PASSWORD_BYTES } from '@gatehouse/identity';
 import type Provider from 'oidc-provider';
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { resolveScope } from '../provider/request-parameters.ts';
+import { requestedResource, settingsOf, settleResources } from '../provider/resources.ts';
 import { addressGroupOf } from '../requests/caller.ts';
-import type { SignIn } from '../throttle/sign-in-throttle.ts';
-import { authenticatedClient, issueTokens } from './issue-tokens.ts';
+import { authenticatedClient, type GrantDependencies, issueTokens } from './issue-tokens.ts';
 
 /**
  * RFC 6749 §4.3: the client exchanges the user's password for tokens. Only confidential clients
@@ -13,7 +13,7 @@ import { authenticatedClient, issueTokens } from './issue-tokens.ts';
  */
 export function registerPassword(
   provider: Provider,
-  { signIn }: { readonly signIn: SignIn },
+  { signIn, identity }: GrantDependencies,
 ): void {
   const signInByPassword = async (context: KoaContextWithOIDC) => {
     const { params } = context.oidc;
@@ -26,9 +26,10 @@ export function registerPassword(
     if (Buffer.byteLength(password) > MAXIMUM_PASSWORD_BYTES) {
       throw new errors.InvalidRequest(`password is longer than ${MAXIMUM_PASSWORD_BYTES} bytes`);
     }
-    const scope = resolveScope({
+    const resource = await requestedResource(context, identity);
+    const requested = resolveScope({
       requested: params?.scope,
-      registered: client.scope,
+      registered: settleResources(context),
       excluded: client.grantTypeAllowed('refresh_token') ? [] : ['offline_access'],
       // The `strict` profile has no password grant.
       securityProfile: 'compatible',
@@ -44,8 +45,14 @@ export function registerPassword(
     if (user === undefined) {
       throw new errors.InvalidGrant('the username or password is wrong');
     }
-    const { userId: accountId } = user;
-    const body = await issueTokens(provider, context, { accountId, gty: 'password', scope });
+    const { userId: accountId, roles } = user;
+    const settings = settingsOf(context);
+    const scope = requested
+      .split(' ')
+      .filter((each) => isScopeForRoles(each, roles, settings))
+      .join(' ');
+    const tokens = { accountId, gty: 'password', scope, resource };
+    const body = await issueTokens(provider, context, tokens);
     if (scope.split(' ').includes('openid')) {
       // As with a code, the ID token identifies the user, and /userinfo returns the profile.
       const idToken = new provider.IdToken({ sub: accountId }, { ctx: context, client });
@@ -53,7 +60,12 @@ export function registerPassword(
       body.id_token = await idToken.issue({ use: 'idtoken' });
     }
   };
-  provider.registerGrantType('password', signInByPassword, ['username', 'password', 'scope']);
+  provider.registerGrantType(
+    'password',
+    signInByPassword,
+    ['username', 'password', 'scope', 'resource'],
+    ['resource'],
+  );
 }
 
 function requireText(value: unknown, name: string): string {

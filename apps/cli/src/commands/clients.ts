@@ -32,6 +32,7 @@ const members = createMemberOptions(shape, {
   redirectUris: ['uri', 'Redirect URI: https, or http on loopback.'],
   postLogoutRedirectUris: ['uri', 'URI that a sign-out can redirect to.'],
   scopes: ['scope', 'Scope that the client can request.'],
+  defaultResource: ['url', 'The API of tokens whose request names none.'],
   signatureAlgorithm: [
     'name',
     'Signature algorithm: SHA-256, MD5, or HMAC-SHA-256 (version 2 only).',

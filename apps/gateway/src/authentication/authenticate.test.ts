@@ -7,8 +7,10 @@ const alice: Principal = {
   clientId: 'web',
   orgId: 'org-1',
   userId: 'alice',
+  user: undefined,
   subject: 'alice',
   scopes: new Set(),
+  resource: undefined,
 };
 
 /** A verifier whose results the test controls. */

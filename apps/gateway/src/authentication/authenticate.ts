@@ -7,6 +7,7 @@
 import { ApiError } from '@gatehouse/errors';
 import type {
   AccessTokenVerifier,
+  ClientPrincipals,
   ClientRegistry,
   FindTokenKind,
   Principal,
@@ -32,6 +33,7 @@ export type Authenticate = (request: AuthenticationRequest) => Promise<VerifiedR
 
 export function createAuthenticate(dependencies: {
   readonly clients: ClientRegistry;
+  readonly principalOf: ClientPrincipals;
   readonly replayGuard: ReplayGuard;
   readonly signatures: SignatureBudget;
   readonly verifyXAccessToken: AccessTokenVerifier;

@@ -54,6 +54,14 @@ export async function rejectedToken(
   throw tokenError('token_in_wrong_header');
 }
 
+/** 401 for a genuine token that another API accepts. Its holder learns for which one it is. */
+export function tokenForOtherResource(resource: string, wanted: string): ApiError {
+  return tokenError(
+    'token_for_other_resource',
+    `The token is for ${resource}, but this operation belongs to ${wanted}.`,
+  );
+}
+
 /** 401 for a token in the URL, which the strict profile does not accept. */
 export function tokenInQuery(): ApiError {
   return tokenError('token_in_query');

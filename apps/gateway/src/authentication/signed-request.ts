@@ -1,8 +1,8 @@
 import { ApiError } from '@gatehouse/errors';
 import {
   type Client,
+  type ClientPrincipals,
   type ClientRegistry,
-  clientPrincipal,
   generateSecureKey,
   MAXIMUM_ACTIVE_KEYS,
   type ReplayGuard,
@@ -46,6 +46,7 @@ export interface SignatureBudget {
 }
 
 interface SignedRequestDependencies {
+  readonly principalOf: ClientPrincipals;
   readonly clients: ClientRegistry;
   readonly replayGuard: ReplayGuard;
   readonly signatures: SignatureBudget;
@@ -61,7 +62,13 @@ interface SignedRequestDependencies {
  * first use → budget. If a step fails, the reply is not signed.
  */
 export function createSignedRequestVerifier(dependencies: SignedRequestDependencies) {
-  const { clients, now, strict, signatureToleranceMilliseconds: tolerance } = dependencies;
+  const {
+    clients,
+    principalOf,
+    now,
+    strict,
+    signatureToleranceMilliseconds: tolerance,
+  } = dependencies;
   const holdBody = createHeldBodies(dependencies.heldBodies);
   // Stand in for missing keys, so that a failure always costs two signatures, even for unknown
   // clients.
@@ -107,7 +114,7 @@ export function createSignedRequestVerifier(dependencies: SignedRequestDependenc
     });
     return {
       kind: 'signature',
-      principal: clientPrincipal(client),
+      principal: await principalOf(client),
       signer: signed.createSigner(client, secureKey),
       // Known from opening the record. Computing it again would cost an HMAC.
       secureKeyId: clients.describeKeys(client)[ownKeys.indexOf(secureKey)]?.keyId,

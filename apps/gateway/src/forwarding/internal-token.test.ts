@@ -9,8 +9,10 @@ const principal: Principal = {
   clientId: 'demo',
   orgId: 'org-1',
   userId: undefined,
+  user: undefined,
   subject: 'demo',
   scopes: new Set(['device:read']),
+  resource: undefined,
 };
 
 function createIssuer(now: () => number) {

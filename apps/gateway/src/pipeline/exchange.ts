@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Identity } from '@gatehouse/identity';
 import { type AddressMatcher, observedRequest, type Router, type Tracer } from '@gatehouse/server';
 import type { PresentedCredential, RequestTarget } from '@gatehouse/signing';
 import type { Authenticate } from '../authentication/authenticate.ts';
@@ -24,8 +25,9 @@ export interface Pipeline {
   readonly forwardAuth: boolean;
   /** By the name of the operation. */
   readonly localOperations: ReadonlyMap<string, LocalOperation>;
-  /** The URL of the resource metadata, for challenges. */
-  readonly metadataUrl: string;
+  /** The public URL of the gateway, which identifies the device API. */
+  readonly deviceApi: string;
+  readonly settings: Pick<Identity['settings'], 'read'>;
   readonly crossOrigin: CrossOrigin;
   readonly isTrustedProxy: AddressMatcher;
   readonly signReply: SignReply;

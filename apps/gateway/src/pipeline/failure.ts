@@ -2,6 +2,7 @@ import { ApiError, serviceUnavailable, toApiError } from '@gatehouse/errors';
 import type { RequestNotes } from '@gatehouse/server';
 import { StoreFullError, StoreUnavailableError } from '@gatehouse/store';
 import { bearerChallenge, failureReply, type Reply } from '../messages.ts';
+import { metadataUrlOf } from '../routes/public-documents.ts';
 import { CircuitOpenError } from '../upstream/circuit-breaker.ts';
 import type { Exchange, Pipeline } from './exchange.ts';
 
@@ -9,7 +10,7 @@ import type { Exchange, Pipeline } from './exchange.ts';
 export async function refuse(
   thrown: unknown,
   exchange: Exchange,
-  { limits, metadataUrl, auditFailure, now }: Pipeline,
+  { limits, deviceApi, auditFailure, now }: Pipeline,
 ): Promise<Reply> {
   const noteAndConvert = (error: unknown) => {
     const isFull = error instanceof StoreFullError;
@@ -20,7 +21,10 @@ export async function refuse(
   const error = await counted.catch(noteAndConvert);
   noteFailure(error, exchange.notes, exchange.response.destroyed);
   auditFailure(error, exchange);
-  const reply = failureReply(withChallenge(error, metadataUrl), now());
+  const reply = failureReply(
+    withChallenge(error, metadataUrlOf(exchange.route?.resource ?? deviceApi)),
+    now(),
+  );
   return exchange.message.method === 'HEAD' ? { ...reply, body: undefined } : reply;
 }
 

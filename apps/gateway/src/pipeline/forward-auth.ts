@@ -7,7 +7,7 @@
 import type { IncomingMessage } from 'node:http';
 import { deviceScopes } from '@gatehouse/device-api';
 import { ApiError, type FailureReasonName, illegalArgument } from '@gatehouse/errors';
-import type { Principal } from '@gatehouse/identity';
+import { isDeviceScope, noSettings, type Principal, type Settings } from '@gatehouse/identity';
 import { unmappedAddress } from '@gatehouse/server';
 import {
   credentialKinds,
@@ -28,10 +28,10 @@ export function isVerification({ url = '' }: Pick<IncomingMessage, 'url'>): bool
 }
 
 /** @throws ApiError if the peer is not a trusted proxy, or its request is ambiguous */
-export function readVerification(
+export async function readVerification(
   exchange: Exchange,
-  { router, isTrustedProxy }: Pipeline,
-): undefined {
+  { router, isTrustedProxy, settings }: Pipeline,
+): Promise<undefined> {
   const { message, notes } = exchange;
   if (!isTrustedProxy(unmappedAddress(message.socket.remoteAddress ?? ''))) {
     throw new ApiError('access_denied', {
@@ -44,7 +44,8 @@ export function readVerification(
     throw illegalArgument([problem], 'verification_invalid');
   }
   const { method, target } = readOriginalRequest(message.rawHeaders);
-  const required = requiredRoute(ownQuery(message.url ?? ''));
+  const query = ownQuery(message.url ?? '');
+  const required = query === '' ? undefined : requiredRoute(query, await settings.read());
   exchange.method = method;
   exchange.target = target;
   assertServedMethod(exchange);
@@ -214,38 +215,46 @@ const DEFAULT_AUDIENCE = 'forward-auth';
 const AUDIENCE = /^[a-z][a-z0-9.-]{0,62}$/;
 const MAXIMUM_ROUTES = 1000;
 
-const allScopes: ReadonlySet<string> = new Set(deviceScopes);
-const requiredRoutes = new Map<string, Route>();
+/** The requirements that proxies named, and the settings that they were checked with. */
+let known = { settings: noSettings, routes: new Map<string, Route>() };
 
 /**
- * Returns a route with the scope and audience in the query of `/_verify`, or undefined if the query
- * is empty and the routes decide. The proxy's configuration contains the query.
+ * Returns a route with the scope, roles and audience in the query of `/_verify`. The proxy's
+ * configuration contains the query.
  *
  * @throws ApiError `illegal_argument`: an unknown parameter may be a misspelled requirement
  */
-function requiredRoute(query: string): Route | undefined {
-  if (query === '') {
-    return undefined;
+function requiredRoute(query: string, settings: Settings): Route {
+  if (known.settings !== settings) {
+    known = { settings, routes: new Map() };
   }
-  const route = requiredRoutes.get(query) ?? readRequirement(query);
-  if (requiredRoutes.size < MAXIMUM_ROUTES) {
-    requiredRoutes.set(query, route);
+  const route = known.routes.get(query) ?? readRequirement(query, settings);
+  if (known.routes.size < MAXIMUM_ROUTES) {
+    known.routes.set(query, route);
   }
   return route;
 }
 
-function readRequirement(query: string): Route {
+const requirements: readonly string[] = ['scope', 'audience', 'role'];
+
+function readRequirement(query: string, settings: Settings): Route {
   const parameters = new URLSearchParams(query);
-  const problems = [...parameters.keys()].flatMap((name) => {
-    if (name !== 'scope' && name !== 'audience') {
+  const problems = [...new Set(parameters.keys())].flatMap((name) => {
+    if (!requirements.includes(name)) {
       return [{ property: name, message: 'is not a parameter of /_verify' }];
     }
-    const isRepeated = parameters.getAll(name).length > 1;
+    const isRepeated = name !== 'role' && parameters.getAll(name).length > 1;
     return isRepeated ? [{ property: name, message: 'was sent twice' }] : [];
   });
   const scope = parameters.get('scope') ?? '';
-  if (!allScopes.has(scope)) {
-    problems.push({ property: 'scope', message: `must be one of ${deviceScopes.join(', ')}` });
+  const declared = settings.scopes.get(scope);
+  if (declared === undefined && !isDeviceScope(scope)) {
+    const scopes = [...deviceScopes, ...settings.scopes.keys()].join(', ');
+    problems.push({ property: 'scope', message: `must be one of ${scopes}` });
+  }
+  const roles = parameters.getAll('role');
+  if (!roles.every((role) => settings.roles.has(role))) {
+    problems.push({ property: 'role', message: 'must be declared' });
   }
   const audience = parameters.get('audience') ?? DEFAULT_AUDIENCE;
   if (!AUDIENCE.test(audience)) {
@@ -260,6 +269,8 @@ function readRequirement(query: string): Route {
     method: 'GET',
     path: '/',
     scope,
+    resource: declared?.resource.resource,
+    roles,
     credentials: credentialKinds,
     upstream: audience,
     timeoutMilliseconds: 0,

@@ -8,11 +8,16 @@ import { deviceRoutes, type Route } from '../routes/route.ts';
 import { createExchange, type Pipeline } from './exchange.ts';
 import { authenticate, authorize, unrouted } from './stages.ts';
 
-const route = { credentials: ['bearer'], scope: 'device:write' } as unknown as Route;
+const deviceApi = 'https://api.example';
+const route = {
+  credentials: ['bearer'],
+  scope: 'device:write',
+  roles: [],
+} as unknown as Route;
 
 function authorizing(kind: string, scopes: readonly string[], asked: Route | undefined = route) {
   const verified = { kind, principal: { scopes: new Set(scopes) } } as unknown as VerifiedRequest;
-  return () => authorize({ verified, route: asked, match: undefined });
+  return () => authorize({ verified, route: asked, match: undefined }, { deviceApi });
 }
 
 describe('a verified caller', () => {

@@ -3,6 +3,7 @@ import { ApiError, type FailureReasonName } from '@gatehouse/errors';
 import { allowedMethods, messageProblem } from '@gatehouse/server';
 import { assertReadableQuery, parseRequestTarget, presentedCredential } from '@gatehouse/signing';
 import { StoreUnavailableError } from '@gatehouse/store';
+import { tokenForOtherResource } from '../authentication/rejected-token.ts';
 import type { VerifiedRequest } from '../authentication/verified-request.ts';
 import { switchingHeaders } from '../forwarding/open-reply.ts';
 import { bearerChallenge, type Reply } from '../messages.ts';
@@ -173,10 +174,14 @@ export function answerUnrouted({ method, match, route }: Exchange): Reply | unde
 /**
  * Checks whether the caller may use the route. The device service decides who owns a device.
  *
- * @throws ApiError `unauthorized` for a kind of credential that the route does not accept,
- *   `access_denied` for a missing scope
+ * @throws ApiError `unauthorized` for a kind of credential that the route does not accept, or a
+ *   token for another API (RFC 8707 §2),
+ *   `access_denied` for a missing scope or role
  */
-export function authorize(exchange: Pick<Exchange, 'verified' | 'route' | 'match'>): undefined {
+export function authorize(
+  exchange: Pick<Exchange, 'verified' | 'route' | 'match'>,
+  { deviceApi }: Pick<Pipeline, 'deviceApi'>,
+): undefined {
   const { verified, route } = admittedOf(exchange);
   if (!route.credentials.includes(verified.kind)) {
     throw new ApiError('unauthorized', {
@@ -185,11 +190,24 @@ export function authorize(exchange: Pick<Exchange, 'verified' | 'route' | 'match
       reason: 'credential_kind_not_accepted',
     });
   }
+  const { resource, user } = verified.principal;
+  // A token that names the device API is for the same routes as one that names no resource.
+  const isBound = route.scope !== undefined && resource !== route.resource;
+  if (isBound && (resource ?? deviceApi) !== (route.resource ?? deviceApi)) {
+    throw tokenForOtherResource(resource ?? deviceApi, route.resource ?? deviceApi);
+  }
   if (route.scope !== undefined && !verified.principal.scopes.has(route.scope)) {
     throw new ApiError('access_denied', {
       message: `This operation needs the scope ${route.scope}.`,
       headers: bearerChallenge('insufficient_scope', route.scope),
       finding: `The operation needs the scope ${route.scope}.`,
+    });
+  }
+  if (route.roles.length > 0 && !route.roles.some((role) => user?.roles.includes(role))) {
+    throw new ApiError('access_denied', {
+      message: 'This operation needs a role that you do not have.',
+      headers: bearerChallenge(),
+      finding: `The operation needs one of the roles ${route.roles.join(', ')}.`,
     });
   }
 }

@@ -1,5 +1,6 @@
 import { deviceScopes } from '@gatehouse/device-api';
-import { successEnvelope } from '@gatehouse/errors';
+import { ApiError, successEnvelope } from '@gatehouse/errors';
+import type { Identity, Resource } from '@gatehouse/identity';
 import { jsonHeaders, type Reply } from '../messages.ts';
 import { createOpenApi } from './open-api.ts';
 import type { PublicEntry, Route } from './route.ts';
@@ -16,41 +17,49 @@ export function openPublicDocuments(settings: {
   readonly authorizationServerUrl: string;
   readonly routes: readonly Route[];
   readonly strict: boolean;
+  readonly identity: Pick<Identity, 'settings'>;
   /** Epoch milliseconds. */
   readonly now: () => number;
 }) {
   const routed = new Set(settings.routes.map(({ method, path }) => `${method} ${path}`));
   const isFree = ({ path }: PublicEntry) => !routed.has(`GET ${path}`);
-  const { metadata, metadataUrl } = createMetadata(settings);
+  const metadata = createMetadata(settings);
   const time = [createServerTime(settings.now)].filter(isFree);
   const openApi = createOpenApi({ ...settings, documents: [...metadata, ...time] });
-  return {
-    entries: [...metadata, ...time, ...[openApi].filter(isFree)],
-    /** For `resource_metadata` in a challenge (RFC 9728 §5.1). */
-    metadataUrl,
-  };
+  return [...metadata, ...time, ...[openApi].filter(isFree)];
 }
 
-/** The metadata that names the authorization server of this resource (RFC 9728), at both its paths. */
+/** Where the metadata of a resource is (RFC 9728 §3.1), for `resource_metadata` in a challenge. */
+export function metadataUrlOf(resource: string): string {
+  const { origin, pathname } = new URL(resource);
+  return `${origin}${WELL_KNOWN}${pathname === '/' ? '' : pathname}`;
+}
+
+/** A resource with a longer path has no metadata here. */
+const MAXIMUM_SEGMENTS = 4;
+
+/**
+ * The metadata that names the authorization server of a resource (RFC 9728): of the device API at
+ * both its paths, and of each declared resource at its own.
+ */
 function createMetadata(settings: {
   readonly publicUrl: string;
   readonly authorizationServerUrl: string;
   readonly strict: boolean;
-}) {
-  const { publicUrl, authorizationServerUrl, strict } = settings;
-  const { origin, pathname } = new URL(publicUrl);
-  const document = {
-    resource: publicUrl,
-    authorization_servers: [authorizationServerUrl],
-    scopes_supported: deviceScopes,
-    bearer_methods_supported: strict ? ['header'] : ['header', 'query'],
-    resource_name: 'Device platform API',
-  };
-  const path = `${WELL_KNOWN}${pathname === '/' ? '' : pathname}`;
+  readonly identity: Pick<Identity, 'settings'>;
+}): readonly PublicEntry[] {
+  const { publicUrl, authorizationServerUrl, strict, identity } = settings;
+  const describe = (resource: string, name: string, scopes: readonly string[]) =>
+    json({
+      resource,
+      authorization_servers: [authorizationServerUrl],
+      scopes_supported: scopes,
+      bearer_methods_supported: strict ? ['header'] : ['header', 'query'],
+      resource_name: name,
+    });
+  const { pathname: path } = new URL(metadataUrlOf(publicUrl));
   const entry: PublicEntry = {
-    method: 'GET',
-    path: WELL_KNOWN,
-    operation: 'protected-resource',
+    ...entryOf(WELL_KNOWN),
     description: {
       summary: 'Get the metadata of this resource (RFC 9728)',
       schema: {
@@ -66,10 +75,39 @@ function createMetadata(settings: {
         additionalProperties: false,
       },
     },
-    read: () => json(document),
+    read: () => describe(publicUrl, 'Device platform API', deviceScopes),
   };
   const { description: _, ...other } = { ...entry, path };
-  return { metadata: path === WELL_KNOWN ? [entry] : [entry, other], metadataUrl: origin + path };
+  const declared = Array.from(
+    { length: MAXIMUM_SEGMENTS },
+    (_unused, i): PublicEntry => ({
+      ...entryOf(`${WELL_KNOWN}${'/{segment}'.repeat(i + 1)}`),
+      async read({ headers }, requested) {
+        const { resources } = await identity.settings.read();
+        const found = resourceAt(requested, headers.host, resources.values());
+        if (found === undefined) {
+          throw new ApiError('not_found', { message: 'No such resource is declared.' });
+        }
+        return describe(found.resource, found.name, Object.keys(found.scopes));
+      },
+    }),
+  );
+  return [entry, ...(path === WELL_KNOWN ? [] : [other]), ...declared];
+}
+
+const entryOf = (path: string) =>
+  ({ method: 'GET', path, operation: 'protected-resource' }) as const;
+
+/** The resource whose metadata has this path. If there are several, the one of this host. */
+function resourceAt(
+  path: string,
+  host: string | undefined,
+  resources: Iterable<Resource>,
+): Resource | undefined {
+  const atPath = [...resources].filter(
+    ({ resource }) => new URL(metadataUrlOf(resource)).pathname === path,
+  );
+  return atPath.find(({ resource }) => new URL(resource).host === host) ?? atPath[0];
 }
 
 /** `/time`: the clock of the gateway, for devices that sign requests but have no clock. */

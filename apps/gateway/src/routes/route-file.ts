@@ -1,5 +1,12 @@
 import { readFileSync } from 'node:fs';
-import { DEFAULT_BODY_LIMIT_BYTES, deviceScopes } from '@gatehouse/device-api';
+import { DEFAULT_BODY_LIMIT_BYTES } from '@gatehouse/device-api';
+import {
+  isDeviceScope,
+  resourceIdentifier,
+  role,
+  type Settings,
+  scopeName,
+} from '@gatehouse/identity';
 import { pathShape } from '@gatehouse/server';
 import {
   baseUrl,
@@ -85,8 +92,10 @@ const routeEntry = z
     operation: name,
     method: z.enum(routeMethods),
     path: z.string().regex(PATH, 'must be /segments of plain letters or {parameters}'),
-    // No client can get another scope.
-    scope: z.enum(deviceScopes),
+    /** Of the device API or a declared resource: `resolveRoutes` checks it. */
+    scope: scopeName,
+    resource: resourceIdentifier.optional(),
+    roles: z.array(role).max(50).default([]),
     credentials: z.array(z.enum(credentialKinds)).min(1).optional(),
     upstream: name.default(deviceService),
     timeoutSeconds: z
@@ -155,6 +164,30 @@ export function loadRouting(
   return { routes: [...file.routes.map(toRoute), ...kept], upstreams };
 }
 
+/**
+ * Sets the resource of each route, from the resources that operators declare.
+ *
+ * @throws ConfigurationError that names every scope, resource and role that is not declared
+ */
+export function resolveRoutes({ routes }: Pick<Routing, 'routes'>, settings: Settings): void {
+  const problems = routes.flatMap((route) => {
+    const { operation, scope = '', roles } = route;
+    const declared = settings.scopes.get(scope)?.resource.resource;
+    const isKnown = declared !== undefined || isDeviceScope(scope) || route.scope === undefined;
+    const unknownRole = roles.find((each) => !settings.roles.has(each));
+    const isOther = route.resource !== undefined && route.resource !== declared;
+    route.resource = declared;
+    return [
+      ...(isKnown ? [] : [`the scope ${scope}, which no resource declares`]),
+      ...(isKnown && isOther ? [`the scope ${scope} of another resource`] : []),
+      ...(unknownRole === undefined ? [] : [`the role ${unknownRole}, which is not declared`]),
+    ].map((message) => problem(`route ${operation}`, `names ${message}`));
+  });
+  if (problems.length > 0) {
+    throw new ConfigurationError(problems);
+  }
+}
+
 function readRouteFile(path: string): RouteFile {
   let content: unknown;
   try {
@@ -197,6 +230,7 @@ function toRoute(entry: RouteEntry): Route {
   const usual = credentialKinds.filter((kind) => kind !== 'signature' || !isOpenEnded(entry));
   return {
     ...route,
+    resource: entry.resource,
     credentials: credentials ?? usual,
     timeoutMilliseconds: timeoutSeconds * 1000,
     rateLimit,

@@ -21,6 +21,13 @@ export interface Route {
   readonly path: string;
   /** Undefined: every authenticated caller may use the route. */
   readonly scope: string | undefined;
+  /**
+   * Identifies the API that tokens must be for. Undefined: the device API. `resolveRoutes` sets it
+   * to the resource of the scope.
+   */
+  resource: string | undefined;
+  /** Only users with one of these roles may use the route. Empty: all users, and machines. */
+  readonly roles: readonly string[];
   readonly credentials: readonly CredentialKind[];
   /**
    * Name of the upstream, which is also the audience of the internal token. Undefined: the gateway
@@ -111,6 +118,8 @@ export const ownOperations = [
 ] as const;
 
 const shared: Omit<Route, 'operation' | 'method' | 'path' | 'scope' | 'bodyLimitBytes'> = {
+  resource: undefined,
+  roles: [],
   credentials: credentialKinds,
   upstream: deviceService,
   timeoutMilliseconds: DEFAULT_TIMEOUT_MILLISECONDS,

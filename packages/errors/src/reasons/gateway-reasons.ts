@@ -71,6 +71,10 @@ export const gatewayReasons = {
       cause: 'The token belongs in another header.',
       fix: 'Send an OAuth access token as "Authorization: Bearer", and the result of POST /api/v1/token in X-Access-Token, without a scheme.',
     },
+    token_for_other_resource: {
+      cause: 'The token is for another API.',
+      fix: 'Name this API in the parameter resource of the authorization and token request.',
+    },
     token_in_query: {
       cause:
         'The token is in the URL, which reaches logs and services. The strict profile and proxies that ask /_verify accept tokens only in headers.',

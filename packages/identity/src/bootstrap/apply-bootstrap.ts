@@ -3,11 +3,12 @@ import type { Client } from '../clients/client.ts';
 import type { ClientRegistry } from '../clients/clients.ts';
 import type { AuditEvent } from '../log/audit-event.ts';
 import type { Identity } from '../open-identity.ts';
+import { RejectedChangeError } from '../records/record.ts';
 import type { User } from '../users/user.ts';
 import type { BootstrapDefinition } from './bootstrap-schema.ts';
 
 /** The registries that a bootstrap definition changes. */
-type Registries = Pick<Identity, 'organizations' | 'clients' | 'users'>;
+type Registries = Pick<Identity, 'settings' | 'organizations' | 'clients' | 'users'>;
 
 /**
  * Creates and updates the records in the definition. Other records do not change. A new secure key
@@ -16,7 +17,8 @@ type Registries = Pick<Identity, 'organizations' | 'clients' | 'users'>;
  *
  * @param onChange records added and removed keys, new states and new passwords of existing records.
  *   A restore of an earlier backup repeats them
- * @throws ConfigurationError if a client or user names an organization that does not exist
+ * @throws ConfigurationError if a client or user names an organization that does not exist, or a
+ *   client a scope that is not declared
  */
 export async function applyBootstrap(
   definition: BootstrapDefinition,
@@ -24,13 +26,16 @@ export async function applyBootstrap(
   onChange?: (change: AuditEvent) => Promise<void>,
 ): Promise<void> {
   await assertOrganizationsExist(definition, registries);
+  await rejected('resources', () => registries.settings.apply(definition));
   for (const organization of definition.organizations) {
     await registries.organizations.save(organization);
   }
   const { clients, users } = registries;
-  for (const { secureKey, keepTokens, ...client } of definition.clients) {
+  for (const [i, { secureKey, keepTokens, ...client }] of definition.clients.entries()) {
     const before = await clients.find(client.clientId);
-    const after = await clients.save(client, secureKey, { keepTokens });
+    const after = await rejected(`clients.${i}.scopes`, () =>
+      clients.save(client, secureKey, { keepTokens }),
+    );
     for (const change of before ? clientChanges(before, after, clients) : []) {
       await onChange?.(change);
     }
@@ -41,6 +46,17 @@ export async function applyBootstrap(
     for (const change of before ? userChanges(before, after) : []) {
       await onChange?.(change);
     }
+  }
+}
+
+/** Reports a rejected change as a problem of the file. */
+async function rejected<Result>(member: string, change: () => Promise<Result>): Promise<Result> {
+  try {
+    return await change();
+  } catch (error) {
+    throw error instanceof RejectedChangeError
+      ? new ConfigurationError([{ name: `BOOTSTRAP_FILE ${member}`, message: error.message }])
+      : error;
   }
 }
 

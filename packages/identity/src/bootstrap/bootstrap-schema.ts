@@ -1,5 +1,7 @@
 import { z } from 'zod';
-import { clientSchema, identifier, text } from '../clients/client.ts';
+import { clientSchema } from '../clients/client.ts';
+import { identifier, text } from '../records/record.ts';
+import { settingsMembers } from '../settings/settings.ts';
 import { canonicalUsername, userSchema } from '../users/user.ts';
 
 export const organizationSchema = z.strictObject({ id: identifier, name: text(200) });
@@ -11,6 +13,7 @@ const bootstrapClientSchema = clientSchema.safeExtend({
 
 /** `BOOTSTRAP_FILE`. Rejects unknown members, which can be misspellings of optional ones. */
 export const bootstrapSchema = z.strictObject({
+  ...settingsMembers,
   organizations: distinct(organizationSchema, 'id', (entry) => entry.id).default([]),
   clients: distinct(bootstrapClientSchema, 'clientId', (entry) => entry.clientId).default([]),
   users: distinct(userSchema, 'username', (entry) => canonicalUsername(entry.username)).default([]),

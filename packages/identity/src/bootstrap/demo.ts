@@ -4,9 +4,9 @@ import { join } from 'node:path';
 import { deviceScopes } from '@gatehouse/device-api';
 import { ConfigurationError, readOrCreateSecretFile } from '@gatehouse/server/configuration';
 import { z } from 'zod';
-import { identityScopes } from '../clients/client.ts';
 import { parseRecord } from '../records/record.ts';
 import { generateSecureKey } from '../secrets/secure-keys.ts';
+import { identityScopes } from '../settings/resource.ts';
 import { type BootstrapDefinition, bootstrapSchema } from './bootstrap-schema.ts';
 
 /** The demo client and user. Each installation generates its secrets, stores and prints them. */

@@ -72,7 +72,13 @@ describe('a bootstrap file', () => {
   });
 
   test('can omit optional members', () => {
-    expect(load({})).toEqual({ organizations: [], clients: [], users: [] });
+    expect(load({})).toEqual({
+      resources: [],
+      roles: [],
+      organizations: [],
+      clients: [],
+      users: [],
+    });
     expect(load(withClient({})).clients[0]).toEqual({
       ...client,
       signatureAlgorithm: 'SHA-256',
@@ -95,7 +101,7 @@ describe('a bootstrap file', () => {
     const problems = problemsOf({
       organizations: [{ id: 'marker with spaces', name: ' ' }],
       clients: [
-        { ...client, secureKey: 'marker', scopes: ['marker:scope'], redirectUris: ['marker'] },
+        { ...client, secureKey: 'marker', scopes: ['marker scope'], redirectUris: ['marker'] },
         { ...client, clientId: 7, signatureAlgorithm: 'marker', secretKey: 'marker' },
         { clientId: 'b', name: 'B', orgId: 'org-1', secureKeyFile: 'marker-file' },
       ],
@@ -169,7 +175,7 @@ describe('a client in the file', () => {
     ['the code grant without a redirect URI', { grantTypes: ['authorization_code'] }],
     ['the implicit grant without a redirect URI', { grantTypes: ['implicit'] }],
     ['an unknown grant', { grantTypes: ['magic'] }],
-    ['an unknown scope', { scopes: ['device:all'] }],
+    ['a scope with a space', { scopes: ['device all'] }],
     ['an unknown algorithm', { signatureAlgorithm: 'SHA-1' }],
     ['a wildcard redirect URI', { redirectUris: ['https://*.example/cb'] }],
     [

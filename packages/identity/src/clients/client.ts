@@ -1,18 +1,12 @@
-import { deviceScopes } from '@gatehouse/device-api';
 import { isAddressOrRange } from '@gatehouse/server/configuration';
 import { z } from 'zod';
+import { identifier, text } from '../records/record.ts';
 import { secureKeyProblem, secureKeyRules } from '../secrets/secure-keys.ts';
+import { resourceIdentifier, scopeName } from '../settings/resource.ts';
 import { isAllowedRedirectUri, redirectUriProblem } from './redirect-uris.ts';
 
 /** With HMAC-SHA-256, a client can use signature version 2 only. The others allow both versions. */
 const signatureAlgorithms = ['MD5', 'SHA-256', 'HMAC-SHA-256'] as const;
-
-/** The scopes of OpenID Connect. A client_credentials token never has one. */
-export const identityScopes = ['openid', 'profile', 'email', 'groups', 'offline_access'] as const;
-
-export const knownScopes = [...deviceScopes, ...identityScopes] as const;
-
-export type Scope = (typeof knownScopes)[number];
 
 interface GrantFacts {
   /** Its authorization request ends at a redirect URI. */
@@ -55,17 +49,6 @@ export const grantNames = Object.keys(grantTypes) as GrantType[];
 /** Empty for an unknown grant. */
 export const grantFacts = (name: string): GrantFacts => grantTypes[name as GrantType] ?? {};
 
-export const text = (maximum: number) =>
-  z
-    .string()
-    .max(maximum, `must not be longer than ${maximum} characters`)
-    .refine((value) => value.trim() !== '', 'must not be blank')
-    .refine((value) => !/\p{Cc}/u.test(value), 'must not contain control characters');
-
-export const identifier = z
-  .string()
-  .regex(/^[\x21-\x7e]{1,128}$/, 'must be 1 to 128 printable ASCII characters without spaces');
-
 const secureKey = z.string().superRefine((value, context) => {
   const problem = secureKeyProblem(value);
   if (problem !== undefined) {
@@ -103,7 +86,10 @@ export const clientSchema = z
     signatureAlgorithm: z.enum(signatureAlgorithms).default('SHA-256'),
     grantTypes: z.array(z.enum(grantNames)).default(['client_credentials']),
     redirectUris: z.array(redirectUri).default([]),
-    scopes: z.array(z.enum(knownScopes)).default([]),
+    /** Of the device API, of OpenID Connect, and of declared resources. */
+    scopes: z.array(scopeName).default([]),
+    /** The resource of a token request that names none. Undefined: the device API. */
+    defaultResource: resourceIdentifier.optional(),
     applicationType: z.enum(['web', 'native']).default('web'),
     public: z.boolean().default(false),
     firstParty: z.boolean().default(false),
@@ -159,7 +145,10 @@ export type ClientKey = Readonly<z.infer<typeof clientKey>>;
 
 /** The members of a schema without its rules for new values, which a record may outlive. */
 function storedType(schema: z.ZodType): z.ZodType {
-  if (schema instanceof z.ZodDefault || schema instanceof z.ZodOptional) {
+  if (schema instanceof z.ZodOptional) {
+    return storedType(schema.unwrap() as z.ZodType).optional();
+  }
+  if (schema instanceof z.ZodDefault) {
     return storedType(schema.unwrap() as z.ZodType);
   }
   if (schema instanceof z.ZodArray) {
@@ -177,7 +166,7 @@ const state = {
   keys: z.array(clientKey),
 };
 
-/** New members need a default. Otherwise, existing records are treated as damaged. */
+/** New members must be optional. Otherwise, existing records are treated as damaged. */
 export const storedClient: z.ZodType<Client> = z.object({
   ...Object.fromEntries(Object.entries(settings).map(([name, type]) => [name, storedType(type)])),
   ...state,

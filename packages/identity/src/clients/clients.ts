@@ -6,6 +6,8 @@ import { withRecordLock } from '../records/record-lock.ts';
 import type { CredentialHash } from '../secrets/credential-keys.ts';
 import type { Sealer } from '../secrets/seal.ts';
 import { assertSecureKey } from '../secrets/secure-keys.ts';
+import { isDeviceScope, isKnownScope } from '../settings/resource.ts';
+import type { SettingsRegistry } from '../settings/settings.ts';
 import type { Client, ClientSettings } from './client.ts';
 import {
   clientRecordKey,
@@ -32,13 +34,14 @@ export function createClientRegistry(dependencies: {
   readonly store: Store;
   readonly sealer: Sealer;
   readonly credentialHash: CredentialHash;
+  readonly settings: Pick<SettingsRegistry, 'read'>;
   readonly onDamagedRecord?: OnDamagedRecord | undefined;
   readonly now: () => number;
 }) {
   const { store, now } = dependencies;
   const keys = createClientKeys(dependencies);
   const cache = createRecordCache(store, keys.parse, now, { ...dependencies, kind: 'client' });
-  const { write, update } = createWrites(store, keys.parse, cache.forget);
+  const { write, update } = createWrites(dependencies, keys.parse, cache.forget);
 
   return {
     /** Returns a copy that is at most 50 ms old. */
@@ -131,7 +134,7 @@ export function createClientRegistry(dependencies: {
 }
 
 function createWrites(
-  store: Store,
+  { store, settings }: { readonly store: Store; readonly settings: Pick<SettingsRegistry, 'read'> },
   parse: (text: string) => Client | undefined,
   forget: (key: string) => void,
 ) {
@@ -142,7 +145,7 @@ function createWrites(
     const key = clientRecordKey(clientId);
     return withRecordLock(store, key, async (assertHeld) => {
       const existing = await readForUpdate(store, key, parse);
-      const wanted = toSaved(existing);
+      const wanted = await withDeclaredScopes(toSaved(existing), existing, settings);
       const notBefore = Math.max(wanted.notBefore, existing?.notBefore ?? 0);
       const saved: Client = { ...wanted, clientId, notBefore };
       if (existing === undefined) {
@@ -170,6 +173,46 @@ function createWrites(
         }
         return change(existing);
       }),
+  };
+}
+
+/**
+ * The client with its default resource: if it has no scope of the device API, the resource of its
+ * first scope.
+ *
+ * @throws RejectedChangeError if it gets a scope or resource that is not declared
+ */
+async function withDeclaredScopes(
+  client: Client,
+  existing: Client | undefined,
+  settings: Pick<SettingsRegistry, 'read'>,
+): Promise<Client> {
+  const { scopes, defaultResource } = client;
+  const ofResources = scopes.filter((scope) => !isKnownScope(scope));
+  if (ofResources.length === 0 && defaultResource === undefined) {
+    return client;
+  }
+  const declared = await settings.read();
+  const isNew = (scope: string) => existing?.scopes.includes(scope) !== true;
+  const unknown = ofResources.find((scope) => isNew(scope) && !declared.scopes.has(scope));
+  if (unknown !== undefined) {
+    throw new RejectedChangeError(
+      `No resource declares the scope ${unknown}. Declare it first: gatehouse settings apply FILE`,
+    );
+  }
+  if (
+    defaultResource !== undefined &&
+    defaultResource !== existing?.defaultResource &&
+    !declared.resources.has(defaultResource)
+  ) {
+    throw new RejectedChangeError(`The resource ${defaultResource} is not declared.`);
+  }
+  if (defaultResource !== undefined || scopes.some(isDeviceScope)) {
+    return client;
+  }
+  return {
+    ...client,
+    defaultResource: declared.scopes.get(ofResources[0] ?? '')?.resource.resource,
   };
 }
 

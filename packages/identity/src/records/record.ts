@@ -1,5 +1,17 @@
 import type { Store } from '@gatehouse/store';
-import type { z } from 'zod';
+import { z } from 'zod';
+
+/** A text that people read. */
+export const text = (maximum: number) =>
+  z
+    .string()
+    .max(maximum, `must not be longer than ${maximum} characters`)
+    .refine((value) => value.trim() !== '', 'must not be blank')
+    .refine((value) => !/\p{Cc}/u.test(value), 'must not contain control characters');
+
+export const identifier = z
+  .string()
+  .regex(/^[\x21-\x7e]{1,128}$/, 'must be 1 to 128 printable ASCII characters without spaces');
 
 /** Returns undefined if the record is damaged, so that readers fail closed. */
 export function parseRecord<Value>(schema: z.ZodType<Value>, text: string): Value | undefined {

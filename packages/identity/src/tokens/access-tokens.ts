@@ -11,6 +11,12 @@ import {
   type CredentialHash,
   grantTombstoneKey,
 } from '../secrets/credential-keys.ts';
+import {
+  isScopeForRoles,
+  type Settings,
+  type SettingsRegistry,
+  scopesOfResource,
+} from '../settings/settings.ts';
 import type { User } from '../users/user.ts';
 import type { UserRegistry } from '../users/users.ts';
 
@@ -20,9 +26,13 @@ export interface Principal {
   /** The organization of the user, or of the client if there is no user. */
   readonly orgId: string;
   readonly userId: string | undefined;
+  /** Undefined for a machine. */
+  readonly user: User | undefined;
   /** The `sub` for upstream services: the user, or the client if there is no user. */
   readonly subject: string;
   readonly scopes: ReadonlySet<string>;
+  /** Identifies the API that the credential is for. Undefined: the device API. */
+  readonly resource: string | undefined;
 }
 
 /**
@@ -43,7 +53,8 @@ export interface StoredAccessToken {
   /** Epoch seconds. */
   readonly iat: number;
   readonly exp: number;
-  readonly aud?: unknown;
+  /** The resource. Tokens that named none have none, and are for the device API. */
+  readonly aud?: string;
   readonly secureKeyId?: string;
 }
 
@@ -54,10 +65,11 @@ export function createAccessTokenVerifier(dependencies: {
   readonly store: Store;
   readonly credentialHash: CredentialHash;
   readonly findLiveHolder: FindLiveHolder;
+  readonly settings: Pick<SettingsRegistry, 'read'>;
   readonly onDamagedRecord?: OnDamagedRecord | undefined;
   readonly now: () => number;
 }): AccessTokenVerifier {
-  const { store, credentialHash, findLiveHolder, onDamagedRecord, now } = dependencies;
+  const { settings, store, credentialHash, findLiveHolder, onDamagedRecord, now } = dependencies;
   const tombstones = createRecordCache(store, (text) => text, now);
   // The grant of a token never changes. If it is known, both reads share one round trip.
   const knownGrants = new LRUCache<string, string>({ max: MAXIMUM_KNOWN_GRANTS });
@@ -96,15 +108,38 @@ export function createAccessTokenVerifier(dependencies: {
       return undefined;
     }
     const { client, user } = holder;
+    // Tokens lose the scopes that were removed from the client.
+    const scopes = stored.scope?.split(' ').filter((scope) => client.scopes.includes(scope)) ?? [];
+    const { aud: resource } = stored;
     return {
       clientId: client.clientId,
       orgId: user?.orgId ?? client.orgId,
       userId: user?.userId,
+      user,
       subject: user?.userId ?? client.clientId,
-      // Tokens lose the scopes that were removed from the client.
-      scopes: new Set(stored.scope?.split(' ').filter((scope) => client.scopes.includes(scope))),
+      scopes: new Set(
+        resource === undefined
+          ? scopes
+          : currentScopes(scopes, { resource, user, settings: await settings.read() }),
+      ),
+      resource,
     };
   };
+}
+
+/** The scopes that the resource still declares, for the roles that the user still has. */
+function currentScopes(
+  scopes: readonly string[],
+  {
+    resource,
+    user,
+    settings,
+  }: { readonly resource: string; readonly user: User | undefined; readonly settings: Settings },
+): readonly string[] {
+  const declared = settings.resources.has(resource) ? resource : undefined;
+  return scopesOfResource(scopes, declared, settings).filter(
+    (scope) => user === undefined || isScopeForRoles(scope, user.roles, settings),
+  );
 }
 
 /** Fails closed: a damaged record, or a record of another kind, is not an access token. */
@@ -127,7 +162,7 @@ export function parseStoredToken(text: string): StoredAccessToken | undefined {
     (token.secureKeyId === undefined || typeof token.secureKeyId === 'string') &&
     Number.isSafeInteger(token.iat) &&
     Number.isSafeInteger(token.exp) &&
-    token.aud === undefined;
+    (token.aud === undefined || (typeof token.aud === 'string' && token.aud !== ''));
   return isToken ? (token as StoredAccessToken) : undefined;
 }
 

@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { deviceScopes } from '@gatehouse/device-api';
 import type { Store } from '@gatehouse/store';
 import { z } from 'zod';
 import type { Client } from '../clients/client.ts';
@@ -12,6 +11,12 @@ import {
   xAccessTokenKey,
   xAccessTokensKey,
 } from '../secrets/credential-keys.ts';
+import {
+  noSettings,
+  type Settings,
+  type SettingsRegistry,
+  scopesOfResource,
+} from '../settings/settings.ts';
 import type { FindLiveHolder } from './access-tokens.ts';
 import { type Principal, parseStoredToken } from './access-tokens.ts';
 
@@ -46,11 +51,12 @@ export function createXAccessTokens(dependencies: {
   readonly store: Store;
   readonly credentialHash: CredentialHash;
   readonly findLiveHolder: FindLiveHolder;
+  readonly principalOf: ClientPrincipals;
   readonly onDamagedRecord?: OnDamagedRecord | undefined;
   readonly now: () => number;
   readonly maximumLiveTokens?: number;
 }) {
-  const { store, credentialHash, findLiveHolder, onDamagedRecord, now } = dependencies;
+  const { store, credentialHash, findLiveHolder, principalOf, onDamagedRecord, now } = dependencies;
   const maximumLiveTokens = dependencies.maximumLiveTokens ?? DEFAULT_MAXIMUM_LIVE_TOKENS;
 
   async function revokeSurplus(indexKey: string, newest: string): Promise<void> {
@@ -60,7 +66,7 @@ export function createXAccessTokens(dependencies: {
     await Promise.all(surplus.map((member) => store.removeFromIndex(indexKey, member)));
   }
 
-  /** The client with its current device scopes, and the times of the token in epoch seconds. */
+  /** The client with its current scopes, and the times of the token in epoch seconds. */
   async function find(token: string) {
     const key = xAccessTokenKey(credentialHash(token));
     const stored = readRecord(await store.get(key), parseXAccessToken, {
@@ -77,7 +83,7 @@ export function createXAccessTokens(dependencies: {
       return undefined;
     }
     return {
-      principal: clientPrincipal(client),
+      principal: await principalOf(client),
       issuedAt,
       expiresAt: Math.floor(stored.expiresAt / 1000),
     };
@@ -117,22 +123,34 @@ export function createXAccessTokens(dependencies: {
   };
 }
 
-const principals = new WeakMap<Client, Principal>();
+/** Finds the principal of a client that authenticates by signature or X-Access-Token. */
+export type ClientPrincipals = (client: Client) => Principal | Promise<Principal>;
 
-/** A client that authenticates by signature or X-Access-Token has all of its device scopes. */
-export function clientPrincipal(client: Client): Principal {
-  let principal = principals.get(client);
-  if (principal === undefined) {
-    principal = {
-      clientId: client.clientId,
-      orgId: client.orgId,
-      userId: undefined,
-      subject: client.clientId,
-      scopes: new Set(deviceScopes.filter((scope) => client.scopes.includes(scope))),
-    };
-    principals.set(client, principal);
+/** Such a client has all of its scopes of its default resource. */
+export function createClientPrincipals(settings: Pick<SettingsRegistry, 'read'>): ClientPrincipals {
+  const principals = new WeakMap<
+    Client,
+    { readonly of: Settings; readonly principal: Principal }
+  >();
+
+  function principalOf(client: Client, declared: Settings): Principal {
+    const known = principals.get(client);
+    if (known?.of === declared) {
+      return known.principal;
+    }
+    const { clientId, orgId, defaultResource: resource } = client;
+    const scopes = new Set(scopesOfResource(client.scopes, resource, declared));
+    const noUser = { userId: undefined, user: undefined };
+    const principal = { clientId, orgId, ...noUser, subject: clientId, scopes, resource };
+    principals.set(client, { of: declared, principal });
+    return principal;
   }
-  return principal;
+
+  // The scopes of the device API do not depend on the settings.
+  return (client) =>
+    client.defaultResource === undefined
+      ? principalOf(client, noSettings)
+      : settings.read().then((declared) => principalOf(client, declared));
 }
 
 export type TokenKind = 'access-token' | 'x-access-token';

@@ -1,12 +1,13 @@
 import type { SignInReasonName } from '@gatehouse/errors';
 import { z } from 'zod';
-import { identifier, text } from '../clients/client.ts';
+import { identifier, text } from '../records/record.ts';
 import { passwordProblem, passwordRules } from './password-policy.ts';
 
 /** Every token of the user can contain the roles, so their number is limited. */
 const MAXIMUM_ROLES = 50;
 
-const role = text(100).refine(
+/** The name of a role, which operators choose. */
+export const role = text(100).refine(
   (value) => value.trim() === value,
   'must not start or end with white space',
 );

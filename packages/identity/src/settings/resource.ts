@@ -1,0 +1,83 @@
+import { type DeviceScope, deviceScopes } from '@gatehouse/device-api';
+import { isLoopbackUrl } from '@gatehouse/server/configuration';
+import { z } from 'zod';
+import { text } from '../records/record.ts';
+import { role } from '../users/user.ts';
+
+/** The scopes of OpenID Connect. A client_credentials token never has one. */
+export const identityScopes = ['openid', 'profile', 'email', 'groups', 'offline_access'] as const;
+
+/** The scopes that no resource declares: those of the device API and of OpenID Connect. */
+export const knownScopes = [...deviceScopes, ...identityScopes] as const;
+
+export type Scope = (typeof knownScopes)[number];
+
+export const isKnownScope = (scope: string): scope is Scope =>
+  (knownScopes as readonly string[]).includes(scope);
+
+/** Languages of the consent page, as keys of a description. */
+const languages = ['en', 'zh'] as const;
+
+/** RFC 6749 §3.3. */
+export const scopeName = z
+  .string()
+  .regex(/^[\x21\x23-\x5B\x5D-\x7E]{1,100}$/, 'must be printable ASCII without spaces, " and \\');
+
+/** RFC 8707 §2: an absolute URI without a fragment. */
+export const resourceIdentifier = z
+  .string()
+  .max(500)
+  .refine(
+    (value) =>
+      URL.canParse(value) &&
+      canonicalResource(value) === value &&
+      (value.startsWith('https:') || isLoopbackUrl(value)) &&
+      !/[#?@]/.test(value),
+    'must be an https address in normal form, without query, fragment and trailing slash',
+  );
+
+const description = z.union([text(200), z.partialRecord(z.enum(languages), text(200))]);
+
+/** An API of the operator, as the bootstrap file and `gatehouse settings` declare it. */
+export const resourceSchema = z.strictObject({
+  resource: resourceIdentifier,
+  /** For the consent page. */
+  name: text(200),
+  scopes: z.record(
+    scopeName.refine((name) => !isKnownScope(name), 'is a built-in scope'),
+    z.strictObject({
+      /** What the scope lets an application do. One text, or one for each language. */
+      description,
+      /** Only users with one of these roles get the scope. Empty: all users. */
+      roles: z.array(role).max(50).default([]),
+    }),
+  ),
+});
+
+export type Resource = Readonly<z.output<typeof resourceSchema>>;
+
+/**
+ * The identifier as it is declared and stored. Clients add a slash to an address without a path,
+ * because URL parsers do.
+ *
+ * @returns the text itself if it is not a URL
+ */
+export function canonicalResource(identifier: string): string {
+  const url = URL.parse(identifier);
+  const isRoot = url?.pathname === '/' && url.search === '';
+  return url === null ? identifier : isRoot ? url.href.replace(/\/$/, '') : url.href;
+}
+
+/** Whether the scope belongs to the device API, the built-in resource. */
+export const isDeviceScope = (scope: string): scope is DeviceScope =>
+  (deviceScopes as readonly string[]).includes(scope);
+
+/** The description in a language of the pages, otherwise in the first language that it has. */
+export function describeScope(
+  { description: texts }: Resource['scopes'][string],
+  language: string,
+): string | undefined {
+  return typeof texts === 'string'
+    ? texts
+    : (Object.entries(texts).find(([name]) => name === language)?.[1] ?? Object.values(texts)[0]);
+}

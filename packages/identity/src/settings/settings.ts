@@ -1,0 +1,128 @@
+/**
+ * The settings of the installation, which live in the store: the resources that operators declare.
+ * Every process reads them through a copy that is at most 50 ms old.
+ */
+import { NEVER_EXPIRES, type Store } from '@gatehouse/store';
+import { z } from 'zod';
+import {
+  type OnDamagedRecord,
+  parseRecord,
+  RejectedChangeError,
+  readForUpdate,
+} from '../records/record.ts';
+import { createRecordCache } from '../records/record-cache.ts';
+import { withRecordLock } from '../records/record-lock.ts';
+import { role } from '../users/user.ts';
+import { canonicalResource, isDeviceScope, type Resource, resourceSchema } from './resource.ts';
+
+/** What a bootstrap file and `gatehouse settings` declare. */
+export const settingsMembers = {
+  resources: z.array(resourceSchema).default([]),
+  /** Roles that routes can require, in addition to those of the scopes. */
+  roles: z.array(role).max(200).default([]),
+};
+
+export type SettingsDefinition = Readonly<z.output<z.ZodObject<typeof settingsMembers>>>;
+
+/** New members need a default. Otherwise, existing records are treated as damaged. */
+const storedSettings = z.object(settingsMembers);
+
+export type Settings = ReturnType<typeof toSettings>;
+/** A declared scope: its resource, its description, and the roles that may receive it. */
+export type DeclaredScope = Resource['scopes'][string] & { readonly resource: Resource };
+
+const KEY = 'settings';
+/** The public addresses of gateways. Each of them identifies the device API. */
+const DEVICE_API_KEY = 'device-api-addresses';
+
+export type SettingsRegistry = ReturnType<typeof createSettingsRegistry>;
+
+export function createSettingsRegistry(dependencies: {
+  readonly store: Store;
+  readonly onDamagedRecord?: OnDamagedRecord | undefined;
+  readonly now: () => number;
+}) {
+  const { store, now } = dependencies;
+  const parse = (text: string) => {
+    const definition = parseRecord(storedSettings, text);
+    return definition && toSettings(definition);
+  };
+  const cache = createRecordCache(store, parse, now, { ...dependencies, kind: 'settings' });
+  return {
+    /** The same object as long as nothing changes. @throws StoreUnavailableError */
+    read: async (): Promise<Settings> => (await cache.read(KEY)) ?? noSettings,
+    /**
+     * Adds and replaces resources by their identifier, and adds roles. Idempotent.
+     *
+     * @throws RejectedChangeError if two resources have the same scope
+     */
+    apply: (definition: SettingsDefinition): Promise<Settings> =>
+      withRecordLock(store, KEY, async (assertHeld) => {
+        const { definition: existing } = (await readForUpdate(store, KEY, parse)) ?? noSettings;
+        const declared = new Set(definition.resources.map(({ resource }) => resource));
+        const kept = existing.resources.filter(({ resource }) => !declared.has(resource));
+        const changed = toSettings({
+          resources: [...kept, ...definition.resources],
+          roles: [...new Set([...existing.roles, ...definition.roles])],
+        });
+        assertHeld();
+        await store.set(KEY, JSON.stringify(changed.definition));
+        cache.forget(KEY);
+        return changed;
+      }),
+    /** A gateway calls this when it starts. */
+    addDeviceApi: (publicUrl: string): Promise<void> =>
+      store.addToIndex(DEVICE_API_KEY, canonicalResource(publicUrl), NEVER_EXPIRES),
+    isDeviceApi: async (identifier: string): Promise<boolean> =>
+      (await store.members(DEVICE_API_KEY)).includes(canonicalResource(identifier)),
+  };
+}
+
+/** @throws RejectedChangeError if two resources have the same scope */
+function toSettings(definition: SettingsDefinition) {
+  const resources = new Map(definition.resources.map((each) => [each.resource, each]));
+  const scopes = new Map<string, DeclaredScope>();
+  for (const resource of resources.values()) {
+    for (const [name, scope] of Object.entries(resource.scopes)) {
+      const other = scopes.get(name);
+      if (other !== undefined) {
+        throw new RejectedChangeError(
+          `The resources ${other.resource.resource} and ${resource.resource} both declare the scope ${name}.`,
+        );
+      }
+      scopes.set(name, { ...scope, resource });
+    }
+  }
+  const roles = [...scopes.values()].flatMap((scope) => scope.roles);
+  return {
+    definition,
+    /** By identifier. The device API is not one of them. */
+    resources: resources as ReadonlyMap<string, Resource>,
+    /** The scopes of these resources, by name. Each belongs to exactly one. */
+    scopes: scopes as ReadonlyMap<string, DeclaredScope>,
+    roles: new Set([...definition.roles, ...roles]) as ReadonlySet<string>,
+  };
+}
+
+export const noSettings = toSettings({ resources: [], roles: [] });
+
+/** The scopes that belong to a resource, or to the device API if it is undefined. */
+export function scopesOfResource(
+  scopes: readonly string[],
+  resource: string | undefined,
+  settings: Settings,
+): readonly string[] {
+  return resource === undefined
+    ? scopes.filter(isDeviceScope)
+    : scopes.filter((scope) => settings.scopes.get(scope)?.resource.resource === resource);
+}
+
+/** Whether a user with these roles may receive the scope. All users may receive others. */
+export function isScopeForRoles(
+  scope: string,
+  roles: readonly string[],
+  settings: Settings,
+): boolean {
+  const { roles: required = [] } = settings.scopes.get(scope) ?? {};
+  return required.length === 0 || required.some((each) => roles.includes(each));
+}

@@ -1,0 +1,93 @@
+// requires: redis-server
+/** The resources that operators declare, and the clients that may use their scopes. */
+import { randomUUID } from 'node:crypto';
+import { expect, test } from '@jest/globals';
+import { scopesOfResource } from '../src/index.ts';
+import { describeOnBothEngines, newClient } from './on-both-engines.ts';
+
+const scope = (description: string, roles: readonly string[] = []) => ({
+  description,
+  roles: [...roles],
+});
+
+/** A resource with scopes of a random name. */
+function newResource(roles: readonly string[] = []) {
+  const name = randomUUID();
+  const resource = `https://${name}.example/api`;
+  const [read, write] = [`${name}:read`, `${name}:write`] as const;
+  const scopes = { [read]: scope('Read'), [write]: scope('Write', roles) };
+  return { resource, read, write, declared: { resource, name, scopes } };
+}
+
+describeOnBothEngines('the settings', ({ openIdentity }) => {
+  test('every process reads a declared resource, whose identifier replaces an earlier one', async () => {
+    const { settings } = openIdentity();
+    const { resource, read, declared } = newResource(['accountant']);
+    await settings.apply({ resources: [declared], roles: ['support'] });
+    const other = openIdentity().settings;
+    const found = await other.read();
+    expect(found.resources.get(resource)).toEqual(declared);
+    expect(found.scopes.get(read)?.resource.resource).toBe(resource);
+    expect([...found.roles]).toEqual(expect.arrayContaining(['support', 'accountant']));
+    expect(await other.read()).toBe(found);
+
+    await settings.apply({ resources: [{ ...declared, name: 'Renamed' }], roles: [] });
+    const changed = await openIdentity().settings.read();
+    expect(changed.resources.get(resource)?.name).toBe('Renamed');
+    expect([...changed.roles]).toContain('support');
+  });
+
+  test('no two resources have the same scope', async () => {
+    const { settings } = openIdentity();
+    const { read, declared } = newResource();
+    await settings.apply({ resources: [declared], roles: [] });
+    const other = { ...declared, resource: 'https://other.example' };
+    await expect(settings.apply({ resources: [other], roles: [] })).rejects.toThrow(
+      `both declare the scope`,
+    );
+    expect((await settings.read()).scopes.get(read)?.resource.resource).toBe(declared.resource);
+  });
+
+  test('a client gets only declared scopes, and the resource of its first scope', async () => {
+    const { settings, clients } = openIdentity();
+    const { resource, read, write, declared } = newResource();
+    await expect(clients.save(newClient({ scopes: [read] }))).rejects.toThrow(
+      `No resource declares the scope ${read}`,
+    );
+    await settings.apply({ resources: [declared], roles: [] });
+    const own = await clients.save(newClient({ scopes: ['openid', write, read] }));
+    expect(own.defaultResource).toBe(resource);
+    const mixed = await clients.save(newClient({ scopes: [read, 'device:read'] }));
+    expect(mixed.defaultResource).toBeUndefined();
+    const chosen = newClient({ scopes: [read, 'device:read'], defaultResource: resource });
+    expect((await clients.save(chosen)).defaultResource).toBe(resource);
+    await expect(
+      clients.save(newClient({ defaultResource: 'https://unknown.example' })),
+    ).rejects.toThrow('is not declared');
+  });
+
+  test('a client that signs has the scopes of its default resource', async () => {
+    const { settings, clients, principalOf } = openIdentity();
+    const { resource, read, declared } = newResource();
+    await settings.apply({ resources: [declared], roles: [] });
+    const scopes = [read, 'device:read', 'openid'];
+    const device = await clients.save(newClient({ scopes }));
+    expect(await principalOf(device)).toMatchObject({
+      resource: undefined,
+      scopes: new Set(['device:read']),
+    });
+    const own = await clients.save(newClient({ scopes, defaultResource: resource }));
+    const principal = await principalOf(own);
+    expect(principal).toMatchObject({ resource, scopes: new Set([read]) });
+    expect(await principalOf(own)).toBe(principal);
+    expect(scopesOfResource(scopes, 'https://unknown.example', await settings.read())).toEqual([]);
+  });
+
+  test('a gateway adds its address, with or without a slash, as a name of the device API', async () => {
+    const { settings } = openIdentity();
+    await settings.addDeviceApi('https://API.example/');
+    expect(await settings.isDeviceApi('https://api.example')).toBe(true);
+    expect(await settings.isDeviceApi('https://api.example/')).toBe(true);
+    expect(await settings.isDeviceApi('https://api.example/other')).toBe(false);
+  });
+});
