@@ -136,7 +136,7 @@ test('the bootstrap job adds its clients, and a second run succeeds', async () =
   const job = pods.get('bootstrap') as Manifest;
   for (let attempt = 0; attempt < 2; attempt += 1) {
     const output = await docker('run', '--rm', ...optionsOf(job));
-    expect(output).toContain('Applied 1 organizations, 1 clients and 0 users.');
+    expect(output).toContain('Applied 0 resources, 1 organizations, 1 clients and 0 users.');
   }
   expect(await tier.gatehouse('clients', 'show', 'web')).toMatchObject({
     client: { name: 'Web', orgId: 'acme' },

@@ -31,6 +31,7 @@ import { masterKeyCommands } from './commands/master-key.ts';
 import { organizationCommands } from './commands/organizations.ts';
 import { reasonsCommand } from './commands/reasons.ts';
 import { requestCommands } from './commands/requests.ts';
+import { resourceCommands } from './commands/resources.ts';
 import { signCommand } from './commands/sign.ts';
 import { tokenCommands } from './commands/tokens.ts';
 import { userCommands } from './commands/users.ts';
@@ -40,6 +41,7 @@ import { openIdentityStore, recordChange, release } from './open-identity-store.
 
 export const commands: readonly Command[] = [
   ...bootstrapCommands,
+  ...resourceCommands,
   ...organizationCommands,
   ...clientCommands,
   ...clientKeyCommands,

@@ -69,6 +69,13 @@ describe('a rejected token', () => {
     expect(gateway.upstream.requests).toEqual([]);
   });
 
+  test('names the API that a genuine token is for', async () => {
+    const reply = await bearer(await gateway.issueToken({ aud: 'https://other.example' }));
+    expectMistake(reply, 'token_for_other_resource', 'expired');
+    expect(reply.json.message).toContain('The token is for https://other.example');
+    expect(gateway.upstream.requests).toEqual([]);
+  });
+
   test('gets one answer if it is unknown, expired, deleted, or a credential of another kind', async () => {
     const deleted = await issueXAccessToken('demo');
     await gateway.identity.revocations.token(deleted);
@@ -79,7 +86,6 @@ describe('a rejected token', () => {
       await issueXAccessToken('demo', () => Date.now() - 60_001),
       await gateway.issueToken({ exp: Math.floor(Date.now() / 1000) - 1 }),
       await gateway.issueToken({ kind: 'RefreshToken' }),
-      await gateway.issueToken({ aud: 'https://other.example' }),
     ];
     for (const token of tokens) {
       for (const reply of [await bearer(token), await xAccess(token)]) {

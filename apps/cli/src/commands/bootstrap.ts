@@ -5,14 +5,15 @@ import { callerPath } from '../command-line/terminal.ts';
 export const bootstrapCommands: readonly Command[] = [
   {
     usage: 'bootstrap apply <file>',
-    summary: 'Add and change the organizations, clients and users of a bootstrap file.',
+    summary: 'Add and change the resources, organizations, clients and users of a bootstrap file.',
     notes: ['Changes nothing if the file is invalid. A second run has no further effect.'],
     example: 'bootstrap.json',
     async run({ positionals: { file = '' } }, { identity, audit, environment }) {
       const definition = loadBootstrap(callerPath(file, environment));
       await applyBootstrap(definition, identity, audit);
-      const { organizations, clients, users } = definition;
+      const { resources, organizations, clients, users } = definition;
       const applied = {
+        resources: resources.length,
         organizations: organizations.length,
         clients: clients.length,
         users: users.length,
@@ -20,7 +21,7 @@ export const bootstrapCommands: readonly Command[] = [
       await audit({ event: 'bootstrap_applied', ...applied });
       return {
         json: { applied },
-        text: `Applied ${applied.organizations} organizations, ${applied.clients} clients and ${applied.users} users.`,
+        text: `Applied ${applied.resources} resources, ${applied.organizations} organizations, ${applied.clients} clients and ${applied.users} users.`,
       };
     },
   },

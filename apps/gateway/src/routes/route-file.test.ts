@@ -53,6 +53,8 @@ describe('loadRouting', () => {
     expect(routes[0]).toEqual({
       ...report,
       upstream: 'reports',
+      resource: undefined,
+      roles: [],
       credentials: ['signature', 'access-token', 'bearer'],
       timeoutMilliseconds: 15_000,
       bodyLimitBytes: 1024 * 1024,

@@ -197,7 +197,7 @@ async function withDeclaredScopes(
   const unknown = ofResources.find((scope) => isNew(scope) && !declared.scopes.has(scope));
   if (unknown !== undefined) {
     throw new RejectedChangeError(
-      `No resource declares the scope ${unknown}. Declare it first: gatehouse settings apply FILE`,
+      `No resource declares the scope ${unknown}. Declare it first: gatehouse bootstrap apply FILE`,
     );
   }
   if (

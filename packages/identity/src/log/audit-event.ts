@@ -97,6 +97,7 @@ export type AuditEvent = Parties &
     | {
         readonly event: 'bootstrap_applied';
         /** How many of each the file contains, changed or not. */
+        readonly resources?: number;
         readonly organizations: number;
         readonly clients: number;
         readonly users: number;

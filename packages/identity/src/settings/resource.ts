@@ -38,7 +38,7 @@ export const resourceIdentifier = z
 
 const description = z.union([text(200), z.partialRecord(z.enum(languages), text(200))]);
 
-/** An API of the operator, as the bootstrap file and `gatehouse settings` declare it. */
+/** An API of the operator, as a bootstrap file declares it. */
 export const resourceSchema = z.strictObject({
   resource: resourceIdentifier,
   /** For the consent page. */

@@ -15,7 +15,7 @@ import { withRecordLock } from '../records/record-lock.ts';
 import { role } from '../users/user.ts';
 import { canonicalResource, isDeviceScope, type Resource, resourceSchema } from './resource.ts';
 
-/** What a bootstrap file and `gatehouse settings` declare. */
+/** What a bootstrap file declares. */
 export const settingsMembers = {
   resources: z.array(resourceSchema).default([]),
   /** Roles that routes can require, in addition to those of the scopes. */
