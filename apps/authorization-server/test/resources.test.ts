@@ -39,6 +39,7 @@ const bootstrap = {
       },
     },
   ],
+  userAttributes: { department: { type: 'string', scope: 'profile' } },
   clients: [
     ...installation.clients,
     client(app, grants, [...deviceScopes, 'billing:read', 'billing:write']),
@@ -46,7 +47,9 @@ const bootstrap = {
     client(biller, grants, ['openid', 'billing:read', 'billing:write']),
   ],
   users: installation.users.map((user) =>
-    user.username === bob.username ? { ...user, roles: ['accountant'] } : user,
+    user.username === bob.username
+      ? { ...user, roles: ['accountant'], attributes: { department: 'Finance' } }
+      : user,
   ),
 };
 
@@ -66,7 +69,10 @@ writeFileSync(
   JSON.stringify({
     upstreams: { billing: { url: `http://127.0.0.1:${port}` } },
     routes: [
-      { operation: 'invoices', method: 'GET', path: '/invoices', scope: 'billing:read' },
+      {
+        ...{ operation: 'invoices', method: 'GET', path: '/invoices', scope: 'billing:read' },
+        claims: ['preferred_username', 'roles', 'department', 'auth_time', 'amr'],
+      },
       {
         ...{ operation: 'invoices.create', method: 'POST', path: '/invoices' },
         ...{ scope: 'billing:write', resource: BILLING, roles: ['accountant'] },
@@ -250,6 +256,38 @@ describe.each(systems)('on $engine', ({ system }) => {
     await until(
       async () => (await call('/invoices', ofBob.body.access_token, post)).status === 403,
     );
+  });
+
+  test('a service learns the claims of the user that its route asks for', async () => {
+    const claimsOf = async (reply: Reply) =>
+      (await (await call('/invoices', reply.body.access_token)).json()) as Record<string, unknown>;
+    const before = Math.floor(Date.now() / 1000) - 1;
+    for (const way of ['authorization_code', 'refresh_token', 'a device', 'password']) {
+      const claims = await claimsOf((await ways[way]?.({ resource: BILLING })) as Reply);
+      expect([way, claims]).toEqual([
+        way,
+        expect.objectContaining({ preferred_username: 'alice', roles: [], amr: ['pwd'] }),
+      ]);
+      expect(claims.auth_time).toBeGreaterThanOrEqual(before);
+      expect(claims).not.toHaveProperty('department');
+    }
+    const ofBob = await claimsOf(await byCode({ resource: BILLING }, app, bob));
+    expect(ofBob).toMatchObject({ preferred_username: 'bob', department: 'Finance' });
+    const machine = await ways.client_credentials?.({ resource: BILLING });
+    expect(await claimsOf(machine as Reply)).not.toHaveProperty('roles');
+  });
+
+  test('an attribute of a user is a claim of its scope', async () => {
+    const claimsWith = async (scope: string) => {
+      const { body } = await byCode({ scope }, app, bob);
+      return { ofUserinfo: (await first.userinfo(body.access_token)).claims, ...body };
+    };
+    const { ofUserinfo, id_token: idToken } = await claimsWith('openid profile');
+    expect(ofUserinfo).toMatchObject({ department: 'Finance' });
+    expect(decodeJwt(idToken)).toMatchObject({ department: 'Finance' });
+    expect((await claimsWith('openid')).ofUserinfo).not.toHaveProperty('department');
+    const discovery = await first.get('/.well-known/openid-configuration');
+    expect(discovery.body).toContain('"department"');
   });
 
   test('a client that signs is for its default resource', async () => {

@@ -83,6 +83,30 @@ describe.each(integrationEngines)('gatehouse on %s', (engineName) => {
       expect(trail.entries[0]).toMatchObject({ organizations: 1, clients: 1, users: 0 });
     });
 
+    test('declares resources and attributes, which other commands check', async () => {
+      const scopes = { 'billing:read': { description: 'See invoices', roles: ['accountant'] } };
+      const resource = { resource: 'https://billing.example', name: 'Billing', scopes };
+      const userAttributes = {
+        department: { type: 'string', scope: 'profile' },
+        plants: { type: 'strings', scope: 'groups' },
+      };
+      expect(await codeOf('clients add biller --org org-1 --scope billing:read')).toBe(1);
+      await apply({ resources: [resource], roles: ['support'], userAttributes });
+      const listed = await jsonOf('resources list');
+      expect(listed).toEqual({ resources: [resource], roles: ['support', 'accountant'] });
+      const { client } = await jsonOf('clients add biller --org org-1 --scope billing:read');
+      expect(client).toMatchObject({ defaultResource: 'https://billing.example' });
+
+      const added = await jsonOf(
+        'users add frank --org org-1 --generate --attribute department=Sales --attribute plants=7,8',
+      );
+      expect(added.user.attributes).toEqual({ department: 'Sales', plants: ['7', '8'] });
+      const changed = await jsonOf('users change frank --attribute department=');
+      expect(changed.user.attributes).toEqual({ plants: ['7', '8'] });
+      expect(await codeOf('users change frank --attribute unknown=1')).toBe(1);
+      expect(await codeOf('users change frank --attribute department')).toBe(2);
+    });
+
     test('changes nothing if the file is invalid, and prints no secret', async () => {
       const invalid = { ...definition('Third'), users: [{ username: 'u', password: 'marker' }] };
       const { code, errors } = await apply(invalid);

@@ -25,6 +25,7 @@ const open: Route = {
   scope: 'device:read',
   resource: undefined,
   roles: [],
+  claims: [],
   credentials: ['access-token', 'bearer'],
   upstream: 'device-service',
   timeoutMilliseconds: 1000,

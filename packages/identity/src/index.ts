@@ -51,7 +51,7 @@ export { type RequestEntry, type RequestLog, requestLogResults } from './log/req
 export { assertMasterKeyFits } from './master-key-check.ts';
 export { type Identity, openIdentity } from './open-identity.ts';
 export { demoProblems, productionProblems } from './production-problems.ts';
-export { RejectedChangeError } from './records/record.ts';
+export { RejectedChangeError, role } from './records/record.ts';
 export {
   examineRecords,
   finishMasterKeyRotation,
@@ -90,6 +90,7 @@ export {
   type SigningKeyPolicy,
   type SigningKeys,
 } from './secrets/signing-keys.ts';
+export { readAttribute } from './settings/attributes.ts';
 export {
   canonicalResource,
   describeScope,
@@ -133,5 +134,5 @@ export {
 export { PasswordHashingBusyError } from './users/password-hashing-queue.ts';
 export { passwordProblem, passwordRules } from './users/password-policy.ts';
 export { accountLimit, createSignInLocks, type SignInLock } from './users/sign-in-locks.ts';
-export { changedEmail, role, type User, userProfileSchema, userSchema } from './users/user.ts';
+export { changedEmail, type User, userProfileSchema, userSchema } from './users/user.ts';
 export type { UserRegistry } from './users/users.ts';

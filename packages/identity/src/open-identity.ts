@@ -59,7 +59,7 @@ export function openIdentity(dependencies: {
     onDamagedRecord,
     now,
   });
-  const users = createUserRegistry({ store, onDamagedRecord, now });
+  const users = createUserRegistry({ store, settings, onDamagedRecord, now });
   const notBefore = createNotBefore(store, now);
   const findLiveHolder = createLiveHolders({ clients, users, notBefore });
   return {

@@ -94,6 +94,7 @@ describeOnBothEngines('access tokens', ({ openIdentity }) => {
       userId: user.userId,
       subject: user.userId,
       user: expect.objectContaining({ userId: user.userId }),
+      signIn: expect.anything(),
       scopes: new Set(['openid', 'device:read']),
       resource: undefined,
     });

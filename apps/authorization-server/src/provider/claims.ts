@@ -89,8 +89,9 @@ export function createFindAccount({ users }: Identity) {
     if (!user?.enabled) {
       return undefined;
     }
-    const { name, email, emailVerified: email_verified, roles } = user;
+    const { name, email, emailVerified: email_verified, roles, attributes } = user;
     const claims = {
+      ...attributes,
       sub: user.userId,
       name,
       given_name: user.givenName,

@@ -4,7 +4,7 @@
  */
 import { grantFacts, type Identity, type Client as RegisteredClient } from '@gatehouse/identity';
 import type Provider from 'oidc-provider';
-import { type Client, errors } from 'oidc-provider';
+import { type Client, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { addressGroupOf } from '../requests/caller.ts';
 import { contextOf } from '../requests/request-context.ts';
 import { clientEndpointPaths } from '../requests/routes.ts';
@@ -67,6 +67,24 @@ export interface TokenOfSecureKey {
   secureKeyId?: string | undefined;
 }
 
+/** The members that tokens get in addition to those of the library. */
+interface StoredToken extends TokenOfSecureKey, SignIn {}
+
+/** How the user of a token signed in. Services behind the gateway learn it. */
+interface SignIn {
+  authTime?: number | undefined;
+  acr?: string | undefined;
+  amr?: string[] | undefined;
+}
+
+/** From the credential that the request redeems, or from the session of the implicit grant. */
+function signInOf({ oidc }: KoaContextWithOIDC): SignIn {
+  const { AuthorizationCode, RefreshToken, DeviceCode } = oidc.entities;
+  const source: SignIn | undefined = AuthorizationCode ?? RefreshToken ?? DeviceCode;
+  const { session } = oidc;
+  return source ?? { authTime: session?.authTime(), acr: session?.acr, amr: session?.amr };
+}
+
 export const tokenModels = ['AccessToken', 'ClientCredentials', 'RefreshToken'] as const;
 
 /**
@@ -87,13 +105,22 @@ export function storeSecureKeys(provider: Provider, { clients }: Identity): void
 
   for (const name of tokenModels) {
     const model = provider[name] as object as { readonly IN_PAYLOAD: readonly string[] };
-    Object.defineProperty(model, 'IN_PAYLOAD', { value: [...model.IN_PAYLOAD, 'secureKeyId'] });
-    const prototype: TokenOfSecureKey & { save(...lifetime: unknown[]): Promise<string> } =
+    const added = ['secureKeyId', 'authTime', 'acr', 'amr'];
+    Object.defineProperty(model, 'IN_PAYLOAD', {
+      value: [...new Set([...model.IN_PAYLOAD, ...added])],
+    });
+    const prototype: StoredToken & { save(...lifetime: unknown[]): Promise<string> } =
       provider[name].prototype;
     const { save } = prototype;
     prototype.save = function saveWithKey(...lifetime) {
       const context = currentContext();
       this.secureKeyId ??= context && contextOf(context.req).secureKeyId;
+      if (name === 'AccessToken' && context !== undefined) {
+        const { authTime, acr, amr } = signInOf(context);
+        this.authTime ??= authTime;
+        this.acr ??= acr;
+        this.amr ??= amr;
+      }
       return save.apply(this, lifetime);
     };
   }

@@ -34,7 +34,7 @@ import { addPollingInterval, completeDeviceCodes } from './device-codes.ts';
 import { mayIntrospect, mayRevoke } from './introspection.ts';
 import { currentContext, failClosed, type ProviderMiddleware } from './library.ts';
 import { createOidcAdapter } from './oidc-adapter.ts';
-import { applyPatches, type FormPostPage, keepJwksCurrent } from './patches.ts';
+import { applyPatches, type FormPostPage, keepClaimsCurrent, keepJwksCurrent } from './patches.ts';
 import {
   keepOfflineAccess,
   OMITTED,
@@ -101,6 +101,7 @@ export function createProvider(
     singleUses.complete,
     ...extensions.endpointSteps,
     keepJwksCurrent(provider, dependencies.keptSigningKeys),
+    keepClaimsCurrent(provider),
   ];
   for (const step of steps) {
     provider.use(step);

@@ -9,6 +9,9 @@ declare module 'oidc-provider/lib/helpers/weak_cache.js' {
     | {
         readonly configuration: {
           readonly responseTypes: string[];
+          /** The claims of each scope. */
+          readonly claims: Readonly<Record<string, Record<string, null>>>;
+          readonly claimsSupported: Set<string>;
         };
         readonly keystore: { clear(): void; add(key: object): void };
         jwks: { readonly keys: readonly object[] };

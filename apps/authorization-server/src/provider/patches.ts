@@ -3,9 +3,10 @@
  * library's documented settings, its adapters and Koa middleware to a new patch.
  * docs/decisions/09-oidc-provider-patches.md describes how to upgrade the library.
  */
-import type { Identity, KeptSigningKeys, SigningKeys } from '@gatehouse/identity';
+import type { Identity, KeptSigningKeys, Settings, SigningKeys } from '@gatehouse/identity';
 import Provider, { type KoaContextWithOIDC } from 'oidc-provider';
 import instance from 'oidc-provider/lib/helpers/weak_cache.js';
+import { contextOf } from '../requests/request-context.ts';
 import type { FailedSecrets } from '../throttle/failed-secrets.ts';
 import { checkPermissions, limitLookups, storeSecureKeys, tokenModels } from './client-patches.ts';
 import type { SecurityProfile } from './clients.ts';
@@ -59,7 +60,10 @@ function assertLibraryShape(provider: Provider): void {
     methods.every((each) => typeof each === 'function' && each.length === count);
   const shapes: Readonly<Record<string, boolean>> = {
     'lib/provider.js': Object.getOwnPropertyDescriptor(Provider, 'ctx')?.get !== undefined,
-    'lib/helpers/configuration.js': Array.isArray(configuration?.responseTypes),
+    'lib/helpers/configuration.js':
+      Array.isArray(configuration?.responseTypes) &&
+      configuration.claimsSupported instanceof Set &&
+      configuration.claims?.openid?.sub === null,
     'lib/response_modes/form_post.js': responseModes?.get('form_post') !== undefined,
     'lib/actions/grants/refresh_token.js': grantTypeHandlers?.get('refresh_token') !== undefined,
     'lib/helpers/initialize_keystore.js':
@@ -126,6 +130,30 @@ export function keepJwksCurrent(provider: Provider, kept: KeptSigningKeys): Prov
       }
       internals.jwks = { keys: keys.all.map((key) => key.publicJwk) };
       installed = keys;
+    }
+    await next();
+  };
+}
+
+/**
+ * lib/helpers/claims.js: declares the attributes of users as claims of their scopes. The library
+ * reads its claims only when it is constructed.
+ */
+export function keepClaimsCurrent(provider: Provider): ProviderMiddleware {
+  const { claims, claimsSupported } = internalsOf(provider).configuration;
+  let installed: Settings['userAttributes'] = {};
+  return async ({ req }, next) => {
+    const declared = contextOf(req).settings?.userAttributes ?? installed;
+    if (declared !== installed) {
+      for (const [name, { scope }] of Object.entries(installed)) {
+        delete claims[scope]?.[name];
+        claimsSupported.delete(name);
+      }
+      for (const [name, { scope }] of Object.entries(declared)) {
+        Object.assign(claims[scope] ?? {}, { [name]: null });
+        claimsSupported.add(name);
+      }
+      installed = declared;
     }
     await next();
   };

@@ -122,7 +122,7 @@ async function checkCredentials(
   await leaveFormerAccount(user.userId, interaction, provider);
   // Right after a sign-out everywhere, this sign-in must count as the later of the two.
   const ts = Math.max(Math.floor(Date.now() / 1000), user.notBefore + 1);
-  const login = { accountId: user.userId, ts };
+  const login = { accountId: user.userId, ts, amr: ['pwd'] };
   await provider.interactionFinished(request, response, { login, select_account: {} });
 }
 

@@ -51,7 +51,10 @@ export async function issueTokens(
   const tokenScope = resource === undefined ? scope : ofResource.join(' ');
   const grantId = family?.grantId ?? (await grant.save());
   // The published types require an account for every token. The models do not.
-  const origin = { accountId: accountId as string, client, grantId, gty };
+  // The user sent the password with this request.
+  const signIn =
+    gty === 'password' ? { authTime: Math.floor(Date.now() / 1000), amr: ['pwd'] } : {};
+  const origin = { accountId: accountId as string, client, grantId, gty, ...signIn };
   const accessToken = new provider.AccessToken({
     ...origin,
     scope: tokenScope,

@@ -7,6 +7,7 @@ import {
   passwordProblem,
   passwordRules,
   RejectedChangeError,
+  readAttribute,
   type SignInLock,
   type User,
   userProfileSchema,
@@ -18,6 +19,7 @@ import {
   flag,
   type Options,
   text,
+  texts,
   UsageError,
 } from '../command-line/command.ts';
 import { formatTable, formatTime } from '../command-line/format.ts';
@@ -30,7 +32,9 @@ import {
 } from '../command-line/member-options.ts';
 import { assertConfirmed, type Terminal, yesOption } from '../command-line/terminal.ts';
 
-const profile = createMemberOptions(userProfileSchema.shape, {
+const { attributes: _attributes, ...profileShape } = userProfileSchema.shape;
+
+const profile = createMemberOptions(profileShape, {
   name: ['name', 'Display name. Default: the username.'],
   givenName: ['name', 'Given name, for applications.'],
   familyName: ['name', 'Family name, for applications.'],
@@ -38,6 +42,14 @@ const profile = createMemberOptions(userProfileSchema.shape, {
   emailVerified: 'You confirmed that the address belongs to the user.',
   roles: ['role', 'Role in applications, as free text. Replaces all roles.'],
 });
+
+const attributeOption: Options = {
+  attribute: {
+    value: 'name=value',
+    multiple: true,
+    description: 'Declared attribute of the user. An empty value removes it.',
+  },
+};
 
 const passwordOptions: Options = {
   generate: { description: 'Generate a password and print it once.' },
@@ -56,9 +68,9 @@ export async function findUser(name: string, { users }: Identity): Promise<User>
 /** The JSON form of a user, without password hashes. */
 export function describeUser(user: User) {
   const { userId, username, name, givenName, familyName, orgId, email, emailVerified } = user;
-  const { roles, enabled, notBefore } = user;
+  const { roles, attributes = {}, enabled, notBefore } = user;
   const shown = { userId, username, name, givenName, familyName, orgId, email, emailVerified };
-  return { ...shown, roles, enabled, notBefore };
+  return { ...shown, roles, attributes, enabled, notBefore };
 }
 
 const add: Command = {
@@ -67,6 +79,7 @@ const add: Command = {
   options: {
     org: { value: 'id', description: 'Organization of the user.' },
     ...profile.options,
+    ...attributeOption,
     ...passwordOptions,
   },
   notes: [passwordNote],
@@ -83,6 +96,7 @@ const add: Command = {
       name: username,
       orgId: text(input.options.org),
       ...profile.read(input),
+      attributes: withoutEmpty((await readAttributes(input, identity)) ?? {}),
     });
     await assertOrganizationExists(definition.orgId, identity);
     const user = await identity.users.ensure(definition);
@@ -125,13 +139,14 @@ const show: Command = {
     const locks = await identity.signInLocks.list(found);
     const sessions = await identity.userSessions.sessions(found.userId);
     const applications = await identity.userSessions.grants(found.userId);
-    const { notBefore, roles, ...members } = describeUser(found);
+    const { notBefore, roles, attributes, ...members } = describeUser(found);
     return {
       json: { user: describeUser(found), locks, sessions, applications },
       text: [
         formatTable([
           ...Object.entries(members).map(([name, value]) => [name, String(value ?? '-')]),
           ['roles', roles.length === 0 ? '-' : roles.join(', ')],
+          ...Object.entries(attributes).map(([name, value]) => [name, String(value)]),
           ['revoked before', notBefore === 0 ? 'never' : formatTime(notBefore)],
           ...(locks.length === 0
             ? [['locked', 'no']]
@@ -174,6 +189,7 @@ const change: Command = {
   options: {
     ...profile.options,
     ...profile.listChangeOptions,
+    ...attributeOption,
     disable: { description: 'Reject the user immediately, and sign the user out everywhere.' },
     enable: { description: 'Enable a disabled user.' },
     unlock: { description: 'Let the user sign in again after too many wrong passwords.' },
@@ -188,7 +204,8 @@ const change: Command = {
     const { identity, audit, now } = context;
     const enabled = readEnabled(input);
     const isUnlocked = flag(input.options.unlock) === true;
-    const changed = readProfile(input);
+    const attributes = await readAttributes(input, identity);
+    const changed = readProfile(input, attributes);
     if (changed === undefined && enabled === undefined && !isUnlocked) {
       throw new UsageError('Set at least one option.', ['gatehouse users change --help']);
     }
@@ -224,7 +241,10 @@ const change: Command = {
 };
 
 /** The change of the profile. Undefined if no option names one. */
-function readProfile(input: CommandInput): ((current: User) => User) | undefined {
+function readProfile(
+  input: CommandInput,
+  attributes: User['attributes'],
+): ((current: User) => User) | undefined {
   const { email, ...given } = profile.read(input);
   const isRemoved = email === '';
   const wanted = validate(userProfileSchema, {
@@ -233,7 +253,8 @@ function readProfile(input: CommandInput): ((current: User) => User) | undefined
   });
   const changesRoles = (name: string) => input.options[name] !== undefined;
   const isNamed = email !== undefined || Object.keys(given).length > 0;
-  if (!isNamed && !Object.keys(profile.listChangeOptions).some(changesRoles)) {
+  const changesList = Object.keys(profile.listChangeOptions).some(changesRoles);
+  if (!isNamed && !changesList && attributes === undefined) {
     return undefined;
   }
   return (current) => {
@@ -250,8 +271,35 @@ function readProfile(input: CommandInput): ((current: User) => User) | undefined
       familyName: wanted.familyName ?? current.familyName,
       ...(isRemoved ? { email: undefined, emailVerified: false } : changedEmail(current, wanted)),
       roles,
+      attributes: withoutEmpty({ ...current.attributes, ...attributes }),
     };
   };
+}
+
+/** The attributes that the options name, by name. An empty text removes one. */
+async function readAttributes(
+  { options }: CommandInput,
+  { settings }: Identity,
+): Promise<User['attributes']> {
+  const given = texts(options.attribute);
+  if (given === undefined) {
+    return undefined;
+  }
+  const { userAttributes } = await settings.read();
+  return Object.fromEntries(
+    given.map((each) => {
+      const [name = '', ...value] = each.split('=');
+      if (value.length === 0) {
+        throw new UsageError('Invalid input:', ['--attribute: must be name=value']);
+      }
+      const entered = value.join('=');
+      return [name, entered === '' ? '' : readAttribute(name, entered, userAttributes)];
+    }),
+  );
+}
+
+function withoutEmpty(attributes: NonNullable<User['attributes']>): User['attributes'] {
+  return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== ''));
 }
 
 const password: Command = {

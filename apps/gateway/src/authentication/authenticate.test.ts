@@ -8,6 +8,7 @@ const alice: Principal = {
   orgId: 'org-1',
   userId: 'alice',
   user: undefined,
+  signIn: undefined,
   subject: 'alice',
   scopes: new Set(),
   resource: undefined,

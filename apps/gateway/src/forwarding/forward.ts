@@ -106,7 +106,7 @@ export function createForwarding(dependencies: {
       const { message, route, verified } = request;
       const upstream = upstreamOf(route);
       assertForwardableBody(message, route);
-      const token = issueInternalToken(verified.principal, route.upstream ?? '');
+      const token = issueInternalToken(verified, route);
       return typeof token === 'string'
         ? exchangeWith(upstream, request, token)
         : token.then((issued) => exchangeWith(upstream, request, issued));
@@ -115,7 +115,7 @@ export function createForwarding(dependencies: {
     async openWebSocket(request: ForwardRequest): Promise<UpgradedConnection> {
       const { message, route, verified } = request;
       const upstream = upstreamOf(route);
-      const token = await issueInternalToken(verified.principal, route.upstream ?? '');
+      const token = await issueInternalToken(verified, route);
       return upstream.upgrade({
         target: targetOf(request),
         headers: [...headersOf(request, token), ...handshakeOf(message.headers)],

@@ -2,18 +2,36 @@ import { randomUUID } from 'node:crypto';
 import type { Principal, SigningKey } from '@gatehouse/identity';
 import { SignJWT } from 'jose';
 import { LRUCache } from 'lru-cache';
+import type { Route } from '../routes/route.ts';
 
 const LIFETIME_SECONDS = 60;
 /** Every token that an upstream gets is valid for at least half of its lifetime. */
 const REUSE_MILLISECONDS = 30_000;
 const MAXIMUM_ENTRIES = 10_000;
 
+/** The claims of a user that a route can ask for, in addition to declared attributes. */
+const userClaims = {
+  preferred_username: ({ user }) => user?.username,
+  name: ({ user }) => user?.name,
+  email: ({ user }) => user?.email,
+  roles: ({ user }) => user?.roles,
+  auth_time: ({ signIn }) => signIn?.authTime,
+  acr: ({ signIn }) => signIn?.acr,
+  amr: ({ signIn }) => signIn?.amr,
+} as const satisfies Readonly<Record<string, (principal: Principal) => unknown>>;
+
+export const isUserClaim = (name: string): name is keyof typeof userClaims =>
+  Object.hasOwn(userClaims, name);
+
+/** What the token of a call depends on, in addition to its caller. */
+export type TokenRecipient = Pick<Route, 'upstream' | 'claims'>;
+
 /**
  * Returns the token that tells an upstream who the caller is (RFC 9068), from a cache if possible.
  */
 export type InternalTokenIssuer = (
-  principal: Principal,
-  audience: string,
+  caller: { readonly principal: Principal },
+  recipient: TokenRecipient,
 ) => string | Promise<string>;
 
 export function createInternalTokenIssuer(dependencies: {
@@ -27,22 +45,24 @@ export function createInternalTokenIssuer(dependencies: {
   });
 
   // Consecutive requests that share a verification have the same principal object.
-  let last: { principal: Principal | undefined; audience: string; key: string } = {
-    principal: undefined,
-    audience: '',
-    key: '',
-  };
+  let last: { principal?: Principal; recipient?: TokenRecipient; key: string } = { key: '' };
 
   async function issue(
-    { clientId, subject, orgId, scopes }: Principal,
-    audience: string,
+    { principal }: { readonly principal: Principal },
+    { upstream: audience = '', claims }: TokenRecipient,
     cacheKey: string,
   ): Promise<string> {
+    const { clientId, subject, orgId, scopes } = principal;
     const issuedAt = now();
     const scope = [...scopes].join(' ');
     const { kid, privateKey } = await signingKey();
     const issuedAtSeconds = Math.floor(issuedAt / 1000);
-    const token = await new SignJWT({ client_id: clientId, org: orgId, scope })
+    const token = await new SignJWT({
+      ...claimsOf(principal, claims),
+      client_id: clientId,
+      org: orgId,
+      scope,
+    })
       .setProtectedHeader({ alg: 'EdDSA', typ: 'at+jwt', kid })
       .setIssuer(issuer)
       .setAudience(audience)
@@ -55,18 +75,29 @@ export function createInternalTokenIssuer(dependencies: {
     return token;
   }
 
-  return (principal, audience) => {
-    if (principal !== last.principal || audience !== last.audience) {
-      last = { principal, audience, key: keyOf(principal, audience) };
+  return (caller, recipient) => {
+    const { principal } = caller;
+    if (principal !== last.principal || recipient !== last.recipient) {
+      last = { principal, recipient, key: keyOf(principal, recipient) };
     }
     const cached = cache.get(last.key);
     return cached !== undefined && now() < cached.freshUntil
       ? cached.token
-      : issue(principal, audience, last.key);
+      : issue(caller, recipient, last.key);
   };
 }
 
 /** Equal principals have equal keys. */
-function keyOf({ clientId, subject, orgId, scopes }: Principal, audience: string): string {
-  return JSON.stringify([audience, clientId, subject, orgId, ...scopes]);
+function keyOf(principal: Principal, { upstream, claims }: TokenRecipient): string {
+  const { clientId, subject, orgId, scopes } = principal;
+  const asked = claims.length === 0 ? [] : [claimsOf(principal, claims)];
+  return JSON.stringify([upstream, clientId, subject, orgId, ...scopes, ...asked]);
+}
+
+/** The claims that are known. A machine has none. */
+function claimsOf(principal: Principal, names: readonly string[]): Record<string, unknown> {
+  const { attributes = {} } = principal.user ?? {};
+  return Object.fromEntries(
+    names.map((name) => [name, isUserClaim(name) ? userClaims[name](principal) : attributes[name]]),
+  );
 }

@@ -109,7 +109,7 @@ export function permit(
 ): Reply | Promise<Reply> {
   const { verified, route } = admittedOf(exchange);
   const { principal } = verified;
-  const token = issueInternalToken(principal, route.upstream ?? '');
+  const token = issueInternalToken(verified, route);
   return typeof token === 'string'
     ? permission(principal, token)
     : token.then((issued) => permission(principal, issued));
@@ -271,6 +271,7 @@ function readRequirement(query: string, settings: Settings): Route {
     scope,
     resource: declared?.resource.resource,
     roles,
+    claims: [],
     credentials: credentialKinds,
     upstream: audience,
     timeoutMilliseconds: 0,

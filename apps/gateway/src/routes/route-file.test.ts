@@ -55,6 +55,7 @@ describe('loadRouting', () => {
       upstream: 'reports',
       resource: undefined,
       roles: [],
+      claims: [],
       credentials: ['signature', 'access-token', 'bearer'],
       timeoutMilliseconds: 15_000,
       bodyLimitBytes: 1024 * 1024,

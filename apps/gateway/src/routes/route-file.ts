@@ -16,6 +16,7 @@ import {
 } from '@gatehouse/server/configuration';
 import { credentialKinds } from '@gatehouse/signing';
 import { z } from 'zod';
+import { isUserClaim } from '../forwarding/internal-token.ts';
 import {
   DEFAULT_TIMEOUT_MILLISECONDS,
   deviceRoutes,
@@ -96,6 +97,7 @@ const routeEntry = z
     scope: scopeName,
     resource: resourceIdentifier.optional(),
     roles: z.array(role).max(50).default([]),
+    claims: z.array(z.string()).max(50).default([]),
     credentials: z.array(z.enum(credentialKinds)).min(1).optional(),
     upstream: name.default(deviceService),
     timeoutSeconds: z
@@ -167,19 +169,23 @@ export function loadRouting(
 /**
  * Sets the resource of each route, from the resources that operators declare.
  *
- * @throws ConfigurationError that names every scope, resource and role that is not declared
+ * @throws ConfigurationError that names every scope, resource, role and claim that is not declared
  */
 export function resolveRoutes({ routes }: Pick<Routing, 'routes'>, settings: Settings): void {
   const problems = routes.flatMap((route) => {
-    const { operation, scope = '', roles } = route;
+    const { operation, scope = '', roles, claims } = route;
     const declared = settings.scopes.get(scope)?.resource.resource;
     const isKnown = declared !== undefined || isDeviceScope(scope) || route.scope === undefined;
+    const unknownClaim = claims.find(
+      (each) => !isUserClaim(each) && !Object.hasOwn(settings.userAttributes, each),
+    );
     const unknownRole = roles.find((each) => !settings.roles.has(each));
     const isOther = route.resource !== undefined && route.resource !== declared;
     route.resource = declared;
     return [
       ...(isKnown ? [] : [`the scope ${scope}, which no resource declares`]),
       ...(isKnown && isOther ? [`the scope ${scope} of another resource`] : []),
+      ...(unknownClaim === undefined ? [] : [`the unknown claim ${unknownClaim}`]),
       ...(unknownRole === undefined ? [] : [`the role ${unknownRole}, which is not declared`]),
     ].map((message) => problem(`route ${operation}`, `names ${message}`));
   });

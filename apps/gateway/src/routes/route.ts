@@ -28,6 +28,8 @@ export interface Route {
   resource: string | undefined;
   /** Only users with one of these roles may use the route. Empty: all users, and machines. */
   readonly roles: readonly string[];
+  /** Claims of the user in the internal token: `userClaims` or declared attributes. */
+  readonly claims: readonly string[];
   readonly credentials: readonly CredentialKind[];
   /**
    * Name of the upstream, which is also the audience of the internal token. Undefined: the gateway
@@ -120,6 +122,7 @@ export const ownOperations = [
 const shared: Omit<Route, 'operation' | 'method' | 'path' | 'scope' | 'bodyLimitBytes'> = {
   resource: undefined,
   roles: [],
+  claims: [],
   credentials: credentialKinds,
   upstream: deviceService,
   timeoutMilliseconds: DEFAULT_TIMEOUT_MILLISECONDS,

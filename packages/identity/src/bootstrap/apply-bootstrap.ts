@@ -40,9 +40,9 @@ export async function applyBootstrap(
       await onChange?.(change);
     }
   }
-  for (const user of definition.users) {
+  for (const [i, user] of definition.users.entries()) {
     const before = await users.findByUsername(user.username);
-    const after = await users.ensure(user);
+    const after = await rejected(`users.${i}.attributes`, () => users.ensure(user));
     for (const change of before ? userChanges(before, after) : []) {
       await onChange?.(change);
     }

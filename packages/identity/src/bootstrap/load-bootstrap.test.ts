@@ -75,6 +75,7 @@ describe('a bootstrap file', () => {
     expect(load({})).toEqual({
       resources: [],
       roles: [],
+      userAttributes: {},
       organizations: [],
       clients: [],
       users: [],

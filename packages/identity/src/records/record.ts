@@ -13,6 +13,12 @@ export const identifier = z
   .string()
   .regex(/^[\x21-\x7e]{1,128}$/, 'must be 1 to 128 printable ASCII characters without spaces');
 
+/** The name of a role, which operators choose. */
+export const role = text(100).refine(
+  (value) => value.trim() === value,
+  'must not start or end with white space',
+);
+
 /** Returns undefined if the record is damaged, so that readers fail closed. */
 export function parseRecord<Value>(schema: z.ZodType<Value>, text: string): Value | undefined {
   let value: unknown;

@@ -1,8 +1,7 @@
 import { type DeviceScope, deviceScopes } from '@gatehouse/device-api';
 import { isLoopbackUrl } from '@gatehouse/server/configuration';
 import { z } from 'zod';
-import { text } from '../records/record.ts';
-import { role } from '../users/user.ts';
+import { role, text } from '../records/record.ts';
 
 /** The scopes of OpenID Connect. A client_credentials token never has one. */
 export const identityScopes = ['openid', 'profile', 'email', 'groups', 'offline_access'] as const;

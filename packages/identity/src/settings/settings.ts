@@ -1,5 +1,5 @@
 /**
- * The settings of the installation, which live in the store: the resources that operators declare.
+ * The settings of the installation, which live in the store: what operators declare.
  * Every process reads them through a copy that is at most 50 ms old.
  */
 import { NEVER_EXPIRES, type Store } from '@gatehouse/store';
@@ -9,10 +9,11 @@ import {
   parseRecord,
   RejectedChangeError,
   readForUpdate,
+  role,
 } from '../records/record.ts';
 import { createRecordCache } from '../records/record-cache.ts';
 import { withRecordLock } from '../records/record-lock.ts';
-import { role } from '../users/user.ts';
+import { type AttributeDeclarations, attributeDeclarations } from './attributes.ts';
 import { canonicalResource, isDeviceScope, type Resource, resourceSchema } from './resource.ts';
 
 /** What a bootstrap file declares. */
@@ -20,9 +21,13 @@ export const settingsMembers = {
   resources: z.array(resourceSchema).default([]),
   /** Roles that routes can require, in addition to those of the scopes. */
   roles: z.array(role).max(200).default([]),
+  userAttributes: attributeDeclarations.default({}),
 };
 
 export type SettingsDefinition = Readonly<z.output<z.ZodObject<typeof settingsMembers>>>;
+
+/** A definition without entries. */
+const nothing: SettingsDefinition = { resources: [], roles: [], userAttributes: {} };
 
 /** New members need a default. Otherwise, existing records are treated as damaged. */
 const storedSettings = z.object(settingsMembers);
@@ -52,18 +57,20 @@ export function createSettingsRegistry(dependencies: {
     /** The same object as long as nothing changes. @throws StoreUnavailableError */
     read: async (): Promise<Settings> => (await cache.read(KEY)) ?? noSettings,
     /**
-     * Adds and replaces resources by their identifier, and adds roles. Idempotent.
+     * Adds and replaces resources and attributes by their names, and adds roles. Idempotent.
      *
      * @throws RejectedChangeError if two resources have the same scope
      */
-    apply: (definition: SettingsDefinition): Promise<Settings> =>
+    apply: (change: Partial<SettingsDefinition>): Promise<Settings> =>
       withRecordLock(store, KEY, async (assertHeld) => {
+        const definition = { ...nothing, ...change };
         const { definition: existing } = (await readForUpdate(store, KEY, parse)) ?? noSettings;
         const declared = new Set(definition.resources.map(({ resource }) => resource));
         const kept = existing.resources.filter(({ resource }) => !declared.has(resource));
         const changed = toSettings({
           resources: [...kept, ...definition.resources],
           roles: [...new Set([...existing.roles, ...definition.roles])],
+          userAttributes: { ...existing.userAttributes, ...definition.userAttributes },
         });
         assertHeld();
         await store.set(KEY, JSON.stringify(changed.definition));
@@ -101,10 +108,11 @@ function toSettings(definition: SettingsDefinition) {
     /** The scopes of these resources, by name. Each belongs to exactly one. */
     scopes: scopes as ReadonlyMap<string, DeclaredScope>,
     roles: new Set([...definition.roles, ...roles]) as ReadonlySet<string>,
+    userAttributes: definition.userAttributes as AttributeDeclarations,
   };
 }
 
-export const noSettings = toSettings({ resources: [], roles: [] });
+export const noSettings = toSettings(nothing);
 
 /** The scopes that belong to a resource, or to the device API if it is undefined. */
 export function scopesOfResource(

@@ -28,6 +28,8 @@ export interface Principal {
   readonly userId: string | undefined;
   /** Undefined for a machine. */
   readonly user: User | undefined;
+  /** How the user signed in. Undefined for a machine, and unknown for tokens of earlier releases. */
+  readonly signIn: SignIn | undefined;
   /** The `sub` for upstream services: the user, or the client if there is no user. */
   readonly subject: string;
   readonly scopes: ReadonlySet<string>;
@@ -42,8 +44,15 @@ export interface Principal {
  */
 export type AccessTokenVerifier = (token: string) => Promise<Principal | undefined>;
 
+/** OpenID Connect Core §2: `auth_time` (epoch seconds), `acr` and `amr`. */
+interface SignIn {
+  readonly authTime?: number;
+  readonly acr?: string;
+  readonly amr?: readonly string[];
+}
+
 /** The members of a stored access token that a verifier needs. */
-export interface StoredAccessToken {
+export interface StoredAccessToken extends SignIn {
   readonly kind: string;
   readonly clientId: string;
   readonly accountId?: string;
@@ -116,6 +125,7 @@ export function createAccessTokenVerifier(dependencies: {
       orgId: user?.orgId ?? client.orgId,
       userId: user?.userId,
       user,
+      signIn: user && stored,
       subject: user?.userId ?? client.clientId,
       scopes: new Set(
         resource === undefined
@@ -160,6 +170,9 @@ export function parseStoredToken(text: string): StoredAccessToken | undefined {
     (token.grantId === undefined || typeof token.grantId === 'string') &&
     (token.scope === undefined || typeof token.scope === 'string') &&
     (token.secureKeyId === undefined || typeof token.secureKeyId === 'string') &&
+    (token.authTime === undefined || Number.isSafeInteger(token.authTime)) &&
+    (token.acr === undefined || typeof token.acr === 'string') &&
+    (token.amr === undefined || Array.isArray(token.amr)) &&
     Number.isSafeInteger(token.iat) &&
     Number.isSafeInteger(token.exp) &&
     (token.aud === undefined || (typeof token.aud === 'string' && token.aud !== ''));

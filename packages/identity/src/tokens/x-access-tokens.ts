@@ -140,7 +140,7 @@ export function createClientPrincipals(settings: Pick<SettingsRegistry, 'read'>)
     }
     const { clientId, orgId, defaultResource: resource } = client;
     const scopes = new Set(scopesOfResource(client.scopes, resource, declared));
-    const noUser = { userId: undefined, user: undefined };
+    const noUser = { userId: undefined, user: undefined, signIn: undefined };
     const principal = { clientId, orgId, ...noUser, subject: clientId, scopes, resource };
     principals.set(client, { of: declared, principal });
     return principal;

@@ -1,16 +1,11 @@
 import type { SignInReasonName } from '@gatehouse/errors';
 import { z } from 'zod';
-import { identifier, text } from '../records/record.ts';
+import { identifier, role, text } from '../records/record.ts';
+import { attributesSchema } from '../settings/attributes.ts';
 import { passwordProblem, passwordRules } from './password-policy.ts';
 
 /** Every token of the user can contain the roles, so their number is limited. */
 const MAXIMUM_ROLES = 50;
-
-/** The name of a role, which operators choose. */
-export const role = text(100).refine(
-  (value) => value.trim() === value,
-  'must not start or end with white space',
-);
 
 const profileMembers = {
   givenName: text(200).optional(),
@@ -22,6 +17,8 @@ const profileMembers = {
     .max(MAXIMUM_ROLES, `must not have more than ${MAXIMUM_ROLES} entries`)
     .refine((roles) => new Set(roles).size === roles.length, 'must not contain duplicates')
     .optional(),
+  /** Claims of this installation, as `userAttributes` declares them. */
+  attributes: attributesSchema.optional(),
 };
 
 /** The members of a user that the command `users change` sets. */
@@ -63,6 +60,7 @@ export const storedUser = z.object({
   emailVerified: z.boolean().default(false),
   /** Free text. Applications decide what a role allows; Gatehouse gives it no rights. */
   roles: z.array(z.string()).readonly().default([]),
+  attributes: attributesSchema.optional(),
   enabled: z.boolean(),
   /** Epoch seconds. Credentials that were issued at this time or earlier are revoked. */
   notBefore: z.number(),

@@ -8,6 +8,8 @@ import {
 import { createRecordCache } from '../records/record-cache.ts';
 import { withRecordLock } from '../records/record-lock.ts';
 import { generateId } from '../secrets/secure-keys.ts';
+import { assertAttributes } from '../settings/attributes.ts';
+import type { SettingsRegistry } from '../settings/settings.ts';
 import {
   decoyPasswordHash,
   hashPassword,
@@ -34,10 +36,11 @@ export type UserRegistry = ReturnType<typeof createUserRegistry>;
 
 export function createUserRegistry(dependencies: {
   readonly store: Store;
+  readonly settings: Pick<SettingsRegistry, 'read'>;
   readonly onDamagedRecord?: OnDamagedRecord | undefined;
   readonly now: () => number;
 }) {
-  const { store, now } = dependencies;
+  const { store, settings, now } = dependencies;
   const parseUser = (text: string) => parseRecord(storedUser, text);
   const cache = createRecordCache(store, parseUser, now, { ...dependencies, kind: 'user' });
 
@@ -49,7 +52,7 @@ export function createUserRegistry(dependencies: {
   /**
    * Changes an existing user under its lock. The not-before never decreases.
    *
-   * @throws RejectedChangeError if the user does not exist
+   * @throws RejectedChangeError if the user does not exist, or gets an attribute that is not declared
    */
   async function update(userId: string, change: (user: User) => User): Promise<User> {
     const key = keyOf(userId);
@@ -61,6 +64,7 @@ export function createUserRegistry(dependencies: {
       const changed = change(existing);
       const notBefore = Math.max(changed.notBefore, existing.notBefore);
       const user = withUpdateTime({ ...changed, userId, notBefore }, existing, now());
+      await assertDeclared(user, existing, settings);
       assertHeld();
       await store.set(key, JSON.stringify(user), undefined, { revokes: true });
       cache.forget(key);
@@ -102,6 +106,7 @@ export function createUserRegistry(dependencies: {
           }
           const changed = bootstrappedUser(userId, wanted, existing, hash);
           const replacement = withUpdateTime(changed, existing, now());
+          await assertDeclared(replacement, existing, settings);
           assertHeld();
           await store.set(key, JSON.stringify(replacement));
           cache.forget(key);
@@ -121,6 +126,17 @@ export function createUserRegistry(dependencies: {
     },
     update,
   };
+}
+
+/** @throws RejectedChangeError if an attribute changes that is not declared */
+async function assertDeclared(
+  { attributes = {} }: User,
+  existing: User | undefined,
+  settings: Pick<SettingsRegistry, 'read'>,
+): Promise<void> {
+  if (JSON.stringify(attributes) !== JSON.stringify(existing?.attributes ?? {})) {
+    assertAttributes(attributes, (await settings.read()).userAttributes);
+  }
 }
 
 /** Returns the last hash if the bootstrap file contains the same password again. */
@@ -146,6 +162,7 @@ function bootstrappedUser(
     orgId: wanted.orgId,
     ...changedEmail(existing, wanted),
     roles: wanted.roles ?? existing?.roles ?? [],
+    attributes: wanted.attributes ?? existing?.attributes,
     enabled: wanted.enabled ?? existing?.enabled ?? true,
     notBefore: existing?.notBefore ?? 0,
     updatedAt: existing?.updatedAt,
@@ -159,7 +176,7 @@ function withUpdateTime(user: User, existing: User | undefined, now: number): Us
   const claimsOf = (each: User | undefined) =>
     JSON.stringify([
       [each?.username, each?.name, each?.givenName, each?.familyName, each?.orgId],
-      [each?.email, each?.emailVerified, each?.roles],
+      [each?.email, each?.emailVerified, each?.roles, each?.attributes],
     ]);
   const isChanged = claimsOf(user) !== claimsOf(existing);
   return isChanged ? { ...user, updatedAt: Math.floor(now / 1000) } : user;
