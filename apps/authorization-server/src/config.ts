@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import {
   type BootstrapDefinition,
   bootstrapDefinition,
+  bootstrapWarnings,
   deriveKey,
   type IdentitySettings,
   identitySecretFiles,
@@ -165,6 +166,7 @@ export function loadConfiguration(environment: Environment): Configuration {
     warnings: [
       ...findMisspelledVariables(environment).warnings,
       ...warnings,
+      ...bootstrapWarnings(bootstrap),
       ...(formerKeys.length > 0 && read.COOKIE_KEYS_FILE ? [COOKIE_KEYS_WARNING] : []),
     ],
   };

@@ -18,9 +18,9 @@ import Provider, { type ClientMetadata } from 'oidc-provider';
 import { createOidcAdapter, recordKey, sealedModels } from '../src/provider/oidc-adapter.ts';
 import { createRedemptions, type SingleUse } from '../src/provider/single-use.ts';
 import {
+  ANONYMOUS_SESSION,
   endedSessionKey,
   interactionLifetime,
-  sessionLifetime,
 } from '../src/provider/times-to-live.ts';
 import { EXPIRED_DEVICE_CODE_SECONDS, lifetimes } from '../src/requests/lifetimes.ts';
 import { openStores } from './server.ts';
@@ -208,12 +208,12 @@ describe.each(stores)('the records of the provider on $engine', ({ system: { sto
 test('encrypted records that a rotation does not find expire before master-key rotate --finish', () => {
   /** How long a record can be used. Users' sessions are listed. */
   const usable: Readonly<Record<string, number>> = {
-    Session: sessionLifetime(undefined, { accountId: undefined }),
+    Session: ANONYMOUS_SESSION,
     Interaction: Math.max(
       interactionLifetime(undefined, {}),
       interactionLifetime(undefined, { session: { accountId: 'user-1' } }),
     ),
-    DeviceCode: lifetimes.DeviceCode + EXPIRED_DEVICE_CODE_SECONDS,
+    DeviceCode: 30 * 60 + EXPIRED_DEVICE_CODE_SECONDS,
     PushedAuthorizationRequest: lifetimes.PushedAuthorizationRequest,
   };
   expect(Object.keys(usable).sort()).toEqual([...sealedModels].sort());

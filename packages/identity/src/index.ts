@@ -1,5 +1,9 @@
 export { applyBootstrap } from './bootstrap/apply-bootstrap.ts';
-export { type BootstrapDefinition, organizationSchema } from './bootstrap/bootstrap-schema.ts';
+export {
+  type BootstrapDefinition,
+  bootstrapWarnings,
+  organizationSchema,
+} from './bootstrap/bootstrap-schema.ts';
 export {
   type Demo,
   demoDefinition,
@@ -64,10 +68,10 @@ export {
   clientRecordsKey,
   credentialId,
   credentialKey,
-  GRANT_LIFETIME_SECONDS,
   grantKey,
   grantMembersKey,
   grantTombstoneKey,
+  tombstoneSeconds,
   userGrantsKey,
   userSessionsKey,
 } from './secrets/credential-keys.ts';
@@ -91,6 +95,12 @@ export {
   type SigningKeys,
 } from './secrets/signing-keys.ts';
 export { readAttribute } from './settings/attributes.ts';
+export {
+  grantSeconds,
+  type LifetimeSettings,
+  type Lifetimes,
+  lifetimesOf,
+} from './settings/lifetimes.ts';
 export {
   canonicalResource,
   describeScope,

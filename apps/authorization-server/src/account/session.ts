@@ -71,7 +71,7 @@ export function createAccountSessions(dependencies: {
       // Everything issued up to the user's not-before is invalid.
       session.loginAccount({ accountId: user.userId, loginTs: user.notBefore + 1 });
       session.resetIdentifier();
-      await session.save(sessionLifetime(undefined, session));
+      await session.save(sessionLifetime(await identity.settings.read(), session));
       setCookie(request, response, session);
     },
 

@@ -16,6 +16,7 @@ export const english = {
   username: 'Username',
   password: 'Password',
   signIn: 'Sign in',
+  rememberMe: 'Stay signed in on this browser',
   signInFailed: 'That username and password do not match an account. Check both and try again.',
   signInFailedWait: 'After several wrong attempts, wait 15 minutes.',
   consentTitle: '{client} asks for access',

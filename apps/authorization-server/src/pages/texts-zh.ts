@@ -10,6 +10,7 @@ export const chinese: Texts = {
   username: '用户名',
   password: '密码',
   signIn: '登录',
+  rememberMe: '在此浏览器上保持登录状态',
   signInFailed: '用户名或密码不正确，请检查后重试。',
   signInFailedWait: '多次输入错误后，请等待 15 分钟。',
   consentTitle: '{client} 请求访问权限',

@@ -65,6 +65,7 @@ function toMetadata(client: Client, grantTypes: string[]): AdapterPayload {
     ...(known.length === 0 ? {} : { scope: known.join(' ') }),
     registeredScopes: client.scopes,
     defaultResource: client.defaultResource,
+    lifetimes: client.lifetimes,
     corsOrigins: client.corsOrigins,
     ...(client.public
       ? { token_endpoint_auth_method: 'none' }
@@ -101,6 +102,7 @@ export function withAccountClient(identity: Identity, issuer: string): Identity 
     ownOrganizationOnly: false,
     corsOrigins: [],
     ipAllowList: [],
+    lifetimes: undefined,
     enabled: true,
     notBefore: 0,
     keys: [],

@@ -161,7 +161,9 @@ function settingsOf(
     expiresWithSession: async () => false,
     clockTolerance: 0,
     ttl: timesToLive(strict),
-    extraClientMetadata: { properties: ['corsOrigins', 'registeredScopes', 'defaultResource'] },
+    extraClientMetadata: {
+      properties: ['corsOrigins', 'registeredScopes', 'defaultResource', 'lifetimes'],
+    },
     findAccount: createFindAccount(identity),
     renderError: renderErrorPage,
   };

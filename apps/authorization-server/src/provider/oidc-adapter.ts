@@ -7,6 +7,7 @@ import {
   grantTombstoneKey,
   type Identity,
   isGrantRevoked,
+  tombstoneSeconds,
   userGrantsKey,
   userSessionsKey,
 } from '@gatehouse/identity';
@@ -74,7 +75,10 @@ export function createOidcAdapter(model: string, dependencies: AdapterDependenci
     // deleted together with its grant before its error is handled.
     if (context !== undefined && redeemedModels.has(model)) {
       const { clientId, accountId: userId, redirectUri } = stored;
-      contextOf(context.req).credential = { clientId, userId, grantId, redirectUri, isRevoked };
+      const { exp: expiresAt } = stored;
+      contextOf(context.req).credential = {
+        ...{ clientId, userId, grantId, redirectUri, isRevoked, expiresAt },
+      };
     }
     if (isRevoked) {
       return undefined;
@@ -105,7 +109,11 @@ export function createOidcAdapter(model: string, dependencies: AdapterDependenci
     findByUid: (uid) => follow('uid', uid),
     findByUserCode: (userCode) => follow('userCode', userCode),
     async consume(id) {
-      const secondsToLive = lifetimes[model as keyof typeof lifetimes];
+      const { expiresAt } = redeemedModels.has(model) ? (presented() ?? {}) : {};
+      const secondsToLive =
+        expiresAt === undefined
+          ? lifetimes[model as keyof typeof lifetimes]
+          : Math.max(1, expiresAt - Math.floor(Date.now() / 1000));
       if (!(await singleUse.claim({ id, key: keyOf(id) }, secondsToLive))) {
         throw model === 'PushedAuthorizationRequest'
           ? new errors.InvalidRequestUri('request_uri was already used')
@@ -114,7 +122,8 @@ export function createOidcAdapter(model: string, dependencies: AdapterDependenci
     },
     async destroy(id) {
       if (model === 'Grant') {
-        await store.set(grantTombstoneKey(id), '', lifetimes.Grant, { revokes: true });
+        const seconds = tombstoneSeconds(await store.get(keyOf(id)), Date.now());
+        await store.set(grantTombstoneKey(id), '', seconds, { revokes: true });
         await revokeByGrantId(id);
       }
       await store.delete([keyOf(id)]);
@@ -169,6 +178,12 @@ function createUpsert(
       throw new errors.SessionNotFound('the session was ended');
     }
   };
+}
+
+/** The code or token that this request presents. */
+function presented() {
+  const context = currentContext();
+  return context && contextOf(context.req).credential;
 }
 
 /** The records of a model in the store. An unreadable one is not found, like an expired one. */

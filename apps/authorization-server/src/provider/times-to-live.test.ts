@@ -1,7 +1,9 @@
-import type { User } from '@gatehouse/identity';
+import type { IncomingMessage } from 'node:http';
+import { noSettings, type User } from '@gatehouse/identity';
 import { describe, expect, test } from '@jest/globals';
 import { lifetimes } from '../requests/lifetimes.ts';
-import { interactionLifetime, isSessionOf, sessionLifetime, timesToLive } from './times-to-live.ts';
+import { contextOf } from '../requests/request-context.ts';
+import { type Context, interactionLifetime, isSessionOf, timesToLive } from './times-to-live.ts';
 
 const MINUTE = 60;
 const HOUR = 3600;
@@ -13,36 +15,54 @@ describe('the lifetime', () => {
     expect(lifetimes.Grant).toBeGreaterThan(lifetimes.RefreshToken);
   });
 
+  const requestWith = (lifetimes: object): Context => {
+    const req = {} as IncomingMessage;
+    contextOf(req).settings = { ...noSettings, lifetimes };
+    return { req };
+  };
+  const usual = requestWith({});
+
   test('of a code is one minute in the strict profile', () => {
-    expect(timesToLive(true).AuthorizationCode).toBe(MINUTE);
-    expect(timesToLive(false).AuthorizationCode).toBe(10 * MINUTE);
+    expect(timesToLive(true).AuthorizationCode(usual, {})).toBe(MINUTE);
+    expect(timesToLive(false).AuthorizationCode(usual, {})).toBe(10 * MINUTE);
+    expect(timesToLive(true).AuthorizationCode(requestWith({ code: 30 }), {})).toBe(30);
   });
 
   test('of an access token is shorter in the front channel', () => {
     const { AccessToken } = timesToLive(false);
-    expect(AccessToken(undefined, { gty: 'implicit' })).toBe(10 * MINUTE);
-    expect(AccessToken(undefined, { gty: 'authorization_code' })).toBe(2 * HOUR);
+    expect(AccessToken(usual, { gty: 'implicit' })).toBe(10 * MINUTE);
+    expect(AccessToken(usual, { gty: 'authorization_code' })).toBe(2 * HOUR);
+    expect(AccessToken(requestWith({ accessToken: HOUR }), {})).toBe(HOUR);
   });
 
-  test('of a refresh token ends with that of the first one of its family', () => {
+  test('of a refresh token ends with that of the first one of its family, or when it is idle', () => {
     const { RefreshToken } = timesToLive(false);
     const now = Math.floor(Date.now() / 1000);
-    expect(RefreshToken(undefined, {})).toBe(30 * DAY);
-    const after20Days = RefreshToken(undefined, { iiat: now - 20 * DAY });
+    expect(RefreshToken(usual, {})).toBe(30 * DAY);
+    const after20Days = RefreshToken(usual, { iiat: now - 20 * DAY });
     expect(Math.abs(after20Days - 10 * DAY)).toBeLessThan(5);
     // The library needs a positive number.
-    expect(RefreshToken(undefined, { iiat: now - 31 * DAY })).toBe(1);
+    expect(RefreshToken(usual, { iiat: now - 31 * DAY })).toBe(1);
+    expect(RefreshToken(requestWith({ refreshTokenIdle: DAY }), {})).toBe(DAY);
+  });
+
+  test('of a session is short if it ends with the browser, and ends after its longest time', () => {
+    const { Session } = timesToLive(false);
+    const now = Math.floor(Date.now() / 1000);
+    const session = (members: object) =>
+      ({ accountId: 'user-1', loginTs: now, ...members }) as never;
+    expect(Session(usual, session({}))).toBe(14 * DAY);
+    expect(Session(usual, session({ transient: true }))).toBe(DAY);
+    const day = requestWith({ session: DAY });
+    expect(Session(day, session({ loginTs: now - HOUR }))).toBeLessThanOrEqual(23 * HOUR);
+    expect(Session(day, session({ loginTs: now - 2 * DAY }))).toBe(1);
+    expect(Session({ req: {} as IncomingMessage }, session({ accountId: undefined }))).toBe(HOUR);
   });
 
   test('of a sign-in page is shorter before the sign-in', () => {
     expect(interactionLifetime(undefined, {})).toBe(30 * MINUTE);
     expect(interactionLifetime(undefined, { session: {} })).toBe(30 * MINUTE);
     expect(interactionLifetime(undefined, { session: { accountId: 'user-1' } })).toBe(HOUR);
-  });
-
-  test('of a session without a user is one hour', () => {
-    expect(sessionLifetime(undefined, { accountId: undefined })).toBe(HOUR);
-    expect(sessionLifetime(undefined, { accountId: 'user-1' })).toBe(14 * DAY);
   });
 });
 

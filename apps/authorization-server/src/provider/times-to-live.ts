@@ -1,7 +1,22 @@
-import type { Identity, User } from '@gatehouse/identity';
+import {
+  grantSeconds,
+  type Identity,
+  type LifetimeSettings,
+  type Lifetimes,
+  lifetimesOf,
+  type Settings,
+  type User,
+} from '@gatehouse/identity';
 import type Provider from 'oidc-provider';
-import type { Session } from 'oidc-provider';
+import type {
+  Client,
+  Grant,
+  KoaContextWithOIDC,
+  ResourceServerInstance,
+  Session,
+} from 'oidc-provider';
 import { lifetimes } from '../requests/lifetimes.ts';
+import { settingsOf } from './resources.ts';
 
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
@@ -10,7 +25,7 @@ const HOUR = 60 * MINUTE;
 const ANONYMOUS_INTERACTION = 30 * MINUTE;
 
 /** A session without a user holds only the token of one form, and is kept in the browser. */
-const ANONYMOUS_SESSION = HOUR;
+export const ANONYMOUS_SESSION = HOUR;
 
 /** A token in the front channel leaks more easily, so it expires earlier (RFC 9700 §2.1.2). */
 const IMPLICIT_ACCESS_TOKEN = 10 * MINUTE;
@@ -26,24 +41,78 @@ export function interactionLifetime(
   return isAnonymous ? ANONYMOUS_INTERACTION : lifetimes.Interaction;
 }
 
-export function sessionLifetime(_context: unknown, session: Pick<Session, 'accountId'>): number {
-  return session.accountId === undefined ? ANONYMOUS_SESSION : lifetimes.Session;
+/** A session that ends with the browser does not need to be stored for long. */
+const BROWSER_SESSION = 24 * HOUR;
+
+/** The part of a request that decides lifetimes. */
+export type Context = Pick<KoaContextWithOIDC, 'req'>;
+
+/** What operators set for the client of a request, or for all of them. */
+export function lifetimesFor(context: Context, client?: Client, resource?: string): Lifetimes {
+  const { lifetimes: installation, resources } = settingsOf(context);
+  const own = client?.lifetimes as LifetimeSettings | undefined;
+  const ofResource = resources.get(resource ?? '')?.lifetimes;
+  return lifetimesOf(installation, { client: own, resource: ofResource });
+}
+
+/** Each use extends the session of a user, up to its longest time since the sign-in. */
+export function sessionLifetime(
+  { lifetimes: installation }: Pick<Settings, 'lifetimes'>,
+  { loginTs, transient }: Pick<Session, 'loginTs' | 'transient'>,
+): number {
+  const { session, sessionIdle } = lifetimesOf(installation);
+  const now = Math.floor(Date.now() / 1000);
+  const left = (loginTs ?? now) + session - now;
+  const idle = transient === true ? Math.min(sessionIdle, BROWSER_SESSION) : sessionIdle;
+  return Math.max(1, Math.min(idle, left));
+}
+
+/** A new consent, which outlives its refresh tokens. */
+export function createGrant(
+  provider: Provider,
+  owner: { readonly accountId: string | undefined; readonly clientId: string },
+  lifetimes: Lifetimes,
+): Grant {
+  // The published types lack this member of every token.
+  return Object.assign(new provider.Grant(owner), { expiresIn: grantSeconds(lifetimes) });
 }
 
 /** Called by the library as `ttl`. */
 export function timesToLive(strict: boolean) {
+  const accessToken = (
+    context: Context,
+    token: { readonly gty?: string; readonly resourceServer?: ResourceServerInstance | undefined },
+    client?: Client,
+  ) => lifetimesFor(context, client, token.resourceServer?.identifier()).accessToken;
   return {
     ...lifetimes,
-    AccessToken: (_context: unknown, token: { readonly gty?: string }) =>
-      token.gty === 'implicit' ? IMPLICIT_ACCESS_TOKEN : lifetimes.AccessToken,
-    /** A successor expires when the first token of its family would. */
-    RefreshToken(_context: unknown, token: { readonly iiat?: number | undefined }) {
+    AccessToken: (...words: Parameters<typeof accessToken>) =>
+      words[1].gty === 'implicit'
+        ? Math.min(IMPLICIT_ACCESS_TOKEN, accessToken(...words))
+        : accessToken(...words),
+    ClientCredentials: accessToken,
+    /** A successor expires when the first token of its family would, or if it is not used. */
+    RefreshToken(
+      context: Context,
+      token: { readonly iiat?: number | undefined },
+      client?: Client,
+    ): number {
+      const { refreshToken, refreshTokenIdle } = lifetimesFor(context, client);
       const now = Math.floor(Date.now() / 1000);
-      return Math.max(1, (token.iiat ?? now) + lifetimes.RefreshToken - now);
+      const left = (token.iiat ?? now) + refreshToken - now;
+      return Math.max(1, Math.min(left, refreshTokenIdle));
     },
-    Session: sessionLifetime,
+    AuthorizationCode: (context: Context, _code: unknown, client?: Client) =>
+      Math.min(lifetimesFor(context, client).code, strict ? STRICT_AUTHORIZATION_CODE : Infinity),
+    IdToken: (context: Context, _token: unknown, client?: Client) =>
+      lifetimesFor(context, client).idToken,
+    DeviceCode: (context: Context, _code: unknown, client?: Client) =>
+      lifetimesFor(context, client).deviceCode,
+    Session: (context: Context, session: Session) =>
+      session.accountId === undefined
+        ? ANONYMOUS_SESSION
+        : sessionLifetime(settingsOf(context), session),
     Interaction: interactionLifetime,
-    ...(strict ? { AuthorizationCode: STRICT_AUTHORIZATION_CODE } : {}),
   };
 }
 

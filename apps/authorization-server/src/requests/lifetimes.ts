@@ -1,12 +1,10 @@
-import { GRANT_LIFETIME_SECONDS } from '@gatehouse/identity';
-
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
 /**
- * How long the records of a request are valid, in seconds. A Grant outlives its refresh tokens.
- * Otherwise a refresh would fail early.
+ * How long the records of a request are usually valid, in seconds. The limits of stored data count
+ * in these windows. Operators can set other lifetimes of credentials (provider/times-to-live.ts).
  */
 export const lifetimes = {
   AccessToken: 2 * HOUR,
@@ -18,7 +16,7 @@ export const lifetimes = {
   IdToken: HOUR,
   Interaction: HOUR,
   Session: 14 * DAY,
-  Grant: GRANT_LIFETIME_SECONDS,
+  Grant: 60 * DAY,
 } as const;
 
 /**

@@ -38,6 +38,8 @@ interface PresentedCredential {
   readonly clientId: string | undefined;
   readonly userId: string | undefined;
   readonly grantId: string | undefined;
+  /** Epoch seconds. */
+  readonly expiresAt?: number | undefined;
   /** The redirect URI of the authorization request. Only codes have one. */
   readonly redirectUri: string | undefined;
   /**

@@ -1,10 +1,11 @@
 /** The page that asks the user to allow what the application requests, and the decision. */
-import { isScopeForRoles } from '@gatehouse/identity';
+import { isScopeForRoles, lifetimesOf } from '@gatehouse/identity';
 import type { Router } from 'express';
 import { fill, foreignName, html, plainName, sentence } from '../pages/html.ts';
 import { formField, parseForm, scopeList } from '../pages/page.ts';
 import { scopesOfClaims } from '../provider/claims.ts';
 import { grantResourceScopes } from '../provider/resources.ts';
+import { createGrant } from '../provider/times-to-live.ts';
 import {
   type Interaction,
   type InteractionPage,
@@ -88,14 +89,18 @@ async function grant(
   { provider, identity }: SignInDependencies,
 ): Promise<string> {
   const accountId = interaction.session?.accountId ?? '';
+  const clientId = String(interaction.params.client_id);
+  const client = await identity.clients.find(clientId);
+  const settings = await identity.settings.read();
   const existing =
     interaction.grantId === undefined ? undefined : await provider.Grant.find(interaction.grantId);
   const granted =
     existing ??
-    new provider.Grant({
-      accountId,
-      clientId: String(interaction.params.client_id),
-    });
+    createGrant(
+      provider,
+      { accountId, clientId },
+      lifetimesOf(settings.lifetimes, { client: client?.lifetimes }),
+    );
   const { missingOIDCScope, missingOIDCClaims, missingResourceScopes } = interaction.prompt.details;
   if (Array.isArray(missingOIDCScope)) {
     granted.addOIDCScope(missingOIDCScope.join(' '));
@@ -105,7 +110,7 @@ async function grant(
   }
   grantResourceScopes(granted, (missingResourceScopes ?? {}) as Record<string, readonly string[]>, {
     roles: (await identity.users.find(accountId))?.roles ?? [],
-    settings: await identity.settings.read(),
+    settings,
   });
   return granted.save();
 }

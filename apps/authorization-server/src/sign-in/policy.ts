@@ -2,8 +2,7 @@ import type { Identity } from '@gatehouse/identity';
 import { errors, type Grant, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
 import { isDeviceRoute } from '../provider/device-codes.ts';
 import { grantResourceScopes, settingsOf } from '../provider/resources.ts';
-import { isSessionOf } from '../provider/times-to-live.ts';
-import { lifetimes } from '../requests/lifetimes.ts';
+import { createGrant, isSessionOf, lifetimesFor } from '../provider/times-to-live.ts';
 import { contextOf } from '../requests/request-context.ts';
 import { assertParametersFit } from '../throttle/stored-budgets.ts';
 
@@ -96,7 +95,8 @@ export function createLoadExistingGrant({ clients, users }: Identity) {
     const grantId = result?.consent?.grantId ?? known;
     const found = grantId === undefined ? undefined : await provider.Grant.find(grantId);
     // New tokens must not outlive their Grant, so a Grant that is too old is requested again.
-    const needed = lifetimes.RefreshToken + lifetimes.AuthorizationCode;
+    const { refreshToken, code } = lifetimesFor(context, client);
+    const needed = refreshToken + code;
     const existing = (found?.remainingTTL ?? 0) > needed ? found : undefined;
     const accountId = context.oidc.account?.accountId;
     if (existing !== undefined && existing.accountId !== accountId) {
@@ -105,7 +105,8 @@ export function createLoadExistingGrant({ clients, users }: Identity) {
     if ((await clients.find(clientId))?.firstParty !== true || accountId === undefined) {
       return existing;
     }
-    const grant = existing ?? new provider.Grant({ accountId, clientId });
+    const grant =
+      existing ?? createGrant(provider, { accountId, clientId }, lifetimesFor(context, client));
     grant.addOIDCScope([...context.oidc.requestParamOIDCScopes].join(' '));
     grant.addOIDCClaims([...context.oidc.requestParamClaims]);
     grantResourceScopes(grant, requestedScopes(context), {

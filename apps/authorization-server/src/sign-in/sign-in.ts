@@ -87,6 +87,7 @@ ${page.csrf}
 <input id="username" name="username" type="text" autocomplete="username" autocapitalize="none" autocorrect="off" spellcheck="false" required maxlength="128" value="${username}"${invalid}${username === '' ? focus : undefined}>
 <label for="password">${texts.password}</label>
 <input id="password" name="password" type="password" autocomplete="current-password" required${invalid}${username === '' ? undefined : focus}>
+<label class="check"><input name="remember" type="checkbox" value="yes" checked> ${texts.rememberMe}</label>
 <button class="primary" type="submit">${texts.signIn}</button>
 </form>`;
   page.send(texts.signInTitle, content);
@@ -122,7 +123,8 @@ async function checkCredentials(
   await leaveFormerAccount(user.userId, interaction, provider);
   // Right after a sign-out everywhere, this sign-in must count as the later of the two.
   const ts = Math.max(Math.floor(Date.now() / 1000), user.notBefore + 1);
-  const login = { accountId: user.userId, ts, amr: ['pwd'] };
+  const remember = formField(request, 'remember') === 'yes';
+  const login = { accountId: user.userId, ts, amr: ['pwd'], remember };
   await provider.interactionFinished(request, response, { login, select_account: {} });
 }
 

@@ -2,6 +2,7 @@ import type { Identity } from '@gatehouse/identity';
 import type Provider from 'oidc-provider';
 import type { Client, KoaContextWithOIDC, ResourceServerInstance } from 'oidc-provider';
 import type { SecurityProfile } from '../provider/clients.ts';
+import { createGrant, lifetimesFor } from '../provider/times-to-live.ts';
 import type { SignIn } from '../throttle/sign-in-throttle.ts';
 
 /** What the registration of a grant needs. */
@@ -42,7 +43,11 @@ export async function issueTokens(
   { accountId, gty, scope, resource, family }: IssuedTokens,
 ): Promise<Record<string, unknown>> {
   const client = authenticatedClient(context);
-  const grant = new provider.Grant({ clientId: client.clientId, accountId });
+  const grant = createGrant(
+    provider,
+    { clientId: client.clientId, accountId },
+    lifetimesFor(context, client),
+  );
   grant.addOIDCScope(scope);
   const ofResource = scope.split(' ').filter((each) => resource?.scopes.has(each));
   if (resource !== undefined) {

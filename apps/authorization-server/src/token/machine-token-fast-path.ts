@@ -17,6 +17,7 @@ import {
   clientRecordsKey,
   type Identity,
   isDeviceScope,
+  lifetimesOf,
 } from '@gatehouse/identity';
 import { observedRequest } from '@gatehouse/server';
 import type { RequestHandler } from 'express';
@@ -24,7 +25,6 @@ import type Provider from 'oidc-provider';
 import { errors } from 'oidc-provider';
 import type { SecurityProfile } from '../provider/clients.ts';
 import { addressGroupOf, requestOrigin } from '../requests/caller.ts';
-import { lifetimes } from '../requests/lifetimes.ts';
 import type { FailedSecrets } from '../throttle/failed-secrets.ts';
 import type { TokenBudgets } from '../throttle/stored-budgets.ts';
 import { machineScope } from './client-credentials.ts';
@@ -162,7 +162,10 @@ type MachineTokenIssuer = ReturnType<typeof createMachineTokenIssuer>;
 export function createMachineTokenIssuer(
   provider: Provider,
   dependencies: {
-    readonly identity: Pick<Identity, 'store' | 'clients' | 'credentialHash' | 'findLiveHolder'>;
+    readonly identity: Pick<
+      Identity,
+      'store' | 'settings' | 'clients' | 'credentialHash' | 'findLiveHolder'
+    >;
     readonly failedSecrets: Pick<FailedSecrets, 'mayTry'>;
     readonly tokenBudgets: TokenBudgets;
     readonly securityProfile: SecurityProfile;
@@ -170,7 +173,6 @@ export function createMachineTokenIssuer(
 ) {
   const { identity, failedSecrets, tokenBudgets, securityProfile } = dependencies;
   const { store, clients, credentialHash, findLiveHolder } = identity;
-  const { ClientCredentials: expires_in } = lifetimes;
   /** The scope of a request without one, of each client record that the library accepted. */
   const defaultScopes = new WeakMap<Client, string>();
 
@@ -216,6 +218,8 @@ export function createMachineTokenIssuer(
     ) {
       return undefined;
     }
+    const { lifetimes: installation } = await identity.settings.read();
+    const { accessToken: expires_in } = lifetimesOf(installation, { client: client.lifetimes });
     const access_token = randomBytes(32).toString('base64url');
     const key = accessTokenKey(credentialHash(access_token));
     const exp = issuedAt + expires_in;

@@ -104,6 +104,21 @@ export function texts(value: OptionValue): readonly string[] | undefined {
   return Array.isArray(value) ? value.filter((each) => each !== '') : undefined;
 }
 
+/**
+ * The pairs of an option `--attribute name=value`, which can be repeated.
+ *
+ * @throws UsageError for a value without an equals sign
+ */
+export function pairs({ options }: CommandInput, name: string) {
+  return (texts(options[name]) ?? []).map((each): [string, string] => {
+    const equals = each.indexOf('=');
+    if (equals < 1) {
+      throw new UsageError('Invalid input:', [`--${name}: must be name=value`]);
+    }
+    return [each.slice(0, equals), each.slice(equals + 1)];
+  });
+}
+
 export function flag(value: OptionValue): boolean | undefined {
   return typeof value === 'boolean' ? value : undefined;
 }

@@ -1,4 +1,4 @@
-import { applyBootstrap, loadBootstrap } from '@gatehouse/identity';
+import { applyBootstrap, bootstrapWarnings, loadBootstrap } from '@gatehouse/identity';
 import type { Command } from '../command-line/command.ts';
 import { callerPath } from '../command-line/terminal.ts';
 
@@ -8,8 +8,9 @@ export const bootstrapCommands: readonly Command[] = [
     summary: 'Add and change the resources, organizations, clients and users of a bootstrap file.',
     notes: ['Changes nothing if the file is invalid. A second run has no further effect.'],
     example: 'bootstrap.json',
-    async run({ positionals: { file = '' } }, { identity, audit, environment }) {
+    async run({ positionals: { file = '' } }, { identity, audit, environment, warn }) {
       const definition = loadBootstrap(callerPath(file, environment));
+      bootstrapWarnings(definition).forEach(warn);
       await applyBootstrap(definition, identity, audit);
       const { resources, organizations, clients, users } = definition;
       const applied = {

@@ -11,6 +11,8 @@ import {
   type CommandContext,
   type CommandInput,
   flag,
+  type Options,
+  pairs,
   UsageError,
 } from '../command-line/command.ts';
 import { formatTable, formatTime } from '../command-line/format.ts';
@@ -23,7 +25,13 @@ import {
 } from '../command-line/member-options.ts';
 import { assertConfirmed, yesOption } from '../command-line/terminal.ts';
 
-const { clientId: _id, secureKey: _key, enabled: _enabled, ...shape } = clientSchema.shape;
+const {
+  clientId: _id,
+  secureKey: _key,
+  enabled: _enabled,
+  lifetimes: _lifetimes,
+  ...shape
+} = clientSchema.shape;
 
 const members = createMemberOptions(shape, {
   name: ['name', 'Name on the consent page.'],
@@ -45,6 +53,26 @@ const members = createMemberOptions(shape, {
   resourceServer: 'Allow the client to introspect every token.',
   ownOrganizationOnly: 'Allow only users of the organization of the client to sign in.',
 });
+
+const lifetimeOption: Options = {
+  lifetime: {
+    value: 'name=seconds',
+    multiple: true,
+    description:
+      'Lifetime of its credentials: accessToken, refreshToken, refreshTokenIdle, idToken, code or deviceCode. An empty value removes it.',
+  },
+};
+
+/** The lifetimes of the client after the command. */
+function readLifetimes(input: CommandInput, existing: Client['lifetimes'] = {}) {
+  const given = pairs(input, 'lifetime').map(([name, value]) => [
+    name,
+    value === '' ? undefined : Number(value),
+  ]);
+  return given.length === 0
+    ? {}
+    : { lifetimes: { ...existing, ...(Object.fromEntries(given) as Client['lifetimes']) } };
+}
 
 /** The members of a record that a bootstrap file does not define. */
 function toDefinition(client: Client): Readonly<Record<string, unknown>> {
@@ -77,6 +105,7 @@ const add: Command = {
   summary: 'Register a client. Prints the new secure key once.',
   options: {
     ...members.options,
+    ...lifetimeOption,
     'secure-key-stdin': { description: 'Read the secure key from standard input.' },
   },
   example: 'backend --org acme --scope device:read --signature-algorithm HMAC-SHA-256',
@@ -89,6 +118,7 @@ const add: Command = {
     const { secureKey: _checked, ...definition } = validate(clientSchema, {
       name: clientId,
       ...given,
+      ...readLifetimes(input),
       clientId,
       ...(secureKey === undefined ? {} : { secureKey }),
     });
@@ -142,7 +172,11 @@ const show: Command = {
     const { keys, keptKeyIds, notBefore, ...settings } = describeClient(client, identity);
     const rows = Object.entries(settings).map(([name, value]) => [
       name,
-      Array.isArray(value) ? value.join(' ') : String(value),
+      Array.isArray(value)
+        ? value.join(' ')
+        : typeof value === 'object'
+          ? JSON.stringify(value)
+          : String(value),
     ]);
     return {
       json: { client: describeClient(client, identity) },
@@ -165,6 +199,7 @@ const change: Command = {
   options: {
     ...members.options,
     ...members.listChangeOptions,
+    ...lifetimeOption,
     disable: { description: 'Reject the client immediately, and revoke everything issued to it.' },
     enable: { description: 'Enable a disabled client. Revoked tokens stay revoked.' },
     ...yesOption,
@@ -207,6 +242,7 @@ function namesSettings(input: CommandInput): boolean {
   const isListChange = (name: string) => input.options[name] !== undefined;
   return (
     Object.keys(members.read(input)).length > 0 ||
+    pairs(input, 'lifetime').length > 0 ||
     Object.keys(members.listChangeOptions).some(isListChange)
   );
 }
@@ -246,7 +282,11 @@ async function changeSettings(
  * @throws UsageError if they are invalid
  */
 function changedDefinition(client: Client, input: CommandInput) {
-  const replaced = { ...toDefinition(client), ...members.read(input) };
+  const replaced = {
+    ...toDefinition(client),
+    ...members.read(input),
+    ...readLifetimes(input, client.lifetimes),
+  };
   const wanted = { ...replaced, ...members.changedLists(replaced, input) };
   // The keys do not change here. The schema requires one, so any value will do.
   const placeholder = 'public' in wanted && wanted.public ? {} : { secureKey: generateSecureKey() };

@@ -18,8 +18,8 @@ import {
   type CommandInput,
   flag,
   type Options,
+  pairs,
   text,
-  texts,
   UsageError,
 } from '../command-line/command.ts';
 import { formatTable, formatTime } from '../command-line/format.ts';
@@ -278,24 +278,19 @@ function readProfile(
 
 /** The attributes that the options name, by name. An empty text removes one. */
 async function readAttributes(
-  { options }: CommandInput,
+  input: CommandInput,
   { settings }: Identity,
 ): Promise<User['attributes']> {
-  const given = texts(options.attribute);
-  if (given === undefined) {
-    return undefined;
-  }
+  const given = pairs(input, 'attribute');
   const { userAttributes } = await settings.read();
-  return Object.fromEntries(
-    given.map((each) => {
-      const [name = '', ...value] = each.split('=');
-      if (value.length === 0) {
-        throw new UsageError('Invalid input:', ['--attribute: must be name=value']);
-      }
-      const entered = value.join('=');
-      return [name, entered === '' ? '' : readAttribute(name, entered, userAttributes)];
-    }),
-  );
+  return given.length === 0
+    ? undefined
+    : Object.fromEntries(
+        given.map(([name, entered]) => [
+          name,
+          entered === '' ? '' : readAttribute(name, entered, userAttributes),
+        ]),
+      );
 }
 
 function withoutEmpty(attributes: NonNullable<User['attributes']>): User['attributes'] {

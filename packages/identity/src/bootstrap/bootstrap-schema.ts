@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { clientSchema } from '../clients/client.ts';
 import { identifier, text } from '../records/record.ts';
+import { lifetimeWarnings } from '../settings/lifetimes.ts';
 import { settingsMembers } from '../settings/settings.ts';
 import { canonicalUsername, userSchema } from '../users/user.ts';
 
@@ -36,3 +37,17 @@ function distinct<Entry extends z.ZodType>(
 }
 
 export type BootstrapDefinition = z.infer<typeof bootstrapSchema>;
+
+/** What an operator should know about a valid definition: lifetimes that are longer than usual. */
+export function bootstrapWarnings(definition: BootstrapDefinition | undefined): readonly string[] {
+  const { lifetimes, resources = [], clients = [] } = definition ?? {};
+  const lists = { resources, clients } as const;
+  return [
+    ...lifetimeWarnings('BOOTSTRAP_FILE ', lifetimes),
+    ...Object.entries(lists).flatMap(([list, entries]) =>
+      entries.flatMap((entry, i) =>
+        lifetimeWarnings(`BOOTSTRAP_FILE ${list}.${i}.`, entry.lifetimes),
+      ),
+    ),
+  ];
+}

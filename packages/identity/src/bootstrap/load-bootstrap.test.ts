@@ -76,6 +76,7 @@ describe('a bootstrap file', () => {
       resources: [],
       roles: [],
       userAttributes: {},
+      lifetimes: {},
       organizations: [],
       clients: [],
       users: [],

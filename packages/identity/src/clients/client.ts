@@ -2,6 +2,7 @@ import { isAddressOrRange } from '@gatehouse/server/configuration';
 import { z } from 'zod';
 import { identifier, text } from '../records/record.ts';
 import { secureKeyProblem, secureKeyRules } from '../secrets/secure-keys.ts';
+import { clientLifetimes } from '../settings/lifetimes.ts';
 import { resourceIdentifier, scopeName } from '../settings/resource.ts';
 import { isAllowedRedirectUri, redirectUriProblem } from './redirect-uris.ts';
 
@@ -99,6 +100,8 @@ export const clientSchema = z
     corsOrigins: z.array(origin).default([]),
     postLogoutRedirectUris: z.array(redirectUri).default([]),
     ipAllowList: z.array(addressOrRange).default([]),
+    /** Of the credentials of this client, in seconds. */
+    lifetimes: clientLifetimes.optional(),
   })
   .superRefine((value, context) => {
     const problem = (path: (string | number)[], message: string) =>

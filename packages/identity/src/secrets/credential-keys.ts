@@ -54,8 +54,19 @@ export const clientShardKey = (clientId: string, shard: string): string =>
 
 const DAY = 24 * 60 * 60;
 
-/** Longer than the lifetime of any refresh token, because a grant must outlive its tokens. */
-export const GRANT_LIFETIME_SECONDS: number = 60 * DAY;
+/** Of a grant without a readable record. */
+const USUAL_GRANT_SECONDS = 60 * DAY;
+
+/**
+ * How long the tombstone of a grant is kept: as long as the grant could have lived.
+ *
+ * @param record of the grant. Nothing in it can be a secret
+ */
+export function tombstoneSeconds(record: string | undefined, nowMilliseconds: number): number {
+  const [, expiresAt] = /"exp":(\d+)/.exec(record ?? '') ?? [];
+  const left = Number(expiresAt) - Math.floor(nowMilliseconds / 1000);
+  return Number.isFinite(left) ? Math.max(1, left) : USUAL_GRANT_SECONDS;
+}
 
 /**
  * HMAC-SHA-256(pepper, value) in base64url. Tokens, codes and session ids are stored only like

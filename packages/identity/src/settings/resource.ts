@@ -2,6 +2,7 @@ import { type DeviceScope, deviceScopes } from '@gatehouse/device-api';
 import { isLoopbackUrl } from '@gatehouse/server/configuration';
 import { z } from 'zod';
 import { role, text } from '../records/record.ts';
+import { resourceLifetimes } from './lifetimes.ts';
 
 /** The scopes of OpenID Connect. A client_credentials token never has one. */
 export const identityScopes = ['openid', 'profile', 'email', 'groups', 'offline_access'] as const;
@@ -51,6 +52,7 @@ export const resourceSchema = z.strictObject({
       roles: z.array(role).max(50).default([]),
     }),
   ),
+  lifetimes: resourceLifetimes.optional(),
 });
 
 export type Resource = Readonly<z.output<typeof resourceSchema>>;

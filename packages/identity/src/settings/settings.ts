@@ -14,6 +14,7 @@ import {
 import { createRecordCache } from '../records/record-cache.ts';
 import { withRecordLock } from '../records/record-lock.ts';
 import { type AttributeDeclarations, attributeDeclarations } from './attributes.ts';
+import { installationLifetimes, type LifetimeSettings } from './lifetimes.ts';
 import { canonicalResource, isDeviceScope, type Resource, resourceSchema } from './resource.ts';
 
 /** What a bootstrap file declares. */
@@ -22,12 +23,18 @@ export const settingsMembers = {
   /** Roles that routes can require, in addition to those of the scopes. */
   roles: z.array(role).max(200).default([]),
   userAttributes: attributeDeclarations.default({}),
+  lifetimes: installationLifetimes.default({}),
 };
 
 export type SettingsDefinition = Readonly<z.output<z.ZodObject<typeof settingsMembers>>>;
 
 /** A definition without entries. */
-const nothing: SettingsDefinition = { resources: [], roles: [], userAttributes: {} };
+const nothing: SettingsDefinition = {
+  resources: [],
+  roles: [],
+  userAttributes: {},
+  lifetimes: {},
+};
 
 /** New members need a default. Otherwise, existing records are treated as damaged. */
 const storedSettings = z.object(settingsMembers);
@@ -57,7 +64,7 @@ export function createSettingsRegistry(dependencies: {
     /** The same object as long as nothing changes. @throws StoreUnavailableError */
     read: async (): Promise<Settings> => (await cache.read(KEY)) ?? noSettings,
     /**
-     * Adds and replaces resources and attributes by their names, and adds roles. Idempotent.
+     * Adds and replaces resources, attributes and lifetimes by their names, and adds roles.
      *
      * @throws RejectedChangeError if two resources have the same scope
      */
@@ -71,6 +78,7 @@ export function createSettingsRegistry(dependencies: {
           resources: [...kept, ...definition.resources],
           roles: [...new Set([...existing.roles, ...definition.roles])],
           userAttributes: { ...existing.userAttributes, ...definition.userAttributes },
+          lifetimes: { ...existing.lifetimes, ...definition.lifetimes },
         });
         assertHeld();
         await store.set(KEY, JSON.stringify(changed.definition));
@@ -109,6 +117,8 @@ function toSettings(definition: SettingsDefinition) {
     scopes: scopes as ReadonlyMap<string, DeclaredScope>,
     roles: new Set([...definition.roles, ...roles]) as ReadonlySet<string>,
     userAttributes: definition.userAttributes as AttributeDeclarations,
+    /** Of the installation. `lifetimesOf` combines them with those of clients and resources. */
+    lifetimes: definition.lifetimes as LifetimeSettings,
   };
 }
 

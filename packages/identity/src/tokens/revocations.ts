@@ -9,10 +9,10 @@ import {
   clientShardKey,
   credentialId,
   credentialKey,
-  GRANT_LIFETIME_SECONDS,
   grantKey,
   grantMembersKey,
   grantTombstoneKey,
+  tombstoneSeconds,
   xAccessTokenKey,
   xAccessTokensKey,
 } from '../secrets/credential-keys.ts';
@@ -47,7 +47,8 @@ export function createRevocations(dependencies: {
   const { store, clients, users, notBefore, credentialHash, now } = dependencies;
 
   async function destroyGrant(grantId: string): Promise<void> {
-    await store.set(grantTombstoneKey(grantId), '', GRANT_LIFETIME_SECONDS, { revokes: true });
+    const seconds = tombstoneSeconds(await store.get(grantKey(grantId)), now());
+    await store.set(grantTombstoneKey(grantId), '', seconds, { revokes: true });
     const members = await store.members(grantMembersKey(grantId));
     await store.delete([...members, grantMembersKey(grantId), grantKey(grantId)]);
   }
