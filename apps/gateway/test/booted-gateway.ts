@@ -80,7 +80,6 @@ export async function bootGateway(options: BootOptions = {}): Promise<BootedGate
   const logger = createLogger({
     app: 'gateway',
     level: 'trace',
-    pretty: false,
     destination: { write: (line) => lines.push(line) },
   });
   const routing = {

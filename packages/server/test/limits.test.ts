@@ -84,7 +84,6 @@ describe('the number of connections', () => {
     const logger = createLogger({
       app: 'gateway',
       level: 'warn',
-      pretty: false,
       destination: { write: (line) => lines.push(line) },
     });
     const server = await start(ok, { maximumConnections: 10, logger });

@@ -14,12 +14,7 @@ import {
 } from '../src/index.ts';
 
 const mode = process.argv[2] ?? '';
-const logger = createLogger({
-  app: 'test-app',
-  level: 'debug',
-  pretty: false,
-  buffered: mode === 'buffered',
-});
+const logger = createLogger({ app: 'test-app', level: 'debug' });
 exitOnUnhandledErrors(logger);
 
 await runProcess(

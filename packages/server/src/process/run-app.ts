@@ -63,13 +63,7 @@ export function runApp<Configuration extends AppConfiguration>(
 
 /** With several workers, only their supervisor logs the warnings of the configuration. */
 function startLog(app: string, { logLevel, warnings }: AppConfiguration): Logger {
-  const logger = createLogger({
-    app,
-    level: logLevel,
-    pretty: process.stdout.isTTY === true,
-    buffered: true,
-    sharedOutput: cluster.isWorker,
-  });
+  const logger = createLogger({ app, level: logLevel });
   exitOnUnhandledErrors(logger);
   for (const warning of cluster.isWorker ? [] : warnings) {
     logger.warn(warning);
