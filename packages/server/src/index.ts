@@ -39,12 +39,8 @@ export { createOperations, type OperationsOptions, serveOperations } from './ser
 export { type RunningServer, serve, type UpgradeListener } from './server/serve.ts';
 export { serverLimits } from './server/server-limits.ts';
 export { createLogger, type Logger } from './telemetry/logger.ts';
-export {
-  type Counter,
-  createMetricsRegistry,
-  type MetricsRegistry,
-  type Sample,
-} from './telemetry/metrics-registry.ts';
+export { metricsText } from './telemetry/metric-families.ts';
+export { createMetricsRegistry, type MetricsRegistry } from './telemetry/metrics-registry.ts';
 export { addProcessMetrics, collectMasterKey } from './telemetry/process-metrics.ts';
 export { storeSignals } from './telemetry/store-signals.ts';
 export { openTracer, type Tracer, traced } from './telemetry/tracer.ts';

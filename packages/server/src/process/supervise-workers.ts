@@ -48,7 +48,7 @@ export async function superviseWorkers(app: SupervisedApp): Promise<{ close(): P
   const { name, configuration, logger } = app;
   const { host, socketPath, operationsPort, workers: count } = configuration;
   const metrics = createMetricsRegistry();
-  const { countRestart } = addProcessMetrics(metrics, { app: name, isSupervisor: true });
+  const restarts = addProcessMetrics(metrics, { app: name, isSupervisor: true });
   const workers = new Set<WorkerProcess>();
   const pooled = createPooledOperations(workers, { count, metrics });
   const operations = await serveOperations(pooled, { host, port: operationsPort }).catch(
@@ -75,7 +75,7 @@ export async function superviseWorkers(app: SupervisedApp): Promise<{ close(): P
       return;
     }
     pooled.forget(worker);
-    countRestart();
+    restarts.value += 1;
     const reason = frozen ? 'it sent no answer and was killed' : 'it ended';
     logger.error({ worker: worker.pid, code, signal }, `restarting a worker: ${reason}`);
     if (code === 1 && !(await worker.started) && workers.size === 0) {

@@ -5,15 +5,6 @@ import type { MetricsRegistry } from '../telemetry/metrics-registry.ts';
 import { addressGroup, unmappedAddress } from './addresses.ts';
 import { observedRequest } from './observed-request.ts';
 
-/** Allowed label values of the request metrics. Other values count as `other`. */
-interface RequestLabels {
-  /** Names of the route table. */
-  readonly operations: readonly string[];
-  readonly credentials: readonly string[];
-  /** Error codes of the app's catalogue. */
-  readonly codes: readonly string[];
-}
-
 /** Called once for each request, after the reply or a disconnect. */
 export type RequestObserver = (line: RequestLine, request: IncomingMessage) => void;
 
@@ -22,19 +13,23 @@ const OUTCOMES = ['success', 'refused', 'failed', 'aborted'] as const;
 const STATUS_CLASSES = ['none', '1xx', '2xx', '3xx', '4xx', '5xx'] as const;
 const DURATION_BUCKETS_SECONDS = [0.005, 0.01, 0.025, 0.1, 0.5, 2.5, 10] as const;
 
+/**
+ * @param labels the allowed values: the names of the route table, the kinds of credential, and the
+ *   error codes of the app. Other values count as `other`
+ */
 export function createRequestMetrics(
   registry: MetricsRegistry,
-  { operations, credentials, codes }: RequestLabels,
+  labels: Readonly<Record<'operations' | 'credentials' | 'codes', readonly string[]>>,
 ): (line: RequestLine) => void {
-  const operation = ['unmatched', ...operations];
+  const operation = ['unmatched', ...labels.operations];
   const requests = registry.counter({
     name: 'gatehouse_requests_total',
     help: 'Requests that have ended, with a reply or because the client disconnected.',
     labels: {
       operation,
-      credential: ['none', ...credentials],
+      credential: ['none', ...labels.credentials],
       outcome: OUTCOMES,
-      code: [...STATUS_CLASSES, ...codes],
+      code: [...STATUS_CLASSES, ...labels.codes],
     },
   });
   const durations = registry.histogram({

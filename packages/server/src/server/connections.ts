@@ -118,14 +118,12 @@ export function addServerMetrics(
   registry.collect({
     name: 'gatehouse_connections',
     help: 'Open connections.',
-    type: 'gauge',
     acrossWorkers: 'sum',
     read: () => connections.load().connections,
   });
   registry.collect({
     name: 'gatehouse_requests_in_flight',
     help: 'Requests without a complete reply.',
-    type: 'gauge',
     acrossWorkers: 'sum',
     read: () => connections.load().requests,
   });
