@@ -27,7 +27,7 @@ beforeAll(async () => {
   server.on(
     'clientError',
     createClientErrorHandler(connections, (input) => {
-      count(input.code);
+      count(input.error.code);
       reported.push(input);
     }),
   );
@@ -73,7 +73,7 @@ test.each([
     expect(reply).toContain(`"code":"${code}"`);
     expect(reply).toMatch(/\r\nConnection: close\r\n/);
     expect(counted()).toBe(before + 1);
-    expect(reported.at(-1)).toMatchObject({ status, code });
+    expect(reported.at(-1)).toMatchObject({ error: { status, code } });
     expect(reply).toContain(`X-Request-Id: ${reported.at(-1)?.requestId}\r\n`);
   },
 );

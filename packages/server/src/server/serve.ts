@@ -80,7 +80,6 @@ export async function serve(
         framing.admits(request) && toOriginForm(request) && upgrades.accepts(request),
     }),
   });
-  server.maxRequestsPerSocket = serverLimits.maxRequestsPerSocket;
   server.maxHeadersCount = serverLimits.maxHeadersCount;
   const connections = trackConnections(server);
   const reportMalformed = createMalformedInputReporter({
