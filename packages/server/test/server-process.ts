@@ -17,11 +17,7 @@ const mode = process.argv[2] ?? '';
 const logger = createLogger({ app: 'test-app', level: 'debug' });
 exitOnUnhandledErrors(logger);
 
-await runProcess(
-  start,
-  (error) => `refused: ${String(error)}`,
-  mode === 'close hangs' ? 600 : undefined,
-);
+await runProcess('test-app', start, mode === 'close hangs' ? 600 : undefined);
 say('running');
 
 async function start(): Promise<RunningApp> {

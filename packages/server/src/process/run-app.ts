@@ -1,8 +1,12 @@
 import cluster from 'node:cluster';
 import type { RequestListener } from 'node:http';
-import { describeStartFailure } from '../configuration/configuration-error.ts';
 import { explainPortInUse, type ListenAddress } from '../server/listen.ts';
-import { createOperations, type OperationsOptions, serveOperations } from '../server/operations.ts';
+import {
+  createOperations,
+  type Operations,
+  type OperationsOptions,
+  serveOperations,
+} from '../server/operations.ts';
 import { type ServeOptions, serve } from '../server/serve.ts';
 import { createLogger, type Logger } from '../telemetry/logger.ts';
 import { exitOnUnhandledErrors, type RunningApp, runProcess } from './run-process.ts';
@@ -46,19 +50,20 @@ export function runApp<Configuration extends AppConfiguration>(
   app: App<Configuration>,
 ): Promise<void> {
   const { name, portVariable } = app;
-  const operationsPortVariables = `OPERATIONS_PORT (with npm start: ${portVariable})`;
-  return runProcess(
-    async () => {
-      const configuration = app.loadConfiguration();
-      const logger = startLog(name, configuration);
-      if (configuration.workers > 1 && cluster.isPrimary) {
-        return superviseWorkers({ name, configuration, operationsPortVariables, logger });
-      }
-      const served = await app.start(configuration, logger);
-      return serveApp(served, { configuration, portVariable, operationsPortVariables, logger });
-    },
-    (error) => describeStartFailure(name, error),
-  );
+  return runProcess(name, async () => {
+    const configuration = app.loadConfiguration();
+    const logger = startLog(name, configuration);
+    const { host, operationsPort: port } = configuration;
+    const openOperations = (operations: Operations) =>
+      serveOperations(operations, { host, port }).catch(
+        explainPortInUse(`OPERATIONS_PORT (with npm start: ${portVariable})`),
+      );
+    if (configuration.workers > 1 && cluster.isPrimary) {
+      return superviseWorkers({ name, configuration, openOperations, logger });
+    }
+    const served = await app.start(configuration, logger);
+    return serveApp(served, { configuration, portVariable, openOperations, logger });
+  });
 }
 
 /** With several workers, only their supervisor logs the warnings of the configuration. */
@@ -77,16 +82,15 @@ async function serveApp(
   {
     configuration,
     portVariable,
-    operationsPortVariables,
+    openOperations,
     logger,
   }: {
     readonly configuration: AppConfiguration;
     readonly portVariable: string;
-    readonly operationsPortVariables: string;
+    readonly openOperations: (operations: Operations) => ReturnType<typeof serveOperations>;
     readonly logger: Logger;
   },
 ): Promise<RunningApp> {
-  const { host, socketPath } = configuration;
   const server = await serve(app.listener, {
     ...configuration,
     logger,
@@ -96,12 +100,10 @@ async function serveApp(
   }).catch(explainPortInUse(portVariable));
   const operations = cluster.isWorker
     ? answerSupervisor(createOperations(app))
-    : await serveOperations(createOperations(app), {
-        host,
-        port: configuration.operationsPort,
-      }).catch(explainPortInUse(operationsPortVariables));
+    : await openOperations(createOperations(app));
   if (operations !== undefined) {
-    logger.info({ port: socketPath ?? server.port, operationsPort: operations.port }, 'listening');
+    const port = configuration.socketPath ?? server.port;
+    logger.info({ port, operationsPort: operations.port }, 'listening');
   }
   return {
     // The operations port closes after the drain, so that a liveness probe does not interrupt it.
