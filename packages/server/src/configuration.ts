@@ -7,11 +7,7 @@ export {
   toProblems,
 } from './configuration/configuration-error.ts';
 export { debuggingProblems } from './configuration/debugging.ts';
-export {
-  type Environment,
-  parseEnvironment,
-  readValidVariables,
-} from './configuration/environment.ts';
+export { type Environment, parseEnvironment } from './configuration/environment.ts';
 export {
   inspectFileAccess,
   readOrCreateSecretFile,
@@ -27,6 +23,7 @@ export {
   operationsPortOf,
   port,
   rate,
+  serverSettings,
   socketPath,
   wholeNumber,
 } from './configuration/variable-kinds.ts';

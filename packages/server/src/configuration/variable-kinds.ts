@@ -82,6 +82,27 @@ export const commonVariables = {
   }),
 };
 
+/** What the common variables, and the port or Unix socket of its own, make of a server. */
+export function serverSettings(
+  common: z.infer<z.ZodObject<typeof commonVariables>>,
+  ownPort: number,
+  ownSocketPath: string | undefined,
+) {
+  return {
+    host: common.HOST,
+    port: ownPort,
+    /** Path of a Unix socket to serve on, instead of host and port. */
+    socketPath: ownSocketPath,
+    operationsPort: common.OPERATIONS_PORT ?? operationsPortOf(ownPort),
+    logLevel: common.LOG_LEVEL,
+    /** How long it still accepts connections after it reported that it is not ready. */
+    shutdownDelayMilliseconds: common.SHUTDOWN_DELAY_SECONDS * 1000,
+    maximumConnections: common.MAXIMUM_CONNECTIONS,
+    /** Processes that serve requests. With one, the process of the app serves them itself. */
+    workers: common.WORKERS,
+  };
+}
+
 /** Requires the normal form, because peers compare it exactly (RFC 8414 §3.3, RFC 9068 §4). */
 function isBaseUrl(text: string): boolean {
   const url = URL.parse(text);

@@ -1,6 +1,7 @@
 import cluster from 'node:cluster';
 import type { RequestListener } from 'node:http';
-import { explainPortInUse, type ListenAddress } from '../server/listen.ts';
+import type { serverSettings } from '../configuration/variable-kinds.ts';
+import { explainPortInUse } from '../server/listen.ts';
 import {
   createOperations,
   type Operations,
@@ -22,14 +23,8 @@ interface App<Configuration extends AppConfiguration> {
   start(configuration: Configuration, logger: Logger): Promise<ServedApp>;
 }
 
-export interface AppConfiguration extends ListenAddress {
-  readonly operationsPort: number;
-  readonly shutdownDelayMilliseconds: number;
-  readonly maximumConnections: number;
-  readonly logLevel: string;
+export interface AppConfiguration extends ReturnType<typeof serverSettings> {
   readonly warnings: readonly string[];
-  /** Processes that serve requests. With one, this process serves them itself. */
-  readonly workers: number;
 }
 
 /** An app that is ready to serve requests. */
