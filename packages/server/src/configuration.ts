@@ -29,7 +29,6 @@ export {
 } from './configuration/variable-kinds.ts';
 export {
   findMisspelledVariables,
-  formerVariables,
   knownVariables,
   retiredVariables,
 } from './configuration/variable-names.ts';

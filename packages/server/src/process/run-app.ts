@@ -11,7 +11,7 @@ import {
 import { type ServeOptions, serve } from '../server/serve.ts';
 import { createLogger, type Logger } from '../telemetry/logger.ts';
 import { exitOnUnhandledErrors, type RunningApp, runProcess } from './run-process.ts';
-import { superviseWorkers } from './supervise-workers.ts';
+import { type StartingApp, superviseWorkers } from './supervise-workers.ts';
 import { answerSupervisor, untilListenerCloses } from './worker-process.ts';
 
 interface App<Configuration extends AppConfiguration> {
@@ -53,11 +53,11 @@ export function runApp<Configuration extends AppConfiguration>(
       serveOperations(operations, { host, port }).catch(
         explainPortInUse(`OPERATIONS_PORT (with npm start: ${portVariable})`),
       );
+    const starting = { name, configuration, openOperations, logger };
     if (configuration.workers > 1 && cluster.isPrimary) {
-      return superviseWorkers({ name, configuration, openOperations, logger });
+      return superviseWorkers(starting);
     }
-    const served = await app.start(configuration, logger);
-    return serveApp(served, { configuration, portVariable, openOperations, logger });
+    return serveApp(await app.start(configuration, logger), portVariable, starting);
   });
 }
 
@@ -74,17 +74,8 @@ function startLog(app: string, { logLevel, warnings }: AppConfiguration): Logger
 /** A worker shares the listener of its supervisor, and answers it instead of an operations port. */
 async function serveApp(
   app: ServedApp,
-  {
-    configuration,
-    portVariable,
-    openOperations,
-    logger,
-  }: {
-    readonly configuration: AppConfiguration;
-    readonly portVariable: string;
-    readonly openOperations: (operations: Operations) => ReturnType<typeof serveOperations>;
-    readonly logger: Logger;
-  },
+  portVariable: string,
+  { configuration, openOperations, logger }: StartingApp,
 ): Promise<RunningApp> {
   const server = await serve(app.listener, {
     ...configuration,

@@ -11,7 +11,7 @@
 import cluster from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { removeStaleSocket, withdrawSocket } from '../server/listen.ts';
-import type { Operations, Readiness, serveOperations } from '../server/operations.ts';
+import type { Operations, serveOperations } from '../server/operations.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { combineFamilies, type MetricFamily, withoutGauges } from '../telemetry/metric-families.ts';
 import { createMetricsRegistry, type MetricsRegistry } from '../telemetry/metrics-registry.ts';
@@ -22,7 +22,8 @@ import { startWorker, type WorkerProcess } from './worker-process.ts';
 /** A worker that cannot start costs its start once per delay. */
 const RESTART_DELAY_MILLISECONDS = 1000;
 
-interface SupervisedApp {
+/** An app with its configuration, before it serves requests. */
+export interface StartingApp {
   readonly name: string;
   readonly configuration: AppConfiguration;
   readonly openOperations: (operations: Operations) => ReturnType<typeof serveOperations>;
@@ -33,7 +34,7 @@ interface SupervisedApp {
  * Starts the workers of an app. The first one starts alone: it prepares the store and the database,
  * and if it cannot start, it reports the reason.
  */
-export async function superviseWorkers(app: SupervisedApp): Promise<{ close(): Promise<void> }> {
+export async function superviseWorkers(app: StartingApp) {
   const { name, configuration, openOperations, logger } = app;
   const { socketPath, workers: count } = configuration;
   const metrics = createMetricsRegistry();
@@ -154,7 +155,7 @@ function createPooledOperations(
   return {
     async readiness() {
       const answers = await Promise.allSettled(
-        running().map((worker) => worker.ask('readiness') as Promise<Readiness>),
+        running().map((worker) => worker.ask('readiness') as ReturnType<Operations['readiness']>),
       );
       const given = answers.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
       // Workers that do not answer accept no connections, so the others decide. The app shows the

@@ -25,11 +25,9 @@ interface Question {
 /** A message from a worker: `starting` every second until it is `ready`, then answers. */
 export type MessageFromWorker = Answer | 'starting' | 'ready';
 
-/** An answer without a value: the worker failed to find it. */
 interface Answer {
   readonly id: number;
-  readonly value?: unknown;
-  readonly failed?: true;
+  readonly value: unknown;
 }
 
 export type WorkerProcess = ReturnType<typeof startWorker>;
@@ -105,20 +103,14 @@ export function startWorker() {
 
 let asked = 0;
 
-/** Rejects if no answer arrives in time. */
+/** Rejects if no answer arrives in time: the worker failed to find it, is frozen or has ended. */
 async function ask(worker: Worker, asks: Question['asks'], path = ''): Promise<unknown> {
   asked += 1;
-  const id = asked;
-  const event = `answer ${id}`;
-  const answered = once(worker, event, {
-    signal: AbortSignal.timeout(ANSWER_DEADLINE_MILLISECONDS),
-  });
-  // A worker without a channel cannot receive it.
-  worker.send({ id, asks, path }, (error) => error && worker.emit(event, { id, failed: true }));
-  const [{ value, failed }] = (await answered) as [Answer];
-  if (failed) {
-    throw new Error('The worker has no answer.');
-  }
+  const signal = AbortSignal.timeout(ANSWER_DEADLINE_MILLISECONDS);
+  const answered = once(worker, `answer ${asked}`, { signal });
+  // With a callback, a closed channel is no error.
+  worker.send({ id: asked, asks, path }, () => undefined);
+  const [{ value }] = (await answered) as [Answer];
   return value;
 }
 
@@ -151,13 +143,11 @@ export function answerSupervisor(operations: Operations): undefined {
       return;
     }
     const { id, asks, path } = message;
-    // Without a callback, an answer after the channel has closed would end the worker with an error.
-    const send = (answer: Answer) =>
-      void process.send?.(answer, undefined, undefined, () => undefined);
     const answering = asks === 'live' ? Promise.resolve(true) : operations[asks](path);
     answering.then(
-      (value) => send({ id, value }),
-      () => send({ id, failed: true }),
+      // Without a callback, an answer after the channel has closed would end the worker.
+      (value) => process.send?.({ id, value }, undefined, undefined, () => undefined),
+      () => undefined,
     );
   });
 }

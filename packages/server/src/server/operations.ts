@@ -101,16 +101,11 @@ export interface OperationsOptions {
 
 /** What an app answers to its operators, on any transport. */
 export interface Operations {
-  readiness(): Promise<Readiness>;
+  /** With the state of each dependency. */
+  readiness(): Promise<{ ready: boolean; checks: Readonly<Record<string, string>> }>;
   metrics(): Promise<readonly MetricFamily[]>;
   /** Resolves to undefined if there is no such document. */
   document(path: string): Promise<unknown>;
-}
-
-export interface Readiness {
-  readonly ready: boolean;
-  /** The state of each dependency. */
-  readonly checks: Readonly<Record<string, string>>;
 }
 
 export function createOperations(options: OperationsOptions): Operations {

@@ -28,7 +28,7 @@ import { countDroppedConnections, cutSlowReaders, serverLimits } from './server-
 
 export interface ServeOptions extends ListenAddress {
   /** Workers share the listener. Resolves when no new connections can arrive. */
-  readonly untilListenerCloses?: () => Promise<void>;
+  readonly untilListenerCloses?: (() => Promise<void>) | undefined;
   /** Time that `close` waits for requests in flight. */
   readonly drainMilliseconds?: number;
   /**
@@ -57,17 +57,9 @@ export interface UpgradeListener {
   handle(request: IncomingMessage, socket: Socket, head: Buffer): void;
 }
 
-export interface RunningServer {
-  /** 0 for a Unix socket. */
-  readonly port: number;
-  /** Stops accepting, waits up to 8 s for requests in flight, and closes the rest. */
-  close(): Promise<void>;
-}
+export type RunningServer = Awaited<ReturnType<typeof serve>>;
 
-export async function serve(
-  application: RequestListener,
-  options: ServeOptions,
-): Promise<RunningServer> {
+export async function serve(application: RequestListener, options: ServeOptions) {
   const { upgrades, socketPath } = options;
   const framing = createFramingGuard();
   const server = createServer({
@@ -110,13 +102,11 @@ export async function serve(
   await listen(server, options);
   let closed: Promise<void> | undefined;
   return {
+    /** 0 for a Unix socket. */
     port: socketPath === undefined ? (server.address() as AddressInfo).port : 0,
-    close() {
-      closed ??= drain(server, hold, connections, {
-        limit: options.drainMilliseconds ?? serverLimits.drainTimeout,
-        delay: options.shutdownDelayMilliseconds ?? 0,
-        untilListenerCloses,
-      });
+    /** Stops accepting, waits up to 8 s for requests in flight, and closes the rest. */
+    close(): Promise<void> {
+      closed ??= drain(server, hold, connections, { ...options, untilListenerCloses });
       return closed;
     },
   };
