@@ -4,6 +4,7 @@ import {
   type ConfigurationProblem,
   createProblemCollector,
   type ProblemCollector,
+  readableIssue,
 } from './configuration-error.ts';
 import { findMisspelledVariables, secretVariables, settingOf } from './variable-names.ts';
 
@@ -32,7 +33,8 @@ export function parseEnvironment<Schema extends z.ZodObject>(
   const read: Record<string, unknown> = {};
   const shape: Readonly<Record<string, z.ZodType>> = schema.shape;
   for (const [name, type] of Object.entries(shape)) {
-    const parsed = type.safeParse(textOf(name, environment, invalid));
+    const text = textOf(name, environment, invalid);
+    const parsed = type.safeParse(text, { error: readableIssue });
     invalid.push(...(parsed.error?.issues ?? []).map(({ message }) => ({ name, message })));
     read[name] = parsed.success ? parsed.data : type.safeParse(undefined).data;
   }

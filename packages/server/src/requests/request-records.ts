@@ -55,16 +55,13 @@ function outcomeOf(status = 0, code: string | undefined): (typeof OUTCOMES)[numb
 }
 
 /** Counts what happened to the entries of the request log. */
-export function createRequestLogMetrics(
-  registry: MetricsRegistry,
-  results: readonly string[],
-): (result: string, entries: number) => void {
+export function createRequestLogMetrics(registry: MetricsRegistry, results: readonly string[]) {
   const entriesByResult = registry.counter({
     name: 'gatehouse_request_log_entries_total',
     help: 'Entries for the request log, by what happened to them.',
     labels: { result: results },
   });
-  return (result, entries) => {
+  return (result: string, entries: number) => {
     entriesByResult.of(result).value += entries;
   };
 }
