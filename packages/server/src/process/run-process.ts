@@ -94,12 +94,9 @@ function endBySignal(end: () => void): void {
   process.on('SIGINT', onSignal);
 }
 
-function tell(message: MessageFromWorker, onGone: () => void = () => undefined): void {
-  if (process.send === undefined || !process.connected) {
-    onGone();
-    return;
-  }
-  process.send(message, undefined, undefined, (error) => error && onGone());
+/** @param onGone called if the supervisor has ended */
+function tell(message: MessageFromWorker, onGone?: () => void): void {
+  process.send?.(message, undefined, undefined, (error) => error && onGone?.());
 }
 
 function exit(code: number, message?: string): never {

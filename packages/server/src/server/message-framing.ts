@@ -27,9 +27,10 @@ const problem = (reason: FailureReasonName, property: string, message: string) =
  */
 export function messageProblem(request: IncomingMessage) {
   const { headers, httpVersion } = request;
-  const encoding = transferEncodingProblem(request);
-  if (encoding !== undefined) {
-    return problem('framing_ambiguous', 'Transfer-Encoding', encoding);
+  const encoding = headers['transfer-encoding'];
+  const message = encoding === undefined ? undefined : encodingProblem(encoding, httpVersion);
+  if (message !== undefined) {
+    return problem('framing_ambiguous', 'Transfer-Encoding', message);
   }
   // The servers do not use Host, but an upstream might trust it.
   if (headers.host !== undefined && !isHost(headers.host)) {
@@ -44,11 +45,7 @@ export function messageProblem(request: IncomingMessage) {
  * without decoding it. Node also reads chunks in an HTTP/1.0 request, which a proxy can treat as
  * the start of the next request (RFC 9112 §6.1).
  */
-function transferEncodingProblem({ headers, httpVersion }: IncomingMessage): string | undefined {
-  const encoding = headers['transfer-encoding'];
-  if (encoding === undefined) {
-    return undefined;
-  }
+function encodingProblem(encoding: string, httpVersion: string): string | undefined {
   if (httpVersion !== '1.1') {
     return 'needs HTTP/1.1';
   }
@@ -73,8 +70,10 @@ export function createFramingGuard() {
       }
       // With an ignored `Upgrade`, Node drops bytes that arrive together with the end of the
       // request. The next request could then begin in the middle of another one.
+      const { upgrade, 'transfer-encoding': encoding } = request.headers;
       const isAmbiguous =
-        request.headers.upgrade !== undefined || transferEncodingProblem(request) !== undefined;
+        upgrade !== undefined ||
+        (encoding !== undefined && encodingProblem(encoding, request.httpVersion) !== undefined);
       if (isAmbiguous && response !== undefined) {
         lastRequests.set(request.socket, request);
         response.shouldKeepAlive = false;

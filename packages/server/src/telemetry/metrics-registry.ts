@@ -97,9 +97,10 @@ function histogramSamples(
     labels: { ...labels, le: numberText(bound) },
     value,
   }));
+  const { value: count = 0 } = buckets.at(-1) ?? {};
   return [
     ...buckets,
     { name: `${name}_sum`, labels, value: cell.sum },
-    { name: `${name}_count`, labels, value: cell.count },
+    { name: `${name}_count`, labels, value: count },
   ];
 }

@@ -115,8 +115,7 @@ function readSampler(
 function openProvider({ app, logger }: TracerOptions): TracerProvider {
   // The reply of the receiver is not logged.
   setGlobalErrorHandler((error) => {
-    const { code } = Object(error) as { readonly code?: unknown };
-    logger.warn({ failure: typeof code === 'object' ? undefined : code }, 'traces not exported');
+    logger.warn({ failure: String(Object(error).code) }, 'traces not exported');
   });
   return new TracerProvider({
     resource: defaultResource()
