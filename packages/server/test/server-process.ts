@@ -5,13 +5,12 @@
 import {
   createLogger,
   deferListener,
-  exitOnUnhandledErrors,
   observedRequest,
   observeRequests,
-  type RunningApp,
   runProcess,
   serve,
 } from '../src/index.ts';
+import { exitOnUnhandledErrors, type RunningApp } from '../src/process/run-process.ts';
 
 const mode = process.argv[2] ?? '';
 const logger = createLogger({ app: 'test-app', level: 'debug' });

@@ -122,20 +122,17 @@ export function serializeError(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error || types.isNativeError(error))) {
     return { type: typeof error };
   }
-  const { code, cause, errors } = error as Error & {
-    readonly code?: unknown;
-    readonly errors?: unknown;
-  };
   const nested = (inner: unknown) => serializeError(inner, depth + 1);
   const isDeep = depth >= MAXIMUM_DEPTH;
   return {
     type: error.name,
-    code: typeof code === 'string' ? code : undefined,
+    ...('code' in error && typeof error.code === 'string' ? { code: error.code } : {}),
     message: maskUrls(String(error.message)),
     stack: maskUrls(String(error.stack ?? '')),
-    cause: cause === undefined || isDeep ? undefined : nested(cause),
-    errors:
-      Array.isArray(errors) && !isDeep ? errors.slice(0, MAXIMUM_ERRORS).map(nested) : undefined,
+    ...(error.cause === undefined || isDeep ? {} : { cause: nested(error.cause) }),
+    ...('errors' in error && Array.isArray(error.errors) && !isDeep
+      ? { errors: error.errors.slice(0, MAXIMUM_ERRORS).map(nested) }
+      : {}),
   };
 }
 
