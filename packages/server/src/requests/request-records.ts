@@ -97,6 +97,11 @@ export function createRequestRecorder(dependencies: {
   readonly record: (request: RecordedRequest) => void;
 }) {
   const { app, addressGroupOf, record } = dependencies;
+  const add = (
+    { stage: _, operation = 'unmatched', finding, ...line }: RequestLine,
+    details: Omit<RecordedRequest, keyof RequestLine | 'app'>,
+  ) =>
+    record({ ...line, app, operation, finding: finding?.slice(0, FINDING_CHARACTERS), ...details });
   let untilSample = randomInterval();
   return {
     observe(line: RequestLine, request: IncomingMessage): void {
@@ -109,8 +114,7 @@ export function createRequestRecorder(dependencies: {
       }
       const { receivedAt, notes } = observedRequest(request);
       const { clientId } = line;
-      record({
-        ...recordedLine(app, line),
+      add(line, {
         at: receivedAt,
         verified:
           clientId !== undefined && (notes.verified === true || notes.verifiedMs !== undefined),
@@ -122,19 +126,10 @@ export function createRequestRecorder(dependencies: {
     },
     /** Records input that is not a request. Only the address of the peer is known. */
     recordMalformed(line: RequestLine, peerAddress: string): void {
-      record({
-        ...recordedLine(app, line),
-        at: Date.now(),
-        verified: false,
-        addressGroup: addressGroup(unmappedAddress(peerAddress)),
-      });
+      const group = addressGroup(unmappedAddress(peerAddress));
+      add(line, { at: Date.now(), verified: false, addressGroup: group });
     },
   };
-}
-
-function recordedLine(app: string, { stage: _, ...line }: RequestLine) {
-  const finding = line.finding?.slice(0, FINDING_CHARACTERS);
-  return { ...line, app, operation: line.operation ?? 'unmatched', finding };
 }
 
 /** A fixed interval would always miss the same requests of a caller that alternates. */

@@ -24,7 +24,7 @@ import {
   rejectHead,
 } from './malformed-input.ts';
 import { createFramingGuard, deferContinue, toOriginForm } from './message-framing.ts';
-import { countDroppedConnections, cutSlowReaders, serverLimits } from './server-limits.ts';
+import { cutSlowReaders, reportDroppedConnections, serverLimits } from './server-limits.ts';
 
 export interface ServeOptions extends ListenAddress {
   /** Workers share the listener. Resolves when no new connections can arrive. */
@@ -118,9 +118,7 @@ function applyOptions(
 ): void {
   if (maximumConnections !== undefined) {
     server.maxConnections = maximumConnections;
-    countDroppedConnections(server, (dropped) =>
-      logger?.warn({ dropped, limit: maximumConnections }, 'too many connections'),
-    );
+    reportDroppedConnections(server, logger);
   }
   if (answersContinue === true) {
     server.on('checkContinue', (request, response) => {

@@ -1,5 +1,6 @@
 import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Logger } from '../telemetry/logger.ts';
 
 const SECOND = 1000;
 const KIB = 1024;
@@ -65,14 +66,14 @@ const REPORT_INTERVAL_MILLISECONDS = 60_000;
  * Logs at most once per minute how many connections were closed above the limit, so a flood does not
  * fill the log.
  */
-export function countDroppedConnections(server: Server, report: (dropped: number) => void): void {
+export function reportDroppedConnections(server: Server, logger: Logger | undefined): void {
   let dropped = 0;
   let reported = Number.NEGATIVE_INFINITY;
   server.on('drop', () => {
     dropped += 1;
     if (performance.now() - reported >= REPORT_INTERVAL_MILLISECONDS) {
       reported = performance.now();
-      report(dropped);
+      logger?.warn({ dropped, limit: server.maxConnections }, 'too many connections');
       dropped = 0;
     }
   });
