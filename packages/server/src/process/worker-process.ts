@@ -33,7 +33,8 @@ interface Answer {
 export type WorkerProcess = ReturnType<typeof startWorker>;
 
 export function startWorker() {
-  const worker = cluster.fork();
+  // Every open question listens for an error.
+  const worker = cluster.fork().setMaxListeners(0);
   const started = Promise.withResolvers<boolean>();
   let state: 'starting' | 'running' | 'released' | 'ended' = 'starting';
   let unanswered = 0;
