@@ -7,8 +7,8 @@ import type { MetricsRegistry } from '../telemetry/metrics-registry.ts';
 export type Connections = ReturnType<typeof trackConnections>;
 
 /**
- * The open connections of a server and their requests in flight. Node's closeIdleConnections skips connections without
- * data, which would delay a shutdown.
+ * The open connections of a server and their replies in flight. Node's closeIdleConnections skips
+ * connections without data, which would delay a shutdown.
  */
 export function trackConnections(server: Server) {
   // Arrays instead of Sets: they usually contain one element, and Sets leave tables behind.

@@ -4,7 +4,7 @@
  *   createMetricsRegistry ── counter, histogram (cells that the request path adds to)
  *                        └── collect (read at each scrape: a pool, the memory, the event loop)
  *   metric-families: the values of a scrape as text, and those of several workers combined
- *   process-metrics, request-metrics, store-signals: shared by all apps; the rest is in metrics/ of each app
+ *   process-metrics, store-signals, requests/request-records: shared by all apps. Each app adds its own
  *
  * A cell is a number. Text is built only for a scrape. A label accepts declared values only, and
  * `other` for the rest, so a caller cannot create a time series. There is no global
