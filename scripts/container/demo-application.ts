@@ -7,14 +7,10 @@ import { proxied } from './demo-device.ts';
 
 const issuer = process.env.AUTHORIZATION_SERVER_URL ?? '';
 
-await runProcess(
-  async () => {
-    const demo = readDemoIfPresent('/data');
-    if (demo === undefined) {
-      throw new Error('the demo does not exist. Create it first: docker compose run --rm demo');
-    }
-    return serve(createApp({ ...proxied, ...demo, issuer }), { host: '0.0.0.0', port: 9010 });
-  },
-  (error) =>
-    `The demo application did not start: ${error instanceof Error ? error.message : String(error)}`,
-);
+await runProcess('demo-application', async () => {
+  const demo = readDemoIfPresent('/data');
+  if (demo === undefined) {
+    throw new Error('the demo does not exist. Create it first: docker compose run --rm demo');
+  }
+  return serve(createApp({ ...proxied, ...demo, issuer }), { host: '0.0.0.0', port: 9010 });
+});

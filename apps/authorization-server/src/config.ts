@@ -1,11 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
-  type BootstrapDefinition,
   bootstrapDefinition,
   bootstrapWarnings,
   deriveKey,
-  type IdentitySettings,
   identitySecretFiles,
   identityVariables,
   lastingKey,
@@ -24,14 +22,13 @@ import {
   findMisspelledVariables,
   inspectFileAccess,
   isLoopbackUrl,
-  operationsPortOf,
+  parseEnvironment,
   port,
   rate,
-  readValidVariables,
   secretFilesOf,
+  serverSettings,
   socketPath,
 } from '@gatehouse/server/configuration';
-import type { RateLimit } from '@gatehouse/store';
 import { z } from 'zod';
 import { clientEndpointLimit, pageLimit } from './throttle/limits.ts';
 
@@ -76,39 +73,12 @@ const indispensable = [
   'COOKIE_KEYS_FILE',
 ];
 
-export interface Configuration {
-  readonly host: string;
-  readonly port: number;
-  /** Path of a Unix socket to serve on, instead of host and port. */
-  readonly socketPath: string | undefined;
-  readonly operationsPort: number;
-  readonly dataDirectory: string;
-  readonly logLevel: string;
-  /** How long it still accepts connections after it reported that it is not ready. */
-  readonly shutdownDelayMilliseconds: number;
-  readonly maximumConnections: number;
-  /** Processes that serve requests. */
-  readonly workers: number;
-  /** The public address; every URL the server produces starts with it. */
-  readonly issuer: string;
-  readonly identity: IdentitySettings;
-  /** The first key signs the browser's cookies. All of them verify. */
-  readonly cookieKeys: readonly string[];
-  readonly trustedProxies: readonly string[];
-  /** The records that the start writes to the store. */
-  readonly bootstrap: BootstrapDefinition | undefined;
-  /** From one address group, to the endpoints that clients call. */
-  readonly clientRateLimit: RateLimit;
-  /** From one address group, to the pages. */
-  readonly pageRateLimit: RateLimit;
-  /** For the log. */
-  readonly warnings: readonly string[];
-}
+export type Configuration = ReturnType<typeof loadConfiguration>;
 
 /** @throws ConfigurationError with every problem at once */
-export function loadConfiguration(environment: Environment): Configuration {
+export function loadConfiguration(environment: Environment) {
   const problems = createProblemCollector();
-  const read = readValidVariables(variables, environment, problems, indispensable);
+  const read = parseEnvironment(variables, environment, problems, indispensable);
   const { DATA_DIR: dataDirectory, TRUSTED_PROXIES: trustedProxies = [] } = read;
   const issuer =
     read.AUTHORIZATION_SERVER_URL ?? `http://localhost:${read.AUTHORIZATION_SERVER_PORT}`;
@@ -147,15 +117,8 @@ export function loadConfiguration(environment: Environment): Configuration {
     throw new Error('A step of the configuration failed without a problem.');
   }
   return {
-    host: read.HOST,
-    port: read.AUTHORIZATION_SERVER_PORT,
-    socketPath: read.AUTHORIZATION_SERVER_SOCKET,
-    operationsPort: read.OPERATIONS_PORT ?? operationsPortOf(read.AUTHORIZATION_SERVER_PORT),
+    ...serverSettings(read, read.AUTHORIZATION_SERVER_PORT, read.AUTHORIZATION_SERVER_SOCKET),
     dataDirectory,
-    logLevel: read.LOG_LEVEL,
-    shutdownDelayMilliseconds: read.SHUTDOWN_DELAY_SECONDS * 1000,
-    maximumConnections: read.MAXIMUM_CONNECTIONS,
-    workers: read.WORKERS,
     issuer,
     identity,
     cookieKeys: [cookieKey(identity.masterKey), ...formerKeys],

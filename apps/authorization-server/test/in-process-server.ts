@@ -70,7 +70,7 @@ export async function startInProcess(
   });
   const lines: string[] = [];
   const destination = { write: (line: string) => lines.push(line) };
-  const logger = createLogger({ app: 'test', level: 'info', pretty: false, destination });
+  const logger = createLogger({ app: 'test', level: 'info', destination });
   const server = createServer(observeRequests(app, logger)).listen(port);
   await once(server, 'listening');
   afterAll(async () => {

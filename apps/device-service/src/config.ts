@@ -7,9 +7,10 @@ import {
   findMisspelledVariables,
   inspectFileAccess,
   operationsPortOf,
+  parseEnvironment,
   port,
-  readValidVariables,
   secretFilesOf,
+  serverSettings,
   socketPath,
   wholeNumber,
 } from '@gatehouse/server/configuration';
@@ -58,7 +59,7 @@ const indispensable = ['GATEWAY_URL', 'DATABASE_URL', 'DATA_DIR'];
 /** @throws ConfigurationError that lists every problem */
 export function readConfiguration(environment: Environment) {
   const problems = createProblemCollector();
-  const set = readValidVariables(variables, environment, problems, indispensable);
+  const set = parseEnvironment(variables, environment, problems, indispensable);
   const gatewayUrl = set.GATEWAY_URL ?? `http://localhost:${set.GATEWAY_PORT}`;
   const { problems: exposed, warnings } = inspectFileAccess({
     files: secretFilesOf(environment, ['DATABASE_URL_FILE']),
@@ -73,17 +74,7 @@ export function readConfiguration(environment: Environment) {
     path: join(set.DATA_DIR, 'devices.sqlite'),
   };
   return {
-    host: set.HOST,
-    port: set.DEVICE_SERVICE_PORT,
-    /** Path of a Unix socket to serve on, instead of host and port. */
-    socketPath: set.DEVICE_SERVICE_SOCKET,
-    operationsPort: set.OPERATIONS_PORT ?? operationsPortOf(set.DEVICE_SERVICE_PORT),
-    logLevel: set.LOG_LEVEL,
-    /** How long the service accepts connections after it reports that it is not ready. */
-    shutdownDelayMilliseconds: set.SHUTDOWN_DELAY_SECONDS * 1000,
-    maximumConnections: set.MAXIMUM_CONNECTIONS,
-    /** Processes that serve requests. */
-    workers: set.WORKERS,
+    ...serverSettings(set, set.DEVICE_SERVICE_PORT, set.DEVICE_SERVICE_SOCKET),
     database,
     /** Log records expire this long after they are stored. */
     logRetentionDays: set.LOG_RETENTION_DAYS,

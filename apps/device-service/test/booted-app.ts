@@ -38,7 +38,7 @@ export async function bootApp(
       now: Date.now,
     }),
     now,
-    logger: createLogger({ app: 'device-service', level: 'silent', pretty: false }),
+    logger: createLogger({ app: 'device-service', level: 'silent' }),
     registry,
   });
   const server = await serve(app, { host: '127.0.0.1', port: 0 });

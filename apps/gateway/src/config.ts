@@ -15,11 +15,11 @@ import {
   findMisspelledVariables,
   inspectFileAccess,
   isLoopbackUrl,
-  operationsPortOf,
+  parseEnvironment,
   port,
   rate,
-  readValidVariables,
   secretFilesOf,
+  serverSettings,
   socketPath,
   wholeNumber,
 } from '@gatehouse/server/configuration';
@@ -102,7 +102,7 @@ export type GatewayConfiguration = ReturnType<typeof loadConfiguration>;
 /** @throws ConfigurationError with every problem at once */
 export function loadConfiguration(environment: Environment) {
   const problems = createProblemCollector();
-  const read = readValidVariables(variables, environment, problems, indispensable);
+  const read = parseEnvironment(variables, environment, problems, indispensable);
   const { DATA_DIR: dataDirectory, TRUSTED_PROXIES: trustedProxies } = read;
   const publicUrl = read.GATEWAY_URL ?? `http://localhost:${read.GATEWAY_PORT}`;
   const embedded = read.STORE_URL === undefined;
@@ -143,21 +143,14 @@ export function loadConfiguration(environment: Environment) {
     throw new Error('A step of the configuration failed without a problem.');
   }
   return {
-    host: read.HOST,
-    port: read.GATEWAY_PORT,
-    socketPath: read.GATEWAY_SOCKET,
-    operationsPort: read.OPERATIONS_PORT ?? operationsPortOf(read.GATEWAY_PORT),
+    ...serverSettings(read, read.GATEWAY_PORT, read.GATEWAY_SOCKET),
     dataDirectory,
-    logLevel: read.LOG_LEVEL,
-    shutdownDelayMilliseconds: read.SHUTDOWN_DELAY_SECONDS * 1000,
     publicUrl,
     authorizationServerUrl: read.AUTHORIZATION_SERVER_URL,
     routing,
     clientRateLimit: read.CLIENT_RATE_LIMIT,
     addressRateLimit: read.ADDRESS_RATE_LIMIT,
     accessTokenMaximumSeconds: read.ACCESS_TOKEN_MAXIMUM_SECONDS,
-    maximumConnections: read.MAXIMUM_CONNECTIONS,
-    workers: read.WORKERS,
     trustedProxies,
     forwardAuth,
     explorer: read.EXPLORER === undefined ? isLoopbackUrl(publicUrl) : read.EXPLORER === 'true',

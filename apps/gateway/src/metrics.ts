@@ -149,7 +149,6 @@ function collectPools(registry: MetricsRegistry, upstreams: ReadonlyMap<string, 
   registry.collect({
     name: 'gatehouse_upstream_requests',
     help: 'Requests to an upstream: running, or waiting for a connection.',
-    type: 'gauge',
     acrossWorkers: 'sum',
     read: () =>
       loads(upstreams).flatMap(({ labels, load }) => [
@@ -160,7 +159,6 @@ function collectPools(registry: MetricsRegistry, upstreams: ReadonlyMap<string, 
   registry.collect({
     name: 'gatehouse_upstream_circuit_open',
     help: '1 while an upstream does not answer and the gateway rejects requests for it at once.',
-    type: 'gauge',
     acrossWorkers: 'max',
     read: () =>
       [...upstreams].map(([upstream, { circuit }]) => ({
@@ -171,7 +169,6 @@ function collectPools(registry: MetricsRegistry, upstreams: ReadonlyMap<string, 
   registry.collect({
     name: 'gatehouse_upstream_connections',
     help: 'Connections to an upstream: all open ones, and the free ones.',
-    type: 'gauge',
     acrossWorkers: 'sum',
     read: () =>
       loads(upstreams).flatMap(({ labels, load }) => [

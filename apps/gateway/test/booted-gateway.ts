@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { generateSecureKey, type Identity, openIdentity } from '@gatehouse/identity';
-import { createLogger, createMetricsRegistry, serve } from '@gatehouse/server';
+import { createLogger, createMetricsRegistry, metricsText, serve } from '@gatehouse/server';
 import { createStore } from '@gatehouse/store';
 import { type Around, wrappedStore } from '@gatehouse/testing';
 import { createGateway, type Gateway, type GatewayDependencies } from '../src/app.ts';
@@ -80,7 +80,6 @@ export async function bootGateway(options: BootOptions = {}): Promise<BootedGate
   const logger = createLogger({
     app: 'gateway',
     level: 'trace',
-    pretty: false,
     destination: { write: (line) => lines.push(line) },
   });
   const routing = {
@@ -131,7 +130,7 @@ export async function bootGateway(options: BootOptions = {}): Promise<BootedGate
       Authorization: `Bearer ${await credentials.issueToken(change)}`,
     }),
     log: () => lines.join(''),
-    metrics: registry.text,
+    metrics: () => metricsText(registry.families()),
     logLines: () => lines.map((line) => JSON.parse(line)),
     ...credentials,
     leakedSecrets: () => [...secrets].filter((secret) => lines.join('').includes(secret)),

@@ -1,7 +1,7 @@
 import { type ErrorCode, errorCatalogue } from './error-catalogue.ts';
 import type { FailureReasonName } from './reasons/failure-reasons.ts';
 
-export interface ApiErrorDetails {
+interface ApiErrorDetails {
   /**
    * For the caller. Defaults to the catalogue's message. Never contains a cause, secret or stack.
    */

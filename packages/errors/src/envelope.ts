@@ -1,26 +1,7 @@
 import { ApiError } from './api-error.ts';
 
 /** `{"status":200,"code":"success","message":"success","result":…,"timestamp":<epoch ms>}` */
-export interface SuccessEnvelope {
-  readonly status: 200;
-  readonly code: 'success';
-  readonly message: 'success';
-  readonly result?: unknown;
-  readonly timestamp: number;
-}
-
-/**
- * `{"status":<HTTP status>,"code":…,"message":…,"timestamp":<epoch ms>,"result":<optional detail>}`
- */
-export interface FailureEnvelope {
-  readonly status: number;
-  readonly code: string;
-  readonly message: string;
-  readonly timestamp: number;
-  readonly result?: unknown;
-}
-
-export function successEnvelope(result: unknown, timestamp: number): SuccessEnvelope {
+export function successEnvelope(result: unknown, timestamp: number) {
   return {
     status: 200,
     code: 'success',
@@ -30,13 +11,16 @@ export function successEnvelope(result: unknown, timestamp: number): SuccessEnve
   };
 }
 
-export function failureEnvelope(error: ApiError, timestamp: number): FailureEnvelope {
+/**
+ * `{"status":<HTTP status>,"code":…,"message":…,"timestamp":<epoch ms>,"result":<optional detail>}`
+ */
+export function failureEnvelope({ status, code, message, result }: ApiError, timestamp: number) {
   return {
-    status: error.status,
-    code: error.code,
-    message: error.message,
+    status,
+    code,
+    message,
     timestamp,
-    ...(error.result === undefined || error.result === null ? {} : { result: error.result }),
+    ...(result === undefined || result === null ? {} : { result }),
   };
 }
 

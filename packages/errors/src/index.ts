@@ -1,17 +1,10 @@
 export {
   ApiError,
-  type ApiErrorDetails,
   type IllegalArgument,
   illegalArgument,
   serviceUnavailable,
 } from './api-error.ts';
-export {
-  type FailureEnvelope,
-  failureEnvelope,
-  type SuccessEnvelope,
-  successEnvelope,
-  toApiError,
-} from './envelope.ts';
+export { failureEnvelope, successEnvelope, toApiError } from './envelope.ts';
 export {
   type ErrorCode,
   errorCatalogue,

@@ -7,11 +7,7 @@ export {
   toProblems,
 } from './configuration/configuration-error.ts';
 export { debuggingProblems } from './configuration/debugging.ts';
-export {
-  type Environment,
-  parseEnvironment,
-  readValidVariables,
-} from './configuration/environment.ts';
+export { type Environment, parseEnvironment } from './configuration/environment.ts';
 export {
   inspectFileAccess,
   readOrCreateSecretFile,
@@ -27,12 +23,12 @@ export {
   operationsPortOf,
   port,
   rate,
+  serverSettings,
   socketPath,
   wholeNumber,
 } from './configuration/variable-kinds.ts';
 export {
   findMisspelledVariables,
-  formerVariables,
   knownVariables,
   retiredVariables,
 } from './configuration/variable-names.ts';

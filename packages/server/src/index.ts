@@ -1,7 +1,7 @@
 export { readSharedStyles } from './page-styles/shared-styles.ts';
 export { deferListener, retryStart } from './process/retry-start.ts';
 export { runApp, type ServedApp } from './process/run-app.ts';
-export { exitOnUnhandledErrors, type RunningApp, runProcess } from './process/run-process.ts';
+export { runProcess } from './process/run-process.ts';
 export {
   type AddressMatcher,
   addressGroup,
@@ -19,7 +19,6 @@ export {
   createRequestLogMetrics,
   createRequestMetrics,
   createRequestRecorder,
-  type RecordedRequest,
   type RequestObserver,
 } from './requests/request-records.ts';
 export {
@@ -35,16 +34,10 @@ export { parseStrictJson, StrictJsonError } from './requests/strict-json.ts';
 export { atEndOfTurn } from './server/connections.ts';
 export { explainPortInUse } from './server/listen.ts';
 export { lingerBeforeClose, messageProblem, sendContinue } from './server/message-framing.ts';
-export { createOperations, type OperationsOptions, serveOperations } from './server/operations.ts';
 export { type RunningServer, serve, type UpgradeListener } from './server/serve.ts';
-export { serverLimits } from './server/server-limits.ts';
 export { createLogger, type Logger } from './telemetry/logger.ts';
-export {
-  type Counter,
-  createMetricsRegistry,
-  type MetricsRegistry,
-  type Sample,
-} from './telemetry/metrics-registry.ts';
+export { metricsText } from './telemetry/metric-families.ts';
+export { createMetricsRegistry, type MetricsRegistry } from './telemetry/metrics-registry.ts';
 export { addProcessMetrics, collectMasterKey } from './telemetry/process-metrics.ts';
 export { storeSignals } from './telemetry/store-signals.ts';
 export { openTracer, type Tracer, traced } from './telemetry/tracer.ts';

@@ -6,6 +6,7 @@ import { createMetricsRegistry } from '../src/index.ts';
 import { addServerMetrics, trackConnections } from '../src/server/connections.ts';
 import type { MalformedInput } from '../src/server/malformed-input.ts';
 import { createClientErrorHandler } from '../src/server/malformed-input.ts';
+import { metricsText } from '../src/telemetry/metric-families.ts';
 import { openRawConnection } from './raw-connection.ts';
 
 const registry = createMetricsRegistry();
@@ -26,7 +27,7 @@ beforeAll(async () => {
   server.on(
     'clientError',
     createClientErrorHandler(connections, (input) => {
-      count(input.code);
+      count(input.error.code);
       reported.push(input);
     }),
   );
@@ -60,7 +61,9 @@ test.each([
   async (_name, bytes, status, code) => {
     const counted = () =>
       Number(
-        new RegExp(`requests_total\\{code="${code}"\\} (\\d+)`).exec(registry.text())?.[1] ?? 0,
+        new RegExp(`requests_total\\{code="${code}"\\} (\\d+)`).exec(
+          metricsText(registry.families()),
+        )?.[1] ?? 0,
       );
     const before = counted();
     const connection = openRawConnection(port);
@@ -70,7 +73,7 @@ test.each([
     expect(reply).toContain(`"code":"${code}"`);
     expect(reply).toMatch(/\r\nConnection: close\r\n/);
     expect(counted()).toBe(before + 1);
-    expect(reported.at(-1)).toMatchObject({ status, code });
+    expect(reported.at(-1)).toMatchObject({ error: { status, code } });
     expect(reply).toContain(`X-Request-Id: ${reported.at(-1)?.requestId}\r\n`);
   },
 );

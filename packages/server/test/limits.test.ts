@@ -1,15 +1,9 @@
 import type { RequestListener } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, describe, expect, test } from '@jest/globals';
-import {
-  createLogger,
-  createMetricsRegistry,
-  createOperations,
-  type RunningServer,
-  serve,
-  serveOperations,
-  serverLimits,
-} from '../src/index.ts';
+import { createLogger, createMetricsRegistry, type RunningServer, serve } from '../src/index.ts';
+import { createOperations, serveOperations } from '../src/server/operations.ts';
+import { serverLimits } from '../src/server/server-limits.ts';
 import { openRawConnection, type RawConnection } from './raw-connection.ts';
 
 const local = { host: '127.0.0.1', port: 0 } as const;
@@ -84,7 +78,6 @@ describe('the number of connections', () => {
     const logger = createLogger({
       app: 'gateway',
       level: 'warn',
-      pretty: false,
       destination: { write: (line) => lines.push(line) },
     });
     const server = await start(ok, { maximumConnections: 10, logger });

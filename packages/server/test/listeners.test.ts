@@ -4,14 +4,16 @@ import { afterAll, describe, expect, test } from '@jest/globals';
 import pino from 'pino';
 import {
   createMetricsRegistry,
-  createOperations,
   deferListener,
-  type OperationsOptions,
   observeRequests,
   type RunningServer,
   serve,
-  serveOperations,
 } from '../src/index.ts';
+import {
+  createOperations,
+  type OperationsOptions,
+  serveOperations,
+} from '../src/server/operations.ts';
 
 const servers: RunningServer[] = [];
 const at = { host: '127.0.0.1', port: 0 };

@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals';
 import { createRequestMetrics } from '../src/requests/request-records.ts';
 import type { RequestLine } from '../src/telemetry/logger.ts';
+import { metricsText } from '../src/telemetry/metric-families.ts';
 import { createMetricsRegistry } from '../src/telemetry/metrics-registry.ts';
 
 describe('a counter', () => {
@@ -13,7 +14,7 @@ describe('a counter', () => {
       labels: { kind: ['a', 'b'], result: ['good'] },
     });
     labelled.of('a', 'good').value += 2;
-    expect(registry.text()).toBe(
+    expect(metricsText(registry.families())).toBe(
       '# HELP plain_total Plain.\n# TYPE plain_total counter\nplain_total 0\n' +
         '# HELP kinds_total Kinds.\n# TYPE kinds_total counter\nkinds_total{kind="a",result="good"} 2\n',
     );
@@ -45,7 +46,7 @@ test('a histogram counts durations up to each bound, and all of them at infinity
   for (const seconds of [0.25, 0.5, 0.75, 2]) {
     cell.observe(seconds);
   }
-  expect(registry.text()).toBe(
+  expect(metricsText(registry.families())).toBe(
     '# HELP d_seconds D.\n# TYPE d_seconds histogram\n' +
       'd_seconds_bucket{op="x",le="0.5"} 2\nd_seconds_bucket{op="x",le="1"} 3\n' +
       'd_seconds_bucket{op="x",le="+Inf"} 4\nd_seconds_sum{op="x"} 3.5\nd_seconds_count{op="x"} 4\n',
@@ -58,12 +59,11 @@ test('a collected metric is read at a scrape, and its labels are escaped', () =>
   registry.collect({
     name: 'g',
     help: 'G.',
-    type: 'gauge',
     acrossWorkers: 'max',
     read: () => [{ labels: { text: 'a"b\\c\nd' }, value }],
   });
   value = 7;
-  expect(registry.text()).toContain('g{text="a\\"b\\\\c\\nd"} 7\n');
+  expect(metricsText(registry.families())).toContain('g{text="a\\"b\\\\c\\nd"} 7\n');
 });
 
 const line: RequestLine = {
@@ -112,5 +112,5 @@ test.each<[Partial<RequestLine>, string]>([
     codes: ['not_found'],
   });
   observe({ ...line, ...change });
-  expect(registry.text()).toContain(`gatehouse_requests_total{${labels}} 1\n`);
+  expect(metricsText(registry.families())).toContain(`gatehouse_requests_total{${labels}} 1\n`);
 });

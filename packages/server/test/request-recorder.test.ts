@@ -35,7 +35,7 @@ async function serveRecorded(
     addressGroupOf: () => '192.0.2.1',
     record: (request) => recorded.push(request),
   });
-  const logger = createLogger({ app: 'test', level: 'silent', pretty: false, buffered: false });
+  const logger = createLogger({ app: 'test', level: 'silent' });
   const server = createServer(observeRequests(answer, logger, { observer: observe }));
   servers.push(server);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -118,7 +118,7 @@ test('a body that does not arrive in time is one failure, with the reason of the
     addressGroupOf: () => '192.0.2.1',
     record: (request) => recorded.push(request),
   });
-  const logger = createLogger({ app: 'test', level: 'silent', pretty: false, buffered: false });
+  const logger = createLogger({ app: 'test', level: 'silent' });
   const server = createServer({ requestTimeout: 100, connectionsCheckingInterval: 20 });
   servers.push(server);
   server.on(

@@ -136,7 +136,7 @@ describe('the end of a process', () => {
     const process_ = await run('refused');
     expect(await process_.exit).toBe(1);
     expect(process_.errors()).toBe(
-      'refused: Error: GATEWAY_PORT: must be a port number\nSTORE_URL: is missing\n',
+      'test-app did not start: GATEWAY_PORT: must be a port number\nSTORE_URL: is missing\n',
     );
   });
 });

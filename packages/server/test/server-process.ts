@@ -5,28 +5,18 @@
 import {
   createLogger,
   deferListener,
-  exitOnUnhandledErrors,
   observedRequest,
   observeRequests,
-  type RunningApp,
   runProcess,
   serve,
 } from '../src/index.ts';
+import { exitOnUnhandledErrors, type RunningApp } from '../src/process/run-process.ts';
 
 const mode = process.argv[2] ?? '';
-const logger = createLogger({
-  app: 'test-app',
-  level: 'debug',
-  pretty: false,
-  buffered: mode === 'buffered',
-});
+const logger = createLogger({ app: 'test-app', level: 'debug' });
 exitOnUnhandledErrors(logger);
 
-await runProcess(
-  start,
-  (error) => `refused: ${String(error)}`,
-  mode === 'close hangs' ? 600 : undefined,
-);
+await runProcess('test-app', start, mode === 'close hangs' ? 600 : undefined);
 say('running');
 
 async function start(): Promise<RunningApp> {

@@ -20,6 +20,7 @@ await runApp({
   loadConfiguration: () => ({
     host: '127.0.0.1',
     port: 0,
+    socketPath: undefined,
     operationsPort: 0,
     shutdownDelayMilliseconds: 0,
     maximumConnections: 1000,

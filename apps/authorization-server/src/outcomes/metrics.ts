@@ -103,7 +103,6 @@ function collectPasswordHashing(registry: MetricsRegistry): void {
   registry.collect({
     name: 'gatehouse_password_hashing',
     help: 'Passwords that are being hashed or wait to be hashed.',
-    type: 'gauge',
     acrossWorkers: 'sum',
     read: () => {
       const { running, waiting } = passwordHashingLoad();
@@ -116,7 +115,6 @@ function collectPasswordHashing(registry: MetricsRegistry): void {
   registry.collect({
     name: 'gatehouse_password_hashing_refused_total',
     help: 'Sign-ins rejected because too many were waiting.',
-    type: 'counter',
     read: () => passwordHashingLoad().refused,
   });
 }

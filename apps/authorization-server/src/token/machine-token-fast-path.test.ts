@@ -126,7 +126,7 @@ test('the request log names the client of an issued token as verified', async ()
     notes = observedRequest(request).notes;
     return handle(request, ...rest);
   });
-  const logger = createLogger({ app: 'test', level: 'silent', pretty: false });
+  const logger = createLogger({ app: 'test', level: 'silent' });
   const server = createServer(observeRequests(app, logger)).listen(0);
   await once(server, 'listening');
   const { status } = await fetch(

@@ -39,7 +39,6 @@ export function observeDatabase(
   registry.collect({
     name: 'gatehouse_database_up',
     help: '1 if the database answered the last statement, otherwise 0.',
-    type: 'gauge',
     acrossWorkers: 'min',
     read: () => Number(isUp),
   });
@@ -47,7 +46,6 @@ export function observeDatabase(
   registry.collect({
     name: 'gatehouse_database_writable',
     help: '0 after the database rejected a write, until a write succeeds. Otherwise 1.',
-    type: 'gauge',
     acrossWorkers: 'min',
     read: () => Number(refusal === undefined),
   });

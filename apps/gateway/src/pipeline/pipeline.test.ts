@@ -18,7 +18,7 @@ test('A connection that breaks during an upgrade does not end the process.', () 
 
 test('A defect during an upgrade closes the connection.', async () => {
   const socket = new Socket();
-  const logger = createLogger({ app: 'test', level: 'silent', pretty: false });
+  const logger = createLogger({ app: 'test', level: 'silent' });
   const dependencies = {
     isTrustedProxy: () => false,
     limits: { countAddress: async () => undefined },

@@ -1,8 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { errorCatalogue } from '../error-catalogue.ts';
 import { authorizationServerReasons } from './authorization-server-reasons.ts';
-import { deviceServiceReasons } from './device-service-reasons.ts';
-import { failureReasons } from './failure-reasons.ts';
+import { deviceServiceReasons, failureReasons } from './failure-reasons.ts';
 import { gatewayReasons } from './gateway-reasons.ts';
 import { signingReasons } from './signing-reasons.ts';
 

@@ -26,9 +26,7 @@ export type ProblemCollector = ReturnType<typeof createProblemCollector>;
 export function createProblemCollector() {
   const found: ConfigurationProblem[] = [];
   return {
-    add(problems: readonly ConfigurationProblem[]): void {
-      found.push(...problems);
-    },
+    add: (problems: readonly ConfigurationProblem[]) => void found.push(...problems),
     /** Returns the result of a step, or collects the problems of its ConfigurationError. */
     attempt<Result>(step: () => Result): Result | undefined {
       try {
@@ -55,8 +53,8 @@ export function createProblemCollector() {
 /** The text that an app prints if it cannot start. Each configuration problem is on one line. */
 export function describeStartFailure(app: string, error: unknown): string {
   if (error instanceof ConfigurationError) {
-    const lines = error.problems.map(({ name, message }) => `  ${name}: ${message}`);
-    return [`${app} did not start, because of its configuration:`, ...lines].join('\n');
+    const lines = error.message.replace(/^/gm, '  ');
+    return `${app} did not start, because of its configuration:\n${lines}`;
   }
   const { message, cause } = error instanceof Error ? error : new Error('unknown reason');
   const reason = cause instanceof Error ? `${message} (${cause.message})` : message;

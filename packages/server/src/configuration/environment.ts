@@ -4,6 +4,7 @@ import {
   type ConfigurationProblem,
   createProblemCollector,
   type ProblemCollector,
+  readableIssue,
 } from './configuration-error.ts';
 import { findMisspelledVariables, secretVariables, settingOf } from './variable-names.ts';
 
@@ -11,50 +12,39 @@ import { findMisspelledVariables, secretVariables, settingOf } from './variable-
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Reads the valid variables and collects the problems of the others, so that an app can report them
- * together with missing and forbidden settings. An empty variable counts as not set, because
- * compose files and shells pass on variables without a value.
+ * Reads the variables of a schema. An empty variable counts as not set, because compose files and
+ * shells pass on variables without a value.
  *
+ * @param collected receives the problems, so that an app can report them together with missing and
+ *   forbidden settings
  * @param indispensable variables that decide which rules apply and whether the app may create files
- * @throws ConfigurationError if an indispensable variable is invalid or misspelled
+ * @throws ConfigurationError that lists every invalid variable and every misspelled security
+ *   variable, unless they are collected and no indispensable one is wrong
  */
-export function readValidVariables<Schema extends z.ZodObject>(
+export function parseEnvironment<Schema extends z.ZodObject>(
   schema: Schema,
   environment: Environment,
-  problems: ProblemCollector,
-  indispensable: readonly string[],
+  collected?: ProblemCollector,
+  indispensable: readonly string[] = [],
 ): z.infer<Schema> {
+  const problems = collected ?? createProblemCollector();
   const { problems: misspelled } = findMisspelledVariables(environment);
   const invalid: ConfigurationProblem[] = [];
   const read: Record<string, unknown> = {};
   const shape: Readonly<Record<string, z.ZodType>> = schema.shape;
   for (const [name, type] of Object.entries(shape)) {
-    const parsed = type.safeParse(textOf(name, environment, invalid));
+    const text = textOf(name, environment, invalid);
+    const parsed = type.safeParse(text, { error: readableIssue });
     invalid.push(...(parsed.error?.issues ?? []).map(({ message }) => ({ name, message })));
     read[name] = parsed.success ? parsed.data : type.safeParse(undefined).data;
   }
   problems.add([...misspelled, ...invalid]);
   const wrong = [...invalid.map(({ name }) => name), ...misspelled.map(({ meant }) => meant)];
-  if (indispensable.some((name) => wrong.includes(name) || wrong.includes(`${name}_FILE`))) {
+  const isWrong = (name: string) => wrong.includes(name) || wrong.includes(`${name}_FILE`);
+  if (collected === undefined || indispensable.some(isWrong)) {
     problems.throwIfAny();
   }
   return read as z.infer<Schema>;
-}
-
-/**
- * Reads the variables of a schema.
- *
- * @throws ConfigurationError that lists every invalid variable and every misspelled security
- *   variable
- */
-export function parseEnvironment<Schema extends z.ZodObject>(
-  schema: Schema,
-  environment: Environment,
-): z.infer<Schema> {
-  const problems = createProblemCollector();
-  const read = readValidVariables(schema, environment, problems, []);
-  problems.throwIfAny();
-  return read;
 }
 
 /** The value of a variable, or the content of the file that `NAME_FILE` names. */

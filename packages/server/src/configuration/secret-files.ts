@@ -50,13 +50,7 @@ export function secretFilesOf(
  *
  * @returns problems, with which the app must not start, and warnings for the log
  */
-export function inspectFileAccess({
-  files,
-  sockets = [],
-  dataDirectory = '',
-  publicUrl,
-  corrects = true,
-}: {
+export function inspectFileAccess(access: {
   /** The files that an operator names. */
   readonly files: readonly SecretFile[];
   /** The Unix sockets on which the app listens, or through which it connects. */
@@ -68,18 +62,19 @@ export function inspectFileAccess({
   /** Whether to correct modes. Otherwise they are only reported. */
   readonly corrects?: boolean;
 }) {
+  const { files, sockets = [], dataDirectory = '', publicUrl, corrects = true } = access;
   // Runs first, because a variable can name a file that Gatehouse created.
-  const restricted = restrictDataDirectory(dataDirectory, currentReader(), corrects);
+  const { corrected, problems } = restrictDataDirectory(dataDirectory, currentReader(), corrects);
   const exposed = [
-    ...restricted.problems,
+    ...problems,
     ...files.map((file) => exposedFileProblem(file)),
     ...sockets.map(({ name, path }) => exposedFolderProblem({ name, path: dirname(path) })),
   ].filter((problem) => problem !== undefined);
-  const isPublic = publicUrl !== undefined && !isLoopbackUrl(publicUrl);
+  if (publicUrl !== undefined && !isLoopbackUrl(publicUrl)) {
+    return { problems: exposed, warnings: corrected };
+  }
   const warnings = exposed.map(({ name, message }) => `${name}: ${message}`);
-  return isPublic
-    ? { problems: exposed, warnings: restricted.corrected }
-    : { problems: [], warnings: [...restricted.corrected, ...warnings] };
+  return { problems: [], warnings: [...corrected, ...warnings] };
 }
 
 /**

@@ -29,10 +29,6 @@ export const baseUrl = z.string().refine(isBaseUrl, {
     'must be an http(s) address in normal form (lower case, no default port), without query, fragment, credentials or trailing slash',
 });
 
-export const logLevel = z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
-  message: 'must be fatal, error, warn, info, debug, trace or silent',
-});
-
 /** Addresses and CIDR ranges, separated by commas. */
 export const addressList = z
   .string()
@@ -63,7 +59,8 @@ export const commonVariables = {
     description: 'Folder of the [files](#files) of the embedded mode.',
     protects: true,
   }),
-  LOG_LEVEL: logLevel
+  LOG_LEVEL: z
+    .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')
     .describe('`fatal`, `error`, `warn`, `info`, `debug`, `trace` or `silent`.'),
   OPERATIONS_PORT: port.optional().meta({
@@ -82,14 +79,33 @@ export const commonVariables = {
   }),
 };
 
+/** What the common variables, and the port or Unix socket of its own, make of a server. */
+export function serverSettings(
+  common: z.infer<z.ZodObject<typeof commonVariables>>,
+  ownPort: number,
+  ownSocketPath: string | undefined,
+) {
+  return {
+    host: common.HOST,
+    port: ownPort,
+    /** Path of a Unix socket to serve on, instead of host and port. */
+    socketPath: ownSocketPath,
+    operationsPort: common.OPERATIONS_PORT ?? operationsPortOf(ownPort),
+    logLevel: common.LOG_LEVEL,
+    /** How long it still accepts connections after it reported that it is not ready. */
+    shutdownDelayMilliseconds: common.SHUTDOWN_DELAY_SECONDS * 1000,
+    maximumConnections: common.MAXIMUM_CONNECTIONS,
+    /** Processes that serve requests. With one, the process of the app serves them itself. */
+    workers: common.WORKERS,
+  };
+}
+
 /** Requires the normal form, because peers compare it exactly (RFC 8414 §3.3, RFC 9068 §4). */
 function isBaseUrl(text: string): boolean {
-  const url = URL.parse(text);
-  const path = url?.pathname === '/' ? '' : url?.pathname;
+  const { protocol = '', origin, pathname = '' } = URL.parse(text) ?? {};
   return (
-    url !== null &&
-    (url.protocol === 'http:' || url.protocol === 'https:') &&
-    text === `${url.origin}${path}` &&
+    /^https?:$/.test(protocol) &&
+    text === `${origin}${pathname === '/' ? '' : pathname}` &&
     !text.endsWith('/')
   );
 }

@@ -120,11 +120,11 @@ export function findMisspelledVariables(environment: Environment) {
     const message = `looks like a misspelling of ${meant}. Rename it or unset it`;
     return meant === undefined ? [] : [{ name, meant, message }];
   });
-  const [problems = [], others = []] = [true, false].map((protects) =>
-    found.filter(({ meant }) => securityVariables.includes(meant) === protects),
-  );
+  const isProblem = ({ meant }: { meant: string }) => securityVariables.includes(meant);
+  const others = found.filter((each) => !isProblem(each));
   const misspelled = others.map(({ name, message }) => `${name}: ${message}`);
-  return { problems, warnings: [...formerNameWarnings(environment), ...misspelled] };
+  const warnings = [...formerNameWarnings(environment), ...misspelled];
+  return { problems: found.filter(isProblem), warnings };
 }
 
 function findMeant(name: string): string | undefined {

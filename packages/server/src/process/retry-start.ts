@@ -1,5 +1,4 @@
 import type { RequestListener } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { observedRequest } from '../requests/observed-request.ts';
 
 const RETRY_MILLISECONDS = 250;
@@ -9,7 +8,7 @@ const RETRY_MILLISECONDS = 250;
  * listening and repeats the step until it succeeds.
  *
  * @param isTransient whether to repeat a failed attempt. Other errors are thrown: by this function
- *   at the first attempt, and later as an uncaught exception, which ends the process
+ *   at the first attempt, and later as an unhandled rejection, which ends the process
  */
 export async function retryStart(
   step: () => Promise<void>,
@@ -17,33 +16,25 @@ export async function retryStart(
 ) {
   let isDone = false;
   let isClosed = false;
+  let retry: NodeJS.Timeout | undefined;
 
   async function attempt(): Promise<void> {
     try {
       await step();
       isDone = true;
     } catch (error) {
-      // A closing process has already closed the store, so an error is expected.
-      if (!isTransient(error) && !isClosed) {
+      // A closing process has already closed the store, so it expects errors.
+      if (isClosed) {
+        return;
+      }
+      if (!isTransient(error)) {
         throw error;
       }
-    }
-  }
-
-  async function retry(): Promise<void> {
-    while (!isDone && !isClosed) {
-      await sleep(RETRY_MILLISECONDS, undefined, { ref: false });
-      await (isClosed ? undefined : attempt());
+      retry = setTimeout(() => void attempt(), RETRY_MILLISECONDS).unref();
     }
   }
 
   await attempt();
-  // Thrown outside the promise, so that it ends the process with any setting for rejections.
-  retry().catch((error: unknown) =>
-    process.nextTick(() => {
-      throw error;
-    }),
-  );
   return {
     /** A readiness check that rejects until an attempt succeeds. */
     async ready(): Promise<void> {
@@ -54,6 +45,7 @@ export async function retryStart(
     /** Stops further attempts. */
     close(): void {
       isClosed = true;
+      clearTimeout(retry);
     },
   };
 }

@@ -1,12 +1,17 @@
 import cluster from 'node:cluster';
 import type { RequestListener } from 'node:http';
-import { describeStartFailure } from '../configuration/configuration-error.ts';
-import { explainPortInUse, type ListenAddress } from '../server/listen.ts';
-import { createOperations, type OperationsOptions, serveOperations } from '../server/operations.ts';
+import type { serverSettings } from '../configuration/variable-kinds.ts';
+import { explainPortInUse } from '../server/listen.ts';
+import {
+  createOperations,
+  type Operations,
+  type OperationsOptions,
+  serveOperations,
+} from '../server/operations.ts';
 import { type ServeOptions, serve } from '../server/serve.ts';
 import { createLogger, type Logger } from '../telemetry/logger.ts';
 import { exitOnUnhandledErrors, type RunningApp, runProcess } from './run-process.ts';
-import { superviseWorkers } from './supervise-workers.ts';
+import { type StartingApp, superviseWorkers } from './supervise-workers.ts';
 import { answerSupervisor, untilListenerCloses } from './worker-process.ts';
 
 interface App<Configuration extends AppConfiguration> {
@@ -18,14 +23,8 @@ interface App<Configuration extends AppConfiguration> {
   start(configuration: Configuration, logger: Logger): Promise<ServedApp>;
 }
 
-export interface AppConfiguration extends ListenAddress {
-  readonly operationsPort: number;
-  readonly shutdownDelayMilliseconds: number;
-  readonly maximumConnections: number;
-  readonly logLevel: string;
+export interface AppConfiguration extends ReturnType<typeof serverSettings> {
   readonly warnings: readonly string[];
-  /** Processes that serve requests. With one, this process serves them itself. */
-  readonly workers: number;
 }
 
 /** An app that is ready to serve requests. */
@@ -46,30 +45,25 @@ export function runApp<Configuration extends AppConfiguration>(
   app: App<Configuration>,
 ): Promise<void> {
   const { name, portVariable } = app;
-  const operationsPortVariables = `OPERATIONS_PORT (with npm start: ${portVariable})`;
-  return runProcess(
-    async () => {
-      const configuration = app.loadConfiguration();
-      const logger = startLog(name, configuration);
-      if (configuration.workers > 1 && cluster.isPrimary) {
-        return superviseWorkers({ name, configuration, operationsPortVariables, logger });
-      }
-      const served = await app.start(configuration, logger);
-      return serveApp(served, { configuration, portVariable, operationsPortVariables, logger });
-    },
-    (error) => describeStartFailure(name, error),
-  );
+  return runProcess(name, async () => {
+    const configuration = app.loadConfiguration();
+    const logger = startLog(name, configuration);
+    const { host, operationsPort: port } = configuration;
+    const openOperations = (operations: Operations) =>
+      serveOperations(operations, { host, port }).catch(
+        explainPortInUse(`OPERATIONS_PORT (with npm start: ${portVariable})`),
+      );
+    const starting = { name, configuration, openOperations, logger };
+    if (configuration.workers > 1 && cluster.isPrimary) {
+      return superviseWorkers(starting);
+    }
+    return serveApp(await app.start(configuration, logger), portVariable, starting);
+  });
 }
 
 /** With several workers, only their supervisor logs the warnings of the configuration. */
 function startLog(app: string, { logLevel, warnings }: AppConfiguration): Logger {
-  const logger = createLogger({
-    app,
-    level: logLevel,
-    pretty: process.stdout.isTTY === true,
-    buffered: true,
-    sharedOutput: cluster.isWorker,
-  });
+  const logger = createLogger({ app, level: logLevel });
   exitOnUnhandledErrors(logger);
   for (const warning of cluster.isWorker ? [] : warnings) {
     logger.warn(warning);
@@ -80,19 +74,9 @@ function startLog(app: string, { logLevel, warnings }: AppConfiguration): Logger
 /** A worker shares the listener of its supervisor, and answers it instead of an operations port. */
 async function serveApp(
   app: ServedApp,
-  {
-    configuration,
-    portVariable,
-    operationsPortVariables,
-    logger,
-  }: {
-    readonly configuration: AppConfiguration;
-    readonly portVariable: string;
-    readonly operationsPortVariables: string;
-    readonly logger: Logger;
-  },
+  portVariable: string,
+  { configuration, openOperations, logger }: StartingApp,
 ): Promise<RunningApp> {
-  const { host, socketPath } = configuration;
   const server = await serve(app.listener, {
     ...configuration,
     logger,
@@ -102,12 +86,10 @@ async function serveApp(
   }).catch(explainPortInUse(portVariable));
   const operations = cluster.isWorker
     ? answerSupervisor(createOperations(app))
-    : await serveOperations(createOperations(app), {
-        host,
-        port: configuration.operationsPort,
-      }).catch(explainPortInUse(operationsPortVariables));
+    : await openOperations(createOperations(app));
   if (operations !== undefined) {
-    logger.info({ port: socketPath ?? server.port, operationsPort: operations.port }, 'listening');
+    const port = configuration.socketPath ?? server.port;
+    logger.info({ port, operationsPort: operations.port }, 'listening');
   }
   return {
     // The operations port closes after the drain, so that a liveness probe does not interrupt it.

@@ -1,7 +1,7 @@
 import cluster from 'node:cluster';
+import { describeStartFailure } from '../configuration/configuration-error.ts';
 import { denyDebugging } from '../configuration/debugging.ts';
 import type { Logger } from '../telemetry/logger.ts';
-import { StartReportedError } from './supervise-workers.ts';
 import type { MessageFromWorker, MessageToWorker } from './worker-process.ts';
 
 export interface RunningApp {
@@ -25,8 +25,8 @@ const SAME_SIGNAL_MILLISECONDS = 500;
  * @param exitDeadlineMilliseconds time for `close`. After it, the process ends
  */
 export async function runProcess(
+  name: string,
   start: () => Promise<RunningApp>,
-  describeRefusal: (error: unknown) => string,
   exitDeadlineMilliseconds = EXIT_DEADLINE_MILLISECONDS,
 ): Promise<void> {
   denyDebugging();
@@ -34,9 +34,7 @@ export async function runProcess(
   const starting = cluster.isWorker
     ? setInterval(() => tell('starting'), STARTING_INTERVAL_MILLISECONDS)
     : undefined;
-  const app = await start().catch((error: unknown) =>
-    exit(1, error instanceof StartReportedError ? undefined : describeRefusal(error)),
-  );
+  const app = await start().catch((error: unknown) => exit(1, describeStartFailure(name, error)));
   clearInterval(starting);
   let ending = false;
   const end = () => {
@@ -96,16 +94,9 @@ function endBySignal(end: () => void): void {
   process.on('SIGINT', onSignal);
 }
 
-function tell(message: MessageFromWorker, onGone: () => void = () => undefined): void {
-  if (process.send === undefined || !process.connected) {
-    onGone();
-    return;
-  }
-  process.send(message, undefined, undefined, (error) => {
-    if (error !== null) {
-      onGone();
-    }
-  });
+/** @param onGone called if the supervisor has ended */
+function tell(message: MessageFromWorker, onGone?: () => void): void {
+  process.send?.(message, undefined, undefined, (error) => error && onGone?.());
 }
 
 function exit(code: number, message?: string): never {

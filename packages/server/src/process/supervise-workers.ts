@@ -10,8 +10,8 @@
  */
 import cluster from 'node:cluster';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { explainPortInUse, removeStaleSocket, withdrawSocket } from '../server/listen.ts';
-import { type Operations, type Readiness, serveOperations } from '../server/operations.ts';
+import { removeStaleSocket, withdrawSocket } from '../server/listen.ts';
+import type { Operations, serveOperations } from '../server/operations.ts';
 import type { Logger } from '../telemetry/logger.ts';
 import { combineFamilies, type MetricFamily, withoutGauges } from '../telemetry/metric-families.ts';
 import { createMetricsRegistry, type MetricsRegistry } from '../telemetry/metrics-registry.ts';
@@ -22,38 +22,26 @@ import { startWorker, type WorkerProcess } from './worker-process.ts';
 /** A worker that cannot start costs its start once per delay. */
 const RESTART_DELAY_MILLISECONDS = 1000;
 
-interface SupervisedApp {
+/** An app with its configuration, before it serves requests. */
+export interface StartingApp {
   readonly name: string;
   readonly configuration: AppConfiguration;
-  /** Names of the variables that set the operations port. */
-  readonly operationsPortVariables: string;
+  readonly openOperations: (operations: Operations) => ReturnType<typeof serveOperations>;
   readonly logger: Logger;
-}
-
-/** The app cannot start. A worker has already printed the reason. */
-export class StartReportedError extends Error {
-  constructor() {
-    super('No worker could start.');
-    this.name = 'StartReportedError';
-  }
 }
 
 /**
  * Starts the workers of an app. The first one starts alone: it prepares the store and the database,
  * and if it cannot start, it reports the reason.
- *
- * @throws StartReportedError if the first worker has printed why it cannot start
  */
-export async function superviseWorkers(app: SupervisedApp): Promise<{ close(): Promise<void> }> {
-  const { name, configuration, logger } = app;
-  const { host, socketPath, operationsPort, workers: count } = configuration;
+export async function superviseWorkers(app: StartingApp) {
+  const { name, configuration, openOperations, logger } = app;
+  const { socketPath, workers: count } = configuration;
   const metrics = createMetricsRegistry();
-  const { countRestart } = addProcessMetrics(metrics, { app: name, isSupervisor: true });
+  const restarts = addProcessMetrics(metrics, { app: name, isSupervisor: true });
   const workers = new Set<WorkerProcess>();
   const pooled = createPooledOperations(workers, { count, metrics });
-  const operations = await serveOperations(pooled, { host, port: operationsPort }).catch(
-    explainPortInUse(app.operationsPortVariables),
-  );
+  const operations = await openOperations(pooled);
   if (socketPath !== undefined) {
     await removeStaleSocket(socketPath);
   }
@@ -75,7 +63,7 @@ export async function superviseWorkers(app: SupervisedApp): Promise<{ close(): P
       return;
     }
     pooled.forget(worker);
-    countRestart();
+    restarts.value += 1;
     const reason = frozen ? 'it sent no answer and was killed' : 'it ended';
     logger.error({ worker: worker.pid, code, signal }, `restarting a worker: ${reason}`);
     if (code === 1 && !(await worker.started) && workers.size === 0) {
@@ -132,14 +120,14 @@ async function drain(
   }
 }
 
-/** @throws StartReportedError if the worker has printed why it cannot start */
+/** Ends the process if the worker has printed why it cannot start. */
 async function assertStarted(worker: WorkerProcess): Promise<void> {
   if (await worker.started) {
     return;
   }
   const { code, signal, frozen } = await worker.ended;
   if (code === 1) {
-    throw new StartReportedError();
+    process.exit(1);
   }
   if (frozen) {
     throw new Error('The first worker sent no message for 90 s and was killed.');
@@ -167,7 +155,7 @@ function createPooledOperations(
   return {
     async readiness() {
       const answers = await Promise.allSettled(
-        running().map((worker) => worker.ask({ asks: 'readiness' }) as Promise<Readiness>),
+        running().map((worker) => worker.ask('readiness') as ReturnType<Operations['readiness']>),
       );
       const given = answers.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []));
       // Workers that do not answer accept no connections, so the others decide. The app shows the
@@ -180,7 +168,7 @@ function createPooledOperations(
       const answered = new Set<WorkerProcess>();
       await Promise.all(
         running().map(async (worker) => {
-          const families = await worker.ask({ asks: 'metrics' }).catch(() => undefined);
+          const families = await worker.ask('metrics').catch(() => undefined);
           if (families !== undefined && worker.state() !== 'ended') {
             scraped.set(worker, families as readonly MetricFamily[]);
             answered.add(worker);
@@ -195,8 +183,7 @@ function createPooledOperations(
       }
       return combineFamilies([metrics.families(), ...scraped.values(), ended]);
     },
-    document: (path) =>
-      Promise.any(running().map((worker) => worker.ask({ asks: 'document', path }))),
+    document: (path) => Promise.any(running().map((worker) => worker.ask('document', path))),
     /** Keeps the counters of a worker that has ended, because a counter must not decrease. */
     forget(worker) {
       ended = combineFamilies([ended, withoutGauges(scraped.get(worker) ?? [])]);

@@ -15,28 +15,26 @@ const ANSWER_DEADLINE_MILLISECONDS = 900;
 /** A message from the supervisor: a question, or the order to end. */
 export type MessageToWorker = Question | 'end';
 
-export interface Question {
+interface Question {
   readonly id: number;
   readonly asks: 'live' | 'readiness' | 'metrics' | 'document';
-  /** With `document`. */
-  readonly path?: string;
+  /** Of a document. */
+  readonly path: string;
 }
 
 /** A message from a worker: `starting` every second until it is `ready`, then answers. */
 export type MessageFromWorker = Answer | 'starting' | 'ready';
 
-/** An answer without a value: the worker failed to find it. */
-export interface Answer {
+interface Answer {
   readonly id: number;
-  readonly value?: unknown;
-  readonly failed?: true;
+  readonly value: unknown;
 }
 
 export type WorkerProcess = ReturnType<typeof startWorker>;
 
 export function startWorker() {
-  const worker = cluster.fork();
-  const { ask, settle, failAll } = createQuestions(worker);
+  // Every open question listens for an error.
+  const worker = cluster.fork().setMaxListeners(0);
   const started = Promise.withResolvers<boolean>();
   let state: 'starting' | 'running' | 'released' | 'ended' = 'starting';
   let unanswered = 0;
@@ -53,7 +51,7 @@ export function startWorker() {
       state = 'running';
       started.resolve(true);
     } else if (message !== 'starting') {
-      settle(message);
+      worker.emit(`answer ${message.id}`, message);
     }
   });
   // Counts pings instead of time, because the whole machine may have been suspended.
@@ -63,14 +61,13 @@ export function startWorker() {
       frozen = true;
       kill();
     } else if (state !== 'starting') {
-      ask({ asks: 'live' }).catch(() => undefined);
+      ask(worker, 'live').catch(() => undefined);
     }
   }, PING_INTERVAL_MILLISECONDS);
   const ended = endOf(worker).then((end) => {
     clearInterval(pings);
     state = 'ended';
     started.resolve(false);
-    failAll();
     return { ...end, frozen };
   });
   return {
@@ -83,7 +80,7 @@ export function startWorker() {
     state: () => state,
     /** It shares the listener and answers pings. */
     isRunning: () => state === 'running' && unanswered <= SILENT_AFTER_PINGS,
-    ask,
+    ask: (asks: Question['asks'], path?: string) => ask(worker, asks, path),
     /** Starts the drain. The worker still accepts connections. */
     end() {
       if (state === 'starting') {
@@ -105,37 +102,17 @@ export function startWorker() {
   };
 }
 
-function createQuestions(worker: Worker) {
-  const open = new Map<number, PromiseWithResolvers<unknown>>();
-  let asked = 0;
+let asked = 0;
 
-  function settle({ id, value, failed }: Answer): void {
-    const answer = open.get(id);
-    open.delete(id);
-    if (failed) {
-      answer?.reject(new Error('The worker has no answer.'));
-    } else {
-      answer?.resolve(value);
-    }
-  }
-  return {
-    /** Rejects if no answer arrives in time. */
-    async ask(question: Omit<Question, 'id'>): Promise<unknown> {
-      if (!worker.isConnected()) {
-        throw new Error('The worker has no channel.');
-      }
-      asked += 1;
-      const id = asked;
-      const answer = Promise.withResolvers<unknown>();
-      open.set(id, answer);
-      const late = setTimeout(() => settle({ id, failed: true }), ANSWER_DEADLINE_MILLISECONDS);
-      // A worker that has just ended cannot receive it, which `failAll` reports.
-      worker.send({ ...question, id }, () => undefined);
-      return answer.promise.finally(() => clearTimeout(late));
-    },
-    settle,
-    failAll: () => [...open.keys()].forEach((id) => void settle({ id, failed: true })),
-  };
+/** Rejects if no answer arrives in time: the worker failed to find it, is frozen or has ended. */
+async function ask(worker: Worker, asks: Question['asks'], path = ''): Promise<unknown> {
+  asked += 1;
+  const signal = AbortSignal.timeout(ANSWER_DEADLINE_MILLISECONDS);
+  const answered = once(worker, `answer ${asked}`, { signal });
+  // With a callback, a closed channel is no error.
+  worker.send({ id: asked, asks, path }, () => undefined);
+  const [{ value }] = (await answered) as [Answer];
+  return value;
 }
 
 function endOf(worker: Worker): Promise<{ code: number | null; signal: string | null }> {
@@ -166,14 +143,12 @@ export function answerSupervisor(operations: Operations): undefined {
     if (message === 'end') {
       return;
     }
-    const { id, asks, path = '' } = message;
-    // Without a callback, an answer after the channel has closed would end the worker with an error.
-    const send = (answer: Answer) =>
-      void process.send?.(answer, undefined, undefined, () => undefined);
+    const { id, asks, path } = message;
     const answering = asks === 'live' ? Promise.resolve(true) : operations[asks](path);
     answering.then(
-      (value) => send({ id, value }),
-      () => send({ id, failed: true }),
+      // Without a callback, an answer after the channel has closed would end the worker.
+      (value) => process.send?.({ id, value }, undefined, undefined, () => undefined),
+      () => undefined,
     );
   });
 }

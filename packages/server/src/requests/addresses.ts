@@ -15,12 +15,8 @@ export function createAddressMatcher(entries: readonly string[]): AddressMatcher
   for (const entry of entries) {
     const [network = '', prefix] = entry.split('/');
     const address = unmappedAddress(network);
-    const family = isIP(address) === 6 ? 'ipv6' : 'ipv4';
-    if (prefix === undefined) {
-      list.addAddress(address, family);
-    } else {
-      list.addSubnet(address, Number(prefix), family);
-    }
+    const [family, length] = isIPv6(address) ? (['ipv6', 128] as const) : (['ipv4', 32] as const);
+    list.addSubnet(address, Number(prefix ?? length), family);
   }
   const known = new LRUCache<string, boolean>({
     max: KNOWN_ADDRESSES,

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { type FailureReasonName, failureReasons, isFailureReason } from '@gatehouse/errors';
-import type { Logger } from '../telemetry/logger.ts';
-import { createRequestLineWriter, type RequestLine } from '../telemetry/logger.ts';
+import { createRequestLineWriter, type Logger, type RequestLine } from '../telemetry/logger.ts';
 import type { Tracer } from '../telemetry/tracer.ts';
 import { type AddressMatcher, unmappedAddress } from './addresses.ts';
 import type { RequestObserver } from './request-records.ts';
@@ -87,22 +86,20 @@ export function observedRequest(request: IncomingMessage): ObservedRequest {
   return found;
 }
 
-interface ObservationOptions {
-  /** The listener writes `X-Request-Id` with its other headers, which costs less. */
-  readonly leavesHeaderToListener?: boolean;
-  /** Receives the values of the log line, for metrics. */
-  readonly observer?: RequestObserver;
-  /** Peers whose `X-Forwarded-For` is trusted. Another peer that sends it causes one warning. */
-  readonly isTrustedProxy?: AddressMatcher;
-  /** Undefined while tracing is off. */
-  readonly tracer?: Tracer | undefined;
-}
-
 /** Gives every request an id, returns it as `X-Request-Id`, and logs one line after the reply. */
 export function observeRequests(
   listener: RequestListener,
   logger: Logger,
-  options: ObservationOptions = {},
+  options: {
+    /** The listener writes `X-Request-Id` with its other headers, which costs less. */
+    readonly leavesHeaderToListener?: boolean;
+    /** Receives the values of the log line, for metrics. */
+    readonly observer?: RequestObserver;
+    /** Peers whose `X-Forwarded-For` is trusted. Another peer that sends it causes one warning. */
+    readonly isTrustedProxy?: AddressMatcher;
+    /** Undefined while tracing is off. */
+    readonly tracer?: Tracer | undefined;
+  } = {},
 ): RequestListener {
   const writeLine = createRequestLineWriter(logger);
   const { isTrustedProxy, tracer, observer } = options;
@@ -195,25 +192,19 @@ function describe(
  * Warns once per process if a peer outside `TRUSTED_PROXIES` sends `X-Forwarded-For`. With a proxy
  * that is not configured, all clients share one address for limits, allow lists and audit trail.
  */
-function createForwardingCheck(
-  isTrustedProxy: AddressMatcher,
-  logger: Logger,
-): (request: IncomingMessage) => void {
+function createForwardingCheck(isTrustedProxy: AddressMatcher, logger: Logger) {
   let hasWarned = false;
-  return ({ headers, socket }) => {
+  return ({ headers, socket }: IncomingMessage) => {
     if (hasWarned || headers['x-forwarded-for'] === undefined) {
       return;
     }
     const peer = unmappedAddress(socket.remoteAddress ?? '');
-    if (isTrustedProxy(peer)) {
-      return;
+    hasWarned = !isTrustedProxy(peer);
+    if (hasWarned) {
+      const hint =
+        'If this peer is your proxy, add its address to TRUSTED_PROXIES. Otherwise all its callers share one rate limit.';
+      logger.warn({ peer }, `Ignored X-Forwarded-For from an untrusted peer. ${hint}`);
     }
-    hasWarned = true;
-    logger.warn(
-      { peer },
-      'Ignored X-Forwarded-For from an untrusted peer. If this peer is your proxy, add its address to TRUSTED_PROXIES. ' +
-        'Otherwise all its callers share one rate limit.',
-    );
   };
 }
 

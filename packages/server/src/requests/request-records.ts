@@ -5,15 +5,6 @@ import type { MetricsRegistry } from '../telemetry/metrics-registry.ts';
 import { addressGroup, unmappedAddress } from './addresses.ts';
 import { observedRequest } from './observed-request.ts';
 
-/** Allowed label values of the request metrics. Other values count as `other`. */
-interface RequestLabels {
-  /** Names of the route table. */
-  readonly operations: readonly string[];
-  readonly credentials: readonly string[];
-  /** Error codes of the app's catalogue. */
-  readonly codes: readonly string[];
-}
-
 /** Called once for each request, after the reply or a disconnect. */
 export type RequestObserver = (line: RequestLine, request: IncomingMessage) => void;
 
@@ -22,19 +13,23 @@ const OUTCOMES = ['success', 'refused', 'failed', 'aborted'] as const;
 const STATUS_CLASSES = ['none', '1xx', '2xx', '3xx', '4xx', '5xx'] as const;
 const DURATION_BUCKETS_SECONDS = [0.005, 0.01, 0.025, 0.1, 0.5, 2.5, 10] as const;
 
+/**
+ * @param labels the allowed values: the names of the route table, the kinds of credential, and the
+ *   error codes of the app. Other values count as `other`
+ */
 export function createRequestMetrics(
   registry: MetricsRegistry,
-  { operations, credentials, codes }: RequestLabels,
+  labels: Readonly<Record<'operations' | 'credentials' | 'codes', readonly string[]>>,
 ): (line: RequestLine) => void {
-  const operation = ['unmatched', ...operations];
+  const operation = ['unmatched', ...labels.operations];
   const requests = registry.counter({
     name: 'gatehouse_requests_total',
     help: 'Requests that have ended, with a reply or because the client disconnected.',
     labels: {
       operation,
-      credential: ['none', ...credentials],
+      credential: ['none', ...labels.credentials],
       outcome: OUTCOMES,
-      code: [...STATUS_CLASSES, ...codes],
+      code: [...STATUS_CLASSES, ...labels.codes],
     },
   });
   const durations = registry.histogram({
@@ -60,16 +55,13 @@ function outcomeOf(status = 0, code: string | undefined): (typeof OUTCOMES)[numb
 }
 
 /** Counts what happened to the entries of the request log. */
-export function createRequestLogMetrics(
-  registry: MetricsRegistry,
-  results: readonly string[],
-): (result: string, entries: number) => void {
+export function createRequestLogMetrics(registry: MetricsRegistry, results: readonly string[]) {
   const entriesByResult = registry.counter({
     name: 'gatehouse_request_log_entries_total',
     help: 'Entries for the request log, by what happened to them.',
     labels: { result: results },
   });
-  return (result, entries) => {
+  return (result: string, entries: number) => {
     entriesByResult.of(result).value += entries;
   };
 }
@@ -105,6 +97,11 @@ export function createRequestRecorder(dependencies: {
   readonly record: (request: RecordedRequest) => void;
 }) {
   const { app, addressGroupOf, record } = dependencies;
+  const add = (
+    { stage: _, operation = 'unmatched', finding, ...line }: RequestLine,
+    details: Omit<RecordedRequest, keyof RequestLine | 'app'>,
+  ) =>
+    record({ ...line, app, operation, finding: finding?.slice(0, FINDING_CHARACTERS), ...details });
   let untilSample = randomInterval();
   return {
     observe(line: RequestLine, request: IncomingMessage): void {
@@ -117,8 +114,7 @@ export function createRequestRecorder(dependencies: {
       }
       const { receivedAt, notes } = observedRequest(request);
       const { clientId } = line;
-      record({
-        ...recordedLine(app, line),
+      add(line, {
         at: receivedAt,
         verified:
           clientId !== undefined && (notes.verified === true || notes.verifiedMs !== undefined),
@@ -130,19 +126,10 @@ export function createRequestRecorder(dependencies: {
     },
     /** Records input that is not a request. Only the address of the peer is known. */
     recordMalformed(line: RequestLine, peerAddress: string): void {
-      record({
-        ...recordedLine(app, line),
-        at: Date.now(),
-        verified: false,
-        addressGroup: addressGroup(unmappedAddress(peerAddress)),
-      });
+      const group = addressGroup(unmappedAddress(peerAddress));
+      add(line, { at: Date.now(), verified: false, addressGroup: group });
     },
   };
-}
-
-function recordedLine(app: string, { stage: _, ...line }: RequestLine) {
-  const finding = line.finding?.slice(0, FINDING_CHARACTERS);
-  return { ...line, app, operation: line.operation ?? 'unmatched', finding };
 }
 
 /** A fixed interval would always miss the same requests of a caller that alternates. */

@@ -1,91 +1,70 @@
 /** The open connections of a server: their requests, when these start and write, their metrics. */
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { ErrorCode } from '@gatehouse/errors';
 import type { MetricsRegistry } from '../telemetry/metrics-registry.ts';
-
-/** The codes of input that is not a request, as in the error catalogue of the platform API. */
-const CLIENT_ERROR_CODES = ['illegal_argument', 'headers_too_large', 'request_timeout'] as const;
-
-export type ClientErrorCode = (typeof CLIENT_ERROR_CODES)[number];
 
 export type Connections = ReturnType<typeof trackConnections>;
 
-interface Exchange {
-  readonly request: IncomingMessage;
-  readonly response: ServerResponse;
-}
-
 /**
- * The open connections of a server and their requests in flight. Node's closeIdleConnections skips connections without
- * data, which would delay a shutdown.
+ * The open connections of a server and their replies in flight. Node's closeIdleConnections skips
+ * connections without data, which would delay a shutdown.
  */
 export function trackConnections(server: Server) {
   // Arrays instead of Sets: they usually contain one element, and Sets leave tables behind.
-  const exchanges = new Map<Socket, Exchange[]>();
+  const replies = new Map<Socket, ServerResponse<IncomingMessage>[]>();
   const ending = new WeakSet<Socket>();
   let draining = false;
 
   server.on('connection', (socket: Socket) => {
-    exchanges.set(socket, []);
-    socket.once('close', () => exchanges.delete(socket));
+    replies.set(socket, []);
+    socket.once('close', () => replies.delete(socket));
   });
-  server.on('request', (request, response) => {
-    const { socket } = request;
-    const exchange: Exchange = { request, response };
-    const requests = exchanges.get(socket) ?? [];
-    requests.push(exchange);
+  server.on('request', ({ socket }, response) => {
+    const open = replies.get(socket) ?? [];
+    open.push(response);
     if (draining || ending.has(socket)) {
-      announceEnd(requests);
+      announceEnd(open);
     }
     response.on('close', () => {
-      const open = exchanges.get(socket);
-      const at = open?.indexOf(exchange) ?? -1;
+      const at = open.indexOf(response);
       if (at !== -1) {
-        open?.splice(at, 1);
+        open.splice(at, 1);
       }
-      if (open?.length === 0 && (draining || ending.has(socket))) {
+      if (open.length === 0 && (draining || ending.has(socket))) {
         socket.destroySoon();
       }
     });
   });
 
-  function endAfterReplies(socket: Socket): void {
-    ending.add(socket);
-    announceEnd(exchanges.get(socket) ?? []);
-  }
-
   return {
     /** From now on, each connection ends after its reply, with `Connection: close`. */
     startDraining() {
       draining = true;
-      for (const open of exchanges.values()) {
-        announceEnd(open);
-      }
+      replies.forEach(announceEnd);
     },
     /** Closes connections without a request in flight, including new connections without data. */
     cutIdle() {
-      for (const [socket, open] of exchanges) {
+      for (const [socket, open] of replies) {
         if (open.length === 0) {
           socket.destroy();
         }
       }
     },
     cutAll() {
-      for (const socket of exchanges.keys()) {
+      for (const socket of replies.keys()) {
         socket.destroy();
       }
     },
-    /** Requests on this connection without a complete reply, oldest first. */
-    inFlight: (socket: Socket): readonly Exchange[] => exchanges.get(socket) ?? [],
+    /** The replies on this connection that are not complete, oldest first. */
+    inFlight: (socket: Socket): readonly ServerResponse<IncomingMessage>[] =>
+      replies.get(socket) ?? [],
     /** Marks the replies in flight on this connection as its last ones. */
-    endAfterReplies,
-    load() {
-      let requests = 0;
-      for (const open of exchanges.values()) {
-        requests += open.length;
-      }
-      return { connections: exchanges.size, requests };
+    endAfterReplies(socket: Socket) {
+      ending.add(socket);
+      announceEnd(replies.get(socket) ?? []);
     },
+    load: () => ({ connections: replies.size, requests: [...replies.values()].flat().length }),
   };
 }
 
@@ -93,14 +72,12 @@ export function trackConnections(server: Server) {
  * Announces the end in the last reply. Node writes no reply after one with `Connection: close`, and
  * pipelined requests have already started.
  */
-function announceEnd(requests: readonly Exchange[]): void {
-  const [last, ...before] = requests.toReversed();
-  if (last !== undefined && !last.response.headersSent) {
-    last.response.setHeader('Connection', 'close');
-  }
-  for (const { response } of before) {
-    if (!response.headersSent) {
-      response.removeHeader('Connection');
+function announceEnd(replies: readonly ServerResponse[]): void {
+  for (const reply of replies.filter(({ headersSent }) => !headersSent)) {
+    if (reply === replies.at(-1)) {
+      reply.setHeader('Connection', 'close');
+    } else {
+      reply.removeHeader('Connection');
     }
   }
 }
@@ -114,18 +91,16 @@ export function addServerMetrics(
   registry: MetricsRegistry,
   server: Server,
   connections: Connections,
-): (code: ClientErrorCode) => void {
+): (code: ErrorCode) => void {
   registry.collect({
     name: 'gatehouse_connections',
     help: 'Open connections.',
-    type: 'gauge',
     acrossWorkers: 'sum',
     read: () => connections.load().connections,
   });
   registry.collect({
     name: 'gatehouse_requests_in_flight',
     help: 'Requests without a complete reply.',
-    type: 'gauge',
     acrossWorkers: 'sum',
     read: () => connections.load().requests,
   });
@@ -139,7 +114,7 @@ export function addServerMetrics(
   const malformed = registry.counter({
     name: 'gatehouse_malformed_requests_total',
     help: 'Input that was not a request: invalid HTTP, too large headers, or too slow.',
-    labels: { code: CLIENT_ERROR_CODES },
+    labels: { code: ['illegal_argument', 'headers_too_large', 'request_timeout'] },
   });
   return (code) => {
     malformed.of(code).value += 1;

@@ -2,6 +2,8 @@ import type { Server } from 'node:http';
 import { Server as NetServer } from 'node:net';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { AcceptFirst, Connections } from './connections.ts';
+import type { ServeOptions } from './serve.ts';
+import { serverLimits } from './server-limits.ts';
 
 /** A request may already be in transit on an idle connection. It still gets a reply. */
 const IDLE_GRACE_MILLISECONDS = 250;
@@ -10,16 +12,13 @@ export async function drain(
   server: Server,
   hold: AcceptFirst['hold'],
   connections: Connections,
-  {
-    limit,
-    delay,
-    untilListenerCloses,
-  }: {
-    readonly limit: number;
-    readonly delay: number;
-    readonly untilListenerCloses?: (() => Promise<void>) | undefined;
-  },
+  options: Pick<
+    ServeOptions,
+    'drainMilliseconds' | 'shutdownDelayMilliseconds' | 'untilListenerCloses'
+  >,
 ): Promise<void> {
+  const { shutdownDelayMilliseconds: delay = 0, untilListenerCloses } = options;
+  const limit = options.drainMilliseconds ?? serverLimits.drainTimeout;
   connections.startDraining();
   const cut = setTimeout(() => connections.cutAll(), limit);
   if (delay > 0) {
@@ -28,8 +27,9 @@ export async function drain(
   await untilListenerCloses?.();
   const release = hold();
   const closed = Promise.withResolvers<void>();
+  await acceptWaiting(server);
   // server.close() would cut idle connections, with requests in transit.
-  await acceptWaiting(server, () => NetServer.prototype.close.call(server, () => closed.resolve()));
+  NetServer.prototype.close.call(server, () => closed.resolve());
   release();
   const grace = setTimeout(
     // Gives the event loop turns to read data that has arrived.
@@ -52,28 +52,25 @@ const SHORT_TURN = 1 / 100;
 const MOST_MILLISECONDS = 1000;
 
 /**
- * Accepts the connections that the kernel has already established, and then calls `closeListener`.
- * Closing resets connections that are not accepted, with their requests, and a proxy must not
- * resend a POST. So the close follows a turn of the event loop without new connections.
+ * Accepts the connections that the kernel has already established. Closing the listener resets
+ * connections that are not accepted, with their requests, and a proxy must not resend a POST. So
+ * the close follows a turn of the event loop without new connections.
  */
-async function acceptWaiting(server: Server, closeListener: () => void): Promise<void> {
-  let accepted = false;
+async function acceptWaiting(server: Server): Promise<void> {
+  let accepted: boolean;
   const note = () => {
     accepted = true;
   };
   server.on('connection', note);
   const begun = performance.now();
-  let turnBegun = begun;
-  for (;;) {
+  let turn: number;
+  let looked: number;
+  do {
     accepted = false;
+    const turnBegun = performance.now();
     await nextTurn();
-    const now = performance.now();
-    const looked = now - begun;
-    if ((!accepted && now - turnBegun < looked * SHORT_TURN) || looked > MOST_MILLISECONDS) {
-      closeListener();
-      break;
-    }
-    turnBegun = now;
-  }
+    turn = performance.now() - turnBegun;
+    looked = performance.now() - begun;
+  } while ((accepted || turn >= looked * SHORT_TURN) && looked <= MOST_MILLISECONDS);
   server.off('connection', note);
 }

@@ -1,7 +1,8 @@
 import cluster from 'node:cluster';
+import { once } from 'node:events';
 import { access, chmod, constants, lstat, rename, rm } from 'node:fs/promises';
 import type { Server } from 'node:http';
-import { connect, type ListenOptions as NodeListenOptions, type Socket } from 'node:net';
+import { connect, type Socket } from 'node:net';
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 
@@ -27,7 +28,8 @@ export async function listen(
   { host, port, socketPath }: ListenAddress,
 ): Promise<void> {
   if (socketPath === undefined) {
-    return bind(server, { host, port });
+    await once(server.listen({ host, port }), 'listening');
+    return;
   }
   // Peers of a Unix socket have no address. Runs before other listeners, which read it.
   server.prependListener('connection', (socket: Socket) => {
@@ -35,7 +37,7 @@ export async function listen(
   });
   // Node removes the name that it bound when it closes, and a successor may own the public name.
   const bound = boundName(socketPath);
-  await bind(server, { path: bound, backlog: UNIX_SOCKET_BACKLOG });
+  await once(server.listen({ path: bound, backlog: UNIX_SOCKET_BACKLOG }), 'listening');
   try {
     await chmod(bound, 0o777);
     await rename(bound, socketPath);
@@ -61,16 +63,6 @@ export async function withdrawSocket(path: string): Promise<void> {
   await sleep(LATECOMERS_MILLISECONDS);
 }
 
-function bind(server: Server, options: NodeListenOptions): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(options, () => {
-      server.off('error', reject);
-      resolve();
-    });
-  });
-}
-
 /**
  * Removes the socket of a process that ended without removing it: one that does not answer.
  *
@@ -89,10 +81,7 @@ export async function removeStaleSocket(path: string): Promise<void> {
     throw inUse(path, 'is there and is no socket');
   }
   const socket = connect({ path });
-  const code = await new Promise((resolve) => {
-    socket.on('connect', () => resolve(undefined));
-    socket.on('error', (error: NodeJS.ErrnoException) => resolve(error.code));
-  });
+  const code = await once(socket, 'connect').catch((error: NodeJS.ErrnoException) => error.code);
   socket.destroy();
   if (code !== 'ECONNREFUSED') {
     throw inUse(path, 'is served by another process');

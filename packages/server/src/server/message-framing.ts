@@ -14,31 +14,30 @@ const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)(.*)$/i;
 const HOST = /^(?:[A-Za-z0-9._~-]+|\[[0-9A-Fa-f:.]+\])(?::(\d{1,5}))?$/;
 const HIGHEST_PORT = 65_535;
 
-/** Why two servers could read a message differently. */
-interface MessageProblem {
-  readonly reason: FailureReasonName;
-  /** The part of the message, such as a header. */
-  readonly property: string;
-  readonly message: string;
-}
+/** @param property the part of the message, such as a header */
+const problem = (reason: FailureReasonName, property: string, message: string) => ({
+  reason,
+  property,
+  message,
+});
 
-/** The connection must end after the reply, because the start of the next request is unclear. */
-export function messageProblem(request: IncomingMessage): MessageProblem | undefined {
+/**
+ * Returns why two servers could read a message differently. The connection must end after the reply,
+ * because the start of the next request is unclear.
+ */
+export function messageProblem(request: IncomingMessage) {
   const { headers, httpVersion } = request;
-  const encoding = transferEncodingProblem(request);
-  if (encoding !== undefined) {
-    return { reason: 'framing_ambiguous', property: 'Transfer-Encoding', message: encoding };
+  const encoding = headers['transfer-encoding'];
+  const message = encoding === undefined ? undefined : encodingProblem(encoding, httpVersion);
+  if (message !== undefined) {
+    return problem('framing_ambiguous', 'Transfer-Encoding', message);
   }
   // The servers do not use Host, but an upstream might trust it.
   if (headers.host !== undefined && !isHost(headers.host)) {
-    const message = 'must be a name or an address, with or without a port';
-    return { reason: 'http_invalid', property: 'Host', message };
+    return problem('http_invalid', 'Host', 'must be a name or an address, with or without a port');
   }
-  if (httpVersion !== '1.1' && httpVersion !== '1.0') {
-    const message = 'must be 1.1 or 1.0';
-    return { reason: 'http_invalid', property: 'HTTP version', message };
-  }
-  return undefined;
+  const isKnownVersion = httpVersion === '1.1' || httpVersion === '1.0';
+  return isKnownVersion ? undefined : problem('http_invalid', 'HTTP version', 'must be 1.1 or 1.0');
 }
 
 /**
@@ -46,11 +45,7 @@ export function messageProblem(request: IncomingMessage): MessageProblem | undef
  * without decoding it. Node also reads chunks in an HTTP/1.0 request, which a proxy can treat as
  * the start of the next request (RFC 9112 §6.1).
  */
-function transferEncodingProblem({ headers, httpVersion }: IncomingMessage): string | undefined {
-  const encoding = headers['transfer-encoding'];
-  if (encoding === undefined) {
-    return undefined;
-  }
+function encodingProblem(encoding: string, httpVersion: string): string | undefined {
   if (httpVersion !== '1.1') {
     return 'needs HTTP/1.1';
   }
@@ -75,8 +70,10 @@ export function createFramingGuard() {
       }
       // With an ignored `Upgrade`, Node drops bytes that arrive together with the end of the
       // request. The next request could then begin in the middle of another one.
+      const { upgrade, 'transfer-encoding': encoding } = request.headers;
       const isAmbiguous =
-        request.headers.upgrade !== undefined || transferEncodingProblem(request) !== undefined;
+        upgrade !== undefined ||
+        (encoding !== undefined && encodingProblem(encoding, request.httpVersion) !== undefined);
       if (isAmbiguous && response !== undefined) {
         lastRequests.set(request.socket, request);
         response.shouldKeepAlive = false;
@@ -159,29 +156,23 @@ const LINGER_BYTES = 2 * 1024 * 1024;
  * Reads and discards data for a short time. An immediate close makes the system reset the
  * connection, and the reset can overtake the reply (RFC 9112 §9.6).
  */
-export function lingerBeforeClose(request: IncomingMessage): Promise<void> {
-  if (request.readableEnded || request.destroyed || !announcesBody(request)) {
-    return Promise.resolve();
+export async function lingerBeforeClose(request: IncomingMessage): Promise<void> {
+  const { headers } = request;
+  const announcesBody =
+    headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+  if (request.readableEnded || request.destroyed || !announcesBody) {
+    return;
   }
-  return new Promise((resolve) => {
-    let received = 0;
-    const timer = setTimeout(resolve, LINGER_MILLISECONDS);
-    const finish = () => {
-      clearTimeout(timer);
+  let received = 0;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, LINGER_MILLISECONDS);
+  request.on('data', (chunk: Buffer) => {
+    received += chunk.length;
+    if (received > LINGER_BYTES) {
       resolve();
-    };
-    request.on('data', (chunk: Buffer) => {
-      received += chunk.length;
-      if (received > LINGER_BYTES) {
-        finish();
-      }
-    });
-    request.once('close', finish);
-    request.once('end', finish);
-    request.resume();
+    }
   });
-}
-
-function announcesBody({ headers }: IncomingMessage): boolean {
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+  request.once('close', resolve).once('end', resolve).resume();
+  await promise;
+  clearTimeout(timer);
 }

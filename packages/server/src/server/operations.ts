@@ -14,9 +14,8 @@ export async function serveOperations(
   let draining = false;
   const server = await serve(
     (request, response) => {
-      void answer(request, operations, draining).then(
-        (reply) => writeReply(response, reply),
-        () => writeReply(response, { status: 503, body: { status: 'unavailable' } }),
+      answer(request, response, operations, draining).catch(() =>
+        reply(response, 503, { status: 'unavailable' }),
       );
     },
     { host, port, maximumConnections: serverLimits.operationsMaxConnections },
@@ -30,47 +29,35 @@ export async function serveOperations(
   };
 }
 
-interface Reply {
-  readonly status: number;
-  /** Text, or a value that becomes JSON. */
-  readonly body: unknown;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
 async function answer(
   { method, url = '' }: IncomingMessage,
+  response: ServerResponse,
   operations: Operations,
   draining: boolean,
-): Promise<Reply> {
+): Promise<void> {
   if (method !== 'GET' && method !== 'HEAD') {
-    const body = { status: 'method not allowed' };
-    return { status: 405, body, headers: { Allow: 'GET, HEAD' } };
+    reply(response, 405, { status: 'method not allowed' }, { Allow: 'GET, HEAD' });
+    return;
   }
   const path = url.split('?', 1)[0] ?? '';
-  switch (path) {
-    case '/live':
-      return { status: 200, body: { status: 'live' } };
-    case '/metrics': {
-      const headers = { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' };
-      return { status: 200, body: metricsText(await operations.metrics()), headers };
-    }
-    case '/ready': {
-      if (draining) {
-        return { status: 503, body: { status: 'draining' } };
-      }
-      const { ready, checks } = await operations.readiness();
-      const body = { status: ready ? 'ready' : 'unavailable', checks };
-      return { status: ready ? 200 : 503, body };
-    }
-    default: {
-      const body = await operations.document(path);
-      const missing = { status: 404, body: { status: 'not found' } };
-      return body === undefined ? missing : { status: 200, body };
-    }
+  if (path === '/live') {
+    reply(response, 200, { status: 'live' });
+  } else if (path === '/metrics') {
+    const type = { 'Content-Type': 'text/plain; version=0.0.4; charset=utf-8' };
+    reply(response, 200, metricsText(await operations.metrics()), type);
+  } else if (path !== '/ready') {
+    const document = await operations.document(path);
+    reply(response, document ? 200 : 404, document ?? { status: 'not found' });
+  } else if (draining) {
+    reply(response, 503, { status: 'draining' });
+  } else {
+    const { ready, checks } = await operations.readiness();
+    reply(response, ready ? 200 : 503, { status: ready ? 'ready' : 'unavailable', checks });
   }
 }
 
-function writeReply(response: ServerResponse, { status, body, headers }: Reply): void {
+/** @param body text, or a value that becomes JSON */
+function reply(response: ServerResponse, status: number, body: unknown, headers = {}): void {
   response.writeHead(status, {
     'Content-Type': 'application/json',
     'Cache-Control': 'no-store',
@@ -101,16 +88,11 @@ export interface OperationsOptions {
 
 /** What an app answers to its operators, on any transport. */
 export interface Operations {
-  readiness(): Promise<Readiness>;
+  /** With the state of each dependency. */
+  readiness(): Promise<{ ready: boolean; checks: Readonly<Record<string, string>> }>;
   metrics(): Promise<readonly MetricFamily[]>;
   /** Resolves to undefined if there is no such document. */
   document(path: string): Promise<unknown>;
-}
-
-export interface Readiness {
-  readonly ready: boolean;
-  /** The state of each dependency. */
-  readonly checks: Readonly<Record<string, string>>;
 }
 
 export function createOperations(options: OperationsOptions): Operations {
@@ -119,11 +101,8 @@ export function createOperations(options: OperationsOptions): Operations {
   return {
     async readiness() {
       const [needed, shown] = await Promise.all([resultsOf(checks), resultsOf(peers)]);
-      const states = [...needed, ...shown].map(([name, { state }]) => [name, state]);
-      return {
-        ready: needed.every(([, result]) => result.ready),
-        checks: Object.fromEntries(states),
-      };
+      const states = [...needed, ...shown].map(({ name, state }) => [name, state]);
+      return { ready: needed.every(({ ready }) => ready), checks: Object.fromEntries(states) };
     },
     metrics: async () => metrics.families(),
     document: async (path) => documents.get(path)?.(),
@@ -141,21 +120,15 @@ async function refuseAfterDeadline(): Promise<never> {
   throw new Error('The check took too long.');
 }
 
-function resultsOf(
-  checks: OperationsOptions['checks'],
-): Promise<readonly (readonly [name: string, CheckResult])[]> {
+function resultsOf(checks: OperationsOptions['checks']) {
   const results = Object.entries(checks).map(async ([name, check]) => {
     try {
       const result = await Promise.race([check(), refuseAfterDeadline()]);
-      return [name, isCheckResult(result) ? result : { ready: true, state: 'ok' }] as const;
+      const { ready = true, state = 'ok' }: Partial<CheckResult> = Object(result);
+      return { name, ready, state };
     } catch {
-      return [name, { ready: false, state: 'unavailable' }] as const;
+      return { name, ready: false, state: 'unavailable' };
     }
   });
   return Promise.all(results);
-}
-
-function isCheckResult(result: unknown): result is CheckResult {
-  const { ready, state } = Object(result) as Partial<Record<keyof CheckResult, unknown>>;
-  return typeof ready === 'boolean' && typeof state === 'string';
 }

@@ -24,11 +24,11 @@ import {
   rejectHead,
 } from './malformed-input.ts';
 import { createFramingGuard, deferContinue, toOriginForm } from './message-framing.ts';
-import { countDroppedConnections, cutSlowReaders, serverLimits } from './server-limits.ts';
+import { cutSlowReaders, reportDroppedConnections, serverLimits } from './server-limits.ts';
 
 export interface ServeOptions extends ListenAddress {
   /** Workers share the listener. Resolves when no new connections can arrive. */
-  readonly untilListenerCloses?: () => Promise<void>;
+  readonly untilListenerCloses?: (() => Promise<void>) | undefined;
   /** Time that `close` waits for requests in flight. */
   readonly drainMilliseconds?: number;
   /**
@@ -57,17 +57,9 @@ export interface UpgradeListener {
   handle(request: IncomingMessage, socket: Socket, head: Buffer): void;
 }
 
-export interface RunningServer {
-  /** 0 for a Unix socket. */
-  readonly port: number;
-  /** Stops accepting, waits up to 8 s for requests in flight, and closes the rest. */
-  close(): Promise<void>;
-}
+export type RunningServer = Awaited<ReturnType<typeof serve>>;
 
-export async function serve(
-  application: RequestListener,
-  options: ServeOptions,
-): Promise<RunningServer> {
+export async function serve(application: RequestListener, options: ServeOptions) {
   const { upgrades, socketPath } = options;
   const framing = createFramingGuard();
   const server = createServer({
@@ -80,7 +72,6 @@ export async function serve(
         framing.admits(request) && toOriginForm(request) && upgrades.accepts(request),
     }),
   });
-  server.maxRequestsPerSocket = serverLimits.maxRequestsPerSocket;
   server.maxHeadersCount = serverLimits.maxHeadersCount;
   const connections = trackConnections(server);
   const reportMalformed = createMalformedInputReporter({
@@ -111,13 +102,11 @@ export async function serve(
   await listen(server, options);
   let closed: Promise<void> | undefined;
   return {
+    /** 0 for a Unix socket. */
     port: socketPath === undefined ? (server.address() as AddressInfo).port : 0,
-    close() {
-      closed ??= drain(server, hold, connections, {
-        limit: options.drainMilliseconds ?? serverLimits.drainTimeout,
-        delay: options.shutdownDelayMilliseconds ?? 0,
-        untilListenerCloses,
-      });
+    /** Stops accepting, waits up to 8 s for requests in flight, and closes the rest. */
+    close(): Promise<void> {
+      closed ??= drain(server, hold, connections, { ...options, untilListenerCloses });
       return closed;
     },
   };
@@ -129,9 +118,7 @@ function applyOptions(
 ): void {
   if (maximumConnections !== undefined) {
     server.maxConnections = maximumConnections;
-    countDroppedConnections(server, (dropped) =>
-      logger?.warn({ dropped, limit: maximumConnections }, 'too many connections'),
-    );
+    reportDroppedConnections(server, logger);
   }
   if (answersContinue === true) {
     server.on('checkContinue', (request, response) => {

@@ -79,10 +79,6 @@ export class Histogram {
     this.sum += seconds;
   }
 
-  get count(): number {
-    return this.#counts.reduce((total, each) => total + each, 0);
-  }
-
   /** Returns each upper bound with the number of durations up to it. The last bound is infinity. */
   cumulative(): readonly (readonly [bound: number, count: number])[] {
     let total = 0;

@@ -1,3 +1,4 @@
+import cluster from 'node:cluster';
 import { Writable } from 'node:stream';
 import { types } from 'node:util';
 import type { FailureReasonName, FailureStage } from '@gatehouse/errors';
@@ -15,16 +16,7 @@ interface LoggerOptions {
   /** The name of the app, on every line. */
   readonly app: string;
   readonly level: string;
-  /** Colored lines for a terminal instead of JSON. */
-  readonly pretty: boolean;
-  /**
-   * Buffers lines for up to 100 ms, which saves system calls. The end of the process writes the
-   * rest. A kill -9 loses it.
-   */
-  readonly buffered?: boolean;
-  /** Other processes write to the same output. */
-  readonly sharedOutput?: boolean;
-  /** Destination instead of standard output. */
+  /** Instead of standard output. */
   readonly destination?: pino.DestinationStream;
 }
 
@@ -32,39 +24,27 @@ interface LoggerOptions {
  * Writes one line of JSON per event. Callers never pass credentials: requests are logged by
  * operation name, without URL or headers. Error texts are masked.
  */
-export function createLogger(options: LoggerOptions): Logger {
+export function createLogger({ app, level, destination }: LoggerOptions): Logger {
   return pino(
     {
-      level: options.level,
-      base: { app: options.app },
+      level,
+      base: { app },
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: { level: (label) => ({ level: label }) },
       serializers: { err: (error: unknown) => serializeError(error) },
     },
-    options.destination ?? standardOutput(options),
+    destination ?? (process.stdout.isTTY ? terminalStream() : collectLines()),
   );
 }
 
-function standardOutput({
-  pretty: isPretty,
-  buffered,
-  sharedOutput: isShared,
-}: LoggerOptions): pino.DestinationStream {
-  if (isPretty) {
-    return terminalStream();
-  }
-  if (buffered !== true) {
-    return pino.destination({ dest: 1, sync: true });
-  }
-  const most = isShared === true ? WHOLE_WRITE_CHARACTERS : BUFFER_CHARACTERS;
-  return collectLines(pino.destination({ dest: 1, sync: true }), most);
-}
-
 /**
- * Joins lines as text. pino's destination with a minimum length needs 11 µs of CPU per line instead
+ * Joins the lines of up to 100 ms, which saves system calls. The end of the process writes the rest.
+ * A kill -9 loses it. pino's destination with a minimum length needs 11 µs of CPU per line instead
  * of 6 (docs/decisions/28-observability.md).
  */
-function collectLines(destination: pino.DestinationStream, most: number): pino.DestinationStream {
+function collectLines(): pino.DestinationStream {
+  const destination = pino.destination({ dest: 1, sync: true });
+  const most = cluster.isWorker ? WHOLE_WRITE_CHARACTERS : BUFFER_CHARACTERS;
   let lines = '';
   let timer: NodeJS.Timeout | undefined;
   function flush(): void {

@@ -10,7 +10,7 @@ function familiesOf(value: number) {
   histogram.of().observe(value);
   for (const acrossWorkers of ['sum', 'max', 'min'] as const) {
     const name = `g_${acrossWorkers}`;
-    registry.collect({ name, help: 'G.', type: 'gauge', acrossWorkers, read: () => value });
+    registry.collect({ name, help: 'G.', acrossWorkers, read: () => value });
   }
   return registry.families();
 }

@@ -4,7 +4,7 @@
  *   createMetricsRegistry ── counter, histogram (cells that the request path adds to)
  *                        └── collect (read at each scrape: a pool, the memory, the event loop)
  *   metric-families: the values of a scrape as text, and those of several workers combined
- *   process-metrics, request-metrics, store-signals: shared by all apps; the rest is in metrics/ of each app
+ *   process-metrics, store-signals, requests/request-records: shared by all apps. Each app adds its own
  *
  * A cell is a number. Text is built only for a scrape. A label accepts declared values only, and
  * `other` for the rest, so a caller cannot create a time series. There is no global
@@ -15,37 +15,21 @@ import {
   type Combination,
   type FamilySample,
   type MetricFamily,
-  metricsText,
   numberText,
 } from './metric-families.ts';
 
-interface MetricDefinition<Labels extends LabelValues = LabelValues> {
+interface MetricDefinition {
   readonly name: string;
   readonly help: string;
-  /** Label → allowed values. */
-  readonly labels?: Labels;
+  readonly labels?: LabelValues;
 }
 
-export interface Counter {
-  value: number;
+export interface CollectedMetric extends Omit<MetricDefinition, 'labels'> {
+  /** Of a gauge: the value of an app with several workers. Without it, the metric is a counter. */
+  readonly acrossWorkers?: Combination;
+  /** Undefined if there is no value. */
+  read(): number | undefined | readonly Omit<FamilySample, 'name'>[];
 }
-
-/** One value of a collected metric. */
-export interface Sample {
-  readonly labels?: Readonly<Record<string, string>>;
-  readonly value: number;
-}
-
-export type CollectedMetric = Omit<MetricDefinition, 'labels'> & {
-  read(): number | readonly Sample[];
-} & (
-    | { readonly type: 'counter' }
-    | {
-        readonly type: 'gauge';
-        /** The value of an app with several workers. */
-        readonly acrossWorkers: Combination;
-      }
-  );
 
 export type MetricsRegistry = ReturnType<typeof createMetricsRegistry>;
 
@@ -64,10 +48,9 @@ export function createMetricsRegistry() {
     families.set(name, () => ({ name, help, type, acrossWorkers, samples: read() }));
   }
 
-  const current = (): readonly MetricFamily[] => [...families.values()].map((family) => family());
   return {
     counter(definition: MetricDefinition) {
-      const cells = labelledCells(definition.labels ?? {}, (): Counter => ({ value: 0 }));
+      const cells = labelledCells(definition.labels ?? {}, () => ({ value: 0 }));
       // Prometheus sees the first event only if the series was 0 before.
       const [values = [], ...furtherLabels] = Object.values(definition.labels ?? {});
       if (furtherLabels.length === 0) {
@@ -91,19 +74,16 @@ export function createMetricsRegistry() {
     },
     /** A value that is read at each scrape. The author of `read` must bound its labels. */
     collect(metric: CollectedMetric): void {
-      const rule = metric.type === 'gauge' ? metric.acrossWorkers : 'sum';
-      add(metric, metric.type, rule, () => {
+      const { name, acrossWorkers } = metric;
+      add(metric, acrossWorkers ? 'gauge' : 'counter', acrossWorkers ?? 'sum', () => {
         const read = metric.read();
-        const samples = typeof read === 'number' ? [{ value: read }] : read;
-        return samples.map(({ labels = {}, value }: Sample) => ({
-          name: metric.name,
-          labels,
-          value,
-        }));
+        if (typeof read === 'object') {
+          return read.map((sample) => ({ name, ...sample }));
+        }
+        return read === undefined ? [] : [{ name, labels: {}, value: read }];
       });
     },
-    families: current,
-    text: () => metricsText(current()),
+    families: (): readonly MetricFamily[] => [...families.values()].map((family) => family()),
   };
 }
 
@@ -117,9 +97,10 @@ function histogramSamples(
     labels: { ...labels, le: numberText(bound) },
     value,
   }));
+  const { value: count = 0 } = buckets.at(-1) ?? {};
   return [
     ...buckets,
     { name: `${name}_sum`, labels, value: cell.sum },
-    { name: `${name}_count`, labels, value: cell.count },
+    { name: `${name}_count`, labels, value: count },
   ];
 }

@@ -39,55 +39,43 @@ export interface TracerOptions {
   readonly sampler?: string;
 }
 
-/** The innermost span of a request, and whether the request has ended. */
+/** The span of a request, and the innermost one. */
 interface Scope {
+  readonly root: Span;
   readonly span: Span;
-  readonly request: { ended: boolean };
 }
 
-export function createOpenTelemetryTracer(
-  { app, logger, sampler: name }: TracerOptions,
-  { OTEL_TRACES_SAMPLER, OTEL_TRACES_SAMPLER_ARG }: NodeJS.ProcessEnv,
-) {
-  const wanted = name ?? (OTEL_TRACES_SAMPLER || 'parentbased_always_on');
-  const sampler = readSampler(wanted, OTEL_TRACES_SAMPLER_ARG, logger);
-  const provider = openProvider(app, logger);
+export function createOpenTelemetryTracer(options: TracerOptions, environment: NodeJS.ProcessEnv) {
+  const sampler = readSampler(options, environment);
+  const provider = openProvider(options);
   const tracer = provider.getTracer('gatehouse');
   const scopes = new AsyncLocalStorage<Scope>();
 
   /** Undefined for work that a request leaves behind, such as a timer. */
   function startChild(name: string, kind: SpanKind, startTime: number): Scope | undefined {
     const scope = scopes.getStore();
-    return scope === undefined || scope.request.ended
-      ? undefined
-      : {
-          ...scope,
-          span: tracer.startSpan(
-            name,
-            { kind, startTime },
-            trace.setSpan(ROOT_CONTEXT, scope.span),
-          ),
-        };
+    if (scope?.root.isRecording() !== true) {
+      return undefined;
+    }
+    const context = trace.setSpan(ROOT_CONTEXT, scope.span);
+    return { ...scope, span: tracer.startSpan(name, { kind, startTime }, context) };
   }
 
   return {
     /** @returns undefined if the request is not sampled and continues no trace */
     startRequest({ headers, method = '' }: IncomingMessage) {
-      const parent = parseTraceParent(String(headers.traceparent));
+      const parent = parseTraceParent(String(headers.traceparent)) ?? undefined;
       // By chance, and not by the trace id, which a caller can choose.
       const isSampled =
-        parent !== null && sampler.followsCaller
+        parent && sampler.followsCaller
           ? (parent.traceFlags & TraceFlags.SAMPLED) !== 0
           : Math.random() < sampler.ratio;
-      if (isSampled) {
-        const context = parent ? trace.setSpanContext(ROOT_CONTEXT, parent) : ROOT_CONTEXT;
-        const span = tracer.startSpan(method, { kind: SpanKind.SERVER }, context);
-        return createRequestTrace(span, scopes);
-      }
+      const context = parent ? trace.setSpanContext(ROOT_CONTEXT, parent) : ROOT_CONTEXT;
       // Services must not record a request that this process does not record.
-      return parent === null
-        ? undefined
-        : createRequestTrace(trace.wrapSpanContext({ ...parent, traceFlags: TraceFlags.NONE }));
+      const span = isSampled
+        ? tracer.startSpan(method, { kind: SpanKind.SERVER }, context)
+        : parent && trace.wrapSpanContext({ ...parent, traceFlags: TraceFlags.NONE });
+      return span && createRequestTrace(span, scopes);
     },
     /** Runs work in a span of the current request. Work that returns undefined has no span. */
     stage<Result>(name: string, kind: 'internal' | 'call', work: () => Result): Result {
@@ -109,25 +97,25 @@ export function createOpenTelemetryTracer(
 }
 
 /** The SDK leaves the variables of the sampler to its users. */
-function readSampler(name: string, argument: string | undefined, logger: Logger) {
-  const ratios = new Map([
-    ['always_on', 1],
-    ['always_off', 0],
-    ['traceidratio', Number(argument || 1)],
-  ]);
-  const ratio = ratios.get(name.replace('parentbased_', '')) ?? Number.NaN;
-  if (ratio >= 0 && ratio <= 1) {
+function readSampler(
+  { sampler, logger }: TracerOptions,
+  { OTEL_TRACES_SAMPLER, OTEL_TRACES_SAMPLER_ARG }: NodeJS.ProcessEnv,
+) {
+  const name = sampler ?? (OTEL_TRACES_SAMPLER || 'parentbased_always_on');
+  const ratios: Readonly<Record<string, number>> = { always_on: 1, always_off: 0 };
+  const kind = name.replace('parentbased_', '');
+  const ratio = kind === 'traceidratio' ? Number(OTEL_TRACES_SAMPLER_ARG || 1) : ratios[kind];
+  if (ratio !== undefined && ratio >= 0 && ratio <= 1) {
     return { followsCaller: name.startsWith('parentbased_'), ratio };
   }
   logger.warn('OTEL_TRACES_SAMPLER: unknown sampler or argument. Using parentbased_always_on.');
   return { followsCaller: true, ratio: 1 };
 }
 
-function openProvider(app: string, logger: Logger): TracerProvider {
+function openProvider({ app, logger }: TracerOptions): TracerProvider {
   // The reply of the receiver is not logged.
   setGlobalErrorHandler((error) => {
-    const { code } = Object(error) as { readonly code?: unknown };
-    logger.warn({ failure: typeof code === 'object' ? undefined : code }, 'traces not exported');
+    logger.warn({ failure: String(Object(error).code) }, 'traces not exported');
   });
   return new TracerProvider({
     resource: defaultResource()
@@ -138,21 +126,17 @@ function openProvider(app: string, logger: Logger): TracerProvider {
   });
 }
 
-/** @param scopes undefined for a request that is not recorded */
-function createRequestTrace(span: Span, scopes?: AsyncLocalStorage<Scope>) {
-  const request = { ended: false };
+function createRequestTrace(span: Span, scopes: AsyncLocalStorage<Scope>) {
   return {
     /** Runs the request, so that its stages and steps find its span. */
-    run: (handle: () => void): void =>
-      scopes === undefined ? handle() : scopes.run({ span, request }, handle),
+    run: (handle: () => void) => scopes.run({ root: span, span }, handle),
     /** The header with which a service continues the trace (W3C Trace Context). */
     traceparent(): string {
-      const { traceId, spanId, traceFlags } = (scopes?.getStore()?.span ?? span).spanContext();
-      return `00-${traceId}-${spanId}-0${traceFlags & TraceFlags.SAMPLED}`;
+      const { traceId, spanId, traceFlags } = (scopes.getStore()?.span ?? span).spanContext();
+      return `00-${traceId}-${spanId}-0${traceFlags}`;
     },
     /** @param line the log line of the request, which contains no secret */
     end(line: RequestLine): void {
-      request.ended = true;
       span.updateName(`${line.method} ${line.operation ?? 'unmatched'}`);
       span.setAttributes({
         'http.request.method': line.method,

@@ -11,11 +11,12 @@ const DELAY_RESOLUTION_MILLISECONDS = 20;
  * Metrics of every process. Names without `gatehouse_` are those of the Prometheus clients.
  *
  * @param options.isSupervisor the process serves no requests itself
+ * @returns the counter of restarted workers
  */
 export function addProcessMetrics(
   registry: MetricsRegistry,
   { app, isSupervisor = false }: { readonly app: string; readonly isSupervisor?: boolean },
-): { countRestart(): void } {
+): { value: number } {
   const loop = isSupervisor ? [] : eventLoopMetrics();
   for (const metric of [buildInfo(app), ...resourceMetrics(), ...loop]) {
     registry.collect(metric);
@@ -23,7 +24,6 @@ export function addProcessMetrics(
   registry.collect({
     name: 'gatehouse_workers',
     help: 'Processes that serve requests.',
-    type: 'gauge',
     acrossWorkers: 'sum',
     read: () => (isSupervisor ? 0 : 1),
   });
@@ -31,11 +31,7 @@ export function addProcessMetrics(
     name: 'gatehouse_worker_restarts_total',
     help: 'Workers that ended unexpectedly.',
   });
-  return {
-    countRestart() {
-      restarts.of().value += 1;
-    },
-  };
+  return restarts.of();
 }
 
 /** Shows the key that a server encrypts with, so that operators can compare all servers. */
@@ -43,7 +39,6 @@ export function collectMasterKey(registry: MetricsRegistry, currentKeyId: () => 
   registry.collect({
     name: 'gatehouse_master_key_info',
     help: 'The id of the master key that encrypts. The value is always 1.',
-    type: 'gauge',
     acrossWorkers: 'max',
     read: () => [{ labels: { key_id: currentKeyId() }, value: 1 }],
   });
@@ -56,7 +51,6 @@ function buildInfo(app: string): CollectedMetric {
   return {
     name: 'gatehouse_build_info',
     help: 'The app and its versions. The value is always 1.',
-    type: 'gauge',
     acrossWorkers: 'max',
     read: () => [{ labels, value: 1 }],
   };
@@ -64,45 +58,48 @@ function buildInfo(app: string): CollectedMetric {
 
 function resourceMetrics(): readonly CollectedMetric[] {
   const startTime = Date.now() / MILLISECONDS - process.uptime();
-  const gauge = (name: string, help: string, read: CollectedMetric['read']) =>
-    ({ name, help, type: 'gauge', acrossWorkers: 'sum', read }) as const;
   return [
     {
-      ...gauge(
-        'process_start_time_seconds',
-        'Start time of the process, in seconds since 1970.',
-        () => startTime,
-      ),
+      name: 'process_start_time_seconds',
+      help: 'Start time of the process, in seconds since 1970.',
       acrossWorkers: 'min',
+      read: () => startTime,
     },
     {
       name: 'process_cpu_seconds_total',
       help: 'User and system processor time.',
-      type: 'counter',
       read() {
         const { user, system } = process.cpuUsage();
         return (user + system) / MICROSECONDS;
       },
     },
-    gauge('process_resident_memory_bytes', 'Resident memory.', () => process.memoryUsage.rss()),
-    gauge(
-      'gatehouse_heap_bytes',
-      'Memory of JavaScript objects and of buffers outside the heap.',
-      () => {
+    {
+      name: 'process_resident_memory_bytes',
+      help: 'Resident memory.',
+      acrossWorkers: 'sum',
+      read: () => process.memoryUsage.rss(),
+    },
+    {
+      name: 'gatehouse_heap_bytes',
+      help: 'Memory of JavaScript objects and of buffers outside the heap.',
+      acrossWorkers: 'sum',
+      read() {
         const { heapUsed, heapTotal, external } = process.memoryUsage();
         return samplesBy('kind', { used: heapUsed, total: heapTotal, external });
       },
-    ),
-    gauge(
-      'process_open_fds',
-      'Open file descriptors. Absent if the system does not report them.',
-      countOpenFiles,
-    ),
-    gauge(
-      'gatehouse_active_handles',
-      'Resources that keep the event loop alive: sockets, timers, pending operations.',
-      () => process.getActiveResourcesInfo().length,
-    ),
+    },
+    {
+      name: 'process_open_fds',
+      help: 'Open file descriptors. Absent if the system does not report them.',
+      acrossWorkers: 'sum',
+      read: countOpenFiles,
+    },
+    {
+      name: 'gatehouse_active_handles',
+      help: 'Resources that keep the event loop alive: sockets, timers, pending operations.',
+      acrossWorkers: 'sum',
+      read: () => process.getActiveResourcesInfo().length,
+    },
   ];
 }
 
@@ -115,7 +112,6 @@ function eventLoopMetrics(): readonly CollectedMetric[] {
     {
       name: 'gatehouse_event_loop_delay_seconds',
       help: 'Delay of timers since the last scrape.',
-      type: 'gauge',
       acrossWorkers: 'max',
       read() {
         const [median, high] = [delay.percentile(50), delay.percentile(99)].map(seconds);
@@ -127,7 +123,6 @@ function eventLoopMetrics(): readonly CollectedMetric[] {
     {
       name: 'gatehouse_event_loop_seconds_total',
       help: 'Time in which the event loop was active or idle.',
-      type: 'counter',
       read() {
         const { active, idle } = performance.eventLoopUtilization();
         return samplesBy('state', { active: active / MILLISECONDS, idle: idle / MILLISECONDS });
@@ -140,11 +135,11 @@ function samplesBy(label: string, values: Readonly<Record<string, number | undef
   return Object.entries(values).map(([text, value = 0]) => ({ labels: { [label]: text }, value }));
 }
 
-function countOpenFiles() {
+function countOpenFiles(): number | undefined {
   try {
     // The listing itself opens one of them.
-    return [{ value: readdirSync('/proc/self/fd').length - 1 }];
+    return readdirSync('/proc/self/fd').length - 1;
   } catch {
-    return [];
+    return undefined;
   }
 }

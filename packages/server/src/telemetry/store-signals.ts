@@ -7,11 +7,6 @@ type StoreState = (typeof storeStates)[number];
 
 const LATENCY_BUCKETS_SECONDS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.5] as const;
 
-interface StoreRoom {
-  readonly usedBytes: number;
-  readonly maximumBytes: number | undefined;
-}
-
 /**
  * Writes the signals of a store to the metrics and traces, and each change to the log.
  *
@@ -44,17 +39,15 @@ export function storeSignals(
   registry.collect({
     name: 'gatehouse_store_up',
     help: '1 while the store reads and writes, otherwise 0.',
-    type: 'gauge',
     acrossWorkers: 'min',
-    read: () => (current === 'available' ? 1 : 0),
+    read: () => Number(current === 'available'),
   });
   registry.collect({
     name: 'gatehouse_store_state',
     help: '1 for the current state of the store, otherwise 0.',
-    type: 'gauge',
     acrossWorkers: 'max',
     read: () =>
-      storeStates.map((state) => ({ labels: { state }, value: state === current ? 1 : 0 })),
+      storeStates.map((state) => ({ labels: { state }, value: Number(state === current) })),
   });
   return {
     observer(operation: string, seconds: number, failed: boolean) {
@@ -74,23 +67,20 @@ export function storeSignals(
 }
 
 function collectRoom(registry: MetricsRegistry) {
-  let room: StoreRoom | undefined;
-  const samples = (value: number | undefined) => (value === undefined ? [] : [{ value }]);
+  let room: { readonly usedBytes: number; readonly maximumBytes: number | undefined } | undefined;
   registry.collect({
     name: 'gatehouse_store_used_bytes',
     help: 'Space that the store uses. In a cluster, that of its fullest master.',
-    type: 'gauge',
     acrossWorkers: 'max',
-    read: () => samples(room?.usedBytes),
+    read: () => room?.usedBytes,
   });
   registry.collect({
     name: 'gatehouse_store_maximum_bytes',
     help: 'Space that the store may use. Absent if it has no limit.',
-    type: 'gauge',
     acrossWorkers: 'min',
-    read: () => samples(room?.maximumBytes),
+    read: () => room?.maximumBytes,
   });
-  return (measured: StoreRoom) => {
+  return (measured: typeof room) => {
     room = measured;
   };
 }

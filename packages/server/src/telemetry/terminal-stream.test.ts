@@ -25,7 +25,7 @@ const request = {
 function printed(log: (logger: ReturnType<typeof createLogger>) => void): readonly string[] {
   const stream = new PassThrough();
   const destination = terminalStream(stream);
-  log(createLogger({ app: 'gateway', level: 'info', pretty: true, destination }));
+  log(createLogger({ app: 'gateway', level: 'info', destination }));
   return String(stream.read()).trimEnd().split('\n');
 }
 
