@@ -133,7 +133,7 @@ async function createDemoDevice({ authorizationServerUrl, gatewayUrl }: Constell
 }
 
 /** Links the packages that the suite installed, in exactly the versions that the example names. */
-function linkDependencies(manifest: string): void {
+export function linkDependencies(manifest: string): void {
   const { dependencies = {} } = JSON.parse(readFileSync(manifest, 'utf8'));
   for (const [name, version] of Object.entries<string>(dependencies)) {
     const link = join(dirname(manifest), 'node_modules', name);

@@ -1,0 +1,151 @@
+/** An MCP server behind the gateway, and a standard MCP client that signs in through the browser. */
+import { once } from 'node:events';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { type AddressInfo, connect, createServer } from 'node:net';
+import { join } from 'node:path';
+import { openIdentity } from '@gatehouse/identity';
+import { createStore } from '@gatehouse/store';
+import { authorizeAsUser, createPageVisitor, until } from '@gatehouse/testing';
+import { startSystem, temporaryFolder } from '@gatehouse/testing/suite';
+import { afterAll, expect, test } from '@jest/globals';
+import { root } from '../source-tree.ts';
+import { linkDependencies } from './example-stack.ts';
+import { alice } from './sign-in-and-allow.ts';
+import { type Application, startApplication } from './start-application.ts';
+
+/** The public address of the gateway must be known before the gateway starts. */
+let gatewayPort = 0;
+const front = createServer((socket) => {
+  const gateway = connect(gatewayPort, 'localhost');
+  for (const [from, to] of [
+    [socket, gateway],
+    [gateway, socket],
+  ] as const) {
+    from.on('error', () => to.destroy());
+    from.pipe(to);
+  }
+}).listen(0, 'localhost');
+await once(front, 'listening');
+afterAll(() => {
+  front.close();
+});
+const gatewayUrl = `http://localhost:${(front.address() as AddressInfo).port}`;
+const serverUrl = `${gatewayUrl}/mcp`;
+
+const example = join(root, 'examples/mcp-server');
+const folder = temporaryFolder();
+const readExample = (name: string) => readFileSync(join(example, name), 'utf8');
+const mcpPort = await unusedPort();
+writeFileSync(
+  join(folder, 'routes.json'),
+  readExample('routes.json').replace('127.0.0.1:8870', `127.0.0.1:${mcpPort}`),
+);
+const { resources } = JSON.parse(
+  readExample('bootstrap.json').replace('http://localhost:8844/mcp', serverUrl),
+);
+
+const system = await startSystem({
+  engine: 'sqlite',
+  bootstrap: {
+    organizations: [{ id: 'acme', name: 'Acme' }],
+    users: [{ ...alice, emailVerified: true, orgId: 'acme' }],
+    resources,
+    clients: [
+      {
+        ...{ clientId: 'mcp-client', name: 'MCP client', orgId: 'acme', public: true },
+        applicationType: 'native',
+        grantTypes: ['authorization_code', 'refresh_token'],
+        redirectUris: ['http://127.0.0.1/callback'],
+        scopes: ['mcp:tools', 'device:read'],
+      },
+    ],
+  },
+  environment: { GATEWAY_URL: gatewayUrl, ROUTES_FILE: join(folder, 'routes.json') },
+});
+gatewayPort = Number(new URL(system.member('gateway').url).port);
+
+writeFileSync(join(folder, 'package.json'), readExample('package.json'));
+writeFileSync(join(folder, 'server.mjs'), readExample('server.mjs'));
+linkDependencies(join(folder, 'package.json'));
+const server = await startApplication(
+  [process.execPath, 'server.mjs'],
+  {
+    GATEWAY_URL: gatewayUrl,
+    GATEWAY_JWKS_URL: `${system.member('gateway').operationsUrl}/.well-known/jwks.json`,
+    PORT: String(mcpPort),
+  },
+  'listening',
+  folder,
+);
+afterAll(() => server.stop());
+
+async function unusedPort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  return port;
+}
+
+const startClient = (environment: Readonly<Record<string, string>>) =>
+  startApplication([process.execPath, 'mcp-client.mjs'], { SERVER_URL: serverUrl, ...environment });
+
+/** The lines of JSON that a client has printed. */
+const linesOf = (client: Application) =>
+  client
+    .output()
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line): Readonly<Record<string, unknown>> => JSON.parse(line));
+
+async function printed(client: Application, member: string) {
+  await until(() => linesOf(client).some((line) => line[member] !== undefined));
+  return linesOf(client).findLast((line) => line[member] !== undefined)?.[member];
+}
+
+/** Opens the address that the client printed, signs in, and returns to the client. */
+async function signIn(client: Application) {
+  const address = String(await printed(client, 'address'));
+  const back = await authorizeAsUser(address, alice, createPageVisitor());
+  expect((await fetch(back)).status).toBe(200);
+  return new URL(address).searchParams;
+}
+
+test('A registered client finds everything by itself, and calls a tool as the user.', async () => {
+  const client = await startClient({ CLIENT_ID: 'mcp-client' });
+  const parameters = await signIn(client);
+  expect(parameters.get('resource')).toBe(serverUrl);
+  expect(parameters.get('scope')).toBe('mcp:tools');
+  expect(parameters.get('code_challenge_method')).toBe('S256');
+  expect(await printed(client, 'tool')).toBe('alice');
+  await client.stop();
+});
+
+test('The token of a client opens the MCP server only, and its stream ends when it is revoked.', async () => {
+  const client = await startClient({ CLIENT_ID: 'mcp-client' });
+  await signIn(client);
+  await printed(client, 'tool');
+  const { stream, token } = await client.ask('stream');
+  expect(stream).toBe(200);
+  const headers = { authorization: `Bearer ${token}` };
+  const devices = await fetch(`${gatewayUrl}/api/device`, { headers });
+  expect(devices.status).toBe(401);
+  const store = createStore(system.storeUrl);
+  const identity = openIdentity({ store, masterKey: system.masterKey });
+  await identity.revocations.token(String(token));
+  await until(async () => (await printed(client, 'stream')) === 'ended');
+  await store.close();
+  await client.stop();
+});
+
+test('A call without a token gets a challenge that names the metadata of the MCP server.', async () => {
+  const reply = await fetch(serverUrl, { method: 'POST', body: '{}' });
+  expect(reply.status).toBe(401);
+  const metadata = `${gatewayUrl}/.well-known/oauth-protected-resource/mcp`;
+  expect(reply.headers.get('www-authenticate')).toContain(`resource_metadata="${metadata}"`);
+  expect(await (await fetch(metadata)).json()).toMatchObject({
+    resource: serverUrl,
+    authorization_servers: [system.authorizationServerUrl],
+    scopes_supported: ['mcp:tools'],
+  });
+});
