@@ -111,7 +111,7 @@ async function runCommand(
   warn: (warning: string) => void,
 ): Promise<CommandResult | undefined> {
   const { environment } = streams;
-  const context = { environment, terminal: createTerminal(streams), now: Date.now, warn };
+  const context = { environment, terminal: createTerminal(streams), warn };
   if ('runOffline' in command) {
     return command.runOffline(input, context);
   }

@@ -25,7 +25,6 @@ export async function createBackup(
     readonly dataDirectory: string;
     /** Called after the copy, because a rotation can start meanwhile. */
     readonly masterKeyIds: () => readonly string[];
-    readonly now: number;
   },
 ): Promise<Manifest> {
   if (existsSync(folder)) {
@@ -42,7 +41,7 @@ export async function createBackup(
     );
     const manifest: Manifest = {
       format: 1,
-      createdAt: new Date(source.now).toISOString(),
+      createdAt: new Date().toISOString(),
       masterKeyIds: [...source.masterKeyIds()],
       sha256: Object.fromEntries(hashes) as Record<BackupFile, string>,
     };

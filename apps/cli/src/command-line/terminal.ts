@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline/promises';
 import { type Readable, Writable } from 'node:stream';
 import { RejectedChangeError } from '@gatehouse/identity';
 import type { Environment } from '@gatehouse/server/configuration';
-import { type CommandInput, flag, type Options, UsageError } from './command.ts';
+import { type CommandInput, type Options, UsageError } from './command.ts';
 
 const MAXIMUM_SECRET_CHARACTERS = 16_384;
 const MAXIMUM_BYTES = 16 * 1024 * 1024;
@@ -116,7 +116,7 @@ export async function withFileErrors<Result>(path: string, work: Promise<Result>
   }
 }
 
-export const yesOption: Options = { yes: { description: 'Do not ask for confirmation.' } };
+export const yesOption: Options = { yes: 'Do not ask for confirmation.' };
 
 /**
  * Asks before a change that revokes access. Without a terminal nobody can answer, so scripts add
@@ -129,7 +129,7 @@ export async function assertConfirmed(
   { terminal }: { readonly terminal: Terminal },
   question: string,
 ): Promise<void> {
-  if (flag(options.yes) !== true && !(await terminal.confirm(question))) {
+  if (options.yes !== true && !(await terminal.confirm(question))) {
     const advice = ` Add --yes to continue without a prompt: ${question}`;
     throw new RejectedChangeError(`Nothing was changed.${terminal.isInteractive ? '' : advice}`);
   }

@@ -3,9 +3,9 @@ import { openExportFile } from '../audit-export/export-file.ts';
 import { followTrail, startOfOverlap, versionOf } from '../audit-export/follow-trail.ts';
 import { createChain, readCompleteExport } from '../audit-export/hash-chain.ts';
 import { describeReplay, readRevocations, replayRevocations } from '../backup/revocations.ts';
-import { type Command, flag, type Option, text, UsageError } from '../command-line/command.ts';
+import { type Command, type Options, text, UsageError } from '../command-line/command.ts';
 import { printable } from '../command-line/format.ts';
-import { readTime, timeOptions } from '../command-line/lists.ts';
+import { readTime, sinceOption } from '../command-line/lists.ts';
 import {
   assertConfirmed,
   callerPath,
@@ -13,26 +13,25 @@ import {
   yesOption,
 } from '../command-line/terminal.ts';
 
-export const hashOption: Option = {
-  value: 'hash',
-  description: 'A hash of a line, kept elsewhere. Shows that the end was not removed.',
+export const hashOption: Options = {
+  'hash <hash>': 'A hash of a line, kept elsewhere. Shows that the end was not removed.',
 };
 
 const exportEntries: Command = {
   usage: 'audit export',
   summary: 'Write audit entries as NDJSON. Each line contains the hash of the line before.',
   options: {
-    since: timeOptions.since,
-    file: { value: 'path', description: 'Create this file, or continue it after its last entry.' },
-    follow: { description: 'Wait for new entries. Stop with Ctrl-C.' },
+    ...sinceOption,
+    'file <path>': 'Create this file, or continue it after its last entry.',
+    follow: 'Wait for new entries. Stop with Ctrl-C.',
   },
   notes: [
     'Prints to standard output without --file. An existing file is verified first.',
     'An entry that counts more events later is written again. Use the last line of each id.',
   ],
   example: '--file audit.ndjson --follow',
-  async run(input, { identity, terminal, environment, now, warn }) {
-    const since = readTime('since', input, now());
+  async run(input, { identity, terminal, environment, warn }) {
+    const since = readTime('since', input);
     const path = text(input.options.file);
     const file =
       path === undefined
@@ -53,7 +52,7 @@ const exportEntries: Command = {
       const filter = { since: newest === undefined ? since : startOfOverlap(newest) };
       const found = await identity.audit.read({ ...filter, limit: MAXIMUM_AUDIT_ENTRIES });
       await write(found.toReversed().filter((entry) => versions?.has(versionOf(entry)) !== true));
-      if (flag(input.options.follow) === true) {
+      if (input.options.follow === true) {
         for await (const entries of followTrail(identity, filter, found, warn)) {
           await write(entries);
         }
@@ -74,7 +73,7 @@ const exportEntries: Command = {
 const verifyExport: Command = {
   usage: 'audit verify <file>',
   summary: 'Check that no line of an audit export was removed, added or changed.',
-  options: { hash: hashOption },
+  options: hashOption,
   example: 'audit.ndjson',
   async runOffline({ positionals: { file = '' }, options }, { environment }) {
     const path = callerPath(file, environment);
@@ -95,8 +94,8 @@ const replay: Command = {
   usage: 'audit replay <file>',
   summary: 'Repeat the revocations of an audit export in a restored store.',
   options: {
-    since: { value: 'time', description: 'The time of the backup. Earlier entries are ignored.' },
-    hash: hashOption,
+    'since <time>': 'The time of the backup. Earlier entries are ignored.',
+    ...hashOption,
     ...yesOption,
   },
   notes: [
@@ -105,7 +104,7 @@ const replay: Command = {
   ],
   example: 'audit.ndjson --since 2026-11-20T10:00Z',
   async run(input, context) {
-    const since = readTime('since', input, context.now());
+    const since = readTime('since', input);
     if (since === undefined) {
       throw new UsageError('--since is required.');
     }

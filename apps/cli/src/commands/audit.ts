@@ -6,18 +6,17 @@ import {
   type Identity,
   lastTimeOf,
 } from '@gatehouse/identity';
+import { z } from 'zod';
 import { followTrail } from '../audit-export/follow-trail.ts';
 import {
   type Command,
   type CommandContext,
   type CommandInput,
-  flag,
   text,
-  texts,
   UsageError,
 } from '../command-line/command.ts';
 import { formatTable, printableName } from '../command-line/format.ts';
-import { limitOption, readLimit, readTime, timeOptions } from '../command-line/lists.ts';
+import { limitOption, readLimit, readTime, sinceOption } from '../command-line/lists.ts';
 
 /** An entry with the current names of its client and its user. */
 export type NamedEntry = AuditEntry & {
@@ -33,27 +32,21 @@ const list: Command = {
   usage: 'audit list',
   summary: 'List audit entries, newest first, or print them as they appear.',
   options: {
-    client: { value: 'id', description: 'Entries of this client.' },
-    user: { value: 'name', description: 'Entries of this user, by username or id.' },
-    event: {
-      value: 'event',
-      description: `Entries with this event: ${Object.keys(auditEvents).join(', ')}.`,
-    },
-    severity: {
-      value: 'severity',
-      multiple: true,
-      description: `Entries with this severity: ${auditSeverities.join(', ')}.`,
-    },
-    ...timeOptions,
+    'client <id>': 'Entries of this client.',
+    'user <name>': 'Entries of this user, by username or id.',
+    'event <event>': `Entries with this event: ${Object.keys(auditEvents).join(', ')}.`,
+    'severity <severity...>': `Entries with this severity: ${auditSeverities.join(', ')}.`,
+    ...sinceOption,
+    'until <time>': 'Entries until a time or a duration ago.',
     ...limitOption,
-    follow: { description: 'Print the latest entries, then new ones. Stop with Ctrl-C.' },
+    follow: 'Print the latest entries, then new ones. Stop with Ctrl-C.',
   },
   notes: ['Without --limit, it prints 100 entries. With --follow and --json, one entry a line.'],
   example: '--client backend --severity warning --since 1h',
   async run(input, context) {
     const { identity } = context;
     const filter = await readFilter(input, context);
-    if (flag(input.options.follow) === true) {
+    if (input.options.follow === true) {
       return follow(filter, input, context);
     }
     const limit = readLimit(input, 100);
@@ -69,8 +62,8 @@ async function follow(
 ): Promise<undefined> {
   const print = async (entries: readonly AuditEntry[]) => {
     for (const entry of await withNames(entries, identity)) {
-      const isJson = flag(input.options.json) === true;
-      terminal.write(isJson ? JSON.stringify(entry) : auditCells(entry).join('  ').trimEnd());
+      const cells = auditCells(entry).join('  ').trimEnd();
+      terminal.write(input.options.json === true ? JSON.stringify(entry) : cells);
     }
   };
   const found = await identity.audit.read({ ...filter, limit: KNOWN_ENTRIES });
@@ -82,29 +75,26 @@ async function follow(
 
 async function readFilter(
   input: CommandInput,
-  { identity, now }: CommandContext,
+  { identity }: CommandContext,
 ): Promise<Omit<AuditFilter, 'limit'>> {
   const { options } = input;
   const event = text(options.event);
   if (event !== undefined && !Object.hasOwn(auditEvents, event)) {
     throw new UsageError('Unknown event. The events are:', Object.keys(auditEvents));
   }
-  const severities = texts(options.severity)?.map((name) => {
-    const severity = auditSeverities.find((each) => each === name);
-    if (severity === undefined) {
-      throw new UsageError('Unknown severity. The severities are:', auditSeverities);
-    }
-    return severity;
-  });
+  const severities = z.array(z.enum(auditSeverities)).optional().safeParse(options.severity);
+  if (!severities.success) {
+    throw new UsageError('Unknown severity. The severities are:', auditSeverities);
+  }
   const name = text(options.user);
   const user = name === undefined ? undefined : await identity.users.findByUsername(name);
   return {
     event,
     clientId: text(options.client),
     userId: user?.userId ?? name,
-    severities,
-    since: readTime('since', input, now()),
-    until: readTime('until', input, now()),
+    severities: severities.data,
+    since: readTime('since', input),
+    until: readTime('until', input),
   };
 }
 

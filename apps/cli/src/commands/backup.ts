@@ -36,7 +36,7 @@ const create: Command = {
     guide,
   ],
   example: '/backups/2026-11-24',
-  async run({ positionals }, { settings, environment, now, warn }) {
+  async run({ positionals }, { settings, environment, warn }) {
     if (!settings.embedded) {
       throw new RejectedChangeError(`With STORE_URL, use the commands of your store. ${guide}`);
     }
@@ -49,7 +49,6 @@ const create: Command = {
         settings.masterKey.refresh();
         return settings.masterKey.keys().map(masterKeyId);
       },
-      now: now(),
     });
     const { createdAt, masterKeyIds, sha256 } = manifest;
     if (environment.DATABASE_URL || environment.DATABASE_URL_FILE) {
@@ -73,15 +72,12 @@ const restore: Command = {
   usage: 'backup restore <folder>',
   summary: 'Restore a backup into a data directory without databases, and revoke everything.',
   options: {
-    audit: {
-      value: 'file',
-      description: 'An audit export that goes beyond the backup. Its revocations are repeated.',
-    },
-    hash: hashOption,
+    'audit <file>': 'An audit export that goes beyond the backup. Its revocations are repeated.',
+    ...hashOption,
   },
   notes: ['Stop the servers first. Copy the key file to the data directory.', guide],
   example: '/backups/2026-11-24 --audit audit.ndjson',
-  async runOffline({ positionals, options }, { environment, now, warn }) {
+  async runOffline({ positionals, options }, { environment, warn }) {
     const target = readTarget(environment);
     const folder = callerPath(positionals.folder ?? '', environment);
     const manifest = readManifest(folder);
@@ -102,7 +98,7 @@ const restore: Command = {
     return {
       json: {
         restored: since,
-        restoredAt: new Date(now()).toISOString(),
+        restoredAt: new Date().toISOString(),
         exportEndsAt: found?.newest,
         replayed,
       },

@@ -10,7 +10,6 @@ import {
   type Command,
   type CommandContext,
   type CommandInput,
-  flag,
   UsageError,
 } from '../command-line/command.ts';
 import { formatTable, formatTime } from '../command-line/format.ts';
@@ -76,13 +75,13 @@ const add: Command = {
   summary: 'Register a client. Prints the new secure key once.',
   options: {
     ...members.options,
-    'secure-key-stdin': { description: 'Read the secure key from standard input.' },
+    'secure-key-stdin': 'Read the secure key from standard input.',
   },
   example: 'backend --org acme --scope device:read --signature-algorithm HMAC-SHA-256',
   async run(input, { identity, terminal, audit }) {
     const { clientId = '' } = input.positionals;
     const given = members.read(input);
-    const isSupplied = flag(input.options['secure-key-stdin']) === true;
+    const isSupplied = input.options.secureKeyStdin === true;
     const supplied = isSupplied ? await terminal.readSecret('Secure key') : undefined;
     const secureKey = given.public === true ? supplied : (supplied ?? generateSecureKey());
     const { secureKey: _checked, ...definition } = validate(clientSchema, {
@@ -162,10 +161,9 @@ const change: Command = {
   usage: 'clients change <clientId>',
   summary: 'Change settings of a client, disable it, or enable it. Other settings stay the same.',
   options: {
-    ...members.options,
-    ...members.listChangeOptions,
-    disable: { description: 'Reject the client immediately, and revoke everything issued to it.' },
-    enable: { description: 'Enable a disabled client. Revoked tokens stay revoked.' },
+    ...members.allOptions,
+    disable: 'Reject the client immediately, and revoke everything issued to it.',
+    enable: 'Enable a disabled client. Revoked tokens stay revoked.',
     ...yesOption,
   },
   notes: [
@@ -177,7 +175,7 @@ const change: Command = {
     const { identity } = context;
     const { clientId = '' } = input.positionals;
     const enabled = readEnabled(input);
-    const isChanged = namesSettings(input);
+    const isChanged = members.isNamed(input);
     if (!isChanged && enabled === undefined) {
       throw new UsageError('Set at least one option.', ['gatehouse clients change --help']);
     }
@@ -201,14 +199,6 @@ const change: Command = {
     };
   },
 };
-
-function namesSettings(input: CommandInput): boolean {
-  const isListChange = (name: string) => input.options[name] !== undefined;
-  return (
-    Object.keys(members.read(input)).length > 0 ||
-    Object.keys(members.listChangeOptions).some(isListChange)
-  );
-}
 
 async function changeSettings(
   existing: Client,
@@ -245,10 +235,9 @@ async function changeSettings(
  * @throws UsageError if they are invalid
  */
 function changedDefinition(client: Client, input: CommandInput) {
-  const replaced = { ...toDefinition(client), ...members.read(input) };
-  const wanted = { ...replaced, ...members.changedLists(replaced, input) };
+  const wanted = members.change(toDefinition(client), input);
   // The keys do not change here. The schema requires one, so any value will do.
-  const placeholder = 'public' in wanted && wanted.public ? {} : { secureKey: generateSecureKey() };
+  const placeholder = wanted.public === true ? {} : { secureKey: generateSecureKey() };
   const { secureKey: _unused, ...definition } = validate(clientSchema, {
     ...wanted,
     ...placeholder,
@@ -259,13 +248,13 @@ function changedDefinition(client: Client, input: CommandInput) {
 async function setEnabled(
   clientId: string,
   enabled: boolean,
-  { identity, audit, now }: CommandContext,
+  { identity, audit }: CommandContext,
 ): Promise<Client> {
   const client = await identity.clients.update(clientId, (existing) => ({
     ...existing,
     enabled,
     // Enabling the client again must not restore its old tokens.
-    notBefore: enabled ? existing.notBefore : nextNotBefore(now()),
+    notBefore: enabled ? existing.notBefore : nextNotBefore(Date.now()),
   }));
   await audit({ event: 'client_changed', clientId, change: enabled ? 'enabled' : 'disabled' });
   if (!enabled) {

@@ -1,12 +1,12 @@
 import { finishMasterKeyRotation, rotateMasterKey } from '@gatehouse/identity';
-import { type Command, flag } from '../command-line/command.ts';
+import type { Command } from '../command-line/command.ts';
 import { assertConfirmed, yesOption } from '../command-line/terminal.ts';
 
 const rotate: Command = {
   usage: 'master-key rotate',
   summary: 'Replace the master key and encrypt every record again, while the servers run.',
   options: {
-    finish: { description: 'Remove the previous key from the key file, if nothing needs it.' },
+    finish: 'Remove the previous key from the key file, if nothing needs it.',
     ...yesOption,
   },
   notes: [
@@ -20,7 +20,7 @@ const rotate: Command = {
   async run(input, context) {
     const { identity, settings, audit } = context;
     const rotation = { identity, path: settings.masterKeyFile };
-    if (flag(input.options.finish) === true) {
+    if (input.options.finish === true) {
       const question = 'The previous key will no longer decrypt anything. Continue?';
       await assertConfirmed(input, context, question);
       const keyId = await finishMasterKeyRotation(rotation);

@@ -14,9 +14,9 @@ const revoke: Command = {
   usage: 'tokens revoke',
   summary: 'Revoke a token and everything issued with it, or everything of a client or user.',
   options: {
-    client: { value: 'id', description: 'Everything issued to a client. It stays enabled.' },
-    user: { value: 'username', description: 'Every session and token of a user: sign out.' },
-    all: { description: 'Everything issued so far: sessions, tokens, codes and consents.' },
+    'client <id>': 'Everything issued to a client. It stays enabled.',
+    'user <username>': 'Every session and token of a user: sign out.',
+    all: 'Everything issued so far: sessions, tokens, codes and consents.',
     ...yesOption,
   },
   notes: [

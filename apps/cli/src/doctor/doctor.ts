@@ -23,7 +23,7 @@ import {
 } from '@gatehouse/server/configuration';
 import { StoreFullError, StoreUnavailableError } from '@gatehouse/store';
 import { z } from 'zod';
-import { type CommandInput, type OfflineCommand, UsageError } from '../command-line/command.ts';
+import { type Command, type CommandInput, UsageError } from '../command-line/command.ts';
 import { openIdentityStore } from '../open-identity-store.ts';
 import { checkApp, checkPublicServer, type PublicServer } from './check-servers.ts';
 import { checkStore } from './check-store.ts';
@@ -49,16 +49,13 @@ const schema = z.object({
 
 type Variables = z.infer<typeof schema>;
 
-export const doctorCommand: OfflineCommand = {
+export const doctorCommand: Command = {
   usage: 'doctor',
   summary: 'Examine configuration, files, store, clients, clocks, and servers as clients see them.',
   options: {
-    addresses: { description: 'Examine only the public addresses. Needs no store.' },
-    fix: { description: "Remove other users' access to files that Gatehouse created." },
-    fail: {
-      value: 'severity',
-      description: 'Lowest severity with exit code 1: error (default) or warning.',
-    },
+    addresses: 'Examine only the public addresses. Needs no store.',
+    fix: "Remove other users' access to files that Gatehouse created.",
+    'fail <severity>': 'Lowest severity with exit code 1: error (default) or warning.',
   },
   notes: ['Run it with the environment of the servers. It sends requests to their addresses.'],
   example: '--fail warning',
