@@ -4,14 +4,8 @@
  */
 import { parseEnvelope } from './envelope.ts';
 import type { SignatureAlgorithm } from './signature.ts';
-import {
-  digestedParts,
-  findLinesKey,
-  findSigningKey,
-  isTimely,
-  parseTimestamp,
-} from './signature.ts';
-import { replyLines, requestLines } from './signed-lines.ts';
+import { digestedParts, findMatchingKey, isTimely, parseTimestamp } from './signature.ts';
+import { type RequestToSign, replyLines, requestLines } from './signed-lines.ts';
 import { canonicalText, parseParameters, signedPart } from './version-1-text.ts';
 
 /** Results are lower-case hexadecimal digits. Text is encoded as UTF-8. */
@@ -24,22 +18,10 @@ export interface Digests {
   hmacWith(secureKey: string): (text: string) => string | Promise<string>;
 }
 
-/** A request as it is signed and sent. */
-export interface SignableRequest {
-  /** Percent-encoded as the gateway receives it. */
-  readonly path: string;
-  /** Without `?`. Empty if absent. */
-  readonly query: string;
-  readonly method: string;
-  /** Empty if absent. */
-  readonly contentType: string;
-  /** Empty if absent. */
-  readonly body: string | Uint8Array;
-  /** Epoch milliseconds. */
+/** A request as it is signed and sent, and its time in epoch milliseconds. Version 1 ignores the nonce. */
+export type SignableRequest = Omit<RequestToSign, 'clientId' | 'timestamp'> & {
   readonly timestamp: number;
-  /** Version 1 ignores it. */
-  readonly nonce: string;
-}
+};
 
 export interface SignedReply {
   readonly status: number;
@@ -94,10 +76,9 @@ export function createVersion1Signer(
       return false;
     }
     const expected = await digest(bytes, timestamp);
-    const input = { algorithm, signedText: bytes, timestamp };
     const repliedAt = parseTimestamp(timestamp);
     return (
-      findSigningKey(input, signature, [secureKey], () => expected) !== undefined &&
+      findMatchingKey(signature, [secureKey], () => expected) !== undefined &&
       repliedAt !== undefined &&
       isTimely(repliedAt, sentAt) &&
       parseEnvelope(status, new TextDecoder().decode(bytes)) !== undefined
@@ -123,12 +104,10 @@ export function createVersion1Signer(
 }
 
 /** What version 1 signs of a request, with the timestamp. @throws AmbiguousTextError */
-export function version1Text({
-  query,
-  method,
-  contentType,
-  body,
-}: Pick<SignableRequest, 'query' | 'method' | 'contentType' | 'body'>): string | Uint8Array {
+export function version1Text(
+  request: Pick<SignableRequest, 'query' | 'method' | 'contentType' | 'body'>,
+): string | Uint8Array {
+  const { query, method, contentType, body } = request;
   switch (signedPart(method, contentType)) {
     case 'query':
       return canonicalText(parseParameters(query));
@@ -170,9 +149,8 @@ export function createVersion2Signer(
           }
           const replyHash = await digests.digest('SHA-256', [bytes]);
           const reply = { status, nonce, body: bytes, timestamp: repliedAt };
-          const signed = replyLines(reply, () => replyHash);
-          const expected = await hmac(signed);
-          return findLinesKey(signed, signature, [secureKey], () => expected) !== undefined;
+          const expected = await hmac(replyLines(reply, () => replyHash));
+          return findMatchingKey(signature, [secureKey], () => expected) !== undefined;
         },
       };
     },

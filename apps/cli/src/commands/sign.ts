@@ -19,7 +19,6 @@ import {
   sign,
   signedBody,
   signedQuery,
-  signLines,
 } from '@gatehouse/signing';
 import {
   type Command,
@@ -158,7 +157,7 @@ export function signVersion2(parts: SignedParts, { secureKey }: Key) {
   }
   assertReadableQuery(parts.query);
   const signedText = requestLines(parts, nodeDigest);
-  return { signedText, signature: signLines(signedText, secureKey, nodeHmac) };
+  return { signedText, signature: nodeHmac(secureKey, signedText) };
 }
 
 function unlessRejected<Signed>(make: () => Signed): Signed | { readonly problem: string } {

@@ -14,7 +14,6 @@ import {
   presentedCredential,
   replyLines,
   sign,
-  signLines,
 } from '@gatehouse/signing';
 import { type Command, text, UsageError } from '../command-line/command.ts';
 import { visibleLines } from '../command-line/format.ts';
@@ -170,7 +169,7 @@ function verifyReply(
   const right =
     version2 === undefined
       ? sign({ algorithm, signedText: body, timestamp }, secureKey, nodeDigest)
-      : signLines(replyLines(reply, nodeDigest), secureKey, nodeHmac);
+      : nodeHmac(secureKey, replyLines(reply, nodeDigest));
   const isVerified = signature.toLowerCase() === right;
   const message = 'The key did not sign every byte of this reply, its time, status and nonce.';
   const version = version2 === undefined ? 1 : 2;
