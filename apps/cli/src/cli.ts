@@ -21,33 +21,33 @@ import { completionScript } from './command-line/completion.ts';
 import { parseArguments } from './command-line/parse-arguments.ts';
 import { withCurrentName } from './command-line/renamed-commands.ts';
 import { type CliStreams, createTerminal } from './command-line/terminal.ts';
-import { auditCommands } from './commands/audit.ts';
+import { auditListCommand } from './commands/audit.ts';
 import { auditExportCommands } from './commands/audit-export.ts';
 import { backupCommands } from './commands/backup.ts';
-import { bootstrapCommands } from './commands/bootstrap.ts';
+import { bootstrapCommand } from './commands/bootstrap.ts';
 import { clientKeyCommands } from './commands/client-keys.ts';
 import { clientCommands } from './commands/clients.ts';
-import { masterKeyCommands } from './commands/master-key.ts';
+import { masterKeyCommand } from './commands/master-key.ts';
 import { organizationCommands } from './commands/organizations.ts';
 import { reasonsCommand } from './commands/reasons.ts';
 import { requestCommands } from './commands/requests.ts';
 import { signCommand } from './commands/sign.ts';
-import { tokenCommands } from './commands/tokens.ts';
+import { revokeCommand } from './commands/tokens.ts';
 import { userCommands } from './commands/users.ts';
 import { verifyCommand } from './commands/verify.ts';
 import { doctorCommand } from './doctor/doctor.ts';
 import { openIdentityStore, recordChange, release } from './open-identity-store.ts';
 
 export const commands: readonly Command[] = [
-  ...bootstrapCommands,
+  bootstrapCommand,
   ...organizationCommands,
   ...clientCommands,
   ...clientKeyCommands,
   ...userCommands,
-  ...tokenCommands,
-  ...masterKeyCommands,
+  revokeCommand,
+  masterKeyCommand,
   ...backupCommands,
-  ...auditCommands,
+  auditListCommand,
   ...auditExportCommands,
   ...requestCommands,
   reasonsCommand,

@@ -1,15 +1,6 @@
 /** The folder of a backup: its files, its manifest, and how it appears as a whole or not at all. */
 import { createHash } from 'node:crypto';
-import {
-  closeSync,
-  createReadStream,
-  fsyncSync,
-  lstatSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  rmSync,
-} from 'node:fs';
+import { createReadStream, lstatSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { RejectedChangeError } from '@gatehouse/identity';
@@ -74,10 +65,4 @@ export async function hashOf(path: string): Promise<string> {
   const hash = createHash('sha256');
   await pipeline(createReadStream(path), hash);
   return hash.digest('hex');
-}
-
-export function syncFolder(path: string): void {
-  const descriptor = openSync(path, 'r');
-  fsyncSync(descriptor);
-  closeSync(descriptor);
 }

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { RejectedChangeError } from '@gatehouse/identity';
+import { type MasterKeys, masterKeyId, RejectedChangeError } from '@gatehouse/identity';
 import { copySqliteFile } from '@gatehouse/store';
 import {
   type BackupFile,
@@ -9,7 +9,6 @@ import {
   hashOf,
   MANIFEST,
   type Manifest,
-  syncFolder,
   withTemporaryFolder,
 } from './backup-folder.ts';
 
@@ -21,33 +20,31 @@ import {
  */
 export async function createBackup(
   folder: string,
-  source: {
-    readonly dataDirectory: string;
-    /** Called after the copy, because a rotation can start meanwhile. */
-    readonly masterKeyIds: () => readonly string[];
-  },
+  dataDirectory: string,
+  masterKey: MasterKeys,
 ): Promise<Manifest> {
   if (existsSync(folder)) {
     throw new RejectedChangeError(`${folder} already exists. Name a new folder.`);
   }
   const partial = `${folder}.${randomBytes(4).toString('hex')}.partial`;
   return withTemporaryFolder(partial, async () => {
-    const copied = backupFiles.filter((name) => existsSync(join(source.dataDirectory, name)));
+    const copied = backupFiles.filter((name) => existsSync(join(dataDirectory, name)));
     for (const name of copied) {
-      copySqliteFile(join(source.dataDirectory, name), join(partial, name));
+      copySqliteFile(join(dataDirectory, name), join(partial, name));
     }
     const hashes = await Promise.all(
       copied.map(async (name) => [name, await hashOf(join(partial, name))] as const),
     );
+    // A rotation can have started since the copy began.
+    masterKey.refresh();
     const manifest: Manifest = {
       format: 1,
       createdAt: new Date().toISOString(),
-      masterKeyIds: [...source.masterKeyIds()],
+      masterKeyIds: masterKey.keys().map(masterKeyId),
       sha256: Object.fromEntries(hashes) as Record<BackupFile, string>,
     };
     const text = `${JSON.stringify(manifest, undefined, 2)}\n`;
     writeFileSync(join(partial, MANIFEST), text, { mode: 0o600, flag: 'wx', flush: true });
-    syncFolder(partial);
     renameSync(partial, folder);
     return manifest;
   }).catch((error: unknown) => {

@@ -60,9 +60,7 @@ export async function readRevocations(
   warn: (message: string) => void,
 ) {
   const entries: Revocation[] = [];
-  let line = 0;
-  const { newest = '' } = await readCompleteExport(path, hash, (entry) => {
-    line += 1;
+  const { newest = '' } = await readCompleteExport(path, hash, (entry, line) => {
     if (repeatedEvents.has(parse(entryTimes, entry, line).event)) {
       entries.push(parse(revocation, entry, line));
     }

@@ -6,12 +6,7 @@ import { describeReplay, readRevocations, replayRevocations } from '../backup/re
 import { type Command, type Options, text, UsageError } from '../command-line/command.ts';
 import { printable } from '../command-line/format.ts';
 import { readTime, sinceOption } from '../command-line/lists.ts';
-import {
-  assertConfirmed,
-  callerPath,
-  withFileErrors,
-  yesOption,
-} from '../command-line/terminal.ts';
+import { assertConfirmed, withFileErrors, yesOption } from '../command-line/terminal.ts';
 
 export const hashOption: Options = {
   'hash <hash>': 'A hash of a line, kept elsewhere. Shows that the end was not removed.',
@@ -30,13 +25,13 @@ const exportEntries: Command = {
     'An entry that counts more events later is written again. Use the last line of each id.',
   ],
   example: '--file audit.ndjson --follow',
-  async run(input, { identity, terminal, environment, warn }) {
+  async run(input, { identity, terminal, warn }) {
     const since = readTime('since', input);
     const path = text(input.options.file);
     const file =
       path === undefined
         ? undefined
-        : await withFileErrors(path, openExportFile(callerPath(path, environment)));
+        : await withFileErrors(path, openExportFile(terminal.pathOf(path)));
     const chain = createChain(file?.existing?.lastHash ?? null);
     let written = 0;
     const write = async (entries: readonly AuditEntry[]) => {
@@ -75,8 +70,8 @@ const verifyExport: Command = {
   summary: 'Check that no line of an audit export was removed, added or changed.',
   options: hashOption,
   example: 'audit.ndjson',
-  async runOffline({ positionals: { file = '' }, options }, { environment }) {
-    const path = callerPath(file, environment);
+  async runOffline({ positionals: { file = '' }, options }, { terminal }) {
+    const path = terminal.pathOf(file);
     const { lines, first, newest, lastHash } = await readCompleteExport(path, text(options.hash));
     return {
       json: { lines, first, newest, lastHash },
@@ -108,7 +103,7 @@ const replay: Command = {
     if (since === undefined) {
       throw new UsageError('--since is required.');
     }
-    const path = callerPath(input.positionals.file ?? '', context.environment);
+    const path = context.terminal.pathOf(input.positionals.file ?? '');
     const found = await readRevocations(path, text(input.options.hash), since, context.warn);
     await assertConfirmed(
       input,

@@ -28,7 +28,7 @@ const FOLLOWED_ENTRIES = 20;
 /** Entries that are not printed again. */
 const KNOWN_ENTRIES = 1000;
 
-const list: Command = {
+export const auditListCommand: Command = {
   usage: 'audit list',
   summary: 'List audit entries, newest first, or print them as they appear.',
   options: {
@@ -153,5 +153,3 @@ function namedClient(clientId: string, name: string | undefined): string {
     ? clientId
     : `${clientId} (${printableName(name)})`;
 }
-
-export const auditCommands: readonly Command[] = [list];

@@ -207,24 +207,16 @@ async function changeSettings(
 ): Promise<Client> {
   const { identity, audit } = context;
   const { clientId } = existing;
-  const hasKey = (client: Client) => identity.clients.describeKeys(client).length > 0;
   const wanted = changedDefinition(existing, input);
   await assertOrganizationExists(wanted.orgId, identity);
-  const losesKeys = wanted.public && hasKey(existing);
-  if (losesKeys) {
+  if (wanted.public && identity.clients.describeKeys(existing).length > 0) {
     const question = `A public client has no secure key. This deletes the secure keys of ${clientId}. Continue?`;
     await assertConfirmed(input, context, question);
   }
-  // Another operator may have changed the client while this command waited.
-  const client = await identity.clients.change(clientId, (current) => {
-    const definition = changedDefinition(current, input);
-    if (definition.public && hasKey(current) && !losesKeys) {
-      throw new RejectedChangeError(
-        'Nothing was changed. Another command changed the client. Try again.',
-      );
-    }
-    return definition;
-  });
+  // Another operator may have changed other settings while this command waited.
+  const client = await identity.clients.change(clientId, (current) =>
+    changedDefinition(current, input),
+  );
   await audit({ event: 'client_changed', clientId, change: 'changed' });
   return client;
 }

@@ -2,7 +2,7 @@ import { finishMasterKeyRotation, rotateMasterKey } from '@gatehouse/identity';
 import type { Command } from '../command-line/command.ts';
 import { assertConfirmed, yesOption } from '../command-line/terminal.ts';
 
-const rotate: Command = {
+export const masterKeyCommand: Command = {
   usage: 'master-key rotate',
   summary: 'Replace the master key and encrypt every record again, while the servers run.',
   options: {
@@ -41,5 +41,3 @@ const rotate: Command = {
     return { json: rotated, text: texts[change] };
   },
 };
-
-export const masterKeyCommands: readonly Command[] = [rotate];

@@ -2,10 +2,7 @@ import { randomBytes } from 'node:crypto';
 import {
   chmodSync,
   chownSync,
-  closeSync,
   existsSync,
-  fsyncSync,
-  openSync,
   readFileSync,
   realpathSync,
   renameSync,
@@ -13,7 +10,6 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
-import { dirname } from 'node:path';
 import { ConfigurationError, readOrCreateSecretFile } from '@gatehouse/server/configuration';
 import {
   deriveKey,
@@ -84,8 +80,9 @@ export function isEqual(one: object, other: object): boolean {
 }
 
 /**
- * Replaces the file in one step, so that a crash leaves either the old or the new keys. Owner and
- * mode stay, so that servers that run as another user can still read it.
+ * Replaces the file in one step, so that a crash leaves either the old or the new keys, which both
+ * decrypt every record. Owner and mode stay, so that servers that run as another user can still
+ * read it.
  *
  * @throws ConfigurationError if the file cannot be replaced. It is then unchanged
  */
@@ -155,9 +152,6 @@ function replaceFile(path: string, content: string): void {
   } finally {
     rmSync(temporary, { force: true });
   }
-  const folder = openSync(dirname(path), 'r');
-  fsyncSync(folder);
-  closeSync(folder);
 }
 
 function readKeyFile(path: string, create: boolean): string {
