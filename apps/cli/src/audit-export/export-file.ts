@@ -1,7 +1,165 @@
-import { existsSync } from 'node:fs';
+/**
+ * The format of an audit export: lines of JSON that each contain the hash of the line before, so
+ * that a missing or changed line shows.
+ */
+import { createHash } from 'node:crypto';
+import { createReadStream, existsSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
-import { RejectedChangeError } from '@gatehouse/identity';
-import { readExport } from './hash-chain.ts';
+import {
+  type AuditEntry,
+  lastTimeOf,
+  MAXIMUM_AUDIT_ENTRIES,
+  RejectedChangeError,
+} from '@gatehouse/identity';
+import { UsageError } from '../command-line/command.ts';
+import { withFileErrors } from '../command-line/terminal.ts';
+import { versionOf } from './follow-trail.ts';
+
+const MAXIMUM_LINE_BYTES = 1024 * 1024;
+
+/** Hexadecimal SHA-256 of a line without its line break. The first line has no predecessor: `null`. */
+type LineHash = string | null;
+
+const hashOf = (line: string | Buffer): string => createHash('sha256').update(line).digest('hex');
+
+export function createChain(last: LineHash) {
+  let previous = last;
+  return {
+    /** The next line. */
+    add(entry: AuditEntry): string {
+      // The hash is first, and an entry of a later release cannot replace it.
+      const line = visible(JSON.stringify(Object.assign({ previous }, entry, { previous })));
+      previous = hashOf(line);
+      return line;
+    },
+    last: (): LineHash => previous,
+  };
+}
+
+/** Escapes characters that control a terminal or the direction of text. */
+function visible(json: string): string {
+  return json.replace(
+    /[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  );
+}
+
+/**
+ * Reads an export that must contain entries and end with a whole line.
+ *
+ * @param hash of a line that the export must contain, so that its end was not removed
+ * @throws UsageError if the file cannot be read or `hash` is not a hash
+ * @throws RejectedChangeError if the chain is broken, or the export is empty or incomplete
+ */
+export async function readCompleteExport(
+  path: string,
+  hash: string | undefined,
+  onEntry?: (entry: AuditEntry, line: number) => void,
+) {
+  if (hash !== undefined && !/^[0-9a-f]{64}$/.test(hash)) {
+    throw new UsageError('--hash must be a SHA-256 hash of 64 hexadecimal digits.');
+  }
+  let contains = hash === undefined;
+  const reading = readExport(path, (lineHash, ...line) => {
+    contains ||= lineHash === hash;
+    onEntry?.(...line);
+  });
+  const read = await withFileErrors(path, reading);
+  const { lines, incompleteBytes } = read;
+  if (lines === 0 || incompleteBytes > 0) {
+    throw new RejectedChangeError(
+      lines === 0
+        ? 'The file contains no audit entry.'
+        : `The line after line ${lines} is incomplete. A killed export can leave it, and the next one replaces it.`,
+    );
+  }
+  if (!contains) {
+    throw new RejectedChangeError(
+      `The chain is complete, but none of its ${lines} lines has this hash. Lines at its end were removed, or this is another export.`,
+    );
+  }
+  return read;
+}
+
+/**
+ * Reads an export and verifies its hash chain.
+ *
+ * @param onLine gets the hash, the entry and the number of each line
+ * @throws RejectedChangeError with the number of the first line that breaks the chain, or if the file
+ *   is something else than an export
+ */
+async function readExport(
+  file: string,
+  onLine?: (hash: string, entry: AuditEntry, line: number) => void,
+) {
+  const versions = new Set<string>();
+  const read = { lines: 0, completeBytes: 0, lastHash: null as LineHash };
+  let first: string | undefined;
+  let newest: string | undefined;
+  const lines = readLines(file);
+  let next = await lines.next();
+  for (; next.done !== true; next = await lines.next()) {
+    const line = next.value;
+    const number = read.lines + 1;
+    const entry = parseLine(line, number);
+    if (entry.previous !== read.lastHash) {
+      throw brokenAt(number, 'A line before it was removed, added or changed');
+    }
+    read.lines = number;
+    read.lastHash = hashOf(line);
+    read.completeBytes += line.length + 1;
+    onLine?.(read.lastHash, entry, number);
+    first = first === undefined || entry.at < first ? entry.at : first;
+    const time = lastTimeOf(entry);
+    newest = newest === undefined || time > newest ? time : newest;
+    versions.add(versionOf(entry));
+    const [oldest = ''] = versions;
+    if (versions.size > MAXIMUM_AUDIT_ENTRIES) {
+      versions.delete(oldest);
+    }
+  }
+  const rest = next.value;
+  // A killed process can leave an incomplete line at the end.
+  const expected = `{"previous":${JSON.stringify(read.lastHash)},`;
+  if (!expected.startsWith(rest.slice(0, expected.length))) {
+    throw brokenAt(read.lines + 1, 'It is not an audit entry');
+  }
+  return { ...read, incompleteBytes: rest.length, first, newest, versions };
+}
+
+/** @returns the bytes after the last line break, one character for each */
+async function* readLines(file: string): AsyncGenerator<Buffer, string> {
+  let rest = Buffer.alloc(0);
+  for await (const chunk of createReadStream(file)) {
+    rest = Buffer.concat([rest, chunk as Buffer]);
+    let start = 0;
+    for (let end = rest.indexOf(10); end >= 0; end = rest.indexOf(10, start)) {
+      yield rest.subarray(start, end);
+      start = end + 1;
+    }
+    rest = rest.subarray(start);
+    if (rest.length > MAXIMUM_LINE_BYTES) {
+      throw new RejectedChangeError('The file is not an export of the audit trail.');
+    }
+  }
+  return rest.toString('latin1');
+}
+
+function parseLine(line: Buffer, number: number): AuditEntry & { readonly previous: LineHash } {
+  try {
+    const entry = JSON.parse(line.toString());
+    if (typeof entry.id === 'string' && typeof entry.at === 'string') {
+      return entry;
+    }
+  } catch {
+    // Reported below.
+  }
+  throw brokenAt(number, 'It is not an audit entry');
+}
+
+function brokenAt(number: number, cause: string): RejectedChangeError {
+  return new RejectedChangeError(`The chain is broken at line ${number}. ${cause}.`);
+}
 
 /**
  * Opens the file of an export for one process, and creates it if it does not exist. An existing

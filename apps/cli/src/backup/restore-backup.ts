@@ -113,15 +113,16 @@ async function assertKeysFit(
 ): Promise<void> {
   const held = masterKey.keys().map(masterKeyId);
   const missing = masterKeyIds.filter((id) => !held.includes(id));
-  const [needed] = masterKeyIds;
-  if (missing[0] === needed && needed !== undefined) {
+  const [needed = ''] = masterKeyIds;
+  if (missing[0] === needed) {
     throw new RejectedChangeError(
       `The backup needs the master key ${needed}. The key file has ${held.join(', ')}.`,
     );
   }
   await assertMasterKeyFits(identity);
-  const { unreadable } = await examineRecords({ identity, path });
-  if (missing.length > 0 && unreadable > 0) {
+  const isComplete = missing.length === 0;
+  const unreadable = isComplete ? 0 : (await examineRecords({ identity, path })).unreadable;
+  if (unreadable > 0) {
     throw new RejectedChangeError(
       `${unreadable} records of the backup need the master key ${missing.join(' or ')}, because a rotation was not complete. Use the key file of that time.`,
     );

@@ -2,15 +2,10 @@
  * The revocations of an audit export, applied to a restored store: what operators and users took
  * away after the backup does not come back. Only removes access, so it is safe to repeat.
  */
-import {
-  type AuditEvent,
-  clientChangeNames,
-  type Identity,
-  RejectedChangeError,
-  userChangeNames,
-} from '@gatehouse/identity';
+import { clientChangeNames, RejectedChangeError, userChangeNames } from '@gatehouse/identity';
 import { z } from 'zod';
-import { readCompleteExport } from '../audit-export/hash-chain.ts';
+import { readCompleteExport } from '../audit-export/export-file.ts';
+import type { CommandContext } from '../command-line/command.ts';
 import { printable } from '../command-line/format.ts';
 
 /** The clocks of servers may differ by this time. */
@@ -84,13 +79,7 @@ function parse<Value>(schema: z.ZodType<Value>, entry: unknown, line: number): V
 type ClientEntry = Extract<Revocation, { event: 'client_changed' }>;
 type UserEntry = Extract<Revocation, { event: 'user_changed' }>;
 
-interface Recorder {
-  readonly identity: Identity;
-  /** Records each change. */
-  readonly audit: (event: AuditEvent) => Promise<void>;
-}
-
-interface Replay extends Recorder {
+interface Replay extends Pick<CommandContext, 'identity' | 'audit'> {
   /** Sentences about what the replay changed. */
   readonly changed: string[];
   /** Sentences about what the operator has to repeat. */
@@ -104,7 +93,7 @@ interface Replay extends Recorder {
 export async function replayRevocations(
   entries: readonly Revocation[],
   since: string,
-  { identity, audit }: Recorder,
+  { identity, audit }: Pick<Replay, 'identity' | 'audit'>,
 ) {
   const start = new Date(Date.parse(since) - CLOCK_MILLISECONDS).toISOString();
   const later = entries.filter(({ at }) => at >= start);

@@ -1,7 +1,6 @@
 import { type AuditEntry, MAXIMUM_AUDIT_ENTRIES } from '@gatehouse/identity';
-import { openExportFile } from '../audit-export/export-file.ts';
+import { createChain, openExportFile, readCompleteExport } from '../audit-export/export-file.ts';
 import { followTrail, startOfOverlap, versionOf } from '../audit-export/follow-trail.ts';
-import { createChain, readCompleteExport } from '../audit-export/hash-chain.ts';
 import { describeReplay, readRevocations, replayRevocations } from '../backup/revocations.ts';
 import { type Command, type Options, text, UsageError } from '../command-line/command.ts';
 import { printable } from '../command-line/format.ts';

@@ -19,10 +19,7 @@ import { formatTable, printableName } from '../command-line/format.ts';
 import { limitOption, readLimit, readTime, sinceOption } from '../command-line/lists.ts';
 
 /** An entry with the current names of its client and its user. */
-export type NamedEntry = AuditEntry & {
-  readonly clientName?: string | undefined;
-  readonly username?: string | undefined;
-};
+export type NamedEntry = Awaited<ReturnType<typeof withNames>>[number];
 
 const FOLLOWED_ENTRIES = 20;
 /** Entries that are not printed again. */
@@ -45,8 +42,26 @@ export const auditListCommand: Command = {
   example: '--client backend --severity warning --since 1h',
   async run(input, context) {
     const { identity } = context;
-    const filter = await readFilter(input, context);
-    if (input.options.follow === true) {
+    const { options } = input;
+    const event = text(options.event);
+    if (event !== undefined && !Object.hasOwn(auditEvents, event)) {
+      throw new UsageError('Unknown event. The events are:', Object.keys(auditEvents));
+    }
+    const severities = z.array(z.enum(auditSeverities)).optional().safeParse(options.severity);
+    if (!severities.success) {
+      throw new UsageError('Unknown severity. The severities are:', auditSeverities);
+    }
+    const name = text(options.user);
+    const user = name === undefined ? undefined : await identity.users.findByUsername(name);
+    const filter = {
+      event,
+      clientId: text(options.client),
+      userId: user?.userId ?? name,
+      severities: severities.data,
+      since: readTime('since', input),
+      until: readTime('until', input),
+    };
+    if (options.follow === true) {
       return follow(filter, input, context);
     }
     const limit = readLimit(input, 100);
@@ -73,46 +88,14 @@ async function follow(
   }
 }
 
-async function readFilter(
-  input: CommandInput,
-  { identity }: CommandContext,
-): Promise<Omit<AuditFilter, 'limit'>> {
-  const { options } = input;
-  const event = text(options.event);
-  if (event !== undefined && !Object.hasOwn(auditEvents, event)) {
-    throw new UsageError('Unknown event. The events are:', Object.keys(auditEvents));
-  }
-  const severities = z.array(z.enum(auditSeverities)).optional().safeParse(options.severity);
-  if (!severities.success) {
-    throw new UsageError('Unknown severity. The severities are:', auditSeverities);
-  }
-  const name = text(options.user);
-  const user = name === undefined ? undefined : await identity.users.findByUsername(name);
-  return {
-    event,
-    clientId: text(options.client),
-    userId: user?.userId ?? name,
-    severities: severities.data,
-    since: readTime('since', input),
-    until: readTime('until', input),
-  };
-}
-
 /** Names can change, so the audit trail stores ids only. An id without a record has no name. */
-export async function withNames(
-  entries: readonly AuditEntry[],
-  { clients, users }: Identity,
-): Promise<readonly NamedEntry[]> {
+export function withNames(entries: readonly AuditEntry[], { clients, users }: Identity) {
   return Promise.all(
     entries.map(async (entry) => {
       const { clientId, userId } = entry;
       const client = clientId === undefined ? undefined : await clients.find(clientId);
       const user = userId === undefined ? undefined : await users.find(userId);
-      return {
-        ...entry,
-        ...(client === undefined ? {} : { clientName: client.name }),
-        ...(user === undefined ? {} : { username: user.username }),
-      };
+      return { ...entry, clientName: client?.name, username: user?.username };
     }),
   );
 }

@@ -5,8 +5,7 @@ import {
   type Environment,
   parseEnvironment,
 } from '@gatehouse/server/configuration';
-import { readManifest } from '../backup/backup-folder.ts';
-import { createBackup } from '../backup/create-backup.ts';
+import { createBackup, readManifest } from '../backup/backup-folder.ts';
 import { type RestoreTarget, restoreBackup } from '../backup/restore-backup.ts';
 import { describeReplay, readRevocations, replayRevocations } from '../backup/revocations.ts';
 import { type Command, text } from '../command-line/command.ts';

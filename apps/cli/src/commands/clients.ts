@@ -172,7 +172,7 @@ const change: Command = {
   ],
   example: 'backend --add-scope device:write --no-first-party',
   async run(input, context) {
-    const { identity } = context;
+    const { identity, audit } = context;
     const { clientId = '' } = input.positionals;
     const enabled = readEnabled(input);
     const isChanged = members.isNamed(input);
@@ -186,7 +186,16 @@ const change: Command = {
     }
     let client = isChanged ? await changeSettings(existing, input, context) : existing;
     if (enabled !== undefined) {
-      client = await setEnabled(clientId, enabled, context);
+      client = await identity.clients.update(clientId, (current) => ({
+        ...current,
+        enabled,
+        // Enabling the client again must not restore its old tokens.
+        notBefore: enabled ? current.notBefore : nextNotBefore(Date.now()),
+      }));
+      await audit({ event: 'client_changed', clientId, change: enabled ? 'enabled' : 'disabled' });
+    }
+    if (enabled === false) {
+      await identity.revocations.deleteTokens(clientId);
     }
     const done = enabled === undefined ? 'Changed' : enabled ? 'Enabled' : 'Disabled';
     const hint =
@@ -235,24 +244,6 @@ function changedDefinition(client: Client, input: CommandInput) {
     ...placeholder,
   });
   return definition;
-}
-
-async function setEnabled(
-  clientId: string,
-  enabled: boolean,
-  { identity, audit }: CommandContext,
-): Promise<Client> {
-  const client = await identity.clients.update(clientId, (existing) => ({
-    ...existing,
-    enabled,
-    // Enabling the client again must not restore its old tokens.
-    notBefore: enabled ? existing.notBefore : nextNotBefore(Date.now()),
-  }));
-  await audit({ event: 'client_changed', clientId, change: enabled ? 'enabled' : 'disabled' });
-  if (!enabled) {
-    await identity.revocations.deleteTokens(clientId);
-  }
-  return client;
 }
 
 export const clientCommands: readonly Command[] = [add, list, show, change];
