@@ -59,14 +59,12 @@ interface CommandDescription {
 
 type Run<Context> = (input: CommandInput, context: Context) => Promise<CommandResult | undefined>;
 
-/** A command for operators, or one that works without a store and a server. */
+/**
+ * A command for operators, or one that works without a store and a server. Both throw UsageError,
+ * and the first also RejectedChangeError and StoreUnavailableError.
+ */
 export type Command = CommandDescription &
-  (
-    | {
-        /** @throws UsageError, RejectedChangeError, StoreUnavailableError */ run: Run<CommandContext>;
-      }
-    | { /** @throws UsageError */ runOffline: Run<OfflineContext> }
-  );
+  ({ readonly run: Run<CommandContext> } | { readonly runOffline: Run<OfflineContext> });
 
 /** The name of a command, without its arguments. */
 export const nameOf = ({ usage }: Pick<Command, 'usage'>): string => usage.replace(/ [<[].*/, '');

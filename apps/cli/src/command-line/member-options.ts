@@ -1,38 +1,29 @@
-/**
- * Options that set members of a client or a user. They derive from the schema of the bootstrap
- * file: `grantTypes` becomes `--grant-type`, which can be repeated.
- */
+/** Options that set members of a client or a user: `--grant-type` sets `grantTypes`. */
 import { type Identity, RejectedChangeError } from '@gatehouse/identity';
 import { readableIssue } from '@gatehouse/server/configuration';
-import { z } from 'zod';
-import { type CommandInput, type Options, UsageError } from './command.ts';
+import type { z } from 'zod';
+import { type CommandInput, type Options, optionName, UsageError } from './command.ts';
 
 /** Members whose option is not their singular. */
 const shortNames: Readonly<Record<string, string>> = { orgId: 'org', ipAllowList: 'ipAllow' };
 /** Members that a command takes as an argument. */
 const argumentNames: ReadonlySet<string> = new Set(['id', 'clientId', 'username']);
 
-/** The description of an option. One with a value has the name of its value first. */
-type Description = string | readonly [value: string, description: string];
-
-/** @param descriptions of the members that have an option */
-export function createMemberOptions<Member extends string>(
-  shape: Readonly<Record<Member, z.ZodType>>,
-  descriptions: Readonly<Record<Member, Description>>,
-) {
-  const members = Object.keys(descriptions) as Member[];
-  const lists = members.filter((member) => isArray(shape[member]));
-  const options: Options = Object.fromEntries(
-    members.map((member) => formOf(member, descriptions[member], lists.includes(member))),
-  );
+/**
+ * @param shape of the schema, which checks the values
+ * @param options those of the members
+ */
+export function createMemberOptions(shape: object, options: Options) {
+  const forms = Object.keys(options);
+  const names = forms.map(optionName);
+  const members = Object.keys(shape).filter((member) => names.includes(optionOf(member)));
   const changeOptions: Options = Object.fromEntries(
-    lists.flatMap((member) => {
-      const [value] = descriptions[member];
-      return [
-        [`add-${optionOf(member)} <${value}...>`, `Entry to add to --${optionOf(member)}.`],
-        [`remove-${optionOf(member)} <${value}...>`, `Entry to remove from --${optionOf(member)}.`],
-      ];
-    }),
+    forms
+      .filter((form) => form.endsWith('...>'))
+      .flatMap((form) => [
+        [`add-${form}`, `Entry to add to --${optionName(form)}.`],
+        [`remove-${form}`, `Entry to remove from --${optionName(form)}.`],
+      ]),
   );
   /** The options as members. Empty if the command names none. */
   const read = (input: CommandInput): Readonly<Record<string, unknown>> =>
@@ -43,7 +34,7 @@ export function createMemberOptions<Member extends string>(
     );
   /** The lists that `--add-scope` and `--remove-scope` change. */
   const changes = ({ options: given }: CommandInput) =>
-    lists.flatMap((member) => {
+    members.flatMap((member) => {
       const name = singularOf(member).replace(/^./, (letter) => letter.toUpperCase());
       const [added, removed] = [given[`add${name}`], given[`remove${name}`]].map(listOf);
       return added === undefined && removed === undefined ? [] : [{ member, added, removed }];
@@ -60,29 +51,15 @@ export function createMemberOptions<Member extends string>(
       const replaced: Readonly<Record<string, unknown>> = { ...existing, ...read(input) };
       const changed = changes(input).map(({ member, added, removed }) => [
         member,
-        changedList(listOf(replaced[member]) ?? [], added, removed),
+        changedList(listOf(replaced[member]), added, removed),
       ]);
       return { ...replaced, ...Object.fromEntries(changed) };
     },
   };
 }
 
-function formOf(member: string, text: Description, isList: boolean): readonly [string, string] {
-  if (typeof text === 'string') {
-    return [`[no-]${optionOf(member)}`, text];
-  }
-  const [value, description] = text;
-  return [`${optionOf(member)} <${value}${isList ? '...' : ''}>`, description];
-}
-
 function listOf(value: unknown): readonly string[] | undefined {
   return Array.isArray(value) ? value : undefined;
-}
-
-function isArray(schema: z.ZodType): boolean {
-  return schema instanceof z.ZodDefault || schema instanceof z.ZodOptional
-    ? isArray(schema.unwrap() as z.ZodType)
-    : schema instanceof z.ZodArray;
 }
 
 /** `redirectUri` for `redirectUris`. */
@@ -101,7 +78,7 @@ function optionOf(member: string): string {
  * @throws RejectedChangeError if an entry to remove is not in the list, which can be a misspelling
  */
 function changedList(
-  existing: readonly string[],
+  existing: readonly string[] = [],
   added: readonly string[] = [],
   removed: readonly string[] = [],
 ): readonly string[] {

@@ -25,23 +25,21 @@ import { assertConfirmed, yesOption } from '../command-line/terminal.ts';
 const { clientId: _id, secureKey: _key, enabled: _enabled, ...shape } = clientSchema.shape;
 
 const members = createMemberOptions(shape, {
-  name: ['name', 'Name on the consent page.'],
-  orgId: ['id', 'Organization that owns the client.'],
-  grantTypes: ['type', 'Grant type: authorization_code, client_credentials, refresh_token, …'],
-  redirectUris: ['uri', 'Redirect URI: https, or http on loopback.'],
-  postLogoutRedirectUris: ['uri', 'URI that a sign-out can redirect to.'],
-  scopes: ['scope', 'Scope that the client can request.'],
-  signatureAlgorithm: [
-    'name',
+  'name <name>': 'Name on the consent page.',
+  'org <id>': 'Organization that owns the client.',
+  'grant-type <type...>': 'Grant type: authorization_code, client_credentials, refresh_token, …',
+  'redirect-uri <uri...>': 'Redirect URI: https, or http on loopback.',
+  'post-logout-redirect-uri <uri...>': 'URI that a sign-out can redirect to.',
+  'scope <scope...>': 'Scope that the client can request.',
+  'signature-algorithm <name>':
     'Signature algorithm: SHA-256, MD5, or HMAC-SHA-256 (version 2 only).',
-  ],
-  applicationType: ['type', 'Application type: web or native.'],
-  corsOrigins: ['origin', 'Web origin whose scripts can send requests.'],
-  ipAllowList: ['range', 'Address or range that the client can use. Default: all addresses.'],
-  public: 'Public client, which cannot keep a secret.',
-  firstParty: 'Skip the consent page.',
-  resourceServer: 'Allow the client to introspect every token.',
-  ownOrganizationOnly: 'Allow only users of the organization of the client to sign in.',
+  'application-type <type>': 'Application type: web or native.',
+  'cors-origin <origin...>': 'Web origin whose scripts can send requests.',
+  'ip-allow <range...>': 'Address or range that the client can use. Default: all addresses.',
+  '[no-]public': 'Public client, which cannot keep a secret.',
+  '[no-]first-party': 'Skip the consent page.',
+  '[no-]resource-server': 'Allow the client to introspect every token.',
+  '[no-]own-organization-only': 'Allow only users of the organization of the client to sign in.',
 });
 
 /** The members of a record that a bootstrap file does not define. */

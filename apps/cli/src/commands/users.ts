@@ -30,12 +30,12 @@ import {
 import { assertConfirmed, type Terminal, yesOption } from '../command-line/terminal.ts';
 
 const profile = createMemberOptions(userProfileSchema.shape, {
-  name: ['name', 'Display name. Default: the username.'],
-  givenName: ['name', 'Given name, for applications.'],
-  familyName: ['name', 'Family name, for applications.'],
-  email: ['address', 'Email address. An empty value removes it.'],
-  emailVerified: 'You confirmed that the address belongs to the user.',
-  roles: ['role', 'Role in applications, as free text. Replaces all roles.'],
+  'name <name>': 'Display name. Default: the username.',
+  'given-name <name>': 'Given name, for applications.',
+  'family-name <name>': 'Family name, for applications.',
+  'email <address>': 'Email address. An empty value removes it.',
+  '[no-]email-verified': 'You confirmed that the address belongs to the user.',
+  'role <role...>': 'Role in applications, as free text. Replaces all roles.',
 });
 
 const passwordOptions: Options = { generate: 'Generate a password and print it once.' };
