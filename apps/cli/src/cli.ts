@@ -11,6 +11,8 @@
  */
 import { ConfigurationError } from '@gatehouse/server/configuration';
 import { StoreUnavailableError } from '@gatehouse/store';
+import { auditCommands } from './audit/audit.ts';
+import { backupCommands } from './backup/backup.ts';
 import {
   type Command,
   type CommandInput,
@@ -21,9 +23,6 @@ import { completionScript } from './command-line/completion.ts';
 import { parseArguments } from './command-line/parse-arguments.ts';
 import { withCurrentName } from './command-line/renamed-commands.ts';
 import { type CliStreams, createTerminal } from './command-line/terminal.ts';
-import { auditListCommand } from './commands/audit.ts';
-import { auditExportCommands } from './commands/audit-export.ts';
-import { backupCommands } from './commands/backup.ts';
 import { bootstrapCommand } from './commands/bootstrap.ts';
 import { clientKeyCommands } from './commands/client-keys.ts';
 import { clientCommands } from './commands/clients.ts';
@@ -47,8 +46,7 @@ export const commands: readonly Command[] = [
   revokeCommand,
   masterKeyCommand,
   ...backupCommands,
-  auditListCommand,
-  ...auditExportCommands,
+  ...auditCommands,
   ...requestCommands,
   reasonsCommand,
   doctorCommand,
@@ -68,11 +66,7 @@ export async function runCli(entered: readonly string[], streams: CliStreams): P
     return 0;
   }
   try {
-    const { args, warning } = withCurrentName(entered);
-    if (warning !== undefined) {
-      warn(warning);
-    }
-    const parsed = parseArguments(args, commands);
+    const parsed = parseArguments(withCurrentName(entered, warn), commands);
     if (parsed.help !== undefined) {
       output.write(`${parsed.help}\n`);
       return 0;

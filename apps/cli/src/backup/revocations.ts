@@ -4,7 +4,7 @@
  */
 import { clientChangeNames, RejectedChangeError, userChangeNames } from '@gatehouse/identity';
 import { z } from 'zod';
-import { readCompleteExport } from '../audit-export/export-file.ts';
+import { readCompleteExport } from '../audit/export-file.ts';
 import type { CommandContext } from '../command-line/command.ts';
 import { printable } from '../command-line/format.ts';
 

@@ -18,24 +18,26 @@ const renamed: readonly (readonly [old: string, current: string])[] = [
   ['restore', 'backup restore'],
 ];
 
-/** The arguments with the current name of the command, and a warning if they had an old one. */
-export function withCurrentName(args: readonly string[]): {
-  readonly args: readonly string[];
-  readonly warning?: string;
-} {
+/** The arguments with the current name of the command. Warns if they had an old one. */
+export function withCurrentName(
+  args: readonly string[],
+  warn: (warning: string) => void,
+): readonly string[] {
   const words = args.filter((arg) => arg !== '--json');
-  const [old, current] =
-    renamed.find(([name]) => `${words.join(' ')} `.startsWith(`${name} `)) ?? oldBackup(words);
+  const isNamed = ([name]: readonly string[]) => `${words.join(' ')} `.startsWith(`${name} `);
+  const [old, current] = renamed.find(isNamed) ?? oldBackup(words);
   if (old === undefined || current === undefined) {
-    return { args };
+    return args;
   }
+  warn(
+    `gatehouse ${old} is deprecated. Use gatehouse ${current}. The next release removes the old name.`,
+  );
   const rest = words.slice(old.split(' ').length);
   const json = args.filter((arg) => arg === '--json');
-  const warning = `gatehouse ${old} is deprecated. Use gatehouse ${current}. The next release removes the old name.`;
   // The follower ended with --no-follow. A list does without it.
   return old === 'audit tail' && rest.includes('--no-follow')
-    ? { args: ['audit', 'list', ...rest.filter((arg) => arg !== '--no-follow'), ...json], warning }
-    : { args: [...current.split(' '), ...argumentFirst(rest, current), ...json], warning };
+    ? ['audit', 'list', ...rest.filter((arg) => arg !== '--no-follow'), ...json]
+    : [...current.split(' '), ...argumentFirst(rest, current), ...json];
 }
 
 /** `revoke client --yes ID` as `tokens revoke --client ID --yes`: the argument is now a value. */

@@ -22,9 +22,7 @@ import {
 } from '../command-line/member-options.ts';
 import { assertConfirmed, yesOption } from '../command-line/terminal.ts';
 
-const { clientId: _id, secureKey: _key, enabled: _enabled, ...shape } = clientSchema.shape;
-
-const members = createMemberOptions(shape, {
+const members = createMemberOptions(clientSchema.shape, {
   'name <name>': 'Name on the consent page.',
   'org <id>': 'Organization that owns the client.',
   'grant-type <type...>': 'Grant type: authorization_code, client_credentials, refresh_token, …',
@@ -42,7 +40,7 @@ const members = createMemberOptions(shape, {
   '[no-]own-organization-only': 'Allow only users of the organization of the client to sign in.',
 });
 
-/** The members of a record that a bootstrap file does not define. */
+/** The members of a record that a bootstrap file can define. */
 function toDefinition(client: Client): Readonly<Record<string, unknown>> {
   const defined: ReadonlySet<string> = new Set(Object.keys(clientSchema.shape));
   return Object.fromEntries(Object.entries(client).filter(([member]) => defined.has(member)));

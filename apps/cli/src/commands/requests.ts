@@ -1,9 +1,9 @@
 import { type FailureReason, failureReasons, isFailureReason } from '@gatehouse/errors';
 import type { RequestEntry } from '@gatehouse/identity';
+import { auditTable, type NamedEntry, withNames } from '../audit/audit.ts';
 import { type Command, text, UsageError } from '../command-line/command.ts';
 import { formatTable, printable } from '../command-line/format.ts';
 import { limitOption, readLimit, readTime, sinceOption } from '../command-line/lists.ts';
-import { auditTable, type NamedEntry, withNames } from './audit.ts';
 import { unknownReason } from './reasons.ts';
 
 /** As in packages/server, which replaces any other id. */

@@ -6,6 +6,7 @@ import { ApiError, failureReasons } from '@gatehouse/errors';
 import {
   AmbiguousTextError,
   diagnoseSignature,
+  type FailedRequest,
   malformedSignature,
   nodeDigest,
   nodeHmac,
@@ -137,16 +138,13 @@ function verifyRequest({ startLine, rawHeaders, body }: Captured, key: Key): Ver
   }
 }
 
-function mistakesIn(
-  request: Parameters<typeof diagnoseSignature>[0],
-  { secureKey, algorithm }: Key,
-): Verdict['causes'] {
+function mistakesIn(request: FailedRequest, { secureKey, algorithm }: Key): Verdict['causes'] {
   if (malformedSignature(request.version, request.signature) !== undefined) {
     return ['signature_malformed'];
   }
   const keys = { active: [secureKey], algorithm };
-  const found = diagnoseSignature(request, keys, { digest: nodeDigest, hmac: nodeHmac });
-  return found === undefined || found.length === 0 ? ['invalid_signature'] : found;
+  const digests = { digest: nodeDigest, hmac: nodeHmac };
+  return diagnoseSignature(request, keys, digests) ?? ['invalid_signature'];
 }
 
 function verifyReply(

@@ -5,12 +5,12 @@ import {
   type Environment,
   parseEnvironment,
 } from '@gatehouse/server/configuration';
-import { createBackup, readManifest } from '../backup/backup-folder.ts';
-import { type RestoreTarget, restoreBackup } from '../backup/restore-backup.ts';
-import { describeReplay, readRevocations, replayRevocations } from '../backup/revocations.ts';
+import { hashOption } from '../audit/audit.ts';
 import { type Command, text } from '../command-line/command.ts';
 import { recordChange, variables } from '../open-identity-store.ts';
-import { hashOption } from './audit-export.ts';
+import { createBackup, readManifest } from './backup-folder.ts';
+import { type RestoreTarget, restoreBackup } from './restore-backup.ts';
+import { describeReplay, readRevocations, replayRevocations } from './revocations.ts';
 
 const guide = 'See docs/operations/back-up-and-restore.md.';
 const noDevices =
