@@ -84,7 +84,7 @@ const add: Command = {
       name: clientId,
       ...given,
       clientId,
-      ...(secureKey === undefined ? {} : { secureKey }),
+      secureKey,
     });
     if ((await identity.clients.find(clientId)) !== undefined) {
       throw new RejectedChangeError(
@@ -95,12 +95,12 @@ const add: Command = {
     const client = await identity.clients.save(definition, secureKey);
     const [key] = identity.clients.describeKeys(client);
     await audit({ event: 'client_changed', clientId, change: 'added', keyId: key?.keyId });
-    const shown = isSupplied || secureKey === undefined ? {} : { secureKey };
+    const shown = isSupplied ? undefined : secureKey;
     return {
-      json: { client: describeClient(client, identity), ...shown },
+      json: { client: describeClient(client, identity), secureKey: shown },
       text: [
         `Added the client ${clientId}.`,
-        ...(shown.secureKey === undefined ? [] : [`Secure key (shown once): ${shown.secureKey}`]),
+        ...(shown === undefined ? [] : [`Secure key (shown once): ${shown}`]),
       ].join('\n'),
     };
   },
@@ -234,11 +234,8 @@ async function changeSettings(
 function changedDefinition(client: Client, input: CommandInput) {
   const wanted = members.change(toDefinition(client), input);
   // The keys do not change here. The schema requires one, so any value will do.
-  const placeholder = wanted.public === true ? {} : { secureKey: generateSecureKey() };
-  const { secureKey: _unused, ...definition } = validate(clientSchema, {
-    ...wanted,
-    ...placeholder,
-  });
+  const secureKey = wanted.public === true ? undefined : generateSecureKey();
+  const { secureKey: _unused, ...definition } = validate(clientSchema, { ...wanted, secureKey });
   return definition;
 }
 

@@ -29,8 +29,7 @@ export const masterKeyCommand: Command = {
     }
     const question = 'This changes the key file. Does every host have it, and a backup?';
     await assertConfirmed(input, context, question);
-    const rotated = await rotateMasterKey(rotation);
-    const { change, keyId, changedRecords } = rotated;
+    const { change, keyId, changedRecords } = await rotateMasterKey(rotation);
     await audit({ event: 'master_key_changed', change, keyId });
     const encrypted = `Encrypted ${changedRecords} records again. In an hour, run gatehouse master-key rotate --finish.`;
     const texts = {
@@ -38,6 +37,6 @@ export const masterKeyCommand: Command = {
       rotated: `The master key is now ${keyId}. ${encrypted}`,
       continued: `Continued the last rotation, to the key ${keyId}. No new key was made. ${encrypted}`,
     };
-    return { json: rotated, text: texts[change] };
+    return { json: { change, keyId, changedRecords }, text: texts[change] };
   },
 };
