@@ -3,17 +3,20 @@
  * library and the explorer use it.
  */
 import { parseEnvelope } from './envelope.ts';
-import type { SignatureAlgorithm } from './signature.ts';
-import { digestedParts, findMatchingKey, isTimely, parseTimestamp } from './signature.ts';
+import {
+  type Digest,
+  digestedParts,
+  findMatchingKey,
+  isTimely,
+  parseTimestamp,
+  type SignatureAlgorithm,
+} from './signature.ts';
 import { type RequestToSign, replyLines, requestLines } from './signed-lines.ts';
 import { canonicalText, parseParameters, signedPart } from './version-1-text.ts';
 
 /** Results are lower-case hexadecimal digits. Text is encoded as UTF-8. */
 export interface Digests {
-  digest(
-    algorithm: SignatureAlgorithm,
-    parts: readonly (string | Uint8Array)[],
-  ): string | Promise<string>;
+  digest(...args: Parameters<Digest>): string | Promise<string>;
   /** HMAC-SHA-256 with this key. */
   hmacWith(secureKey: string): (text: string) => string | Promise<string>;
 }
@@ -70,11 +73,8 @@ export function createVersion1Signer(
 
   /** The signature covers neither the status nor the request, so the body must confirm them. */
   async function isVerified({ status, headers, bytes }: SignedReply, sentAt: number) {
-    const signature = headers.get('x-sign');
-    const timestamp = headers.get('x-timestamp');
-    if (signature === null || timestamp === null) {
-      return false;
-    }
+    const signature = headers.get('x-sign') ?? '';
+    const timestamp = headers.get('x-timestamp') ?? '';
     const expected = await digest(bytes, timestamp);
     const repliedAt = parseTimestamp(timestamp);
     return (
@@ -142,12 +142,9 @@ export function createVersion2Signer(
         },
         signedText,
         async isVerified({ status, headers, bytes }) {
-          const signature = headers.get('x-sign-v2');
-          const repliedAt = headers.get('x-timestamp');
-          if (signature === null || repliedAt === null) {
-            return false;
-          }
+          const signature = headers.get('x-sign-v2') ?? '';
           const replyHash = await digests.digest('SHA-256', [bytes]);
+          const repliedAt = headers.get('x-timestamp') ?? '';
           const reply = { status, nonce, body: bytes, timestamp: repliedAt };
           const expected = await hmac(replyLines(reply, () => replyHash));
           return findMatchingKey(signature, [secureKey], () => expected) !== undefined;

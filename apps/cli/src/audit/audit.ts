@@ -13,7 +13,6 @@ import {
   type Command,
   type CommandContext,
   type CommandInput,
-  type Options,
   text,
   UsageError,
 } from '../command-line/command.ts';
@@ -93,7 +92,7 @@ async function follow(
   }
 }
 
-export const hashOption: Options = {
+export const hashOption = {
   'hash <hash>': 'A hash of a line, kept elsewhere. Shows that the end was not removed.',
 };
 

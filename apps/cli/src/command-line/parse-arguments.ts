@@ -37,9 +37,8 @@ export function parseArguments(
   }
   const [first, ...others] = args;
   try {
-    program.parse(first === undefined || first === 'help' ? [...others, '--help'] : args, {
-      from: 'user',
-    });
+    const words = first === undefined || first === 'help' ? [...others, '--help'] : args;
+    program.parse(words, { from: 'user' });
   } catch (error) {
     if (help === '') {
       throw error;

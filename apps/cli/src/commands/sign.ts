@@ -24,13 +24,12 @@ import {
   type Command,
   type CommandInput,
   type OfflineContext,
-  type Options,
   text,
   UsageError,
 } from '../command-line/command.ts';
 import { visibleLines } from '../command-line/format.ts';
 
-export const keyOptions: Options = {
+export const keyOptions = {
   'key-file <path>': 'Secure key. Default: standard input, or a prompt.',
   'body-file <path>': 'File with the body. - is standard input.',
   'algorithm <name>': 'Digest of version 1: SHA-256 (default) or MD5.',

@@ -12,13 +12,7 @@ import {
   userProfileSchema,
   userSchema,
 } from '@gatehouse/identity';
-import {
-  type Command,
-  type CommandInput,
-  type Options,
-  text,
-  UsageError,
-} from '../command-line/command.ts';
+import { type Command, type CommandInput, text, UsageError } from '../command-line/command.ts';
 import { formatTable, formatTime } from '../command-line/format.ts';
 import { filtered, filterOptions } from '../command-line/lists.ts';
 import {
@@ -38,7 +32,7 @@ const profile = createMemberOptions(userProfileSchema.shape, {
   'role <role...>': 'Role in applications, as free text. Replaces all roles.',
 });
 
-const passwordOptions: Options = { generate: 'Generate a password and print it once.' };
+const passwordOptions = { generate: 'Generate a password and print it once.' };
 const passwordNote = 'Enter the password at the prompt or on standard input.';
 
 /** @param name a username or user id */
