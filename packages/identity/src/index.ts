@@ -79,11 +79,11 @@ export {
   deriveKey,
   deriveKeys,
   lastingKey,
+  loadMasterKey,
   type MasterKey,
   type MasterKeys,
   masterKeyId,
 } from './secrets/master-key.ts';
-export { loadMasterKey } from './secrets/master-key-file.ts';
 export { createSealer } from './secrets/seal.ts';
 export { generateSecureKey } from './secrets/secure-keys.ts';
 export {

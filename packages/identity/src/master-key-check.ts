@@ -1,5 +1,5 @@
 import type { Identity } from './open-identity.ts';
-import { masterKeyProblem } from './secrets/master-key-file.ts';
+import { masterKeyProblem } from './secrets/master-key.ts';
 
 /** A text in the store, encrypted with its master key. The key is also the encryption context. */
 export const CANARY_KEY = 'master-key-canary';

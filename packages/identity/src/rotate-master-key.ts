@@ -14,13 +14,14 @@ import type { Identity } from './open-identity.ts';
 import { parseRecord, RejectedChangeError } from './records/record.ts';
 import { withRecordLock } from './records/record-lock.ts';
 import { sessionUidKey, userSessionsKey } from './secrets/credential-keys.ts';
-import { KEY_BYTES, masterKeyId } from './secrets/master-key.ts';
 import {
   isEqual,
+  KEY_BYTES,
   type MasterKeyFile,
+  masterKeyId,
   readMasterKeyFile,
   writeMasterKeyFile,
-} from './secrets/master-key-file.ts';
+} from './secrets/master-key.ts';
 import { createSealer, type Sealer } from './secrets/seal.ts';
 import { signingKeyRecord } from './secrets/signing-keys.ts';
 
