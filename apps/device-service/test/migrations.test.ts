@@ -118,7 +118,7 @@ describe.each(await startEngines())('migrations on $name', ({ name, engine }) =>
       'en',
     );
     expect(page.total).toBe(3);
-    expect(page.rows.map(({ json }) => JSON.parse(json).id)).toEqual(['B', 'a']);
+    expect(page.rows.map((device) => JSON.parse(device).id)).toEqual(['B', 'a']);
     const { condition } = parseQuery({ where: 'state=notActive' }, deviceSubject);
     expect(await countDevices(ours, condition)).toBe(2);
     await removeDevice(ours, 'b');

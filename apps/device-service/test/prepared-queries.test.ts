@@ -59,7 +59,7 @@ async function useDevices(database: OpenDatabase, organization: string, id: stri
       ({ tag_key, value }) => `${tag_key}=${value}`,
     ),
     listed: (await readDevices(ours, everyDevice, 'en')).rows
-      .map(({ json }) => JSON.parse(json).name)
+      .map((device) => JSON.parse(device).name)
       .sort(),
     counted: await countDevices(ours, undefined),
     logged: records?.rows.map(({ content }) => content),
