@@ -56,7 +56,7 @@ async function useDevices(database: OpenDatabase, organization: string, id: stri
   return {
     name: found?.name,
     tagged: (JSON.parse(found?.tags ?? '[]') as TagRow[]).map(
-      ({ tag_key, value }) => `${tag_key}=${value}`,
+      ({ key, value }) => `${key}=${value}`,
     ),
     listed: (await readDevices(ours, everyDevice, 'en')).rows
       .map((device) => JSON.parse(device).name)
