@@ -13,7 +13,7 @@ import { parseRequestTarget } from '@gatehouse/signing';
 import { StoreUnavailableError } from '@gatehouse/store';
 import type { Signer } from '../authentication/verified-request.ts';
 import { joinConnections } from '../forwarding/open-reply.ts';
-import type { Reply } from '../messages.ts';
+import { type Reply, writeReply } from '../messages.ts';
 import { forwardAuthOperation, routeOf } from '../routes/route.ts';
 import { createExchange, type Exchange, type Pipeline, type Stage } from './exchange.ts';
 import { refuse } from './failure.ts';
@@ -40,7 +40,6 @@ import {
   readCredential,
   serve,
 } from './stages.ts';
-import { writeReply } from './write-reply.ts';
 
 const requests: readonly Stage[] = [
   assertNoUpgrade,
@@ -102,6 +101,7 @@ export function createPipeline(
   observe: (listener: RequestListener) => RequestListener,
 ): { readonly listener: RequestListener; readonly upgrades: UpgradeListener } {
   const pipeline = withTraces(dependencies);
+  const { forwardAuth } = pipeline;
   const handle = (
     message: IncomingMessage,
     response: ServerResponse,
@@ -114,14 +114,15 @@ export function createPipeline(
       connection.destroy();
     });
   };
-  const isForProxy = (message: IncomingMessage) => pipeline.forwardAuth && isVerification(message);
   return {
-    listener: observe((message, response) =>
-      handle(message, response, isForProxy(message) ? answerVerification : answerRequest),
-    ),
+    listener: observe((message, response) => {
+      const isQuestion = forwardAuth && isVerification(message);
+      handle(message, response, isQuestion ? answerVerification : answerRequest);
+    }),
     upgrades: {
       // The verification request of an upgrade must not open one, even if a route matches its path.
-      accepts: (message) => !isForProxy(message) && isWebSocketRequest(message, pipeline),
+      accepts: (message) =>
+        !(forwardAuth && isVerification(message)) && isWebSocketRequest(message, pipeline),
       handle(message, socket, head) {
         // An error without a listener would end the process.
         socket.on('error', () => socket.destroy());
