@@ -87,7 +87,6 @@ export function createGateway(dependencies: GatewayDependencies) {
         signatures: createSignatureBudget({ ...counting, windowSeconds }),
         verifyXAccessToken: xAccessTokens.verify,
         heldBodies: dependencies.heldBodies ?? HELD_BODIES,
-        onVerified: metrics.verified,
       }),
       limits: createRequestLimits({
         ...counting,
@@ -107,6 +106,7 @@ export function createGateway(dependencies: GatewayDependencies) {
       auditFailure: createSignatureAudit(identity),
       signReply: createReplySigner({ ...dependencies, ...identity }),
       isTrustedProxy,
+      verificationDurations: metrics.verificationDurations,
       now,
       tracer,
     },

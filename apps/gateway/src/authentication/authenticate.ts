@@ -1,8 +1,7 @@
 /**
  * Establishes who sent a request. `presentedCredential` (packages/signing) finds the one credential
- * of a request, and its kind selects the verifier: signed-request, x-access-token or bearer-token. A
- * bad credential never falls through to another verifier. Deliberately not here: permissions
- * (pipeline).
+ * of a request, and its kind selects the verifier (signed-request, tokens). A bad credential never
+ * falls through to another verifier. Deliberately not here: permissions (pipeline).
  */
 import { ApiError } from '@gatehouse/errors';
 import type {
@@ -12,22 +11,14 @@ import type {
   Principal,
   ReplayGuard,
 } from '@gatehouse/identity';
-import { type CredentialKind, explanationOf, similarHeader } from '@gatehouse/signing';
+import { explanationOf, similarHeader } from '@gatehouse/signing';
 import { bearerChallenge } from '../messages.ts';
-import { createBearerTokenVerifier } from './bearer-token.ts';
 import type { HeldBodiesLimits } from './held-bodies.ts';
 import { createSignedRequestVerifier, type SignatureBudget } from './signed-request.ts';
+import { createBearerTokenVerifier, createXAccessTokenVerifier } from './tokens.ts';
 import type { AuthenticationRequest, VerifiedRequest } from './verified-request.ts';
-import { createXAccessTokenVerifier } from './x-access-token.ts';
 
-export interface Verification {
-  readonly credential: CredentialKind;
-  /** Unavailable: verification was impossible, for example because the store is unavailable. */
-  readonly result: 'accepted' | 'refused' | 'unavailable';
-  readonly seconds: number;
-}
-
-/** Rejects with an ApiError for a bad credential. */
+/** Throws or rejects with an ApiError for a bad credential. */
 export type Authenticate = (request: AuthenticationRequest) => Promise<VerifiedRequest>;
 
 export function createAuthenticate(dependencies: {
@@ -41,21 +32,18 @@ export function createAuthenticate(dependencies: {
   readonly now: () => number;
   readonly signatureToleranceMilliseconds: number;
   readonly strict: boolean;
-  readonly onVerified: (verification: Verification) => void;
 }): Authenticate {
   const verifySignature = createSignedRequestVerifier(dependencies);
   const verifyXAccessToken = createXAccessTokenVerifier({
     ...dependencies,
-    verifyXAccessToken: shareInFlight(dependencies.verifyXAccessToken),
+    verify: shareInFlight(dependencies.verifyXAccessToken),
   });
   const verifyBearerToken = createBearerTokenVerifier({
     ...dependencies,
-    verifyAccessToken: shareInFlight(dependencies.verifyAccessToken),
-    acceptQueryToken: !dependencies.strict,
+    verify: shareInFlight(dependencies.verifyAccessToken),
   });
-
-  function verify(request: AuthenticationRequest): Promise<VerifiedRequest> {
-    const { credential } = request;
+  return (request) => {
+    const { credential, message } = request;
     switch (credential.kind) {
       case 'signature':
         return verifySignature(request, credential.signature);
@@ -64,29 +52,8 @@ export function createAuthenticate(dependencies: {
       case 'bearer':
         return verifyBearerToken(credential);
       default:
-        throw noCredential(request.message.rawHeaders);
+        throw noCredential(message.rawHeaders);
     }
-  }
-
-  return (request) => {
-    const started = performance.now();
-    const { kind } = request.credential;
-    const verifying = verify(request);
-    // The caller gets the same promise, so that the measurement adds no delay.
-    if (kind !== 'none') {
-      const report = (result: Verification['result']) =>
-        dependencies.onVerified({
-          credential: kind,
-          result,
-          seconds: (performance.now() - started) / 1000,
-        });
-      verifying.then(
-        () => report('accepted'),
-        (error) =>
-          report(error instanceof ApiError && error.status < 500 ? 'refused' : 'unavailable'),
-      );
-    }
-    return verifying;
   };
 }
 

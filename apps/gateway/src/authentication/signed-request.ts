@@ -111,7 +111,6 @@ export function createSignedRequestVerifier(dependencies: SignedRequestDependenc
       signer: signed.createSigner(client, secureKey),
       // Known from opening the record. Computing it again would cost an HMAC.
       secureKeyId: clients.describeKeys(client)[ownKeys.indexOf(secureKey)]?.keyId,
-      token: undefined,
       query: signed.query,
       body: signed.body,
     };

@@ -27,15 +27,15 @@ export interface VerifiedRequest {
   readonly kind: CredentialKind;
   readonly principal: Principal;
   /** Signs the reply. Only a verified signed request has one. */
-  readonly signer: Signer | undefined;
+  readonly signer?: Signer;
   /** The id of the key that signed the request. Only a signed request has one. */
-  readonly secureKeyId: string | undefined;
+  readonly secureKeyId?: string | undefined;
   /** Verified again while a reply stays open. Signed requests have none. */
-  readonly token: { readonly text: string; readonly verify: AccessTokenVerifier } | undefined;
+  readonly token?: { readonly text: string; readonly verify: AccessTokenVerifier };
   /** The query to forward, without its `?`. */
   readonly query: string;
   /** The verified body to forward. Undefined: the body is still arriving and is streamed. */
-  readonly body: SignedBody | undefined;
+  readonly body?: SignedBody | undefined;
 }
 
 /** Signs the reply with the key and the version of the request's signature. */

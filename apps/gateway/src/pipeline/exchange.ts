@@ -6,6 +6,7 @@ import type { AuthenticationRequest, VerifiedRequest } from '../authentication/v
 import type { Forwarding } from '../forwarding/forward.ts';
 import type { InternalTokenIssuer } from '../forwarding/internal-token.ts';
 import { clientAddress, type Reply } from '../messages.ts';
+import type { GatewayMetrics } from '../metrics.ts';
 import type { Entry, Route, RouteMatch } from '../routes/route.ts';
 import type { UpgradedConnection } from '../upstream/call.ts';
 import type { AuditFailure } from './audit.ts';
@@ -29,6 +30,7 @@ export interface Pipeline {
   readonly crossOrigin: CrossOrigin;
   readonly isTrustedProxy: AddressMatcher;
   readonly signReply: SignReply;
+  readonly verificationDurations: GatewayMetrics['verificationDurations'];
   readonly auditFailure: AuditFailure;
   readonly now: () => number;
   /** Undefined while tracing is off. */

@@ -8,8 +8,6 @@ import { switchingHeaders } from '../forwarding/open-reply.ts';
 import { bearerChallenge, type Reply } from '../messages.ts';
 import {
   type Entry,
-  findEntry,
-  isPublic,
   type PublicEntry,
   type Route,
   type RouteMatch,
@@ -70,9 +68,20 @@ function refusal(reason: FailureReasonName, property: string, message: string): 
   });
 }
 
+/**
+ * Drops a trailing slash if only the path without it has an entry. Every later stage uses the target
+ * of the exchange, so that the path that is authorized is the path that is forwarded.
+ */
 export function findRoute(exchange: Exchange, { router }: Pipeline): undefined {
-  const requested = parseRequestTarget(exchange.message.url ?? '');
-  const { match, target } = findEntry(router, exchange.method, requested);
+  const { method } = exchange;
+  let target = parseRequestTarget(exchange.message.url ?? '');
+  let match = router.find(method, target);
+  if (match === undefined && target.path.endsWith('/') && target.path !== '/') {
+    const segments = target.segments.slice(0, -1);
+    const shorter = { ...target, path: target.path.slice(0, -1), segments };
+    match = router.find(method, shorter);
+    target = match === undefined ? target : shorter;
+  }
   exchange.target = target;
   setMatch(exchange, match);
 }
@@ -93,15 +102,15 @@ export function answerPublic(
   if (method === 'OPTIONS') {
     return answerPreflight(exchange, pipeline);
   }
-  if (match?.entry === undefined) {
-    // Only the public documents of the path may be disclosed.
-    const others = match?.others.filter(isPublic) ?? [];
-    if (others.length > 0) {
-      throw unrouted({ entry: undefined, others });
-    }
-    return undefined;
+  if (match?.entry !== undefined) {
+    return 'read' in match.entry ? readDocument(match.entry, exchange, pipeline) : undefined;
   }
-  return isPublic(match.entry) ? readDocument(match.entry, exchange, pipeline) : undefined;
+  // Only the public documents of the path may be disclosed.
+  const others = match?.others.filter((entry) => 'read' in entry) ?? [];
+  if (others.length > 0) {
+    throw unrouted({ entry: undefined, others });
+  }
+  return undefined;
 }
 
 async function answerPreflight(
@@ -147,13 +156,25 @@ export async function authenticate(exchange: Exchange, pipeline: Pipeline): Prom
   if (credential.kind !== 'signature') {
     assertReadableQuery(target.query);
   }
-  const verified = await pipeline.authenticate(exchange);
-  exchange.verified = verified;
-  notes.clientId = verified.principal.clientId;
-  notes.credential = verified.kind;
-  notes.keyId = verified.secureKeyId;
+  const startedAt = performance.now();
+  let result = 'accepted';
+  try {
+    exchange.verified = await pipeline.authenticate(exchange);
+  } catch (error) {
+    result = error instanceof ApiError && error.status < 500 ? 'refused' : 'unavailable';
+    throw error;
+  } finally {
+    if (credential.kind !== 'none') {
+      const seconds = (performance.now() - startedAt) / 1000;
+      pipeline.verificationDurations.of(credential.kind, result).observe(seconds);
+    }
+  }
+  const { principal, kind, secureKeyId } = exchange.verified;
+  notes.clientId = principal.clientId;
+  notes.credential = kind;
+  notes.keyId = secureKeyId;
   notes.verifiedMs = performance.now() - observed.startedAt;
-  const counting = pipeline.limits.countClient(verified.principal.clientId, route, appliedLimits);
+  const counting = pipeline.limits.countClient(principal.clientId, route, appliedLimits);
   if (counting !== undefined) {
     await counting;
   }

@@ -5,7 +5,7 @@
 import type { IncomingMessage } from 'node:http';
 import { DEFAULT_BODY_LIMIT_BYTES, routes } from '@gatehouse/device-api';
 import type { Scope } from '@gatehouse/identity';
-import type { RoutedTarget, Router, RouterMatch } from '@gatehouse/server';
+import type { RouterMatch } from '@gatehouse/server';
 import { type CredentialKind, credentialKinds } from '@gatehouse/signing';
 import type { RateLimit } from '@gatehouse/store';
 import type { Reply } from '../messages.ts';
@@ -63,34 +63,10 @@ export type Entry = Route | PublicEntry;
 
 export type RouteMatch = RouterMatch<Entry> | undefined;
 
-export function isPublic(entry: Entry): entry is PublicEntry {
-  return 'read' in entry;
-}
-
 /** The route of a match, unless it is a public document. */
 export function routeOf(match: RouteMatch): Route | undefined {
   const entry = match?.entry;
-  return entry === undefined || isPublic(entry) ? undefined : entry;
-}
-
-/**
- * Finds the entry of a request, and drops a trailing slash if only the path without it has an entry.
- * Every later stage must use the returned target, so that the path that is authorized is the path
- * that is forwarded.
- */
-export function findEntry<Target extends RoutedTarget>(
-  router: Router<Entry>,
-  method: string,
-  target: Target,
-): { readonly match: RouteMatch; readonly target: Target } {
-  const match = router.find(method, target);
-  if (match !== undefined || !target.path.endsWith('/') || target.path === '/') {
-    return { match, target };
-  }
-  const path = target.path.slice(0, -1);
-  const shorter = { ...target, path, segments: target.segments.slice(0, -1) };
-  const found = router.find(method, shorter);
-  return found === undefined ? { match, target } : { match: found, target: shorter };
+  return entry === undefined || 'read' in entry ? undefined : entry;
 }
 
 /** Name of the device service in the routes, and the audience of the tokens that it accepts. */
