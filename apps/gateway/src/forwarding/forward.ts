@@ -48,7 +48,8 @@ export function createForwarding(dependencies: {
   readonly publicUrl: string;
 }) {
   const { upstreams, issueInternalToken, publicUrl } = dependencies;
-  const headersOf = createRequestHeaders(publicUrl);
+  const { host: publicHost, protocol } = new URL(publicUrl);
+  const publicScheme = protocol.slice(0, -1);
 
   function upstreamOf({ operation, upstream = '' }: Route): Upstream {
     const found = upstreams.get(upstream);
@@ -58,109 +59,91 @@ export function createForwarding(dependencies: {
     return found;
   }
 
-  async function exchangeWith(
-    upstream: Upstream,
-    request: ForwardRequest,
-    internalToken: string,
-  ): Promise<Reply> {
-    const { message, response, observed, route, verified } = request;
-    const headers = headersOf(request, internalToken);
-    const reading = bodyToSend(request);
-    // A request without a body does not wait for a turn of the event loop.
-    const body = reading instanceof Promise ? await reading : reading;
-    // The close event is over if the caller has already left, so nothing would end the exchange.
-    if (response.destroyed) {
-      throw new Error('The caller left before its request was forwarded.');
-    }
-    const sentAt = performance.now();
-    const target = targetOf(request);
-    const { timeoutMilliseconds, streaming } = route;
-    const method = message.method ?? '';
-    const sending = { method, target, headers, body, timeoutMilliseconds, streaming };
-    const exchange = upstream.send(sending);
-    observed.dependent = exchange;
-    let answer: UpstreamReply;
-    try {
-      answer = await exchange.reply;
-    } finally {
-      observed.notes.upstreamMs = performance.now() - sentAt;
-    }
-    answer.body.assertIntact();
-    if (answer.status >= 400) {
-      noteUpstreamFailure(answer, observed.notes);
-    }
-    const reply = toReply(answer, method === 'HEAD', (location) =>
-      publicLocation(location, { target, upstreamUrl: upstream.url, publicUrl }),
-    );
-    if (streaming) {
-      watchCredential(verified, route.scope, response);
-      observed.notes.isOpenEnded = reply.status < 400;
-      return { ...reply, isOpenEnded: true };
-    }
-    return reply;
+  function outgoing(request: ForwardRequest, internalToken: string) {
+    const { message, route, observed, verified, clientAddress, target } = request;
+    const { query, body } = verified;
+    return {
+      target: query === '' ? target.path : `${target.path}?${query}`,
+      headers: forwardedHeaders(message.headers, route.requestHeaders, {
+        requestId: observed.id,
+        clientAddress,
+        publicHost,
+        publicScheme,
+        internalToken,
+        contentType: body?.contentType,
+        traceparent: observed.trace?.traceparent(),
+      }),
+      timeoutMilliseconds: route.timeoutMilliseconds,
+    };
   }
 
   return {
-    /** Throws or rejects with an ApiError. */
-    forward(request: ForwardRequest): Promise<Reply> {
-      const { message, route, verified } = request;
+    /** Rejects with an ApiError. */
+    async forward(request: ForwardRequest): Promise<Reply> {
+      const { message, response, observed, route, verified } = request;
       const upstream = upstreamOf(route);
-      assertForwardableBody(message, route);
-      const token = issueInternalToken(verified.principal, route.upstream ?? '');
-      return typeof token === 'string'
-        ? exchangeWith(upstream, request, token)
-        : token.then((issued) => exchangeWith(upstream, request, issued));
+      // Neither a request without a body nor a known token waits for a turn of the event loop.
+      const reading = bodyOf(request);
+      const body = reading instanceof Promise ? await reading : reading;
+      const issuing = issueInternalToken(verified.principal, route.upstream ?? '');
+      const token = typeof issuing === 'string' ? issuing : await issuing;
+      // The close event is over if the caller has already left, so nothing would end the exchange.
+      if (response.destroyed) {
+        throw new Error('The caller left before its request was forwarded.');
+      }
+      const sentAt = performance.now();
+      const sent = outgoing(request, token);
+      const { method = '' } = message;
+      const exchange = upstream.send({ ...sent, method, body, streaming: route.streaming });
+      observed.dependent = exchange;
+      let answer: UpstreamReply;
+      try {
+        answer = await exchange.reply;
+      } finally {
+        observed.notes.upstreamMs = performance.now() - sentAt;
+      }
+      if (exchange.failure !== undefined) {
+        throw exchange.failure;
+      }
+      if (answer.status >= 400) {
+        noteUpstreamFailure(answer, observed.notes);
+      }
+      const reply = toReply(answer, method === 'HEAD', (location) =>
+        publicLocation(location, { target: sent.target, upstreamUrl: upstream.url, publicUrl }),
+      );
+      if (route.streaming) {
+        watchCredential(verified, route.scope, response);
+        observed.notes.isOpenEnded = reply.status < 400;
+        return { ...reply, isOpenEnded: true };
+      }
+      return reply;
     },
     /** Opens the WebSocket to the upstream, with an internal token like any request. */
     async openWebSocket(request: ForwardRequest): Promise<UpgradedConnection> {
       const { message, route, verified } = request;
       const upstream = upstreamOf(route);
       const token = await issueInternalToken(verified.principal, route.upstream ?? '');
-      return upstream.upgrade({
-        target: targetOf(request),
-        headers: [...headersOf(request, token), ...handshakeOf(message.headers)],
-        timeoutMilliseconds: route.timeoutMilliseconds,
-      });
+      const sent = outgoing(request, token);
+      const headers = [...sent.headers, ...handshakeOf(message.headers)];
+      return upstream.upgrade({ ...sent, headers });
     },
   };
 }
 
-function createRequestHeaders(publicUrl: string) {
-  const { host: publicHost, protocol } = new URL(publicUrl);
-  const publicScheme = protocol.slice(0, -1);
-  return (request: ForwardRequest, internalToken: string): string[] => {
-    const { message, route, observed, verified, clientAddress } = request;
-    return forwardedHeaders(message.headers, route.requestHeaders, {
-      requestId: observed.id,
-      clientAddress,
-      publicHost,
-      publicScheme,
-      internalToken,
-      contentType: verified.body?.contentType,
-      traceparent: observed.trace?.traceparent(),
-    });
-  };
-}
-
-function targetOf({ target: { path }, verified: { query } }: ForwardRequest): string {
-  return query === '' ? path : `${path}?${query}`;
-}
-
-function assertForwardableBody(message: IncomingMessage, route: Route): void {
-  if (!METHODS_WITH_BODY.has(message.method ?? '') && hasBody(message)) {
+/** @throws ApiError for a body that the method or the limit of the route does not allow */
+function bodyOf({ message, route, verified }: ForwardRequest) {
+  const isSent = hasBody(message);
+  if (isSent && !METHODS_WITH_BODY.has(message.method ?? '')) {
     throw new ApiError('illegal_argument', {
       message: 'This method takes no body.',
       reason: 'input_not_accepted',
     });
   }
   assertAnnouncedSize(message, route.bodyLimitBytes);
-}
-
-function bodyToSend({ message, route, verified }: ForwardRequest) {
   if (verified.body !== undefined) {
     return verified.body.bytes;
   }
-  return hasBody(message) ? bodyToForward(message, route.bodyLimitBytes) : undefined;
+  return isSent ? bodyToForward(message, route.bodyLimitBytes) : undefined;
 }
 
 function toReply(
