@@ -57,16 +57,14 @@ export function createInternalTokenIssuer(dependencies: {
 
   return (principal, audience) => {
     if (principal !== last.principal || audience !== last.audience) {
-      last = { principal, audience, key: keyOf(principal, audience) };
+      const { clientId, subject, orgId, scopes } = principal;
+      // Equal principals have equal keys.
+      const key = JSON.stringify([audience, clientId, subject, orgId, ...scopes]);
+      last = { principal, audience, key };
     }
     const cached = cache.get(last.key);
     return cached !== undefined && now() < cached.freshUntil
       ? cached.token
       : issue(principal, audience, last.key);
   };
-}
-
-/** Equal principals have equal keys. */
-function keyOf({ clientId, subject, orgId, scopes }: Principal, audience: string): string {
-  return JSON.stringify([audience, clientId, subject, orgId, ...scopes]);
 }
