@@ -107,19 +107,15 @@ export function createRateLimiter(
     limit,
     take(key) {
       const lease = leases.get(key);
-      return (lease && takeLocally(lease, limit, now())) ?? takeFromStore(key);
+      const isCurrent = lease !== undefined && now() < lease.resetsAt;
+      return (isCurrent ? takePermit(lease, limit) : undefined) ?? takeFromStore(key);
     },
     knownRejection(key) {
       const lease = leases.get(key);
-      return lease !== undefined && lease.permits === 0
-        ? takeLocally(lease, limit, now())
-        : undefined;
+      const isUsedUp = lease?.permits === 0 && now() < lease.resetsAt;
+      return isUsedUp ? takePermit(lease, limit) : undefined;
     },
   };
-}
-
-function takeLocally(lease: Lease, limit: RateLimit, now: number): Verdict | undefined {
-  return now < lease.resetsAt ? takePermit(lease, limit) : undefined;
 }
 
 /** @returns undefined if the lease is used up, but the store may have permits left */

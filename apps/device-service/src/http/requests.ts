@@ -21,12 +21,11 @@ import {
   createRouter,
   messageProblem,
   observedRequest,
-  splitPath,
 } from '@gatehouse/server';
 import { DatabaseUnavailableError } from '../database/database-errors.ts';
 import type { OrganizationDatabase } from '../database/organization-database.ts';
 import { assertScope, type Callers } from './caller.ts';
-import { type Handlers, JsonText, type PathParameters, type Reply } from './handler.ts';
+import type { Handlers, PathParameters, Reply } from './handler.ts';
 
 /** Serves every route of the device API. */
 export function handleRequests({
@@ -57,8 +56,8 @@ export function handleRequests({
 
   return async (message, response) => {
     try {
-      const { result, headers = {} } = await answer(message);
-      write(message, response, 200, headers, printSuccess(result, now()));
+      const reply = await answer(message);
+      write(message, response, 200, reply.headers ?? {}, printSuccess(reply, now()));
     } catch (error) {
       writeFailure(message, response, error, now());
     }
@@ -111,10 +110,10 @@ function writeFailure(
   write(request, response, error.status, headers, JSON.stringify(failureEnvelope(error, now)));
 }
 
-function printSuccess(result: unknown, now: number): string {
-  return result instanceof JsonText
-    ? JSON.stringify(successEnvelope('', now)).replace('""', () => result.text)
-    : JSON.stringify(successEnvelope(result, now));
+function printSuccess({ result, json }: Reply, now: number): string {
+  return json === undefined
+    ? JSON.stringify(successEnvelope(result, now))
+    : JSON.stringify(successEnvelope('', now)).replace('""', () => json);
 }
 
 /**
@@ -156,7 +155,8 @@ const router = createRouter(
 );
 
 function parametersOf(path: string): readonly PathParameter[] {
-  return splitPath(path).flatMap((part, index) =>
+  const parts = path.slice(1).split('/');
+  return parts.flatMap((part, index) =>
     part.startsWith('{') ? [{ name: part.slice(1, -1), index }] : [],
   );
 }
@@ -168,7 +168,7 @@ function parametersOf(path: string): readonly PathParameter[] {
  */
 function findRoute({ url = '', method = '' }: IncomingMessage) {
   const [path = ''] = url.split('?', 1);
-  const segments = splitPath(path);
+  const segments = path.slice(1).split('/');
   const match = router.find(method, { path, segments });
   if (match === undefined) {
     throw new ApiError('not_found');

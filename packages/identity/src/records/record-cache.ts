@@ -41,9 +41,12 @@ export function createRecordCache<Value>(
     const forgottenBefore = forgotten;
     const text = await store.get(key);
     const known = entries.get(key);
-    const value = parseChanged(text, known, parse);
-    if (text !== undefined && value === undefined && known?.text !== text) {
-      damage?.onDamagedRecord?.(damage.kind, key);
+    let value = known?.value;
+    if (text !== known?.text) {
+      value = text === undefined ? undefined : parse(text);
+      if (text !== undefined && value === undefined) {
+        damage?.onDamagedRecord?.(damage.kind, key);
+      }
     }
     // The copy must not hide a write that happened in the meantime.
     if (forgotten === forgottenBefore && key.length <= MAXIMUM_KEY_LENGTH) {
@@ -80,17 +83,6 @@ export function createRecordCache<Value>(
       entries.delete(key);
     },
   };
-}
-
-function parseChanged<Value>(
-  text: string | undefined,
-  known: Entry<Value> | undefined,
-  parse: (text: string) => Value | undefined,
-): Value | undefined {
-  if (text === undefined) {
-    return undefined;
-  }
-  return known?.text === text ? known.value : parse(text);
 }
 
 /** The age is negative if the clock was set back. The copy is then not fresh. */

@@ -2,7 +2,7 @@ import type { Store } from '@gatehouse/store';
 import { LRUCache } from 'lru-cache';
 import type { Client } from '../clients/client.ts';
 import type { ClientRegistry } from '../clients/clients.ts';
-import { type OnDamagedRecord, readRecord } from '../records/record.ts';
+import type { OnDamagedRecord } from '../records/record.ts';
 import { createRecordCache } from '../records/record-cache.ts';
 import { withRecordLock } from '../records/record-lock.ts';
 import {
@@ -73,11 +73,11 @@ export function createAccessTokenVerifier(dependencies: {
     const key = accessTokenKey(credentialHash(token));
     const knownGrant = knownGrants.get(key);
     let tombstone = knownGrant === undefined ? undefined : readTombstone(knownGrant);
-    const stored = readRecord(await store.get(key), parseStoredToken, {
-      kind: 'access token',
-      key,
-      onDamagedRecord,
-    });
+    const text = await store.get(key);
+    const stored = text === undefined ? undefined : parseStoredToken(text);
+    if (text !== undefined && stored === undefined) {
+      onDamagedRecord?.('access token', key);
+    }
     if (stored === undefined || stored.exp * 1000 <= now()) {
       knownGrants.delete(key);
       return undefined;
