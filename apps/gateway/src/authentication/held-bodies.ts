@@ -161,17 +161,17 @@ export async function readSignedBody(
         refuse(refusal);
       }
     };
+    // The caller has left and reads no reply, but the promise must settle.
+    const leave = () => reject(new ApiError('illegal_argument', { reason: 'body_incomplete' }));
     held.begin(refuse);
     request.on('data', onData);
     request.once('end', () => {
+      request.off('close', leave);
       held.complete();
       resolve(Buffer.concat(chunks, size));
     });
     request.once('error', reject);
-    // The caller has left and reads no reply, but the promise must settle.
-    request.once('close', () =>
-      reject(new ApiError('illegal_argument', { reason: 'body_incomplete' })),
-    );
+    request.once('close', leave);
   });
 }
 

@@ -43,12 +43,13 @@ export async function bodyToForward(
   // Never removed: after an early answer, an error without a listener would end the process.
   counted.on('error', reading.reject);
   // The caller has left and reads no reply, but the promise must settle.
-  request.once('close', () =>
-    reading.reject(new ApiError('illegal_argument', { reason: 'body_incomplete' })),
-  );
+  const leave = () =>
+    reading.reject(new ApiError('illegal_argument', { reason: 'body_incomplete' }));
+  request.once('close', leave);
   sendContinue(request);
   request.pipe(counted);
   await reading.promise;
+  request.off('close', leave);
   if (isWhole) {
     return (counted.read() as Buffer | null) ?? Buffer.alloc(0);
   }

@@ -42,7 +42,6 @@ export class UpstreamCall
   readonly request: OutgoingRequest;
   /** The head of the reply arrived. */
   isAnswered = false;
-  announcedLength: string | undefined;
   /** Why the reply ended early. */
   failure: ApiError | undefined;
   /** Monotonic milliseconds. */
@@ -51,6 +50,7 @@ export class UpstreamCall
   readonly #onActivity: () => void;
   readonly #running: RunningCalls;
   #slot = 0;
+  #headers: readonly string[] = [];
   readonly #head = Promise.withResolvers<UpstreamReply>();
   readonly reply = this.#head.promise;
   #controller: ReplyController | undefined;
@@ -105,7 +105,7 @@ export class UpstreamCall
   onResponseHead(_controller: ReplyController, status: number, headers: readonly string[]): void {
     this.#noteActivity();
     this.isAnswered = true;
-    this.announcedLength = headerIn(headers, 'content-length');
+    this.#headers = headers;
     this.#head.resolve({ status, headers, body: this });
   }
 
@@ -159,6 +159,10 @@ export class UpstreamCall
     this.#head.reject(this.failure);
     this.#finish();
     this.#sink?.fail(this.failure);
+  }
+
+  get announcedLength(): string | undefined {
+    return headerIn(this.#headers, 'content-length');
   }
 
   arrived(): Buffer | undefined {
