@@ -5,7 +5,6 @@ import {
   keepSigningKeys,
   longestBindingSeconds,
   type SigningKeyPolicy,
-  type XAccessTokens,
 } from '@gatehouse/identity';
 import { createAddressMatcher, createRouter, type Logger, type Tracer } from '@gatehouse/server';
 import { createAuthenticate } from './authentication/authenticate.ts';
@@ -17,13 +16,12 @@ import { createInternalTokenIssuer } from './forwarding/internal-token.ts';
 import { type GatewayMetrics, observeTraffic } from './metrics.ts';
 import { createSignatureAudit, thisGateway } from './pipeline/audit.ts';
 import { createCrossOrigin } from './pipeline/cross-origin.ts';
-import type { LocalOperation } from './pipeline/exchange.ts';
 import { createXAccessTokenOperation } from './pipeline/issue-access-token.ts';
 import { createRequestLimits, createSignatureBudget } from './pipeline/limits.ts';
 import { createPipeline } from './pipeline/pipeline.ts';
 import { createReplySigner } from './pipeline/reply-signature.ts';
 import { openPublicDocuments } from './routes/public-documents.ts';
-import { type Entry, issueAccessTokenOperation } from './routes/route.ts';
+import type { Entry } from './routes/route.ts';
 import type { RoutedUpstream } from './routes/route-file.ts';
 import { createUpstream, type Upstream } from './upstream/upstream.ts';
 
@@ -59,7 +57,6 @@ export interface GatewayDependencies extends Settings {
 const UPSTREAM_CONNECTIONS = 256;
 const UPSTREAM_STREAMS = 1024;
 const UPSTREAM_MAXIMUM_REQUESTS = 1024;
-const ACCESS_TOKEN_DEFAULT_SECONDS = 7200;
 
 export type Gateway = ReturnType<typeof createGateway>;
 
@@ -97,7 +94,11 @@ export function createGateway(dependencies: GatewayDependencies) {
       forwarding: createForwarding({ upstreams, issueInternalToken, publicUrl }),
       issueInternalToken,
       forwardAuth: dependencies.forwardAuth === true,
-      localOperations: createLocalOperations(dependencies, xAccessTokens),
+      issueXAccessToken: createXAccessTokenOperation({
+        ...dependencies,
+        ...identity,
+        xAccessTokens,
+      }),
       crossOrigin: createCrossOrigin({
         registeredOrigins: createRegisteredOrigins(identity.clients),
         clients: identity.clients,
@@ -131,24 +132,6 @@ function openRouter({ explorer, ...settings }: GatewayDependencies) {
   const { entries, metadataUrl } = openPublicDocuments({ ...settings, routes });
   const page = explorer === true ? createExplorer(settings) : [];
   return { router: createRouter<Entry>([...routes, ...entries, ...page]), metadataUrl };
-}
-
-/** The operations that the gateway implements itself, by name. */
-function createLocalOperations(
-  { identity, now, accessTokenMaximumSeconds }: GatewayDependencies,
-  xAccessTokens: XAccessTokens,
-): ReadonlyMap<string, LocalOperation> {
-  const lifetime = {
-    defaultSeconds: ACCESS_TOKEN_DEFAULT_SECONDS,
-    maximumSeconds: accessTokenMaximumSeconds,
-  };
-  const issue = createXAccessTokenOperation({
-    xAccessTokens,
-    audit: identity.audit,
-    lifetime,
-    now,
-  });
-  return new Map([[issueAccessTokenOperation, issue]]);
 }
 
 function openSigningKeys(dependencies: GatewayDependencies) {

@@ -13,8 +13,9 @@ import type {
 } from '@gatehouse/identity';
 import { explanationOf, similarHeader } from '@gatehouse/signing';
 import { bearerChallenge } from '../messages.ts';
+import type { SignatureBudget } from '../pipeline/limits.ts';
 import type { HeldBodiesLimits } from './held-bodies.ts';
-import { createSignedRequestVerifier, type SignatureBudget } from './signed-request.ts';
+import { createSignedRequestVerifier } from './signed-request.ts';
 import { createBearerTokenVerifier, createXAccessTokenVerifier } from './tokens.ts';
 import type { AuthenticationRequest, VerifiedRequest } from './verified-request.ts';
 

@@ -1,12 +1,10 @@
 import { ApiError } from '@gatehouse/errors';
 import {
-  type Client,
   type ClientRegistry,
   clientPrincipal,
   generateSecureKey,
   MAXIMUM_ACTIVE_KEYS,
   type ReplayGuard,
-  type SignatureUse,
 } from '@gatehouse/identity';
 import { addressGroup } from '@gatehouse/server';
 import {
@@ -19,6 +17,7 @@ import {
   parseTimestamp,
 } from '@gatehouse/signing';
 import { bearerChallenge } from '../messages.ts';
+import type { SignatureBudget } from '../pipeline/limits.ts';
 import {
   createSignatureExplainer,
   explainMalformed,
@@ -31,19 +30,6 @@ import {
   assertAllowedAddress,
   type VerifiedRequest,
 } from './verified-request.ts';
-
-/** The budgets of the signatures that a client and its organization can use. */
-export interface SignatureBudget {
-  /**
-   * Runs before a signature is claimed, and counts nothing: an attacker who repeats the requests of
-   * a client must not use up its budget.
-   *
-   * @throws ApiError `too_many_requests`
-   */
-  assertOpen(client: Client): void;
-  /** Counts a claimed signature. @throws ApiError `too_many_requests` */
-  count(client: Client): Promise<void>;
-}
 
 interface SignedRequestDependencies {
   readonly clients: ClientRegistry;
@@ -61,7 +47,8 @@ interface SignedRequestDependencies {
  * first use → budget. If a step fails, the reply is not signed.
  */
 export function createSignedRequestVerifier(dependencies: SignedRequestDependencies) {
-  const { clients, now, strict, signatureToleranceMilliseconds: tolerance } = dependencies;
+  const { clients, replayGuard, signatures, now, strict } = dependencies;
+  const { signatureToleranceMilliseconds: tolerance } = dependencies;
   const holdBody = createHeldBodies(dependencies.heldBodies);
   // Stand in for missing keys, so that a failure always costs two signatures, even for unknown
   // clients.
@@ -95,16 +82,23 @@ export function createSignedRequestVerifier(dependencies: SignedRequestDependenc
     signed.assertNotReplyEnvelope();
     // Precedes the replay guard: an attacker at another address must not use up the signature.
     assertAllowedAddress(client, request.clientAddress);
-    await claim(dependencies, client, {
+    signatures.assertOpen(client);
+    const { path } = request.target;
+    const use = await replayGuard.bind({
       clientId: client.clientId,
       signature: presented.sign,
       method: request.method,
-      target: signed.query === '' ? request.target.path : `${request.target.path}?${signed.query}`,
+      target: signed.query === '' ? path : `${path}?${signed.query}`,
       repeatable: signed.repeatable,
       addressGroup: addressGroup(request.clientAddress),
       nonce: signed.nonce,
       liveUntil: timestamp + tolerance,
     });
+    if (use === 'replayed') {
+      const { clientId } = client;
+      throw new ApiError('replayed_request', { headers: bearerChallenge(), clientId });
+    }
+    await signatures.count(client);
     return {
       kind: 'signature',
       principal: clientPrincipal(client),
@@ -129,22 +123,6 @@ export function createSignedRequestVerifier(dependencies: SignedRequestDependenc
       held.release();
     }
   };
-}
-
-/** @throws ApiError if the signature was used, or exceeds the budget of the client */
-async function claim(
-  { signatures, replayGuard }: SignedRequestDependencies,
-  client: Client,
-  use: SignatureUse,
-): Promise<void> {
-  signatures.assertOpen(client);
-  if ((await replayGuard.bind(use)) === 'replayed') {
-    throw new ApiError('replayed_request', {
-      headers: bearerChallenge(),
-      clientId: client.clientId,
-    });
-  }
-  await signatures.count(client);
 }
 
 /** The request as the signer must have seen it. */

@@ -23,8 +23,8 @@ export interface Pipeline {
   readonly issueInternalToken: InternalTokenIssuer;
   /** False: `/_verify` is a path like any other. */
   readonly forwardAuth: boolean;
-  /** By the name of the operation. */
-  readonly localOperations: ReadonlyMap<string, LocalOperation>;
+  /** Serves the only route without an upstream. */
+  readonly issueXAccessToken: (request: Admitted) => Promise<Reply>;
   /** The URL of the resource metadata, for challenges. */
   readonly metadataUrl: string;
   readonly crossOrigin: CrossOrigin;
@@ -37,15 +37,11 @@ export interface Pipeline {
   readonly tracer: Tracer | undefined;
 }
 
-/** An operation that the gateway implements itself. Its caller is authenticated and authorized. */
-export type LocalOperation = (request: {
-  readonly message: IncomingMessage;
-  readonly verified: VerifiedRequest;
-  readonly clientAddress: string;
-}) => Promise<Reply>;
-
 /** A request on its way through the stages, with the facts that they find out. */
 export type Exchange = ReturnType<typeof createExchange>;
+
+/** A request whose caller is verified and may use the route. */
+export type Admitted = Exchange & { readonly verified: VerifiedRequest; readonly route: Route };
 
 const NO_TARGET: RequestTarget = { path: '', sentPath: '', segments: [], query: '' };
 const NO_CREDENTIAL: PresentedCredential = { kind: 'none', query: '' };

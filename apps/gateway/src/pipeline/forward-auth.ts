@@ -15,6 +15,7 @@ import {
   type RequestTarget,
   signedPart,
 } from '@gatehouse/signing';
+import { LRUCache } from 'lru-cache';
 import { bearerChallenge, hasBody, protectiveHeaders, type Reply } from '../messages.ts';
 import { forwardAuthOperation, type Route } from '../routes/route.ts';
 import type { Exchange, Pipeline } from './exchange.ts';
@@ -44,13 +45,14 @@ export function readVerification(
     throw illegalArgument([problem], 'verification_invalid');
   }
   const { method, target } = readOriginalRequest(message.rawHeaders);
-  const required = requiredRoute(ownQuery(message.url ?? ''));
+  const query = ownQuery(message.url ?? '');
   exchange.method = method;
   exchange.target = target;
   assertServedMethod(exchange);
   notes.method = method;
   // A trailing slash counts: the proxy does not remove it when it forwards the request.
-  setMatch(exchange, required === undefined ? router.find(method, target) : { entry: required });
+  const match = query === '' ? router.find(method, target) : { entry: requiredRoutes.memo(query) };
+  setMatch(exchange, match);
 }
 
 /**
@@ -215,25 +217,17 @@ const AUDIENCE = /^[a-z][a-z0-9.-]{0,62}$/;
 const MAXIMUM_ROUTES = 1000;
 
 const allScopes: ReadonlySet<string> = new Set(deviceScopes);
-const requiredRoutes = new Map<string, Route>();
+const requiredRoutes = new LRUCache<string, Route>({
+  max: MAXIMUM_ROUTES,
+  memoMethod: readRequirement,
+});
 
 /**
- * Returns a route with the scope and audience in the query of `/_verify`, or undefined if the query
- * is empty and the routes decide. The proxy's configuration contains the query.
+ * Returns a route with the scope and audience in the query of `/_verify`, which the configuration of
+ * the proxy contains.
  *
  * @throws ApiError `illegal_argument`: an unknown parameter may be a misspelled requirement
  */
-function requiredRoute(query: string): Route | undefined {
-  if (query === '') {
-    return undefined;
-  }
-  const route = requiredRoutes.get(query) ?? readRequirement(query);
-  if (requiredRoutes.size < MAXIMUM_ROUTES) {
-    requiredRoutes.set(query, route);
-  }
-  return route;
-}
-
 function readRequirement(query: string): Route {
   const parameters = new URLSearchParams(query);
   const problems = [...parameters.keys()].flatMap((name) => {

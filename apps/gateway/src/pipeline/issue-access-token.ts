@@ -1,9 +1,11 @@
 import { ApiError, illegalArgument, serviceUnavailable, successEnvelope } from '@gatehouse/errors';
 import type { AuditTrail, XAccessTokens } from '@gatehouse/identity';
 import { z } from 'zod';
-import { jsonHeaders } from '../messages.ts';
+import { jsonHeaders, type Reply } from '../messages.ts';
 import { requestOrigin } from './audit.ts';
-import type { LocalOperation } from './exchange.ts';
+import type { Admitted } from './exchange.ts';
+
+const DEFAULT_SECONDS = 7200;
 
 /**
  * `POST /api/v1/token` (operation 4 of the specification). Its route accepts only signed requests.
@@ -11,18 +13,18 @@ import type { LocalOperation } from './exchange.ts';
 export function createXAccessTokenOperation(dependencies: {
   readonly xAccessTokens: XAccessTokens;
   readonly audit: AuditTrail;
-  readonly lifetime: LifetimeLimits;
+  readonly accessTokenMaximumSeconds: number;
   readonly now: () => number;
-}): LocalOperation {
-  const { xAccessTokens, audit, lifetime, now } = dependencies;
-  return async ({ message, verified, clientAddress }) => {
+}) {
+  const { xAccessTokens, audit, accessTokenMaximumSeconds, now } = dependencies;
+  return async ({ message, verified, clientAddress }: Admitted): Promise<Reply> => {
     if (!isJson(message.headers['content-type'])) {
       throw new ApiError('unsupported_media_type', {
         message: 'Send application/json.',
       });
     }
     const text = Buffer.from(verified.body?.bytes ?? []).toString('utf8');
-    const expires = readLifetime(text, lifetime);
+    const expires = readLifetime(text, accessTokenMaximumSeconds);
     const { clientId } = verified.principal;
     const { secureKeyId } = verified;
     const token = await xAccessTokens.issue({ clientId, secureKeyId }, expires);
@@ -49,11 +51,6 @@ function isJson(contentType: string | undefined): boolean {
   return mediaType === undefined || mediaType === 'application/json';
 }
 
-interface LifetimeLimits {
-  readonly defaultSeconds: number;
-  readonly maximumSeconds: number;
-}
-
 const body = z.strictObject({
   // Not z.int(), which rejects numbers above 2^53. A number above the maximum becomes the maximum.
   expires: z
@@ -71,7 +68,7 @@ const PLAIN = /^\s*\{\s*(?:"expires"\s*:\s*[-+.0-9eE]+\s*)?\}\s*$/;
  *
  * @throws ApiError `illegal_argument`
  */
-export function readLifetime(text: string, limits: LifetimeLimits): number {
+export function readLifetime(text: string, maximumSeconds: number): number {
   const parsed = body.safeParse(parseJson(text));
   if (!parsed.success) {
     throw illegalArgument(
@@ -85,9 +82,9 @@ export function readLifetime(text: string, limits: LifetimeLimits): number {
     const problem = { property: 'expires', message: 'must occur once and without escapes' };
     throw illegalArgument([problem]);
   }
-  const asked = parsed.data.expires ?? limits.defaultSeconds;
+  const asked = parsed.data.expires ?? DEFAULT_SECONDS;
   // Clients send 0 and -1 for "never", which means the maximum.
-  return asked <= 0 ? limits.maximumSeconds : Math.min(asked, limits.maximumSeconds);
+  return asked <= 0 ? maximumSeconds : Math.min(asked, maximumSeconds);
 }
 
 function parseJson(text: string): unknown {

@@ -4,6 +4,7 @@
  * which the authorization server counts.
  */
 import { ApiError, type FailureReasonName } from '@gatehouse/errors';
+import type { Client } from '@gatehouse/identity';
 import { addressGroup } from '@gatehouse/server';
 import {
   createRateLimiter,
@@ -16,7 +17,6 @@ import {
   type Store,
   type Verdict,
 } from '@gatehouse/store';
-import type { SignatureBudget } from '../authentication/signed-request.ts';
 import type { Route } from '../routes/route.ts';
 
 /** One limit that a request was counted against. */
@@ -60,14 +60,13 @@ export function createRequestLimits(dependencies: {
     ...addressLimit,
     requests: addressLimit.requests * BAD_CREDENTIALS_FACTOR,
   });
-  const byRoute = new Map(
-    routes.flatMap((route): [Route, NamedLimiter][] => {
-      const { operation, rateLimit } = route;
-      return rateLimit === undefined
-        ? []
-        : [[route, createNamedLimiter(`operation:${operation}`, rateLimit, operation)]];
-    }),
-  );
+  const byRoute = new Map<Route, NamedLimiter>();
+  for (const route of routes) {
+    const { operation: name, rateLimit } = route;
+    if (rateLimit !== undefined) {
+      byRoute.set(route, createNamedLimiter(`operation:${name}`, rateLimit, name));
+    }
+  }
 
   function note(
     { name, policy }: NamedLimiter,
@@ -80,6 +79,18 @@ export function createRequestLimits(dependencies: {
       const limit = name.slice(1, -1);
       onRefused?.(limit);
       throw tooManyRequests(verdict, reasons.get(limit) ?? 'operation_rate_limit', now());
+    }
+  }
+
+  async function countBoth(
+    clientId: string,
+    verdict: Verdict | Promise<Verdict>,
+    ofRoute: NamedLimiter | undefined,
+    applied: AppliedLimit[],
+  ): Promise<void> {
+    note(clients, await verdict, applied);
+    if (ofRoute !== undefined) {
+      note(ofRoute, await ofRoute.take(clientId), applied);
     }
   }
 
@@ -121,18 +132,11 @@ export function createRequestLimits(dependencies: {
       route: Route | undefined,
       applied: AppliedLimit[],
     ): Promise<void> | undefined {
-      const limiter = route && byRoute.get(route);
-      const countRoute = async (ofRoute: NamedLimiter) =>
-        note(ofRoute, await ofRoute.take(clientId), applied);
+      const ofRoute = route && byRoute.get(route);
       const verdict = clients.take(clientId);
-      if (verdict instanceof Promise) {
-        return verdict.then((late) => {
-          note(clients, late, applied);
-          return limiter && countRoute(limiter);
-        });
-      }
-      note(clients, verdict, applied);
-      return limiter && countRoute(limiter);
+      return verdict instanceof Promise || ofRoute !== undefined
+        ? countBoth(clientId, verdict, ofRoute, applied)
+        : note(clients, verdict, applied);
     },
   };
 }
@@ -143,7 +147,9 @@ export function createRequestLimits(dependencies: {
  */
 const SIGNED_REQUEST_BYTES = 512;
 
-/** See `SignatureBudget`. */
+export type SignatureBudget = ReturnType<typeof createSignatureBudget>;
+
+/** The budgets of the signatures that a client and its organization can use. */
 export function createSignatureBudget(dependencies: {
   readonly store: Store;
   readonly now: () => number;
@@ -151,7 +157,7 @@ export function createSignatureBudget(dependencies: {
   readonly windowSeconds: number;
   /** Called for each rejected request. */
   readonly onRefused?: (limit: string) => void;
-}): SignatureBudget {
+}) {
   const { now, onRefused } = dependencies;
   const record = { ...dependencies, bytes: SIGNED_REQUEST_BYTES };
   const budget = createStoreBudget('signed-requests', record, dependencies);
@@ -169,8 +175,17 @@ export function createSignatureBudget(dependencies: {
   }
 
   return {
-    assertOpen: (client) => assertFits(client.clientId, budget.knownRejection(client)),
-    count: async (client) => assertFits(client.clientId, await budget.take(client)),
+    /**
+     * Runs before a signature is claimed, and counts nothing: an attacker who repeats the requests of
+     * a client must not use up its budget.
+     *
+     * @throws ApiError `too_many_requests`
+     */
+    assertOpen: (client: Client): void =>
+      assertFits(client.clientId, budget.knownRejection(client)),
+    /** Counts a claimed signature. @throws ApiError `too_many_requests` */
+    count: async (client: Client): Promise<void> =>
+      assertFits(client.clientId, await budget.take(client)),
   };
 }
 

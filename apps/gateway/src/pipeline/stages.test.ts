@@ -12,7 +12,7 @@ const route = { credentials: ['bearer'], scope: 'device:write' } as unknown as R
 
 function authorizing(kind: string, scopes: readonly string[], asked: Route | undefined = route) {
   const verified = { kind, principal: { scopes: new Set(scopes) } } as unknown as VerifiedRequest;
-  return () => authorize({ verified, route: asked, match: undefined });
+  return () => authorize({ verified, route: asked } as Exchange);
 }
 
 describe('a verified caller', () => {

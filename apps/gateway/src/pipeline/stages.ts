@@ -3,17 +3,10 @@ import { ApiError, type FailureReasonName } from '@gatehouse/errors';
 import { allowedMethods, messageProblem } from '@gatehouse/server';
 import { assertReadableQuery, parseRequestTarget, presentedCredential } from '@gatehouse/signing';
 import { StoreUnavailableError } from '@gatehouse/store';
-import type { VerifiedRequest } from '../authentication/verified-request.ts';
 import { switchingHeaders } from '../forwarding/open-reply.ts';
 import { bearerChallenge, type Reply } from '../messages.ts';
-import {
-  type Entry,
-  type PublicEntry,
-  type Route,
-  type RouteMatch,
-  routeOf,
-} from '../routes/route.ts';
-import type { Exchange, Pipeline } from './exchange.ts';
+import { type Entry, type PublicEntry, type RouteMatch, routeOf } from '../routes/route.ts';
+import type { Admitted, Exchange, Pipeline } from './exchange.ts';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 const served: ReadonlySet<string> = new Set(METHODS);
@@ -197,7 +190,7 @@ export function answerUnrouted({ method, match, route }: Exchange): Reply | unde
  * @throws ApiError `unauthorized` for a kind of credential that the route does not accept,
  *   `access_denied` for a missing scope
  */
-export function authorize(exchange: Pick<Exchange, 'verified' | 'route' | 'match'>): undefined {
+export function authorize(exchange: Exchange): undefined {
   const { verified, route } = admittedOf(exchange);
   if (!route.credentials.includes(verified.kind)) {
     throw new ApiError('unauthorized', {
@@ -215,18 +208,12 @@ export function authorize(exchange: Pick<Exchange, 'verified' | 'route' | 'match
   }
 }
 
-/** Forwards the request to the upstream of its route, or calls the gateway's own operation. */
-export function serve(exchange: Exchange, { forwarding, localOperations }: Pipeline) {
+/** Forwards the request to the upstream of its route, or issues an X-Access-Token. */
+export function serve(exchange: Exchange, { forwarding, issueXAccessToken }: Pipeline) {
   const admitted = admittedOf(exchange);
-  const { operation: name, upstream } = admitted.route;
-  if (upstream !== undefined) {
-    return forwarding.forward(admitted);
-  }
-  const operation = localOperations.get(name);
-  if (operation === undefined) {
-    throw new Error(`The route ${name} has neither an upstream nor a local operation.`);
-  }
-  return operation(admitted);
+  return admitted.route.upstream === undefined
+    ? issueXAccessToken(admitted)
+    : forwarding.forward(admitted);
 }
 
 export async function openWebSocket(exchange: Exchange, { forwarding }: Pipeline): Promise<Reply> {
@@ -239,17 +226,14 @@ export async function openWebSocket(exchange: Exchange, { forwarding }: Pipeline
 }
 
 /** @throws ApiError `not_found` or `method_not_allowed` if no route serves the request */
-export function admittedOf<Admitted extends Pick<Exchange, 'verified' | 'route' | 'match'>>(
-  exchange: Admitted,
-): Admitted & { readonly verified: VerifiedRequest; readonly route: Route } {
-  const { verified, route } = exchange;
-  if (route === undefined) {
+export function admittedOf(exchange: Exchange): Admitted {
+  if (exchange.route === undefined) {
     throw unrouted(exchange.match);
   }
-  if (verified === undefined) {
+  if (exchange.verified === undefined) {
     throw new Error('The request was not verified.');
   }
-  return exchange as Admitted & { verified: VerifiedRequest; route: Route };
+  return exchange as Admitted;
 }
 
 /** The error of a request that no route serves: 405 with `Allow` for a known path, otherwise 404. */

@@ -3,9 +3,7 @@ import { promisify } from 'node:util';
 import { brotliCompress, gzip } from 'node:zlib';
 import type { DescribedOperation, DescribedRoute } from '@gatehouse/device-api/openapi';
 import { errorCatalogue } from '@gatehouse/errors';
-import { pathShape } from '@gatehouse/server';
-
-import { deviceRoutes, type PublicEntry, type Route } from './route.ts';
+import { deviceRoutes, identityOf, type PublicEntry, type Route } from './route.ts';
 
 const CACHE_SECONDS = 300;
 
@@ -85,22 +83,18 @@ function describe({ operation, path, description }: PublicEntry) {
  * routes of other services.
  */
 export function describedRoutes(served: readonly Route[]): readonly DescribedRoute[] {
-  const byRequest = new Map(served.map((route) => [requestsOf(route), route]));
+  const byRequest = new Map(served.map((route) => [identityOf(route), route]));
   return deviceRoutes.flatMap((builtIn) => {
     const { method, path } = builtIn;
     // Each built-in route is an operation of the device API, or issues an X-Access-Token.
     const operation = builtIn.operation as DescribedOperation;
-    const route = byRequest.get(requestsOf(builtIn));
+    const route = byRequest.get(identityOf(builtIn));
     if (route === undefined || route.upstream !== builtIn.upstream) {
       return [];
     }
     const { scope, credentials } = route;
     return [{ operation, method, path, scope, credentials }];
   });
-}
-
-function requestsOf({ method, path }: Route): string {
-  return `${method} ${pathShape(path)}`;
 }
 
 /** The first coding that the caller names, unless with the weight 0 (RFC 9110 §12.5.3). */

@@ -1,6 +1,5 @@
 import { readFileSync } from 'node:fs';
 import { DEFAULT_BODY_LIMIT_BYTES, deviceScopes } from '@gatehouse/device-api';
-import { pathShape } from '@gatehouse/server';
 import {
   baseUrl,
   ConfigurationError,
@@ -13,6 +12,7 @@ import {
   DEFAULT_TIMEOUT_MILLISECONDS,
   deviceRoutes,
   deviceService,
+  identityOf,
   type Route,
   routeMethods,
 } from './route.ts';
@@ -186,10 +186,6 @@ function repeatedRoutes({ routes }: RouteFile): readonly ConfigurationProblem[] 
       ? []
       : [problem(`routes.${index}`, 'matches the same requests as an earlier route')],
   );
-}
-
-function identityOf({ method, path }: Pick<Route, 'method' | 'path'>): string {
-  return `${method} ${pathShape(path)}`;
 }
 
 function toRoute(entry: RouteEntry): Route {

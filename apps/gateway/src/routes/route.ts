@@ -5,7 +5,7 @@
 import type { IncomingMessage } from 'node:http';
 import { DEFAULT_BODY_LIMIT_BYTES, routes } from '@gatehouse/device-api';
 import type { Scope } from '@gatehouse/identity';
-import type { RouterMatch } from '@gatehouse/server';
+import { pathShape, type RouterMatch } from '@gatehouse/server';
 import { type CredentialKind, credentialKinds } from '@gatehouse/signing';
 import type { RateLimit } from '@gatehouse/store';
 import type { Reply } from '../messages.ts';
@@ -67,6 +67,11 @@ export type RouteMatch = RouterMatch<Entry> | undefined;
 export function routeOf(match: RouteMatch): Route | undefined {
   const entry = match?.entry;
   return entry === undefined || 'read' in entry ? undefined : entry;
+}
+
+/** Routes with the same identity match the same requests. */
+export function identityOf({ method, path }: Pick<Route, 'method' | 'path'>): string {
+  return `${method} ${pathShape(path)}`;
 }
 
 /** Name of the device service in the routes, and the audience of the tokens that it accepts. */
