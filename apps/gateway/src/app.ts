@@ -1,5 +1,4 @@
 import {
-  createRegisteredOrigins,
   createXAccessTokens,
   type Identity,
   keepSigningKeys,
@@ -22,8 +21,7 @@ import { createPipeline } from './pipeline/pipeline.ts';
 import { createReplySigner } from './pipeline/reply-signature.ts';
 import { openPublicDocuments } from './routes/public-documents.ts';
 import type { Entry } from './routes/route.ts';
-import type { RoutedUpstream } from './routes/route-file.ts';
-import { createUpstream, type Upstream } from './upstream/upstream.ts';
+import { createUpstream, type Upstream, type UpstreamAddress } from './upstream/upstream.ts';
 
 type Settings = Pick<
   GatewayConfiguration,
@@ -35,8 +33,10 @@ type Settings = Pick<
   | 'clientRateLimit'
   | 'addressRateLimit'
   | 'accessTokenMaximumSeconds'
-> &
-  Partial<Pick<GatewayConfiguration, 'forwardAuth' | 'explorer' | 'workers'>>;
+  | 'forwardAuth'
+  | 'explorer'
+  | 'workers'
+>;
 
 export interface GatewayDependencies extends Settings {
   readonly identity: Identity;
@@ -48,15 +48,12 @@ export interface GatewayDependencies extends Settings {
   readonly now: () => number;
   readonly strict: boolean;
   readonly signingKeyPolicy?: SigningKeyPolicy | undefined;
-  readonly upstreamConnections?: number;
   readonly heldBodies?: HeldBodiesLimits;
-  readonly upstreamStreams?: number;
-  readonly upstreamMaximumRequests?: number;
+  /** Of each upstream. */
+  readonly capacity?: Partial<typeof CAPACITY>;
 }
 
-const UPSTREAM_CONNECTIONS = 256;
-const UPSTREAM_STREAMS = 1024;
-const UPSTREAM_MAXIMUM_REQUESTS = 1024;
+const CAPACITY = { connections: 256, streamConnections: 1024, maximumRequests: 1024 };
 
 export type Gateway = ReturnType<typeof createGateway>;
 
@@ -93,17 +90,13 @@ export function createGateway(dependencies: GatewayDependencies) {
       }),
       forwarding: createForwarding({ upstreams, issueInternalToken, publicUrl }),
       issueInternalToken,
-      forwardAuth: dependencies.forwardAuth === true,
+      forwardAuth: dependencies.forwardAuth,
       issueXAccessToken: createXAccessTokenOperation({
         ...dependencies,
         ...identity,
         xAccessTokens,
       }),
-      crossOrigin: createCrossOrigin({
-        registeredOrigins: createRegisteredOrigins(identity.clients),
-        clients: identity.clients,
-        routes: routing.routes,
-      }),
+      crossOrigin: createCrossOrigin(identity.clients, routing.routes),
       auditFailure: createSignatureAudit(identity),
       signReply: createReplySigner({ ...dependencies, ...identity }),
       isTrustedProxy,
@@ -130,7 +123,7 @@ export function createGateway(dependencies: GatewayDependencies) {
 function openRouter({ explorer, ...settings }: GatewayDependencies) {
   const { routes } = settings.routing;
   const { entries, metadataUrl } = openPublicDocuments({ ...settings, routes });
-  const page = explorer === true ? createExplorer(settings) : [];
+  const page = explorer ? createExplorer(settings.authorizationServerUrl) : [];
   return { router: createRouter<Entry>([...routes, ...entries, ...page]), metadataUrl };
 }
 
@@ -146,18 +139,15 @@ function openSigningKeys(dependencies: GatewayDependencies) {
 }
 
 function openUpstreams(dependencies: GatewayDependencies): ReadonlyMap<string, Upstream> {
-  const { routing, logger, workers = 1 } = dependencies;
-  const connections = dependencies.upstreamConnections ?? UPSTREAM_CONNECTIONS;
-  const open = (name: string, { url, socketPath, health }: RoutedUpstream) =>
+  const { routing, logger, workers } = dependencies;
+  const capacity = { ...CAPACITY, ...dependencies.capacity };
+  const open = (name: string, address: UpstreamAddress) =>
     createUpstream({
-      url,
-      socketPath,
-      health,
+      ...address,
+      ...capacity,
       onCircuitChange: (state) =>
         logger.warn({ upstream: name, state }, `upstream circuit ${state}`),
-      connections: Math.ceil(connections / workers),
-      streamConnections: dependencies.upstreamStreams ?? UPSTREAM_STREAMS,
-      maximumRequests: dependencies.upstreamMaximumRequests ?? UPSTREAM_MAXIMUM_REQUESTS,
+      connections: Math.ceil(capacity.connections / workers),
     });
   return new Map([...routing.upstreams].map(([name, upstream]) => [name, open(name, upstream)]));
 }

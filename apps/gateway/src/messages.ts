@@ -94,18 +94,12 @@ export interface BodySink {
 
 /** On every reply: caches must not store it, and browsers must not guess its type. */
 export const protectiveHeaders: readonly string[] = [
-  'Cache-Control',
-  'no-store',
-  'X-Content-Type-Options',
-  'nosniff',
+  ...['Cache-Control', 'no-store'],
+  ...['X-Content-Type-Options', 'nosniff'],
 ];
 
 /** The headers of a reply with JSON that the gateway creates itself. */
-export const jsonHeaders: readonly string[] = [
-  'Content-Type',
-  'application/json',
-  ...protectiveHeaders,
-];
+export const jsonHeaders = ['Content-Type', 'application/json', ...protectiveHeaders] as const;
 
 /**
  * The `WWW-Authenticate` header (RFC 6750 §3). It has no `error` if the request had no bearer

@@ -18,7 +18,7 @@ export {
   knownScopes,
   type Scope,
 } from './clients/client.ts';
-export { MAXIMUM_ACTIVE_KEYS } from './clients/client-keys.ts';
+export { decoyKeys, MAXIMUM_ACTIVE_KEYS } from './clients/client-keys.ts';
 export {
   type ClientRegistry,
   createRegisteredOrigins,

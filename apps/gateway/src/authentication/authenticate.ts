@@ -4,54 +4,35 @@
  * falls through to another verifier. Deliberately not here: permissions (pipeline).
  */
 import { ApiError } from '@gatehouse/errors';
-import type {
-  AccessTokenVerifier,
-  ClientRegistry,
-  FindTokenKind,
-  Principal,
-  ReplayGuard,
-} from '@gatehouse/identity';
+import type { AccessTokenVerifier, FindTokenKind, Principal } from '@gatehouse/identity';
 import { explanationOf, similarHeader } from '@gatehouse/signing';
 import { bearerChallenge } from '../messages.ts';
-import type { SignatureBudget } from '../pipeline/limits.ts';
-import type { HeldBodiesLimits } from './held-bodies.ts';
-import { createSignedRequestVerifier } from './signed-request.ts';
-import { createBearerTokenVerifier, createXAccessTokenVerifier } from './tokens.ts';
+import { createSignedRequestVerifier, type SignedRequestDependencies } from './signed-request.ts';
+import { verifyBearerToken, verifyXAccessToken } from './tokens.ts';
 import type { AuthenticationRequest, VerifiedRequest } from './verified-request.ts';
 
 /** Throws or rejects with an ApiError for a bad credential. */
 export type Authenticate = (request: AuthenticationRequest) => Promise<VerifiedRequest>;
 
-export function createAuthenticate(dependencies: {
-  readonly clients: ClientRegistry;
-  readonly replayGuard: ReplayGuard;
-  readonly signatures: SignatureBudget;
-  readonly verifyXAccessToken: AccessTokenVerifier;
-  readonly verifyAccessToken: AccessTokenVerifier;
-  readonly findTokenKind: FindTokenKind;
-  readonly heldBodies: HeldBodiesLimits;
-  readonly now: () => number;
-  readonly signatureToleranceMilliseconds: number;
-  readonly strict: boolean;
-}): Authenticate {
+export function createAuthenticate(
+  dependencies: SignedRequestDependencies & {
+    readonly verifyXAccessToken: AccessTokenVerifier;
+    readonly verifyAccessToken: AccessTokenVerifier;
+    readonly findTokenKind: FindTokenKind;
+  },
+): Authenticate {
   const verifySignature = createSignedRequestVerifier(dependencies);
-  const verifyXAccessToken = createXAccessTokenVerifier({
-    ...dependencies,
-    verify: shareInFlight(dependencies.verifyXAccessToken),
-  });
-  const verifyBearerToken = createBearerTokenVerifier({
-    ...dependencies,
-    verify: shareInFlight(dependencies.verifyAccessToken),
-  });
+  const methodB = { ...dependencies, verify: shareInFlight(dependencies.verifyXAccessToken) };
+  const methodC = { ...dependencies, verify: shareInFlight(dependencies.verifyAccessToken) };
   return (request) => {
     const { credential, message } = request;
     switch (credential.kind) {
       case 'signature':
         return verifySignature(request, credential.signature);
       case 'access-token':
-        return verifyXAccessToken(request, credential.value);
+        return verifyXAccessToken(request, credential.value, methodB);
       case 'bearer':
-        return verifyBearerToken(credential);
+        return verifyBearerToken(credential, methodC);
       default:
         throw noCredential(message.rawHeaders);
     }

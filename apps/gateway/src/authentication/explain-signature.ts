@@ -13,7 +13,7 @@ import { ApiError, type FailureReasonName, type SigningReasonName } from '@gateh
 import {
   type Client,
   type ClientRegistry,
-  generateSecureKey,
+  decoyKeys,
   MAXIMUM_ACTIVE_KEYS,
   type ReplayGuard,
 } from '@gatehouse/identity';
@@ -45,12 +45,8 @@ export interface RejectedSignature {
 
 /** The error for a header that cannot be a digest. It needs no client. */
 export function explainMalformed(rejected: RejectedSignature, message: string): ApiError {
-  const result = describe(rejected);
-  return explainedFailure('invalid_signature', {
-    causes: ['signature_malformed'],
-    message,
-    result,
-  });
+  const explanation = { message, result: describe(rejected) };
+  return explainedFailure('invalid_signature', { causes: ['signature_malformed'], ...explanation });
 }
 
 export function createSignatureExplainer(dependencies: {
@@ -60,7 +56,6 @@ export function createSignatureExplainer(dependencies: {
 }) {
   const { clients, replayGuard, now } = dependencies;
   const mayDiagnose = createDiagnosisBudget(DIAGNOSIS_LIMITS, now);
-  const decoyKeys = Array.from({ length: MAXIMUM_ACTIVE_KEYS }, () => generateSecureKey());
 
   async function findCauses(
     { request, clientAddress }: RejectedSignature,

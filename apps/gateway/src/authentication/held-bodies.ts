@@ -10,23 +10,20 @@ import { assertAnnouncedSize, hasBody } from '../messages.ts';
 const KIBIBYTE = 1024;
 const MEBIBYTE = 1024 * KIBIBYTE;
 
-export interface HeldBodiesLimits {
+export type HeldBodiesLimits = typeof HELD_BODIES;
+
+/** `addressBytes`: per address group (an IPv6 /56). The only body of a group may be larger. */
+type BodyRoomLimits = HeldBodiesLimits['small'];
+
+export const HELD_BODIES = {
   /** The largest small body. Most bodies are small. */
-  readonly smallBodyBytes: number;
+  smallBodyBytes: 64 * KIBIBYTE,
   /** Reserved for small bodies. */
-  readonly small: BodyRoomLimits;
-  readonly large: BodyRoomLimits;
+  small: { totalBytes: 32 * MEBIBYTE, addressBytes: 2 * MEBIBYTE },
+  large: { totalBytes: 96 * MEBIBYTE, addressBytes: 4 * MEBIBYTE },
   /**
    * A body that stops is rejected after this time. Each byte that arrives extends the time again.
    */
-  readonly patienceMilliseconds: number;
-  readonly bytesPerSecond: number;
-}
-
-export const HELD_BODIES: HeldBodiesLimits = {
-  smallBodyBytes: 64 * KIBIBYTE,
-  small: { totalBytes: 32 * MEBIBYTE, addressBytes: 2 * MEBIBYTE },
-  large: { totalBytes: 96 * MEBIBYTE, addressBytes: 4 * MEBIBYTE },
   patienceMilliseconds: 10_000,
   bytesPerSecond: 16 * KIBIBYTE,
 };
@@ -173,12 +170,6 @@ export async function readSignedBody(
     request.once('error', reject);
     request.once('close', leave);
   });
-}
-
-export interface BodyRoomLimits {
-  readonly totalBytes: number;
-  /** Per address group (an IPv6 /56 is one group). The only body of a group may be larger. */
-  readonly addressBytes: number;
 }
 
 /** A body that occupies memory. */

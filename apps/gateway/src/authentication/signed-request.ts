@@ -1,8 +1,9 @@
 import { ApiError } from '@gatehouse/errors';
 import {
+  type Client,
   type ClientRegistry,
   clientPrincipal,
-  generateSecureKey,
+  decoyKeys,
   MAXIMUM_ACTIVE_KEYS,
   type ReplayGuard,
 } from '@gatehouse/identity';
@@ -17,7 +18,6 @@ import {
   parseTimestamp,
 } from '@gatehouse/signing';
 import { bearerChallenge } from '../messages.ts';
-import type { SignatureBudget } from '../pipeline/limits.ts';
 import {
   createSignatureExplainer,
   explainMalformed,
@@ -31,10 +31,14 @@ import {
   type VerifiedRequest,
 } from './verified-request.ts';
 
-interface SignedRequestDependencies {
+export interface SignedRequestDependencies {
   readonly clients: ClientRegistry;
   readonly replayGuard: ReplayGuard;
-  readonly signatures: SignatureBudget;
+  /** The budgets of the signatures that a client and its organization can use. */
+  readonly signatures: {
+    assertOpen(client: Client): void;
+    count(client: Client): Promise<void>;
+  };
   readonly heldBodies: HeldBodiesLimits;
   readonly now: () => number;
   readonly signatureToleranceMilliseconds: number;
@@ -50,10 +54,7 @@ export function createSignedRequestVerifier(dependencies: SignedRequestDependenc
   const { clients, replayGuard, signatures, now, strict } = dependencies;
   const { signatureToleranceMilliseconds: tolerance } = dependencies;
   const holdBody = createHeldBodies(dependencies.heldBodies);
-  // Stand in for missing keys, so that a failure always costs two signatures, even for unknown
-  // clients.
-  const decoyKeys = [generateSecureKey(), generateSecureKey()];
-  const versions = { 1: createVersion1(strict, decoyKeys), 2: version2 } as const;
+  const versions = { 1: createVersion1(strict), 2: version2 } as const;
   const explain = createSignatureExplainer(dependencies);
 
   async function verify(
@@ -74,6 +75,7 @@ export function createSignedRequestVerifier(dependencies: SignedRequestDependenc
     const algorithm = named && version.algorithmOf(named);
     const client = named?.enabled === true && algorithm !== undefined ? named : undefined;
     const ownKeys = client === undefined ? [] : clients.secureKeys(client);
+    // A failure always costs two signatures, even for unknown clients.
     const candidates = [...ownKeys, ...decoyKeys].slice(0, MAXIMUM_ACTIVE_KEYS);
     const secureKey = signed.findKey(candidates, client);
     if (client === undefined || secureKey === undefined || !ownKeys.includes(secureKey)) {
@@ -118,7 +120,7 @@ export function createSignedRequestVerifier(dependencies: SignedRequestDependenc
     try {
       return await verify(presented, request, held);
     } catch (error) {
-      throw error instanceof AmbiguousTextError ? explainedAmbiguity(error) : error;
+      throw explained(error);
     } finally {
       held.release();
     }
@@ -168,6 +170,8 @@ function clockDifference(milliseconds: number): string {
   return `X-Timestamp is ${seconds} s ${milliseconds < 0 ? 'behind' : 'ahead of'} this server.`;
 }
 
-function explainedAmbiguity({ reason, message }: AmbiguousTextError): ApiError {
-  return explainedFailure('ambiguous_request', { causes: [reason], message });
+function explained(error: unknown): unknown {
+  return error instanceof AmbiguousTextError
+    ? explainedFailure('ambiguous_request', { causes: [error.reason], message: error.message })
+    : error;
 }

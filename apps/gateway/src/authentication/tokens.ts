@@ -28,52 +28,46 @@ interface TokenDependencies {
 }
 
 /** Method B: a token that a signed request obtained. Only the header `X-Access-Token` carries it. */
-export function createXAccessTokenVerifier({
-  verify,
-  findTokenKind,
-  clients,
-}: TokenDependencies & { readonly clients: ClientRegistry }) {
-  return async (request: AuthenticationRequest, value: string): Promise<VerifiedRequest> => {
-    const read = readXAccessToken(value);
-    if ('mistake' in read) {
-      throw tokenError(read.mistake);
-    }
-    const { token: text } = read;
-    const principal = await verify(text);
-    const client = principal && (await clients.find(principal.clientId));
-    if (principal === undefined || client === undefined) {
-      return rejectToken(text, 'x-access-token', findTokenKind);
-    }
-    assertAllowedAddress(client, request.clientAddress);
-    const { query } = request.credential;
-    return { kind: 'access-token', principal, token: { text, verify }, query };
-  };
+export async function verifyXAccessToken(
+  { credential, clientAddress }: AuthenticationRequest,
+  value: string,
+  { verify, findTokenKind, clients }: TokenDependencies & { readonly clients: ClientRegistry },
+): Promise<VerifiedRequest> {
+  const read = readXAccessToken(value);
+  if ('mistake' in read) {
+    throw tokenError(read.mistake);
+  }
+  const { token: text } = read;
+  const principal = await verify(text);
+  const client = principal && (await clients.find(principal.clientId));
+  if (principal === undefined || client === undefined) {
+    return rejectToken(text, 'x-access-token', findTokenKind);
+  }
+  assertAllowedAddress(client, clientAddress);
+  return { kind: 'access-token', principal, token: { text, verify }, query: credential.query };
 }
 
 /**
  * Method C: `Authorization: bearer …` or the query parameter `access_token`, which the strict profile
  * rejects, because tokens in URLs leak into logs and histories (RFC 9700 §4.3.2).
  */
-export function createBearerTokenVerifier({
-  verify,
-  findTokenKind,
-  strict,
-}: TokenDependencies & { readonly strict: boolean }) {
-  return async ({ place, value, query }: PresentedBearer): Promise<VerifiedRequest> => {
-    if (place === 'query' && strict) {
-      throw tokenError({ reason: 'token_in_query' });
-    }
-    const read = place === 'query' ? readQueryToken(value) : readBearerToken(value);
-    if ('mistake' in read) {
-      throw tokenError(read.mistake, place === 'query' || isBearer(value));
-    }
-    const { token: text } = read;
-    const principal = await verify(text);
-    if (principal === undefined) {
-      return rejectToken(text, 'access-token', findTokenKind);
-    }
-    return { kind: 'bearer', principal, token: { text, verify }, query };
-  };
+export async function verifyBearerToken(
+  { place, value, query }: PresentedBearer,
+  { verify, findTokenKind, strict }: TokenDependencies & { readonly strict: boolean },
+): Promise<VerifiedRequest> {
+  if (place === 'query' && strict) {
+    throw tokenError({ reason: 'token_in_query' });
+  }
+  const read = place === 'query' ? readQueryToken(value) : readBearerToken(value);
+  if ('mistake' in read) {
+    throw tokenError(read.mistake, place === 'query' || isBearer(value));
+  }
+  const { token: text } = read;
+  const principal = await verify(text);
+  if (principal === undefined) {
+    return rejectToken(text, 'access-token', findTokenKind);
+  }
+  return { kind: 'bearer', principal, token: { text, verify }, query };
 }
 
 /** 401 for a token that is unknown, expired or revoked. Clients of the platform check `value`. */

@@ -1,6 +1,5 @@
 import { ApiError, illegalArgument, serviceUnavailable, successEnvelope } from '@gatehouse/errors';
 import type { AuditTrail, XAccessTokens } from '@gatehouse/identity';
-import { z } from 'zod';
 import { jsonHeaders, type Reply } from '../messages.ts';
 import { requestOrigin } from './audit.ts';
 import type { Admitted } from './exchange.ts';
@@ -19,9 +18,7 @@ export function createXAccessTokenOperation(dependencies: {
   const { xAccessTokens, audit, accessTokenMaximumSeconds, now } = dependencies;
   return async ({ message, verified, clientAddress }: Admitted): Promise<Reply> => {
     if (!isJson(message.headers['content-type'])) {
-      throw new ApiError('unsupported_media_type', {
-        message: 'Send application/json.',
-      });
+      throw new ApiError('unsupported_media_type', { message: 'Send application/json.' });
     }
     const text = Buffer.from(verified.body?.bytes ?? []).toString('utf8');
     const expires = readLifetime(text, accessTokenMaximumSeconds);
@@ -51,15 +48,7 @@ function isJson(contentType: string | undefined): boolean {
   return mediaType === undefined || mediaType === 'application/json';
 }
 
-const body = z.strictObject({
-  // Not z.int(), which rejects numbers above 2^53. A number above the maximum becomes the maximum.
-  expires: z
-    .number('must be an integer number of seconds')
-    .refine(Number.isInteger, 'must be an integer number of seconds')
-    .optional(),
-});
-
-/** Excludes a second `expires` and one that is spelled with escapes. */
+/** At most one member, `expires`, without escapes. */
 const PLAIN = /^\s*\{\s*(?:"expires"\s*:\s*[-+.0-9eE]+\s*)?\}\s*$/;
 
 /**
@@ -69,31 +58,17 @@ const PLAIN = /^\s*\{\s*(?:"expires"\s*:\s*[-+.0-9eE]+\s*)?\}\s*$/;
  * @throws ApiError `illegal_argument`
  */
 export function readLifetime(text: string, maximumSeconds: number): number {
-  const parsed = body.safeParse(parseJson(text));
-  if (!parsed.success) {
-    throw illegalArgument(
-      parsed.error.issues.map(({ path, message }) => ({
-        property: path.join('.') || 'body',
-        message,
-      })),
-    );
+  let expires: unknown;
+  try {
+    ({ expires = DEFAULT_SECONDS } = Object(JSON.parse(text)));
+  } catch (cause) {
+    throw new ApiError('illegal_argument', { message: 'The body is not JSON.', cause });
   }
-  if (!PLAIN.test(text)) {
-    const problem = { property: 'expires', message: 'must occur once and without escapes' };
-    throw illegalArgument([problem]);
+  if (!PLAIN.test(text) || !Number.isInteger(expires)) {
+    const message = 'must be an integer number of seconds, without escapes or other members';
+    throw illegalArgument([{ property: 'expires', message }]);
   }
-  const asked = parsed.data.expires ?? DEFAULT_SECONDS;
+  const asked = Number(expires);
   // Clients send 0 and -1 for "never", which means the maximum.
   return asked <= 0 ? maximumSeconds : Math.min(asked, maximumSeconds);
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    throw new ApiError('illegal_argument', {
-      message: 'The body is not JSON.',
-      cause,
-    });
-  }
 }

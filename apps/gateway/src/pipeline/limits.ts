@@ -78,7 +78,8 @@ export function createRequestLimits(dependencies: {
       // Removes the quotation marks that the headers need.
       const limit = name.slice(1, -1);
       onRefused?.(limit);
-      throw tooManyRequests(verdict, reasons.get(limit) ?? 'operation_rate_limit', now());
+      const reason = reasons.get(limit) ?? 'operation_rate_limit';
+      throw tooManyRequests(verdict, now(), { reason });
     }
   }
 
@@ -147,8 +148,6 @@ export function createRequestLimits(dependencies: {
  */
 const SIGNED_REQUEST_BYTES = 512;
 
-export type SignatureBudget = ReturnType<typeof createSignatureBudget>;
-
 /** The budgets of the signatures that a client and its organization can use. */
 export function createSignatureBudget(dependencies: {
   readonly store: Store;
@@ -165,7 +164,8 @@ export function createSignatureBudget(dependencies: {
   function assertFits(clientId: string, rejection: Verdict | undefined): void {
     if (rejection !== undefined) {
       onRefused?.('signature');
-      throw tooManyRequests(rejection, 'stored_state_limit', now(), {
+      throw tooManyRequests(rejection, now(), {
+        reason: 'stored_state_limit',
         clientId,
         message:
           'Too many signed requests: the used signatures of this client or its organization would ' +
@@ -191,15 +191,15 @@ export function createSignatureBudget(dependencies: {
 
 function tooManyRequests(
   verdict: Verdict,
-  reason: FailureReasonName,
   now: number,
-  details: { readonly clientId?: string; readonly message?: string } = {},
+  details: {
+    readonly reason: FailureReasonName;
+    readonly clientId?: string;
+    readonly message?: string;
+  },
 ): ApiError {
-  return new ApiError('too_many_requests', {
-    ...details,
-    headers: { 'Retry-After': retryAfter(verdict, now) },
-    reason,
-  });
+  const headers = { 'Retry-After': retryAfter(verdict, now) };
+  return new ApiError('too_many_requests', { ...details, headers });
 }
 
 /** Adds `RateLimit-Policy` and `RateLimit`. */

@@ -8,7 +8,7 @@
  */
 import { type IncomingMessage, type RequestListener, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { type Tracer, traced, type UpgradeListener } from '@gatehouse/server';
+import { traced, type UpgradeListener } from '@gatehouse/server';
 import { parseRequestTarget } from '@gatehouse/signing';
 import { StoreUnavailableError } from '@gatehouse/store';
 import type { Signer } from '../authentication/verified-request.ts';
@@ -238,22 +238,18 @@ function withTraces(pipeline: Pipeline): Pipeline {
   if (tracer === undefined) {
     return pipeline;
   }
-  const internal = <Parameters extends readonly unknown[], Result>(
-    name: string,
-    work: (...parameters: Parameters) => Result,
-  ) => traced(tracer as Tracer, [name, 'internal'], work);
   return {
     ...pipeline,
-    authenticate: internal('authenticate', pipeline.authenticate),
+    authenticate: traced(tracer, ['authenticate', 'internal'], pipeline.authenticate),
     limits: {
       ...limits,
-      countAddress: internal('limit address', limits.countAddress),
-      countClient: internal('limit client', limits.countClient),
+      countAddress: traced(tracer, ['limit address', 'internal'], limits.countAddress),
+      countClient: traced(tracer, ['limit client', 'internal'], limits.countClient),
     },
     forwarding: {
       forward: traced(tracer, ['forward', 'call'], forwarding.forward),
       openWebSocket: traced(tracer, ['forward', 'call'], forwarding.openWebSocket),
     },
-    signReply: internal('sign', pipeline.signReply),
+    signReply: traced(tracer, ['sign', 'internal'], pipeline.signReply),
   };
 }

@@ -28,18 +28,14 @@ export function assertNoUpgrade({ message: { headers } }: Checked): undefined {
 export function assertServable(checked: Checked): undefined {
   assertServedMethod(checked);
   if (checked.message.headers['content-encoding'] !== undefined) {
-    throw new ApiError('unsupported_media_type', {
-      message: 'Send the body without an encoding.',
-    });
+    throw new ApiError('unsupported_media_type', { message: 'Send the body without an encoding.' });
   }
   assertUnambiguous(checked);
 }
 
 export function assertServedMethod({ message, method }: Checked): undefined {
   if (!served.has(method) || message.url === '*') {
-    throw new ApiError('method_not_allowed', {
-      headers: { Allow: METHODS.join(', ') },
-    });
+    throw new ApiError('method_not_allowed', { headers: { Allow: METHODS.join(', ') } });
   }
 }
 
@@ -239,9 +235,7 @@ export function admittedOf(exchange: Exchange): Admitted {
 /** The error of a request that no route serves: 405 with `Allow` for a known path, otherwise 404. */
 export function unrouted(match: RouteMatch): ApiError {
   if (match === undefined || match.entry !== undefined) {
-    return new ApiError('not_found', {
-      message: 'There is no such operation.',
-    });
+    return new ApiError('not_found', { message: 'There is no such operation.' });
   }
   const allow = allowHeader(match.others);
   return new ApiError('method_not_allowed', {

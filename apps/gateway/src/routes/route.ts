@@ -52,8 +52,9 @@ export interface PublicEntry {
   /** Describes a document of JSON in `/openapi.json`. */
   readonly description?: {
     readonly summary: string;
-    /** The JSON Schema of the document. */
-    readonly schema: Readonly<Record<string, unknown>>;
+    /** The JSON Schema of the document, or of the result in its envelope. */
+    readonly schema?: Readonly<Record<string, unknown>>;
+    readonly result?: Readonly<Record<string, unknown>>;
   };
   /** The reply to a GET of the path. @throws ApiError `not_found` */
   read(message: Pick<IncomingMessage, 'headers'>, path: string): Reply | Promise<Reply>;
@@ -91,7 +92,11 @@ export const ownOperations = [
   'time',
 ] as const;
 
-const shared: Omit<Route, 'operation' | 'method' | 'path' | 'scope' | 'bodyLimitBytes'> = {
+/** Of routes that no file describes. */
+export const commonOfRoutes: Omit<
+  Route,
+  'operation' | 'method' | 'path' | 'scope' | 'bodyLimitBytes'
+> = {
   credentials: credentialKinds,
   upstream: deviceService,
   timeoutMilliseconds: DEFAULT_TIMEOUT_MILLISECONDS,
@@ -107,10 +112,10 @@ export const deviceRoutes: readonly Route[] = [
     // The type rejects a scope that no client can get.
     const scope: Scope = operation.scope;
     const bodyLimitBytes = operation.bodyLimitBytes ?? DEFAULT_BODY_LIMIT_BYTES;
-    return { ...shared, operation: operation.name, method, path, scope, bodyLimitBytes };
+    return { ...commonOfRoutes, operation: operation.name, method, path, scope, bodyLimitBytes };
   }),
   {
-    ...shared,
+    ...commonOfRoutes,
     operation: issueAccessTokenOperation,
     method: 'POST',
     path: '/api/v1/token',

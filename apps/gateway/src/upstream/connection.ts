@@ -76,7 +76,7 @@ export class Connection implements ReplyController {
       socket.destroy();
     });
     socket.on('close', () => {
-      const unanswered = this.#mayBeSentAgain ? this.#takeExchange() : undefined;
+      const unanswered = this.#mayBeSentAgain() ? this.#takeExchange() : undefined;
       this.#fail(this.#error ?? new Error('The service closed the connection.'));
       pool.closed(this, unanswered);
     });
@@ -164,7 +164,7 @@ export class Connection implements ReplyController {
    * A service may close an idle connection while a request is in transit (RFC 9112 §9.3.1). Only a
    * safe request without a byte of a reply on a reused connection is sent again (RFC 9110 §9.2.2).
    */
-  get #mayBeSentAgain(): boolean {
+  #mayBeSentAgain(): boolean {
     const { method = '', body } = this.#exchange?.request ?? {};
     const isUnanswered = this.#progress === 'due' || this.#progress === 'written';
     return isUnanswered && this.#isReused && SAFE_METHODS.has(method) && body === undefined;

@@ -59,8 +59,9 @@ export interface DescribedDocument {
   readonly operation: string;
   readonly path: string;
   readonly summary: string;
-  /** The JSON Schema of the document. */
-  readonly schema: Json;
+  /** The JSON Schema of the document, or of the result in its envelope. */
+  readonly schema?: Json;
+  readonly result?: Json;
 }
 
 export interface OpenApiSettings {
@@ -149,9 +150,10 @@ function header(text: string, type: string): Json {
   return { description: text, schema: { type } };
 }
 
-function describeDocument({ operation, summary, schema }: DescribedDocument): Json {
+function describeDocument({ operation: name, summary, ...document }: DescribedDocument): Json {
+  const { result, schema = envelope({ name }, result) } = document;
   return {
-    operationId: operation,
+    operationId: name,
     tags: ['Gateway'],
     summary,
     security: [],

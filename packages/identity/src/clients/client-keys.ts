@@ -19,7 +19,7 @@ export const secureKeyContext = ({ clientId }: Pick<Client, 'clientId'>): string
   `client:${clientId}:secureKey`;
 
 /** Replace the keys that a client does not have, so that each comparison takes the same time. */
-const decoyKeys: readonly string[] = Array.from({ length: MAXIMUM_ACTIVE_KEYS }, () =>
+export const decoyKeys: readonly string[] = Array.from({ length: MAXIMUM_ACTIVE_KEYS }, () =>
   generateSecureKey(),
 );
 
