@@ -111,9 +111,11 @@ function writeFailure(
 }
 
 function printSuccess({ result, json }: Reply, now: number): string {
-  return json === undefined
-    ? JSON.stringify(successEnvelope(result, now))
-    : JSON.stringify(successEnvelope('', now)).replace('""', () => json);
+  if (json === undefined) {
+    return JSON.stringify(successEnvelope(result, now));
+  }
+  const [start, end] = JSON.stringify(successEnvelope('', now)).split('""');
+  return `${start}${json}${end}`;
 }
 
 /**

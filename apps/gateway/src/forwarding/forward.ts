@@ -167,6 +167,9 @@ async function bodyToForward(
   let size = 0;
   let isWhole = false;
   const reading = Promise.withResolvers<void>();
+  // The caller has left and reads no reply, but the promise must settle.
+  const leave = () =>
+    reading.reject(new ApiError('illegal_argument', { reason: 'body_incomplete' }));
   const counted = new Transform({
     readableHighWaterMark: READ_AHEAD_BYTES,
     transform(chunk: Buffer, _encoding, done) {
@@ -178,20 +181,17 @@ async function bodyToForward(
     },
     flush(done) {
       isWhole = size < READ_AHEAD_BYTES;
+      request.off('close', leave);
       done();
       reading.resolve();
     },
   });
   // Never removed: after an early answer, an error without a listener would end the process.
   counted.on('error', reading.reject);
-  // The caller has left and reads no reply, but the promise must settle.
-  const leave = () =>
-    reading.reject(new ApiError('illegal_argument', { reason: 'body_incomplete' }));
   request.once('close', leave);
   sendContinue(request);
   request.pipe(counted);
   await reading.promise;
-  request.off('close', leave);
   if (isWhole) {
     return (counted.read() as Buffer | null) ?? Buffer.alloc(0);
   }
