@@ -39,6 +39,7 @@ const confinements: readonly (readonly [module: string, places: readonly string[
       'oidc-provider',
       inFolders(
         server,
+        'open-provider.ts',
         'account/',
         'outcomes/',
         'pages/',
@@ -47,7 +48,7 @@ const confinements: readonly (readonly [module: string, places: readonly string[
         'throttle/',
         'token/',
       ),
-      'provider/ configures the library, token/ extends it, outcomes/ reports its events, and the pages answer for it',
+      'open-provider.ts configures the library, provider/ has its records, token/ extends it, outcomes/ reports its events, and the pages answer for it',
     ],
     [
       'oidc-provider/lib',

@@ -5,34 +5,21 @@
  */
 
 import type { RequestListener } from 'node:http';
-import {
-  createXAccessTokens,
-  defaultSigningKeyPolicy,
-  type Identity,
-  keepSigningKeys,
-  type MasterKey,
-  type SigningKeyPolicy,
-} from '@gatehouse/identity';
 import { type Tracer, traced } from '@gatehouse/server';
 import type { RateLimit } from '@gatehouse/store';
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
 import { type AccountDependencies, createAccountRoutes } from './account/account.ts';
 import { CHANGE_PASSWORD_PATH, createAccountSessions } from './account/session.ts';
-import { auditProviderEvents } from './outcomes/audit.ts';
-import { explainMistakes } from './outcomes/client-mistakes.ts';
-import { handleUnexpectedErrors, logOutcomes } from './outcomes/errors.ts';
+import { openProvider, type ProviderSettings } from './open-provider.ts';
 import type { ThrottledLimit } from './outcomes/metrics.ts';
-import * as assets from './pages/assets.ts';
+import { addAssets } from './pages/assets.ts';
 import { handlePageError, noteFailure, rejectMethods, sendErrorPage } from './pages/error-page.ts';
 import { createCsrfTokens } from './pages/page.ts';
 import { createPageHeaders, noStore, rejectCrossSite } from './pages/page-headers.ts';
 import { withSealedCookies } from './pages/sealed-cookies.ts';
 import { serveWelcomePage } from './pages/welcome.ts';
-import { type BrowserState, cookieOptions, createBrowserState } from './provider/browser-state.ts';
-import { type SecurityProfile, withAccountClient } from './provider/clients.ts';
-import { createProvider, type Provider } from './provider/create-provider.ts';
-import { completeIntrospection } from './provider/introspection.ts';
-import { thisServer } from './requests/caller.ts';
+import { createBrowserState } from './provider/browser-state.ts';
+import { withAccountClient } from './provider/clients.ts';
 import {
   createExactRouting,
   fixOrigin,
@@ -40,43 +27,26 @@ import {
   operation,
   providerRoutes as routes,
 } from './requests/routes.ts';
-import {
-  defaultRedirectUri,
-  formPostPage,
-  redirectPostedRequest,
-  redirectReply,
-} from './sign-in/authorize.ts';
-import { deviceFlow, linkWithCode, rejectUserCode } from './sign-in/device.ts';
+import { defaultRedirectUri, redirectPostedRequest } from './sign-in/authorize.ts';
+import { linkWithCode, rejectUserCode } from './sign-in/device.ts';
 import type { SignInDependencies } from './sign-in/interaction.ts';
-import { logout, skipLogoutQuestion } from './sign-in/logout.ts';
-import {
-  createInteractionPolicy,
-  createLoadExistingGrant,
-  isUserAllowed,
-} from './sign-in/policy.ts';
+import { isUserAllowed } from './sign-in/policy.ts';
 import { createSignInRoutes } from './sign-in/sign-in.ts';
 import { createDeviceCookies } from './throttle/device-cookie.ts';
-import { createFailedSecrets, type FailedSecrets } from './throttle/failed-secrets.ts';
+import { createFailedSecrets } from './throttle/failed-secrets.ts';
 import { createLimits, type Limits } from './throttle/limits.ts';
 import { createSignInAudit } from './throttle/sign-in-audit.ts';
-import { createSignIn, type SignIn } from './throttle/sign-in-throttle.ts';
-import { createTokenBudgets, type TokenBudgets } from './throttle/stored-budgets.ts';
+import { createSignIn } from './throttle/sign-in-throttle.ts';
+import { createTokenBudgets } from './throttle/stored-budgets.ts';
 import {
   addClientEndpoints,
   clientPaths,
   handleClientEndpointErrors,
   rejectLimitedClient,
 } from './token/endpoints.ts';
-import { registerGrants } from './token/grants.ts';
 import { createMachineTokenIssuer, serveMachineTokens } from './token/machine-token-fast-path.ts';
-import { clientEndpointReply, forgetForeignOrigin, removeForeignOrigins } from './token/replies.ts';
 
-export interface AppDependencies {
-  readonly identity: Identity;
-  readonly masterKey: MasterKey;
-  readonly issuer: string;
-  readonly cookieKeys: readonly string[];
-  readonly securityProfile: SecurityProfile;
+export interface AppDependencies extends ProviderSettings {
   /** Addresses and CIDR ranges whose X-Forwarded-For is trusted; none by default. */
   readonly trustedProxies?: readonly string[];
   /**
@@ -85,13 +55,10 @@ export interface AppDependencies {
   readonly clientRateLimit?: RateLimit;
   /** From one address group, to the pages. */
   readonly pageRateLimit?: RateLimit;
-  readonly signingKeyPolicy?: SigningKeyPolicy;
   /** Called for each request that a limit rejects, for metrics. */
   readonly onThrottled?: (limit: ThrottledLimit) => void;
   /** Undefined while tracing is off. */
   readonly tracer?: Tracer | undefined;
-  /** Of the signing keys. Epoch milliseconds. */
-  readonly now?: () => number;
 }
 
 /** @throws StoreUnavailableError when the signing key cannot be read or created */
@@ -113,8 +80,7 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   const parts = { ...dependencies, identity, browserState, signIn, failedSecrets, tokenBudgets };
   const provider = await openProvider(parts);
   const csrfTokens = createCsrfTokens(masterKey);
-  const cookie = cookieOptions(secure);
-  const sessions = createAccountSessions({ provider, identity, csrfTokens, issuer, cookie });
+  const sessions = createAccountSessions({ provider, identity, csrfTokens, issuer });
   const limits = createLimits(identity.store, {
     ...dependencies,
     onLimited: () => onThrottled?.('requests'),
@@ -123,7 +89,7 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   });
   const app = createExactRouting(dependencies.trustedProxies ?? []);
   app.use(fixOrigin(issuer));
-  const serve = serveWith(provider, dependencies.tracer);
+  const serve = traced(dependencies.tracer, ['oidc-provider', 'internal'], provider.callback());
   // The account is a public client, so the fast path reads the registry without it.
   const fast = createMachineTokenIssuer(provider, { ...parts, identity: dependencies.identity });
   const machineTokens = serveMachineTokens(fast, identity);
@@ -142,72 +108,14 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   return app;
 }
 
-interface ProviderParts extends AppDependencies {
-  readonly browserState: BrowserState;
-  readonly signIn: SignIn;
-  readonly failedSecrets: FailedSecrets;
-  readonly tokenBudgets: TokenBudgets;
-}
-
-/** @throws StoreUnavailableError when the signing key cannot be read or created */
-export async function openProvider(dependencies: ProviderParts): Promise<Provider> {
-  const { issuer, identity, now = Date.now } = dependencies;
-  const keptSigningKeys = keepSigningKeys('authorization-server', 'RS256', {
-    ...identity,
-    now,
-    policy: dependencies.signingKeyPolicy ?? defaultSigningKeyPolicy,
-    onMade: (kid) =>
-      identity.audit.record(
-        { event: 'signing_key_made', purpose: 'authorization-server', kid },
-        thisServer,
-      ),
-  });
-  const signingKeys = await keptSigningKeys.load();
-  const xAccessTokens = createXAccessTokens({ ...identity, now });
-  const provider = createProvider(
-    { ...dependencies, keptSigningKeys, signingKeys },
-    {
-      configuration: {
-        deviceFlow: deviceFlow(identity),
-        rpInitiatedLogout: logout(identity),
-        interactions: {
-          policy: createInteractionPolicy(identity),
-          url: (_context, interaction) => `/sign-in/${interaction.uid}`,
-        },
-        loadExistingGrant: createLoadExistingGrant(identity.clients),
-        clientBasedCORS: forgetForeignOrigin,
-      },
-      formPostPage,
-      replySteps: [
-        redirectReply,
-        removeForeignOrigins,
-        clientEndpointReply,
-        handleUnexpectedErrors,
-      ],
-      endpointSteps: [
-        explainMistakes,
-        completeIntrospection({ identity, xAccessTokens, issuer }),
-        skipLogoutQuestion,
-      ],
-    },
-  );
-  logOutcomes(provider, identity.clients);
-  auditProviderEvents(provider, identity);
-  registerGrants(provider, dependencies);
-  return provider;
-}
-
 /** The pages. Browsers store none of them, and their errors are pages as well. */
 function addPages(
   app: Express,
   serve: RequestHandler,
   pages: AccountDependencies & SignInDependencies & { readonly limits: Limits },
 ): void {
-  app.get(assets.STYLESHEET_PATH, operation('stylesheet'), assets.serveStylesheet);
-  app.get(assets.SIGN_IN_LINK_SCRIPT_PATH, operation('script'), assets.serveSignInLinkScript);
-  app.get(assets.ICON_PATH, operation('icon'), assets.serveIcon);
-  app.get(assets.SUBMIT_FORM_SCRIPT_PATH, operation('script'), assets.serveSubmitFormScript);
-  app.use(noStore, withSealedCookies);
+  addAssets(app);
+  app.use(noStore, asPage, withSealedCookies);
   const rejectForeignForm = rejectCrossSite((request, response) => {
     noteFailure(request, 'formRefused', 'form_refused');
     sendErrorPage(request, response, 403, 'formRefused');
@@ -219,46 +127,25 @@ function addPages(
   );
   const form = express.urlencoded({ extended: false, limit: '32kb', parameterLimit: 100 });
   app.post(routes.authorization, operation('authorize'), form, redirectPostedRequest);
-  const limited = (name: OperationName) => [operation(name), pages.limits.pages];
-  app.get(
-    routes.authorization,
-    limited('authorize'),
-    asPage,
-    defaultRedirectUri(pages.identity.clients),
-    serve,
-  );
-  app.get(`${routes.authorization}/:interaction`, limited('authorize-resume'), asPage, serve);
-  app.use('/sign-in', limited('sign-in'), rejectForeignForm, createSignInRoutes(pages));
-  app.use('/account', limited('account'), rejectForeignForm, createAccountRoutes(pages));
-  app.get(routes.code_verification, limited('device'), asPage, linkWithCode, serve);
-  app.post(
-    routes.code_verification,
-    limited('device'),
-    rejectForeignForm,
-    pages.limits.userCodes,
-    asPage,
-    serve,
-  );
-  app.get(`${routes.code_verification}/:interaction`, limited('device-resume'), asPage, serve);
-  app.get(routes.end_session, limited('logout'), asPage, serve);
+  const page = (name: OperationName) => [operation(name), pages.limits.pages];
+  const ownForm = (name: OperationName) => [...page(name), rejectForeignForm];
+  const addRedirectUri = defaultRedirectUri(pages.identity.clients);
+  const userCodeForm = [...ownForm('device'), ...pages.limits.userCodes];
+  app.get(routes.authorization, page('authorize'), addRedirectUri, serve);
+  app.get(`${routes.authorization}/:interaction`, page('authorize-resume'), serve);
+  app.use('/sign-in', ownForm('sign-in'), createSignInRoutes(pages));
+  app.use('/account', ownForm('account'), createAccountRoutes(pages));
+  app.get(routes.code_verification, page('device'), linkWithCode, serve);
+  app.post(routes.code_verification, userCodeForm, serve);
+  app.get(`${routes.code_verification}/:interaction`, page('device-resume'), serve);
+  app.get(routes.end_session, page('logout'), serve);
   app.post(routes.end_session, operation('logout'), form, redirectPostedRequest);
-  app.post(
-    `${routes.end_session}/confirm`,
-    limited('logout-confirm'),
-    rejectForeignForm,
-    asPage,
-    serve,
-  );
-  app.get(`${routes.end_session}/success`, operation('logged-out'), asPage, serve);
+  app.post(`${routes.end_session}/confirm`, ownForm('logout-confirm'), serve);
+  app.get(`${routes.end_session}/success`, operation('logged-out'), serve);
   app.use(rejectMethods(app.router));
   app.use((request, response) => sendErrorPage(request, response, 404, 'notFound'));
   app.use([...clientPaths], handleClientEndpointErrors);
   app.use(handlePageError);
-}
-
-function serveWith(provider: Provider, tracer: Tracer | undefined): RequestHandler {
-  const callback = traced(tracer, ['oidc-provider', 'internal'], provider.callback());
-  return (request, response) => callback(request, response);
 }
 
 /** Errors are pages for every `Accept` header. */

@@ -1,109 +1,129 @@
 /**
- * Configures oidc-provider. The library implements the protocol. This folder has the rest: its
- * settings, rules and records, the changes to its internals (patches.ts), and the Koa steps around
- * its endpoints. Callers pass pages, endpoints and their steps, so that this folder does not import
- * its callers.
+ * Configures oidc-provider. The library implements the protocol. provider/ has its rules and records
+ * and the changes to its internals (patches.ts). This file gives it the settings, the pages and
+ * grants of the other folders, and the Koa steps around its endpoints.
  */
 import {
+  createXAccessTokens,
+  defaultSigningKeyPolicy,
   type Identity,
-  type KeptSigningKeys,
+  keepSigningKeys,
   knownScopes,
   type MasterKey,
+  type SigningKeyPolicy,
   type SigningKeys,
 } from '@gatehouse/identity';
 import type { Store } from '@gatehouse/store';
 import Provider, { type Adapter, type Configuration, type JWKS } from 'oidc-provider';
-import { renderErrorPage } from '../pages/error-page.ts';
-import { providerRoutes } from '../requests/routes.ts';
-import type { FailedSecrets } from '../throttle/failed-secrets.ts';
-import {
-  chargeStoredRequest,
-  limitedModels,
-  type TokenBudgets,
-} from '../throttle/stored-budgets.ts';
+import { auditProviderEvents } from './outcomes/audit.ts';
+import { explainMistakes } from './outcomes/client-mistakes.ts';
+import { handleUnexpectedErrors, logOutcomes } from './outcomes/errors.ts';
+import { renderErrorPage } from './pages/error-page.ts';
 import {
   type BrowserState,
   cookieSettings,
   keepAnonymousSessionsInBrowser,
   keepInteractionsInBrowser,
-} from './browser-state.ts';
-import { claimsOfScopes, createFindAccount, limitRequestedClaims } from './claims.ts';
-import { countFailedSecrets } from './client-patches.ts';
-import { createClientAdapter, type SecurityProfile } from './clients.ts';
-import { addPollingInterval, completeDeviceCodes } from './device-codes.ts';
-import { mayIntrospect, mayRevoke } from './introspection.ts';
-import { currentContext, failClosed, type ProviderMiddleware } from './library.ts';
-import { createOidcAdapter } from './oidc-adapter.ts';
-import { applyPatches, type FormPostPage, keepJwksCurrent } from './patches.ts';
+} from './provider/browser-state.ts';
+import { claimsOfScopes, createFindAccount, limitRequestedClaims } from './provider/claims.ts';
+import { countFailedSecrets } from './provider/client-patches.ts';
+import { createClientAdapter, type SecurityProfile } from './provider/clients.ts';
+import { addPollingInterval, completeDeviceCodes } from './provider/device-codes.ts';
+import { completeIntrospection, mayIntrospect, mayRevoke } from './provider/introspection.ts';
+import { currentContext, failClosed } from './provider/library.ts';
+import { createOidcAdapter } from './provider/oidc-adapter.ts';
+import { applyPatches, keepJwksCurrent } from './provider/patches.ts';
 import {
   keepOfflineAccess,
   OMITTED,
   rememberOmittedRedirectUri,
   requireRedirectUri,
-} from './request-parameters.ts';
-import { createSingleUses, type SingleUse } from './single-use.ts';
-import { timesToLive } from './times-to-live.ts';
+} from './provider/request-parameters.ts';
+import { createSingleUses, type SingleUse } from './provider/single-use.ts';
+import { timesToLive } from './provider/times-to-live.ts';
+import { thisServer } from './requests/caller.ts';
+import { providerRoutes } from './requests/routes.ts';
+import { formPostPage, redirectReply } from './sign-in/authorize.ts';
+import { deviceFlow } from './sign-in/device.ts';
+import { logout, skipLogoutQuestion } from './sign-in/logout.ts';
+import { createInteractionPolicy, createLoadExistingGrant } from './sign-in/policy.ts';
+import type { FailedSecrets } from './throttle/failed-secrets.ts';
+import type { SignIn } from './throttle/sign-in-throttle.ts';
+import {
+  chargeStoredRequest,
+  limitedModels,
+  type TokenBudgets,
+} from './throttle/stored-budgets.ts';
+import { registerGrants } from './token/grants.ts';
+import { clientEndpointReply, forgetForeignOrigin, removeForeignOrigins } from './token/replies.ts';
 
-export type { Provider };
-
-type Features = NonNullable<Configuration['features']>;
-
-interface ProviderDependencies {
+export interface ProviderSettings {
   readonly issuer: string;
   readonly identity: Identity;
   readonly masterKey: MasterKey;
+  /** The first key signs the browser's cookies. All of them verify. */
+  readonly cookieKeys: readonly string[];
   readonly securityProfile: SecurityProfile;
+  readonly signingKeyPolicy?: SigningKeyPolicy;
+  /** Of the signing keys. Epoch milliseconds. */
+  readonly now?: () => number;
+}
+
+interface ProviderDependencies extends ProviderSettings {
   readonly browserState: BrowserState;
+  readonly signIn: SignIn;
   readonly failedSecrets: FailedSecrets;
   readonly tokenBudgets: TokenBudgets;
-  /** The keys at start. `keptSigningKeys` has later ones. */
-  readonly signingKeys: SigningKeys;
-  readonly keptSigningKeys: KeptSigningKeys;
-  readonly cookieKeys: readonly string[];
 }
 
-/** The parts of the provider that other folders own. */
-interface ProviderExtensions {
-  readonly configuration: Pick<
-    Configuration,
-    'clientBasedCORS' | 'interactions' | 'loadExistingGrant'
-  > &
-    Required<Pick<Features, 'deviceFlow' | 'rpInitiatedLogout'>>;
-  readonly formPostPage: FormPostPage;
-  /** The outermost steps, which change every reply, including errors. */
-  readonly replySteps: readonly ProviderMiddleware[];
-  /** The steps before and after an endpoint. Their errors are handled. */
-  readonly endpointSteps: readonly ProviderMiddleware[];
-}
-
-/** @throws Error when the installed oidc-provider does not have the shape that the patches need */
-export function createProvider(
-  dependencies: ProviderDependencies,
-  extensions: ProviderExtensions,
-): Provider {
-  const { issuer, identity, masterKey, failedSecrets, securityProfile } = dependencies;
-  const singleUses = createSingleUses(identity, masterKey, securityProfile);
-  const adapter = (model: string) =>
-    failClosed(adapterOf(model, dependencies, singleUses.of(model)));
-  const provider = new Provider(issuer, {
-    adapter,
-    ...settingsOf(dependencies, extensions.configuration),
+/**
+ * @throws StoreUnavailableError when the signing key cannot be read or created
+ * @throws Error when the installed oidc-provider does not have the shape that the patches need
+ */
+export async function openProvider(dependencies: ProviderDependencies): Promise<Provider> {
+  const { issuer, identity, masterKey, securityProfile, now = Date.now } = dependencies;
+  const keptSigningKeys = keepSigningKeys('authorization-server', 'RS256', {
+    ...identity,
+    now,
+    policy: dependencies.signingKeyPolicy ?? defaultSigningKeyPolicy,
+    onMade: (kid) =>
+      identity.audit.record(
+        { event: 'signing_key_made', purpose: 'authorization-server', kid },
+        thisServer,
+      ),
   });
-  const { formPostPage } = extensions;
+  const singleUses = createSingleUses(identity, masterKey, securityProfile);
+  const provider = new Provider(issuer, {
+    adapter: (model: string) => failClosed(adapterOf(model, dependencies, singleUses.of(model))),
+    ...settingsOf(dependencies, await keptSigningKeys.load()),
+  });
   applyPatches(provider, { ...dependencies, formPostPage, successorOf: singleUses.successorOf });
   // fixOrigin alone sets the proxy headers, so that every URL starts with the issuer.
   provider.proxy = true;
   const steps = [
-    ...extensions.replySteps,
+    // The first steps change every reply, including errors.
+    redirectReply,
+    removeForeignOrigins,
+    clientEndpointReply,
+    handleUnexpectedErrors,
     addPollingInterval,
-    countFailedSecrets(failedSecrets),
+    countFailedSecrets(dependencies.failedSecrets),
     singleUses.complete,
-    ...extensions.endpointSteps,
-    keepJwksCurrent(provider, dependencies.keptSigningKeys),
+    explainMistakes,
+    completeIntrospection({
+      identity,
+      xAccessTokens: createXAccessTokens({ ...identity, now }),
+      issuer,
+    }),
+    skipLogoutQuestion,
+    keepJwksCurrent(provider, keptSigningKeys),
   ];
   for (const step of steps) {
     provider.use(step);
   }
+  logOutcomes(provider, identity.clients);
+  auditProviderEvents(provider, identity);
+  registerGrants(provider, dependencies);
   return provider;
 }
 
@@ -114,12 +134,11 @@ const secretMethods: NonNullable<Configuration['clientAuthMethods']> = [
 
 /** Sets explicitly what the library leaves open: its defaults are for development. */
 function settingsOf(
-  { issuer, identity, securityProfile, signingKeys, cookieKeys }: ProviderDependencies,
-  { deviceFlow, rpInitiatedLogout, ...configuration }: ProviderExtensions['configuration'],
+  { issuer, identity, securityProfile, cookieKeys }: ProviderDependencies,
+  signingKeys: SigningKeys,
 ): Configuration {
   const strict = securityProfile === 'strict';
   return {
-    ...configuration,
     jwks: { keys: signingKeys.all.map((key) => key.privateJwk) } as JWKS,
     cookies: cookieSettings(cookieKeys, issuer.startsWith('https:')),
     clientAuthMethods: [...secretMethods, 'none'],
@@ -138,16 +157,22 @@ function settingsOf(
     features: {
       claimsParameter: { enabled: true, assertClaimsParameter: limitRequestedClaims({ strict }) },
       clientCredentials: { enabled: true },
-      deviceFlow,
+      deviceFlow: deviceFlow(identity),
       devInteractions: { enabled: false },
       dPoP: { enabled: false },
       introspection: { enabled: true, allowedPolicy: mayIntrospect(identity) },
       pushedAuthorizationRequests: { enabled: true },
       resourceIndicators: { enabled: false },
       revocation: { enabled: true, allowedPolicy: mayRevoke },
-      rpInitiatedLogout,
+      rpInitiatedLogout: logout(identity),
       userinfo: { enabled: true },
     },
+    interactions: {
+      policy: createInteractionPolicy(identity),
+      url: (_context, interaction) => `/sign-in/${interaction.uid}`,
+    },
+    loadExistingGrant: createLoadExistingGrant(identity.clients),
+    clientBasedCORS: forgetForeignOrigin,
     routes: providerRoutes,
     allowOmittingSingleRegisteredRedirectUri: false,
     extraParams: { [OMITTED]: rememberOmittedRedirectUri, scope: keepOfflineAccess },
