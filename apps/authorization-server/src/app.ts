@@ -35,8 +35,7 @@ import { createSignInRoutes } from './sign-in/sign-in.ts';
 import { createDeviceCookies } from './throttle/device-cookie.ts';
 import { createFailedSecrets } from './throttle/failed-secrets.ts';
 import { createLimits, type Limits } from './throttle/limits.ts';
-import { createSignInAudit } from './throttle/sign-in-audit.ts';
-import { createSignIn } from './throttle/sign-in-throttle.ts';
+import { createSignIn, createSignInAudit } from './throttle/sign-in-throttle.ts';
 import { createTokenBudgets } from './throttle/stored-budgets.ts';
 import {
   addClientEndpoints,

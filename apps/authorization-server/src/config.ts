@@ -141,23 +141,18 @@ function cookieKey(masterKey: MasterKey): string {
 /** The keys of an earlier release, one a line. They still verify the cookies of signed-in users. */
 function formerCookieKeys(named: string | undefined, dataDirectory: string): readonly string[] {
   const file = named ?? join(dataDirectory, 'cookie.keys');
+  const problem = (message: string) =>
+    new ConfigurationError([{ name: 'COOKIE_KEYS_FILE', message }]);
   if (!existsSync(file)) {
     if (named === undefined) {
       return [];
     }
-    throw new ConfigurationError([
-      { name: 'COOKIE_KEYS_FILE', message: 'the file is missing. Unset the variable' },
-    ]);
+    throw problem('the file is missing. Unset the variable');
   }
   const text = readFileSync(file, 'utf8');
   const keys = text.split(/\s+/).filter((key) => key !== '');
   if (keys.some((key) => key.length < 32)) {
-    throw new ConfigurationError([
-      {
-        name: 'COOKIE_KEYS_FILE',
-        message: 'the file must hold keys of 32 or more characters, one a line',
-      },
-    ]);
+    throw problem('the file must hold keys of 32 or more characters, one a line');
   }
   return keys;
 }

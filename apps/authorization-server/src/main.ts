@@ -33,17 +33,16 @@ await runApp({
 });
 
 async function start(configuration: Configuration, logger: Logger): Promise<ServedApp> {
-  const { masterKey, securityProfile, signingKeyPolicy } = configuration.identity;
-  const { bootstrap, issuer: publicUrl } = configuration;
+  const { bootstrap, issuer: publicUrl, identity: settings } = configuration;
   sharePasswordHashing(configuration.workers);
   const tracer = await openTracer({ app: 'authorization-server', logger });
   const registry = createMetricsRegistry();
-  collectMasterKey(registry, () => masterKeyId(masterKey.keys()[0]));
+  collectMasterKey(registry, () => masterKeyId(settings.masterKey.keys()[0]));
   const metrics = createAuthorizationServerMetrics(registry, [
     ...Object.keys(pageErrors),
     ...Object.keys(formProblems),
   ]);
-  const { identity, checkStore, close } = await connectIdentity(configuration.identity, {
+  const { identity, checkStore, close } = await connectIdentity(settings, {
     signals: (store) => storeSignals(registry, logger, store, tracer),
     logger,
     onAuditEvent: metrics.audited,
@@ -53,15 +52,8 @@ async function start(configuration: Configuration, logger: Logger): Promise<Serv
   // returns 503.
   const application = await deferListener(async () => {
     await prepareStore(identity, { bootstrap, publicUrl }, thisServer);
-    return createApp({
-      ...configuration,
-      identity,
-      masterKey,
-      securityProfile,
-      signingKeyPolicy,
-      onThrottled: metrics.throttled,
-      tracer,
-    });
+    const onThrottled = metrics.throttled;
+    return createApp({ ...configuration, ...settings, identity, onThrottled, tracer });
   }, isStoreUnavailable);
   const recorder = createRequestRecorder({
     app: 'authorization-server',

@@ -1,11 +1,12 @@
 // requires: redis-server
+import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   createSignInLocks,
+  type Identity,
   MAXIMUM_PASSWORD_BYTES,
   PasswordHashingBusyError,
   type User,
-  type UserRegistry,
 } from '@gatehouse/identity';
 import { createStore, type Store, StoreUnavailableError } from '@gatehouse/store';
 import { beforeEach, describe, expect, test } from '@jest/globals';
@@ -57,7 +58,7 @@ describe.each(stores)('attempts to sign in on $engine', ({ system: { store, stor
     },
     reject: async () => {},
     findByUsername: async () => user,
-  } as unknown as UserRegistry;
+  } as unknown as Identity['users'];
   const credentialHash = (value: string) => `hash-of-${value}`;
   /** The throttle of another process, which shares only the store. */
   const newProcess = (over: Store = store) =>
@@ -73,9 +74,10 @@ describe.each(stores)('attempts to sign in on $engine', ({ system: { store, stor
       },
     });
   const attempt = (password: string, change: Partial<Parameters<SignIn>[0]> = {}) => ({
-    ...{ method: 'page' as const, clientId: 'client', username, password, address },
+    ...{ method: 'page' as const, clientId: 'client', username, password, ...from(address) },
     ...change,
   });
+  const from = (ip: string) => ({ request: { ip, socket: {} } as unknown as IncomingMessage });
   /** In a browser in which this user has signed in before. */
   const known = (device: string, userId = user.userId) => ({
     device: { userId, deviceId: `${testNumber}-${device}` },
@@ -145,7 +147,7 @@ describe.each(stores)('attempts to sign in on $engine', ({ system: { store, stor
   test('under any number of invented names lock no other user of the client', async () => {
     const signIn = newProcess();
     const flood = Array.from({ length: 3100 }, (_, i) =>
-      signIn(attempt('wrong', { username: `invented-${i}`, address: `192.0.2.${i % 200}` })),
+      signIn(attempt('wrong', { username: `invented-${i}`, ...from(`192.0.2.${i % 200}`) })),
     );
     expect(new Set(await Promise.all(flood))).toEqual(new Set([undefined]));
     expect(await signIn(attempt(RIGHT))).toBe(user);

@@ -17,7 +17,7 @@ import {
   textsFor,
 } from '../pages/page.ts';
 import type { Texts } from '../pages/texts-en.ts';
-import { addressGroupOf, requestOrigin } from '../requests/caller.ts';
+import { requestOrigin } from '../requests/caller.ts';
 import type { KnownDevice } from '../throttle/sign-in-throttle.ts';
 import type { AccountPages } from './account.ts';
 import type { SignedIn } from './session.ts';
@@ -94,7 +94,6 @@ async function changePassword(
     method: 'account_page',
     username: user.username,
     password: current,
-    address: addressGroupOf(origin.request),
     ...origin,
   });
   if (verified?.userId !== user.userId) {

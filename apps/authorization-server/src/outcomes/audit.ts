@@ -19,7 +19,7 @@ import { failingActions, nameClientOf } from './errors.ts';
 
 /**
  * Records the provider's events in the audit trail, each once and with ids only.
- * throttle/sign-in-audit.ts records sign-ins.
+ * throttle/sign-in-throttle.ts records sign-ins.
  */
 export function auditProviderEvents(provider: Provider, identity: Identity): void {
   const { audit, clients, credentialHash } = identity;

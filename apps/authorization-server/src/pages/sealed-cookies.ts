@@ -9,15 +9,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { createSealer, deriveKeys, type MasterKey } from '@gatehouse/identity';
 import type { Request, RequestHandler, Response } from 'express';
 
-export interface SealedCookies {
-  /**
-   * The record of this request, received or written; undefined if there is none or its seal is
-   * invalid.
-   */
-  read(id: string): string | undefined;
-  write(id: string, record: string, secondsToLive: number): void;
-  clear(id: string): void;
-}
+export type SealedCookies = ReturnType<typeof createSealedCookies>;
 
 /** Browsers keep 4096 bytes of a cookie with its name and attributes (RFC 6265 §6.1). */
 const CHUNK_BYTES = 3800;
@@ -47,7 +39,7 @@ export function createSealedCookies(settings: {
   readonly pathOf: (id: string) => string;
   readonly secure: boolean;
   readonly masterKey: MasterKey;
-}): SealedCookies {
+}) {
   const { pathOf, secure, masterKey } = settings;
   // The cookie has a path, which `__Host-` does not allow.
   const name = secure ? `__Secure-${settings.name}` : settings.name;
@@ -78,7 +70,11 @@ export function createSealedCookies(settings: {
   }
 
   return {
-    read(id) {
+    /**
+     * The record of this request, received or written; undefined if there is none or its seal is
+     * invalid.
+     */
+    read(id: string): string | undefined {
       const exchange = exchanges.getStore();
       if (exchange === undefined) {
         return undefined;
@@ -92,7 +88,7 @@ export function createSealedCookies(settings: {
       exchange.known.set(contextOf(id), { record, chunks: chunks.length });
       return record;
     },
-    write(id, record, secondsToLive) {
+    write(id: string, record: string, secondsToLive: number): void {
       const exchange = exchanges.getStore();
       if (exchange === undefined) {
         throw new Error('A cookie can only be written while a page is served.');
@@ -115,7 +111,7 @@ export function createSealedCookies(settings: {
       clearChunks(exchange, id, count);
       exchange.known.set(contextOf(id), { record, chunks: count });
     },
-    clear(id) {
+    clear(id: string): void {
       const exchange = exchanges.getStore();
       if (exchange !== undefined) {
         clearChunks(exchange, id, 0);

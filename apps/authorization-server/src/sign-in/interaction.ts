@@ -5,7 +5,7 @@
  * The forms carry only what the user typed or pressed, so there is nothing in them to alter. The
  * protocol's own checks are the provider's.
  */
-import type { Client, Identity } from '@gatehouse/identity';
+import type { Identity } from '@gatehouse/identity';
 import { observedRequest } from '@gatehouse/server';
 import type { Request, RequestHandler, Response } from 'express';
 import type Provider from 'oidc-provider';
@@ -14,7 +14,6 @@ import { InteractionGoneError, sendErrorPage } from '../pages/error-page.ts';
 import type { Html } from '../pages/html.ts';
 import type { CsrfTokens } from '../pages/page.ts';
 import { csrfField, formField, formTargetsOf, sendPage, textsFor } from '../pages/page.ts';
-import type { Texts } from '../pages/texts-en.ts';
 import type { BrowserState } from '../provider/browser-state.ts';
 import { ACCOUNT_CLIENT_ID } from '../provider/clients.ts';
 import { OMITTED } from '../provider/request-parameters.ts';
@@ -34,13 +33,7 @@ export interface SignInDependencies {
 export type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>;
 
 /** A page of an interaction: what it shows, and the token for its form. */
-export interface InteractionPage {
-  readonly interaction: Interaction;
-  readonly client: Client | undefined;
-  readonly texts: Texts;
-  readonly csrf: Html;
-  send(title: string, content: Html): void;
-}
+export type InteractionPage = Awaited<ReturnType<typeof openPage>>;
 
 /** The address must match the cookie, so that a link from one browser opens nothing in another. */
 export async function findInteraction(
@@ -68,7 +61,7 @@ export async function openPage(
   request: Request,
   response: Response,
   dependencies: SignInDependencies,
-): Promise<InteractionPage> {
+) {
   const { identity, csrfTokens } = dependencies;
   const interaction = await findInteraction(request, response, dependencies);
   const { params, uid } = interaction;
@@ -79,7 +72,8 @@ export async function openPage(
     client: await identity.clients.find(String(params.client_id)),
     texts,
     csrf: csrfField(csrfTokens.issue(uid)),
-    send: (title, content) => sendPage(response, { texts, title, content, formTargets }),
+    send: (title: string, content: Html) =>
+      sendPage(response, { texts, title, content, formTargets }),
   };
 }
 

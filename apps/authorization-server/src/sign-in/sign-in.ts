@@ -9,7 +9,6 @@ import { formProblems, noteFailure, rejectMethods } from '../pages/error-page.ts
 import { foreignName, html, sentence } from '../pages/html.ts';
 import { formField, parseForm, problemNotice } from '../pages/page.ts';
 import { ACCOUNT_CLIENT_ID } from '../provider/clients.ts';
-import { addressGroupOf } from '../requests/caller.ts';
 import { lifetimes } from '../requests/lifetimes.ts';
 import { addDecision, showConsent } from './consent.ts';
 import {
@@ -105,7 +104,6 @@ async function checkCredentials(
     method: interaction.deviceCode === undefined ? 'page' : 'device_code',
     username,
     password: formField(request, 'password'),
-    address: addressGroupOf(request),
     device: await deviceCookies.read(request, response),
     clientId: String(interaction.params.client_id),
     request,

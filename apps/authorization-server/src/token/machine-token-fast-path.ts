@@ -21,7 +21,7 @@ import { addressGroupOf, requestOrigin } from '../requests/caller.ts';
 import { lifetimes } from '../requests/lifetimes.ts';
 import type { FailedSecrets } from '../throttle/failed-secrets.ts';
 import type { TokenBudgets } from '../throttle/stored-budgets.ts';
-import { machineScope } from './client-credentials.ts';
+import { machineScope } from './grants.ts';
 import { replyHeaders } from './replies.ts';
 import { peekBody } from './transport.ts';
 
