@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { until, wrappedStore } from '@gatehouse/testing';
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { TooManyAttemptsError } from '../src/requests/too-many-attempts-error.ts';
+import { TooManyAttemptsError } from '../src/requests/failures.ts';
 import { createFailedSecrets, type FailedSecrets } from '../src/throttle/failed-secrets.ts';
 import { failedSecretLimit } from '../src/throttle/limits.ts';
 import { chargeBudgets } from '../src/throttle/stored-budgets.ts';

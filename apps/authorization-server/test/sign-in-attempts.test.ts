@@ -10,7 +10,7 @@ import {
 } from '@gatehouse/identity';
 import { createStore, type Store, StoreUnavailableError } from '@gatehouse/store';
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { TooManyAttemptsError } from '../src/requests/too-many-attempts-error.ts';
+import { TooManyAttemptsError } from '../src/requests/failures.ts';
 import { accountLimit, addressLimit } from '../src/throttle/limits.ts';
 import { createSignIn, type SignIn } from '../src/throttle/sign-in-throttle.ts';
 import { openStores } from './server.ts';

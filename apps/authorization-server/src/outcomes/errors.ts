@@ -1,22 +1,16 @@
-import type { FailureReasonName } from '@gatehouse/errors';
-import { type ClientRegistry, PasswordHashingBusyError } from '@gatehouse/identity';
+import type { ClientRegistry } from '@gatehouse/identity';
 import { observedRequest } from '@gatehouse/server';
 import { StoreUnavailableError } from '@gatehouse/store';
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { renderErrorPage } from '../pages/error-page.ts';
 import { basicClientId, nameClient } from '../requests/caller.ts';
+import { type Failure, failureOf, TRY_AGAIN } from '../requests/failures.ts';
 import { contextOf } from '../requests/request-context.ts';
-import {
-  RevocationPendingError,
-  TooManyAttemptsError,
-} from '../requests/too-many-attempts-error.ts';
 import { noteReason } from './reasons.ts';
 
 export type Middleware = Parameters<Provider['use']>[0];
 export type Context = Parameters<Middleware>[0];
-
-const TRY_AGAIN = 'Try again shortly.';
 
 export const failingActions = [
   ...['grant', 'authorization', 'revocation', 'introspection', 'pushed_authorization_request'],
@@ -100,40 +94,6 @@ export function nameClientOf(
   const named = oidc.client?.clientId ?? oidc.params?.client_id;
   const presentedId = typeof named === 'string' ? named : basicClientId(headers.authorization);
   return nameClient(req, presentedId, clients);
-}
-
-interface Failure {
-  readonly status: 429 | 500 | 503;
-  readonly code: 'too_many_requests' | 'temporarily_unavailable' | 'server_error';
-  readonly reason: FailureReasonName;
-  readonly description: string;
-  readonly retryAfterSeconds?: number;
-}
-
-/** The failure for an exception that is no error of the library. */
-export function failureOf(thrown: unknown): Failure {
-  if (thrown instanceof TooManyAttemptsError) {
-    const { reason, message, retryAfterSeconds } = thrown;
-    const description = `${message} Try again later.`;
-    return { status: 429, code: 'too_many_requests', reason, description, retryAfterSeconds };
-  }
-  const unavailable = { status: 503, code: 'temporarily_unavailable' } as const;
-  if (thrown instanceof RevocationPendingError) {
-    const { message: description, retryAfterSeconds } = thrown;
-    return { ...unavailable, reason: 'revocation_pending', description, retryAfterSeconds };
-  }
-  const isHashingBusy = thrown instanceof PasswordHashingBusyError;
-  if (thrown instanceof StoreUnavailableError || isHashingBusy) {
-    const reason = isHashingBusy ? 'password_hashing_busy' : 'store_unavailable';
-    const description = `The service is temporarily unavailable. ${TRY_AGAIN}`;
-    return { ...unavailable, reason, description, retryAfterSeconds: 1 };
-  }
-  return {
-    status: 500,
-    code: 'server_error',
-    reason: 'unexpected_error',
-    description: TRY_AGAIN,
-  };
 }
 
 function noteFailure(context: Context, error: unknown): Failure {

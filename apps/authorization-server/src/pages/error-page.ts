@@ -1,12 +1,10 @@
 /** Every error that a browser sees is a page, with the reference that the log line has. */
 import type { IncomingMessage } from 'node:http';
 import type { FailureReasonName } from '@gatehouse/errors';
-import { PasswordHashingBusyError } from '@gatehouse/identity';
 import { observedRequest } from '@gatehouse/server';
-import { StoreUnavailableError } from '@gatehouse/store';
 import type { ErrorRequestHandler, Request, RequestHandler, Response, Router } from 'express';
 import { type ErrorOut, errors, type KoaContextWithOIDC } from 'oidc-provider';
-import { TooManyAttemptsError } from '../requests/too-many-attempts-error.ts';
+import { failureOf } from '../requests/failures.ts';
 import { fill, html } from './html.ts';
 import { hasCookies, linkButton, type Page, sendPage, showPage, textsFor } from './page.ts';
 import type { TextName, Texts } from './texts-en.ts';
@@ -78,40 +76,31 @@ export const handlePageError: ErrorRequestHandler = (error, request, response, n
     }
     return;
   }
-  const [status, message] = classify(error, request);
+  // The status is that of a body parser or of the library.
+  const failure = error?.status === undefined ? failureOf(error) : undefined;
+  const status = Number(failure?.status ?? error.status);
   const { notes } = observedRequest(request);
   if (status >= 500) {
     notes.err = error;
   }
-  if (error instanceof PasswordHashingBusyError) {
-    notes.reason = 'password_hashing_busy';
+  if (failure !== undefined) {
+    notes.reason = failure.reason;
   }
-  if (error instanceof TooManyAttemptsError) {
-    notes.reason = error.reason;
-    response.set('Retry-After', String(error.retryAfterSeconds));
-  }
-  sendErrorPage(request, response, status, message);
-};
-
-function classify(error: unknown, request: Request): readonly [status: number, PageError] {
-  const status = error instanceof Error && 'status' in error ? error.status : undefined;
-  if (error instanceof TooManyAttemptsError) {
-    return [429, 'tooManyAttempts'];
-  }
-  if (
-    error instanceof StoreUnavailableError ||
-    error instanceof PasswordHashingBusyError ||
-    status === 503
-  ) {
-    return [503, 'unavailable'];
+  if (failure?.retryAfterSeconds !== undefined) {
+    response.set('Retry-After', String(failure.retryAfterSeconds));
   }
   if (error instanceof errors.SessionNotFound) {
-    return [400, hasCookies(request) ? 'signInExpired' : 'cookiesBlocked'];
+    sendErrorPage(request, response, 400, hasCookies(request) ? 'signInExpired' : 'cookiesBlocked');
+  } else {
+    sendErrorPage(request, response, status === 415 ? 400 : status, messageOf(status));
   }
-  if (status === 413) {
-    return [413, 'badRequest'];
+};
+
+export function messageOf(status: number): PageError {
+  if (status >= 500) {
+    return status === 503 ? 'unavailable' : 'unexpected';
   }
-  return status === 400 || status === 415 ? [400, 'badRequest'] : [500, 'unexpected'];
+  return status === 429 ? 'tooManyAttempts' : 'badRequest';
 }
 
 /** Notes code and reason for the log, unless finer ones were noted. */
@@ -209,12 +198,7 @@ export function renderErrorPage(context: PageContext, out: ErrorOut): void {
     return;
   }
   const detail = [error, description].filter(Boolean).join(': ');
-  const { status } = context;
-  const known = new Map<number, TextName>([
-    [429, 'tooManyAttempts'],
-    [503, 'unavailable'],
-  ]);
-  const message = texts[known.get(status) ?? (status >= 500 ? 'unexpected' : 'badRequest')];
+  const message = texts[messageOf(context.status)];
   showPage(context, errorPage(texts, context.req, { title: texts.errorTitle, message, detail }));
 }
 

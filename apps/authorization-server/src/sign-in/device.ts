@@ -5,12 +5,12 @@
  * /device/{interaction} → done. A link with the code (`verification_uri_complete`) only fills in
  * the form. provider/device-codes.ts handles polling and races.
  */
-import type { Client, Identity } from '@gatehouse/identity';
+import type { Identity } from '@gatehouse/identity';
 import { observedRequest } from '@gatehouse/server';
 import type { RequestHandler } from 'express';
 import type { Configuration, ErrorOut, KoaContextWithOIDC } from 'oidc-provider';
 import { noteReason } from '../outcomes/reasons.ts';
-import { noteFailure, rejectedForms } from '../pages/error-page.ts';
+import { messageOf, noteFailure, rejectedForms } from '../pages/error-page.ts';
 import { fill, foreignName, type Html, html, sentence } from '../pages/html.ts';
 import {
   hasCookies,
@@ -21,6 +21,7 @@ import {
   sendPage,
   showPage,
   textsFor,
+  xsrfField,
 } from '../pages/page.ts';
 import type { TextName, Texts } from '../pages/texts-en.ts';
 import { detachDeviceGrant } from '../provider/device-codes.ts';
@@ -29,7 +30,7 @@ import type { UserCodeReply } from '../throttle/limits.ts';
 
 type DeviceFlow = NonNullable<NonNullable<Configuration['features']>['deviceFlow']>;
 
-export function deviceFlow({ clients }: Identity): DeviceFlow {
+export function deviceFlow(identity: Identity): DeviceFlow {
   return {
     enabled: true,
     charset: 'base-20',
@@ -37,14 +38,12 @@ export function deviceFlow({ clients }: Identity): DeviceFlow {
     // Nothing about the device is stored: a device could claim anything about itself.
     deviceInfo: () => ({}),
     userCodeInputSource: (context, _form, out, error) => showInput(context, out, error),
-    async userCodeConfirmSource(context, _form, { clientId }, _deviceInfo, userCode) {
-      const client = await clients.find(clientId);
-      showConfirmation(context, { clientId, client, userCode });
-    },
+    userCodeConfirmSource: (context, _form, { clientId }, _deviceInfo, userCode) =>
+      showConfirmation(context, clientId, userCode, identity),
     async successSource(context) {
       detachDeviceGrant(context);
       const texts = textsFor(context);
-      const client = await clients.find(context.oidc.client?.clientId ?? '');
+      const client = await identity.clients.find(context.oidc.client?.clientId ?? '');
       const name = html`<strong>${foreignName(client?.name ?? '')}</strong>`;
       const content = html`<h1>${texts.deviceDoneTitle}</h1>
 <p class="success" role="status">${sentence(texts.deviceDone, { client: name })}</p>
@@ -137,7 +136,7 @@ function showForm(
 <p class="lead">${lead}</p>
 ${problemNotice(problem)}
 <form method="post" action="${providerRoutes.code_verification}">
-${tokenField(context)}
+${xsrfField(context.oidc.session)}
 <label for="user_code">${texts.userCode}</label>
 <input class="code" id="user_code" name="user_code" type="text" autocomplete="off" autocapitalize="characters" autocorrect="off" spellcheck="false" translate="no" required maxlength="32" value="${userCode}" aria-describedby="${described}"${problem === undefined ? undefined : html` aria-invalid="true"`} autofocus>
 <p class="hint" id="hint">${texts.userCodeHint}</p>
@@ -151,18 +150,18 @@ ${tokenField(context)}
  * The consent page lists the scopes, and this page those of an application without one, because the
  * operator trusts it.
  */
-function showConfirmation(
+async function showConfirmation(
   context: KoaContextWithOIDC,
-  view: {
-    readonly clientId: string;
-    readonly client: Client | undefined;
-    readonly userCode: string;
-  },
-): void {
-  const { clientId, client, userCode } = view;
+  clientId: string,
+  userCode: string,
+  { clients }: Identity,
+): Promise<void> {
+  const client = await clients.find(clientId);
   const texts = textsFor(context);
   const name = html`<strong>${foreignName(client?.name ?? '')}</strong>`;
-  const scopes = client?.firstParty === true ? deviceScopeOf(context) : [];
+  // They were validated, or set if missing, when the code was created.
+  const { scope = '' } = context.oidc.entities.DeviceCode?.params ?? {};
+  const scopes = client?.firstParty === true ? String(scope).split(' ').filter(Boolean) : [];
   const request =
     scopes.length === 0
       ? html`<p>${sentence(texts.deviceAsks, { client: name })}</p>`
@@ -174,7 +173,7 @@ ${scopeList(scopes, texts)}`;
 ${request}
 <p class="warning">${texts.deviceWarning}</p>
 <form method="post" action="${providerRoutes.code_verification}">
-${tokenField(context)}
+${xsrfField(context.oidc.session)}
 <input type="hidden" name="user_code" value="${userCode}">
 <button class="primary" type="submit" name="confirm" value="yes">${texts.deviceConfirm}</button>
 <button type="submit" name="abort" value="yes">${texts.deviceCancel}</button>
@@ -199,11 +198,9 @@ function otherProblem(context: KoaContextWithOIDC, error: Error): TextName {
   if (context.status < 500 && !hasCookies(context.req)) {
     return 'deviceCookiesBlocked';
   }
-  if (context.status === 503) {
-    context.set('Retry-After', '1');
-    return 'unavailable';
-  }
-  return context.status >= 500 ? 'unexpected' : (otherProblems[error.name] ?? 'deviceRefused');
+  return context.status >= 500
+    ? messageOf(context.status)
+    : (otherProblems[error.name] ?? 'deviceRefused');
 }
 
 /** The code in the link from the device. */
@@ -211,19 +208,4 @@ function codeOfLink(context: KoaContextWithOIDC): string {
   const { originalUrl } = context.req as { originalUrl?: string };
   const url = URL.parse(originalUrl ?? '', 'http://unused.invalid');
   return url?.searchParams.get('user_code')?.slice(0, 32) ?? '';
-}
-
-function tokenField(context: KoaContextWithOIDC): Html {
-  const secret = context.oidc.session?.state?.secret;
-  const token = typeof secret === 'string' ? secret : '';
-  return html`<input type="hidden" name="xsrf" value="${token}">`;
-}
-
-/**
- * The scopes of the device's request. They were validated, or set if missing, when the code was
- * created.
- */
-function deviceScopeOf({ oidc }: KoaContextWithOIDC): readonly string[] {
-  const scope = oidc.entities.DeviceCode?.params?.scope;
-  return typeof scope === 'string' ? scope.split(' ').filter((each) => each !== '') : [];
 }

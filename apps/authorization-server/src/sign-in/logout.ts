@@ -6,7 +6,7 @@
 import type { Identity } from '@gatehouse/identity';
 import type { Configuration, KoaContextWithOIDC, Session } from 'oidc-provider';
 import { foreignName, html, sentence } from '../pages/html.ts';
-import { formTargetsOf, linkButton, showPage, textsFor } from '../pages/page.ts';
+import { formTargetsOf, linkButton, showPage, textsFor, xsrfField } from '../pages/page.ts';
 import { ACCOUNT_CLIENT_ID } from '../provider/clients.ts';
 import type { ProviderMiddleware } from '../provider/library.ts';
 import { providerRoutes } from '../requests/routes.ts';
@@ -35,7 +35,7 @@ export function logout({ clients, users }: Identity): Logout {
 <p class="before-list">${items.length === 0 ? texts.logoutEndsNothing : texts.logoutEnds}</p>
 ${items.length === 0 ? undefined : html`<ul class="plain-list">${items}</ul>`}
 <form method="post" action="${providerRoutes.end_session}/confirm">
-<input type="hidden" name="xsrf" value="${String(session?.state?.secret ?? '')}">
+${xsrfField(session)}
 <button class="primary" type="submit" name="logout" value="yes">${texts.signOut}</button>
 </form>
 ${linkButton(returnsTo ?? '/account', texts.staySignedIn)}

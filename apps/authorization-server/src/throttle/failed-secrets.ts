@@ -1,7 +1,7 @@
 import type { CredentialHash } from '@gatehouse/identity';
 import type { Counter, Store } from '@gatehouse/store';
 import { LRUCache } from 'lru-cache';
-import { TooManyAttemptsError } from '../requests/too-many-attempts-error.ts';
+import { TooManyAttemptsError } from '../requests/failures.ts';
 import { failedSecretLimit } from './limits.ts';
 
 export type FailedSecrets = ReturnType<typeof createFailedSecrets>;

@@ -27,7 +27,7 @@ import {
 } from '@gatehouse/identity';
 import { observedRequest } from '@gatehouse/server';
 import { addressGroupOf, requestOrigin } from '../requests/caller.ts';
-import { TooManyAttemptsError } from '../requests/too-many-attempts-error.ts';
+import { TooManyAttemptsError } from '../requests/failures.ts';
 import { accountLimit, addressLimit } from './limits.ts';
 
 /** A browser in which this user has signed in before. */

@@ -8,8 +8,8 @@ import type { Identity } from '@gatehouse/identity';
 import { createStoreBudget, freeBytes, type Store, type Verdict } from '@gatehouse/store';
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { addressGroupOf } from '../requests/caller.ts';
+import { TooManyAttemptsError } from '../requests/failures.ts';
 import { EXPIRED_DEVICE_CODE_SECONDS, lifetimes } from '../requests/lifetimes.ts';
-import { TooManyAttemptsError } from '../requests/too-many-attempts-error.ts';
 
 const MIB = 1024 * 1024;
 

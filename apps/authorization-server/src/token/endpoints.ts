@@ -2,7 +2,7 @@
 import { createRegisteredOrigins, type Identity } from '@gatehouse/identity';
 import { observedRequest } from '@gatehouse/server';
 import type { ErrorRequestHandler, Express, Request, RequestHandler, Response } from 'express';
-import { failureOf } from '../outcomes/errors.ts';
+import { failureOf } from '../requests/failures.ts';
 import { contextOf } from '../requests/request-context.ts';
 import {
   allowRegisteredOrigins,
