@@ -21,7 +21,6 @@ import {
 import { createApp } from './app.ts';
 import { type Configuration, loadConfiguration } from './config.ts';
 import { createAuthorizationServerMetrics } from './outcomes/metrics.ts';
-import { formProblems, pageErrors } from './pages/error-page.ts';
 import { addressGroupOf, thisServer } from './requests/caller.ts';
 import { rejectDoubtfulRequests } from './requests/routes.ts';
 
@@ -38,10 +37,7 @@ async function start(configuration: Configuration, logger: Logger): Promise<Serv
   const tracer = await openTracer({ app: 'authorization-server', logger });
   const registry = createMetricsRegistry();
   collectMasterKey(registry, () => masterKeyId(settings.masterKey.keys()[0]));
-  const metrics = createAuthorizationServerMetrics(registry, [
-    ...Object.keys(pageErrors),
-    ...Object.keys(formProblems),
-  ]);
+  const metrics = createAuthorizationServerMetrics(registry);
   const { identity, checkStore, close } = await connectIdentity(settings, {
     signals: (store) => storeSignals(registry, logger, store, tracer),
     logger,

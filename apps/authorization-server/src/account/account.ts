@@ -39,7 +39,7 @@ export interface AccountDependencies {
 
 /** What every page of the account needs. */
 export interface AccountPages extends AccountDependencies {
-  readonly applications: ReturnType<typeof createApplications>;
+  readonly applications: Applications;
 }
 
 export function createAccountRoutes(dependencies: AccountDependencies): Router {
@@ -154,18 +154,8 @@ ${csrfField(csrfToken)}
 </li>`;
 }
 
-/**
- * An application with grants of a user: one for each browser in which the user allowed it, and one
- * for each device.
- */
-interface GrantedApplication {
-  readonly clientId: string;
-  /** Undefined when the client no longer exists. */
-  readonly name: string | undefined;
-  readonly scopes: readonly string[];
-  /** Epoch seconds of the oldest valid grant. */
-  readonly since: number;
-}
+type Applications = ReturnType<typeof createApplications>;
+type GrantedApplication = Awaited<ReturnType<Applications['list']>>[number];
 
 /** The applications with access to the account of a user. */
 function createApplications(provider: Provider, { store, clients }: Identity) {
@@ -195,15 +185,21 @@ function createApplications(provider: Provider, { store, clients }: Identity) {
   }
 
   return {
-    async list(userId: string): Promise<readonly GrantedApplication[]> {
+    /**
+     * The applications with grants of the user: one for each browser in which the user allowed it,
+     * and one for each device.
+     */
+    async list(userId: string) {
       const grants = (await grantsOf(userId)).filter(
         ({ clientId }) => clientId !== ACCOUNT_CLIENT_ID,
       );
       const byClient = Map.groupBy(grants, (grant) => grant.clientId ?? '');
       const applications = [...byClient].map(async ([clientId, held]) => ({
         clientId,
+        /** Undefined when the client no longer exists. */
         name: (await clients.find(clientId))?.name,
         scopes: [...new Set(held.flatMap((grant) => grant.getOIDCScope().split(' ')))],
+        /** Epoch seconds of the oldest valid grant. */
         since: Math.min(...held.map((grant) => grant.iat)),
       }));
       return (await Promise.all(applications)).sort((a, b) => b.since - a.since);

@@ -30,7 +30,7 @@ export const pageErrors = {
   cookiesBlocked: 'cookies_missing',
 } as const satisfies Readonly<Record<string, FailureReasonName>>;
 
-type PageError = keyof typeof pageErrors;
+export type PageError = keyof typeof pageErrors;
 
 /** The codes of forms that are shown again with a problem. The sign-in has noted its reason. */
 export const formProblems = {
@@ -39,7 +39,7 @@ export const formProblems = {
 } as const satisfies Readonly<Record<string, FailureReasonName>>;
 
 /** A link, by its text. */
-interface NextStep {
+export interface NextStep {
   readonly address: string;
   readonly label: TextName;
 }
@@ -51,9 +51,7 @@ const startPage: NextStep = { address: '/', label: 'startPage' };
  * continues at another address by itself, or with a link.
  */
 export class InteractionGoneError extends errors.SessionNotFound {
-  readonly reply:
-    | { readonly redirect: string }
-    | { readonly message: PageError; readonly next?: NextStep | undefined };
+  readonly reply: (request: Request, response: Response) => void;
 
   constructor(reply: InteractionGoneError['reply']) {
     super('the interaction has expired');
@@ -68,12 +66,7 @@ export const handlePageError: ErrorRequestHandler = (error, request, response, n
     return;
   }
   if (error instanceof InteractionGoneError) {
-    const { reply } = error;
-    if ('redirect' in reply) {
-      response.redirect(303, reply.redirect);
-    } else {
-      sendErrorPage(request, response, 400, reply.message, reply.next);
-    }
+    error.reply(request, response);
     return;
   }
   // The status is that of a body parser or of the library.
@@ -133,8 +126,7 @@ export function sendErrorPage(
     response.set('Retry-After', '1');
   }
   response.status(status);
-  const title = texts[titles[message] ?? 'errorTitle'];
-  sendPage(response, errorPage(texts, request, { title, message: texts[message], next }));
+  sendPage(response, errorPage(texts, request, message, { next }));
 }
 
 /** The part of a router's layer that lists the methods of a path. */
@@ -193,30 +185,24 @@ export function renderErrorPage(context: PageContext, out: ErrorOut): void {
       description === noLogoutDetails && context.oidc?.session?.accountId === undefined;
     const rejection = isSignedOut ? 'wasSignedOut' : 'formRefused';
     const message = hasCookies(context.req) ? rejection : 'cookiesBlocked';
-    const title = texts[titles[message] ?? 'errorTitle'];
-    showPage(context, errorPage(texts, context.req, { title, message: texts[message] }));
+    showPage(context, errorPage(texts, context.req, message));
     return;
   }
   const detail = [error, description].filter(Boolean).join(': ');
-  const message = texts[messageOf(context.status)];
-  showPage(context, errorPage(texts, context.req, { title: texts.errorTitle, message, detail }));
+  showPage(context, errorPage(texts, context.req, messageOf(context.status), { detail }));
 }
 
 function errorPage(
   texts: Texts,
   request: IncomingMessage,
-  view: {
-    readonly title: string;
-    readonly message: string;
-    /** The standard's code and description, for the application's developer. */
-    readonly detail?: string;
-    readonly next?: NextStep;
-  },
+  message: PageError,
+  /** `detail` is the standard's code and description, for the application's developer. */
+  { detail, next = startPage }: { readonly detail?: string; readonly next?: NextStep } = {},
 ): Page {
-  const { title, message, detail, next = startPage } = view;
+  const title = texts[titles[message] ?? 'errorTitle'];
   const reference = fill(texts.errorReference, { reference: observedRequest(request).id });
   const content = html`<h1>${title}</h1>
-<p>${message}</p>
+<p>${texts[message]}</p>
 ${detail === undefined ? undefined : html`<p class="detail" translate="no">${detail}</p>`}
 ${linkButton(next.address, texts[next.label])}
 <p class="small">${reference}</p>`;

@@ -1,7 +1,7 @@
 /** The page that asks the user to allow what the application requests, and the decision. */
-import type { Router } from 'express';
+import type { RequestHandler } from 'express';
 import { fill, foreignName, html, plainName, sentence } from '../pages/html.ts';
-import { formField, parseForm, scopeList } from '../pages/page.ts';
+import { formField, scopeList } from '../pages/page.ts';
 import { scopesOfClaims } from '../provider/claims.ts';
 import {
   type Interaction,
@@ -57,21 +57,18 @@ function destinationOf(redirectUri: unknown): string | undefined {
   return url === null ? undefined : url.host || url.protocol;
 }
 
-export function addDecision(router: Router, dependencies: SignInDependencies): void {
-  router.post(
-    '/:interaction/decision',
-    parseForm,
-    interactionForm(
-      dependencies,
-      async (request, response, interaction) => {
-        const result =
-          formField(request, 'decision') === 'allow'
-            ? { consent: { grantId: await grant(interaction, dependencies) } }
-            : { error: 'access_denied', error_description: 'The person denied the request.' };
-        await dependencies.provider.interactionFinished(request, response, result);
-      },
-      ({ prompt }) => prompt.name === 'consent',
-    ),
+/** The user's decision. */
+export function decide(dependencies: SignInDependencies): RequestHandler {
+  return interactionForm(
+    dependencies,
+    async (request, response, interaction) => {
+      const result =
+        formField(request, 'decision') === 'allow'
+          ? { consent: { grantId: await grant(interaction, dependencies) } }
+          : { error: 'access_denied', error_description: 'The person denied the request.' };
+      await dependencies.provider.interactionFinished(request, response, result);
+    },
+    ({ prompt }) => prompt.name === 'consent',
   );
 }
 

@@ -10,7 +10,12 @@ import { observedRequest } from '@gatehouse/server';
 import type { Request, RequestHandler, Response } from 'express';
 import type Provider from 'oidc-provider';
 import { type AdapterPayload, errors } from 'oidc-provider';
-import { InteractionGoneError, sendErrorPage } from '../pages/error-page.ts';
+import {
+  InteractionGoneError,
+  type NextStep,
+  type PageError,
+  sendErrorPage,
+} from '../pages/error-page.ts';
 import type { Html } from '../pages/html.ts';
 import type { CsrfTokens } from '../pages/page.ts';
 import { csrfField, formField, formTargetsOf, sendPage, textsFor } from '../pages/page.ts';
@@ -94,25 +99,30 @@ export function interactionForm(
   };
 }
 
+const gone = (message: PageError, next: NextStep | undefined) =>
+  new InteractionGoneError((request, response) =>
+    sendErrorPage(request, response, 400, message, next),
+  );
+
 /** Why the record in the cookie of a browser opens no page, and where its user continues. */
 function interactionGone(record: AdapterPayload): Error {
   if (record.completed === true) {
     // What Back shows after a sign-in.
     const address = applicationAddress(record);
-    const next =
-      address === undefined ? undefined : ({ address, label: 'returningContinue' } as const);
-    return new InteractionGoneError({ message: 'signInCompleted', next });
+    return gone(
+      'signInCompleted',
+      address === undefined ? undefined : { address, label: 'returningContinue' },
+    );
   }
   const address = startAddress(record);
   if (address === undefined) {
     return new errors.SessionNotFound('the interaction has expired');
   }
   if ((record.exp ?? 0) * 1000 <= Date.now()) {
-    return new InteractionGoneError({ redirect: address });
+    return new InteractionGoneError((_request, response) => response.redirect(303, address));
   }
   // An operator revoked everything.
-  const next = { address, label: 'startAgain' } as const;
-  return new InteractionGoneError({ message: 'signInStartAgain', next });
+  return gone('signInStartAgain', { address, label: 'startAgain' });
 }
 
 /** The home page of the application. Its redirect URI would need a code. An app has no address. */

@@ -10,7 +10,7 @@ import { foreignName, html, sentence } from '../pages/html.ts';
 import { formField, parseForm, problemNotice } from '../pages/page.ts';
 import { ACCOUNT_CLIENT_ID } from '../provider/clients.ts';
 import { lifetimes } from '../requests/lifetimes.ts';
-import { addDecision, showConsent } from './consent.ts';
+import { decide, showConsent } from './consent.ts';
 import {
   type Interaction,
   type InteractionPage,
@@ -53,8 +53,21 @@ export function createSignInRoutes(dependencies: SignInDependencies): Router {
     ),
   );
 
-  addDecision(router, dependencies);
-  addAccountChoice(router, dependencies);
+  router.post('/:interaction/decision', parseForm, decide(dependencies));
+
+  // "Continue as …".
+  const keepAccount = { select_account: {} };
+  router.post(
+    '/:interaction/choice',
+    parseForm,
+    interactionForm(
+      dependencies,
+      (request, response) =>
+        dependencies.provider.interactionFinished(request, response, keepAccount),
+      isAccountChoice,
+    ),
+  );
+
   router.use(rejectMethods(router));
   return router;
 }
@@ -172,18 +185,4 @@ ${page.csrf}
 </form>
 <p class="actions"><a href="${address}/account">${texts.useAnotherAccount}</a></p>`;
   page.send(texts.chooseAccountTitle, content);
-}
-
-/** "Continue as …". */
-function addAccountChoice(router: Router, dependencies: SignInDependencies): void {
-  router.post(
-    '/:interaction/choice',
-    parseForm,
-    interactionForm(
-      dependencies,
-      (request, response) =>
-        dependencies.provider.interactionFinished(request, response, { select_account: {} }),
-      isAccountChoice,
-    ),
-  );
 }
