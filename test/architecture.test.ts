@@ -39,7 +39,7 @@ const confinements: readonly (readonly [module: string, places: readonly string[
       'oidc-provider',
       inFolders(
         server,
-        'open-provider.ts',
+        'app.ts',
         'account/',
         'outcomes/',
         'pages/',
@@ -48,7 +48,7 @@ const confinements: readonly (readonly [module: string, places: readonly string[
         'throttle/',
         'token/',
       ),
-      'open-provider.ts configures the library, provider/ has its records, token/ extends it, outcomes/ reports its events, and the pages answer for it',
+      'provider/ configures the library, token/ extends it, app.ts opens it, outcomes/ reports its events, and the pages answer for it',
     ],
     [
       'oidc-provider/lib',

@@ -5,21 +5,39 @@
  */
 
 import type { RequestListener } from 'node:http';
+import {
+  createXAccessTokens,
+  defaultSigningKeyPolicy,
+  type Identity,
+  keepSigningKeys,
+  type MasterKey,
+  type SigningKeyPolicy,
+} from '@gatehouse/identity';
 import { type Tracer, traced } from '@gatehouse/server';
 import type { RateLimit } from '@gatehouse/store';
-import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
+import express, { type Express, type RequestHandler } from 'express';
+import Provider from 'oidc-provider';
 import { type AccountDependencies, createAccountRoutes } from './account/account.ts';
 import { CHANGE_PASSWORD_PATH, createAccountSessions } from './account/session.ts';
-import { openProvider, type ProviderSettings } from './open-provider.ts';
+import { auditProviderEvents } from './outcomes/audit.ts';
+import { explainMistakes } from './outcomes/client-mistakes.ts';
+import { handleUnexpectedErrors, logOutcomes } from './outcomes/errors.ts';
 import type { ThrottledLimit } from './outcomes/metrics.ts';
 import { addAssets } from './pages/assets.ts';
-import { handlePageError, noteFailure, rejectMethods, sendErrorPage } from './pages/error-page.ts';
+import { handlePageError, rejectMethods, sendErrorPage } from './pages/error-page.ts';
 import { createCsrfTokens } from './pages/page.ts';
-import { createPageHeaders, noStore, rejectCrossSite } from './pages/page-headers.ts';
+import { asPage, createPageHeaders, rejectForeignForm } from './pages/page-headers.ts';
 import { withSealedCookies } from './pages/sealed-cookies.ts';
 import { serveWelcomePage } from './pages/welcome.ts';
-import { createBrowserState } from './provider/browser-state.ts';
-import { withAccountClient } from './provider/clients.ts';
+import { type BrowserState, createBrowserState } from './provider/browser-state.ts';
+import { countFailedSecrets } from './provider/client-patches.ts';
+import { type SecurityProfile, withAccountClient } from './provider/clients.ts';
+import { addPollingInterval } from './provider/device-codes.ts';
+import { completeIntrospection } from './provider/introspection.ts';
+import { applyPatches, keepJwksCurrent } from './provider/patches.ts';
+import { createAdapter, providerSettings } from './provider/settings.ts';
+import { createSingleUses } from './provider/single-use.ts';
+import { thisServer } from './requests/caller.ts';
 import {
   createExactRouting,
   fixOrigin,
@@ -27,25 +45,44 @@ import {
   operation,
   providerRoutes as routes,
 } from './requests/routes.ts';
-import { defaultRedirectUri, redirectPostedRequest } from './sign-in/authorize.ts';
-import { linkWithCode, rejectUserCode } from './sign-in/device.ts';
+import {
+  defaultRedirectUri,
+  formPostPage,
+  redirectPostedRequest,
+  redirectReply,
+} from './sign-in/authorize.ts';
+import { deviceFlow, linkWithCode, rejectUserCode } from './sign-in/device.ts';
 import type { SignInDependencies } from './sign-in/interaction.ts';
-import { isUserAllowed } from './sign-in/policy.ts';
+import { logout, skipLogoutQuestion } from './sign-in/logout.ts';
+import {
+  createInteractionPolicy,
+  createLoadExistingGrant,
+  isUserAllowed,
+} from './sign-in/policy.ts';
 import { createSignInRoutes } from './sign-in/sign-in.ts';
 import { createDeviceCookies } from './throttle/device-cookie.ts';
-import { createFailedSecrets } from './throttle/failed-secrets.ts';
+import { createFailedSecrets, type FailedSecrets } from './throttle/failed-secrets.ts';
 import { createLimits, type Limits } from './throttle/limits.ts';
-import { createSignIn, createSignInAudit } from './throttle/sign-in-throttle.ts';
-import { createTokenBudgets } from './throttle/stored-budgets.ts';
+import { createSignIn, createSignInAudit, type SignIn } from './throttle/sign-in-throttle.ts';
+import { createTokenBudgets, type TokenBudgets } from './throttle/stored-budgets.ts';
 import {
   addClientEndpoints,
   clientPaths,
   handleClientEndpointErrors,
   rejectLimitedClient,
 } from './token/endpoints.ts';
+import { registerGrants } from './token/grants.ts';
 import { createMachineTokenIssuer, serveMachineTokens } from './token/machine-token-fast-path.ts';
+import { clientEndpointReply, forgetForeignOrigin, removeForeignOrigins } from './token/replies.ts';
 
-export interface AppDependencies extends ProviderSettings {
+export interface AppDependencies {
+  readonly identity: Identity;
+  readonly masterKey: MasterKey;
+  readonly issuer: string;
+  /** The first key signs the browser's cookies. All of them verify. */
+  readonly cookieKeys: readonly string[];
+  readonly securityProfile: SecurityProfile;
+  readonly signingKeyPolicy?: SigningKeyPolicy;
   /** Addresses and CIDR ranges whose X-Forwarded-For is trusted; none by default. */
   readonly trustedProxies?: readonly string[];
   /**
@@ -58,6 +95,8 @@ export interface AppDependencies extends ProviderSettings {
   readonly onThrottled?: (limit: ThrottledLimit) => void;
   /** Undefined while tracing is off. */
   readonly tracer?: Tracer | undefined;
+  /** Of the signing keys. Epoch milliseconds. */
+  readonly now?: () => number;
 }
 
 /** @throws StoreUnavailableError when the signing key cannot be read or created */
@@ -84,7 +123,11 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
     ...dependencies,
     onLimited: () => onThrottled?.('requests'),
     signedInUser: async (...exchange) => (await sessions.current(...exchange))?.user.userId,
-    replies: { client: rejectLimitedClient, page: showTooManyRequests, userCode: rejectUserCode },
+    replies: {
+      client: rejectLimitedClient,
+      page: (request, response) => sendErrorPage(request, response, 429, 'tooManyRequests'),
+      userCode: rejectUserCode,
+    },
   });
   const app = createExactRouting(dependencies.trustedProxies ?? []);
   app.use(fixOrigin(issuer));
@@ -107,6 +150,73 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   return app;
 }
 
+interface ProviderParts extends AppDependencies {
+  readonly browserState: BrowserState;
+  readonly signIn: SignIn;
+  readonly failedSecrets: FailedSecrets;
+  readonly tokenBudgets: TokenBudgets;
+}
+
+/**
+ * @throws StoreUnavailableError when the signing key cannot be read or created
+ * @throws Error when the installed oidc-provider does not have the shape that the patches need
+ */
+async function openProvider(dependencies: ProviderParts): Promise<Provider> {
+  const { issuer, identity, masterKey, securityProfile, now = Date.now } = dependencies;
+  const keptSigningKeys = keepSigningKeys('authorization-server', 'RS256', {
+    ...identity,
+    now,
+    policy: dependencies.signingKeyPolicy ?? defaultSigningKeyPolicy,
+    onMade: (kid) =>
+      identity.audit.record(
+        { event: 'signing_key_made', purpose: 'authorization-server', kid },
+        thisServer,
+      ),
+  });
+  const xAccessTokens = createXAccessTokens({ ...identity, now });
+  const singleUses = createSingleUses(identity, masterKey, securityProfile);
+  const settings = providerSettings(dependencies, await keptSigningKeys.load());
+  const provider = new Provider(issuer, {
+    ...settings,
+    adapter: (model: string) => createAdapter(model, dependencies, singleUses.of(model)),
+    features: {
+      ...settings.features,
+      deviceFlow: deviceFlow(identity),
+      rpInitiatedLogout: logout(identity),
+    },
+    interactions: {
+      policy: createInteractionPolicy(identity),
+      url: (_context, interaction) => `/sign-in/${interaction.uid}`,
+    },
+    loadExistingGrant: createLoadExistingGrant(identity.clients),
+    clientBasedCORS: forgetForeignOrigin,
+  });
+  applyPatches(provider, { ...dependencies, formPostPage, successorOf: singleUses.successorOf });
+  // fixOrigin alone sets the proxy headers, so that every URL starts with the issuer.
+  provider.proxy = true;
+  const steps = [
+    // The first steps change every reply, including errors.
+    redirectReply,
+    removeForeignOrigins,
+    clientEndpointReply,
+    handleUnexpectedErrors,
+    addPollingInterval,
+    countFailedSecrets(dependencies.failedSecrets),
+    singleUses.complete,
+    explainMistakes,
+    completeIntrospection({ identity, xAccessTokens, issuer }),
+    skipLogoutQuestion,
+    keepJwksCurrent(provider, keptSigningKeys),
+  ];
+  for (const step of steps) {
+    provider.use(step);
+  }
+  logOutcomes(provider, identity.clients);
+  auditProviderEvents(provider, identity);
+  registerGrants(provider, dependencies);
+  return provider;
+}
+
 /** The pages. Browsers store none of them, and their errors are pages as well. */
 function addPages(
   app: Express,
@@ -114,11 +224,7 @@ function addPages(
   pages: AccountDependencies & SignInDependencies & { readonly limits: Limits },
 ): void {
   addAssets(app);
-  app.use(noStore, asPage, withSealedCookies);
-  const rejectForeignForm = rejectCrossSite((request, response) => {
-    noteFailure(request, 'formRefused', 'form_refused');
-    sendErrorPage(request, response, 403, 'formRefused');
-  });
+  app.use(asPage, withSealedCookies);
   app.get('/', operation('welcome'), serveWelcomePage);
   // Password managers link to this address (W3C, A Well-Known URL for Changing Passwords).
   app.get('/.well-known/change-password', operation('account'), (_request, response) =>
@@ -145,14 +251,4 @@ function addPages(
   app.use((request, response) => sendErrorPage(request, response, 404, 'notFound'));
   app.use([...clientPaths], handleClientEndpointErrors);
   app.use(handlePageError);
-}
-
-/** Errors are pages for every `Accept` header. */
-const asPage: RequestHandler = (request, _response, next) => {
-  request.headers.accept = 'text/html';
-  next();
-};
-
-function showTooManyRequests(request: Request, response: Response): void {
-  sendErrorPage(request, response, 429, 'tooManyRequests');
 }

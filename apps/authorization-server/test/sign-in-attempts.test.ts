@@ -10,7 +10,7 @@ import {
 } from '@gatehouse/identity';
 import { createStore, type Store, StoreUnavailableError } from '@gatehouse/store';
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { TooManyAttemptsError } from '../src/requests/failures.ts';
+import { TryLaterError } from '../src/requests/failures.ts';
 import { accountLimit, addressLimit } from '../src/throttle/limits.ts';
 import { createSignIn, type SignIn } from '../src/throttle/sign-in-throttle.ts';
 import { openStores } from './server.ts';
@@ -160,7 +160,7 @@ describe.each(stores)('attempts to sign in on $engine', ({ system: { store, stor
     // Neither an unknown device nor that of another user passes the limit.
     for (const device of [{}, known('d', 'another user')]) {
       const rejected = signIn(attempt(RIGHT, device));
-      await expect(rejected).rejects.toBeInstanceOf(TooManyAttemptsError);
+      await expect(rejected).rejects.toBeInstanceOf(TryLaterError);
       await expect(rejected).rejects.toMatchObject({ reason: 'sign_in_address_limit' });
     }
   });

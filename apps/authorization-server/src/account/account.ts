@@ -73,18 +73,18 @@ function addProfilePage(router: Router, { identity, sessions, applications }: Ac
       const content = html`${notice(request.query.done, texts)}
 <h1>${texts.accountTitle}</h1>
 ${profile(user, organization?.name ?? user.orgId, texts)}
-<p class="actions"><a class="button" href="${providerRoutes.end_session}">${texts.signOutHere}</a> <a class="button" href="${providerRoutes.code_verification}">${texts.connectDevice}</a></p>
+<p class="actions"><a class="button" href="${providerRoutes.end_session}">${texts.signOut}</a> <a class="button" href="${providerRoutes.code_verification}">${texts.connectDevice}</a></p>
 <section aria-labelledby="applications">
 <h2 id="applications">${texts.applicationsTitle}</h2>
 ${granted.length === 0 ? html`<p class="quiet">${texts.applicationsNone}</p>` : html`<ul class="applications">${granted.map((each) => application(each, csrfToken, texts))}</ul>`}
 </section>
 <section aria-labelledby="password">
-<h2 id="password">${texts.passwordTitle}</h2>
+<h2 id="password">${texts.password}</h2>
 <p class="quiet">${texts.passwordLead}</p>
 ${linkButton('/account/password', texts.changePassword)}
 </section>
 <section aria-labelledby="everywhere">
-<h2 id="everywhere">${texts.everywhereTitle}</h2>
+<h2 id="everywhere">${texts.signOutEverywhere}</h2>
 <p class="quiet">${texts.everywhereLead}</p>
 ${linkButton('/account/sign-out-everywhere', texts.signOutEverywhere)}
 </section>`;
@@ -128,7 +128,7 @@ function profile(user: User, organizationName: string, texts: Texts): Html {
   return html`<dl class="facts">
 <div><dt>${texts.accountName}</dt><dd>${foreignName(user.name)}</dd></div>
 <div><dt>${texts.username}</dt><dd translate="no">${foreignName(user.username)}</dd></div>
-<div><dt>${texts.accountOrganization}</dt><dd>${foreignName(organizationName)}</dd></div>
+<div><dt>${texts.organization}</dt><dd>${foreignName(organizationName)}</dd></div>
 ${emailFact}${rolesFact}
 <div><dt>${texts.accountId}</dt><dd class="mono" translate="no">${user.userId}</dd></div>
 </dl>`;

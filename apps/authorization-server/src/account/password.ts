@@ -75,7 +75,7 @@ export function addPasswordPage(router: Router, pages: AccountPages): void {
 /**
  * The changed user, or the problem.
  *
- * @throws TooManyAttemptsError, PasswordHashingBusyError as a sign-in does
+ * @throws TryLaterError, PasswordHashingBusyError as a sign-in does
  */
 async function changePassword(
   user: User,

@@ -1,6 +1,7 @@
 import type { RequestHandler } from 'express';
 import helmet from 'helmet';
 import { providerRoutes as routes } from '../requests/routes.ts';
+import { sendErrorPage } from './error-page.ts';
 import { contentSecurityPolicy } from './page.ts';
 
 /** Pages that an application may open in a popup: those of a sign-in and of a sign-out. */
@@ -30,7 +31,9 @@ const policies = {
   crossOriginEmbedderPolicy: false,
 } as const;
 
-export const noStore: RequestHandler = (_request, response, next) => {
+/** Browsers store no page. Errors are pages for every `Accept` header. */
+export const asPage: RequestHandler = (request, response, next) => {
+  request.headers.accept = 'text/html';
   response.set('Cache-Control', 'no-store');
   next();
 };
@@ -40,13 +43,11 @@ export const noStore: RequestHandler = (_request, response, next) => {
  * forge. Where a browser omits it, the token of the form protects it. `Origin` does not help:
  * Gatehouse's Referrer-Policy makes it `null`.
  */
-export function rejectCrossSite(reject: RequestHandler): RequestHandler {
-  return (request, response, next) => {
-    const site = request.get('sec-fetch-site') ?? 'same-origin';
-    if (request.method === 'POST' && site !== 'same-origin' && site !== 'none') {
-      reject(request, response, next);
-      return;
-    }
+export const rejectForeignForm: RequestHandler = (request, response, next) => {
+  const site = request.get('sec-fetch-site') ?? 'same-origin';
+  if (request.method === 'POST' && site !== 'same-origin' && site !== 'none') {
+    sendErrorPage(request, response, 403, 'formRefused');
+  } else {
     next();
-  };
-}
+  }
+};

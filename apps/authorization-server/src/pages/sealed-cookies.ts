@@ -49,14 +49,6 @@ export function createSealedCookies(settings: {
   const sealerOf = (id: string) => createSealer(deriveKeys(masterKey, contextOf(id)));
   const chunkName = (index: number) => `${name}.${index}`;
 
-  function open(sealed: string, id: string): string | undefined {
-    try {
-      return sealerOf(id).open(sealed, contextOf(id));
-    } catch {
-      return undefined;
-    }
-  }
-
   function clearChunks(
     { request, response, known }: CookieExchange,
     id: string,
@@ -84,7 +76,13 @@ export function createSealedCookies(settings: {
         return known.record;
       }
       const chunks = readChunks(exchange.request, chunkName);
-      const record = chunks.length === 0 ? undefined : open(chunks.join(''), id);
+      let record: string | undefined;
+      try {
+        const isHeld = chunks.length > 0;
+        record = isHeld ? sealerOf(id).open(chunks.join(''), contextOf(id)) : undefined;
+      } catch {
+        // The seal is invalid.
+      }
       exchange.known.set(contextOf(id), { record, chunks: chunks.length });
       return record;
     },

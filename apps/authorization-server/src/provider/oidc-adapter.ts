@@ -11,7 +11,7 @@ import {
   userSessionsKey,
 } from '@gatehouse/identity';
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
-import { RevocationPendingError } from '../requests/failures.ts';
+import { TryLaterError } from '../requests/failures.ts';
 import { EXPIRED_DEVICE_CODE_SECONDS, lifetimes } from '../requests/lifetimes.ts';
 import { contextOf } from '../requests/request-context.ts';
 import { withoutLostScopes } from './claims.ts';
@@ -214,7 +214,7 @@ function createRecords(
   };
 }
 
-/** @throws RevocationPendingError if a not-before would make the token invalid at once */
+/** @throws TryLaterError if a not-before would make the token invalid at once */
 async function assertIssuable(
   payload: AdapterPayload,
   dependencies: AdapterDependencies,
@@ -225,7 +225,8 @@ async function assertIssuable(
     (await findHolder(payload, dependencies)) === undefined &&
     (await findHolder({ ...payload, iat }, dependencies)) !== undefined
   ) {
-    throw new RevocationPendingError(iat * 1000, Date.now());
+    const message = 'A revocation is taking effect.';
+    throw new TryLaterError('revocation_pending', iat * 1000, message);
   }
 }
 

@@ -4,37 +4,28 @@ import { StoreUnavailableError } from '@gatehouse/store';
 
 export const TRY_AGAIN = 'Try again shortly.';
 
-/** Thrown before anything is evaluated, so it reveals nothing about the account or the client. */
-export class TooManyAttemptsError extends Error {
+/**
+ * The request can succeed later. Beyond a limit, nothing is evaluated, so the reply reveals nothing
+ * about the account or the client. After a revocation, tokens that are issued until the end of its
+ * second would be invalid at once (`nextNotBefore` of packages/identity).
+ */
+export class TryLaterError extends Error {
   /** For `Retry-After`. */
   readonly retryAfterSeconds: number;
   /** The limit. For the log only. */
   readonly reason: FailureReasonName;
 
+  /** @param from when the request can succeed, in epoch milliseconds */
   constructor(
     reason: FailureReasonName,
-    resetsAt: number,
-    now: number,
+    from: number,
     message = 'Too many attempts.',
+    now = Date.now(),
   ) {
     super(message);
-    this.name = 'TooManyAttemptsError';
+    this.name = 'TryLaterError';
     this.reason = reason;
-    this.retryAfterSeconds = Math.max(1, Math.ceil((resetsAt - now) / 1000));
-  }
-}
-
-/**
- * After a revocation, tokens that are issued until the end of its second would be invalid at once
- * (`nextNotBefore` of packages/identity). The request gets 503 until then.
- */
-export class RevocationPendingError extends Error {
-  readonly retryAfterSeconds: number;
-
-  constructor(validFrom: number, now: number) {
-    super('A revocation is taking effect. Try again shortly.');
-    this.name = 'RevocationPendingError';
-    this.retryAfterSeconds = Math.max(1, Math.ceil((validFrom - now) / 1000));
+    this.retryAfterSeconds = Math.max(1, Math.ceil((from - now) / 1000));
   }
 }
 
@@ -48,15 +39,13 @@ export interface Failure {
 
 /** The failure for an exception that is no error of the library. */
 export function failureOf(thrown: unknown): Failure {
-  if (thrown instanceof TooManyAttemptsError) {
-    const { reason, message, retryAfterSeconds } = thrown;
-    const description = `${message} Try again later.`;
-    return { status: 429, code: 'too_many_requests', reason, description, retryAfterSeconds };
-  }
   const unavailable = { status: 503, code: 'temporarily_unavailable' } as const;
-  if (thrown instanceof RevocationPendingError) {
-    const { message: description, retryAfterSeconds } = thrown;
-    return { ...unavailable, reason: 'revocation_pending', description, retryAfterSeconds };
+  if (thrown instanceof TryLaterError) {
+    const { reason, message, retryAfterSeconds } = thrown;
+    const isLimit = reason !== 'revocation_pending';
+    const kind = isLimit ? ({ status: 429, code: 'too_many_requests' } as const) : unavailable;
+    const description = `${message} ${isLimit ? 'Try again later.' : TRY_AGAIN}`;
+    return { ...kind, reason, description, retryAfterSeconds };
   }
   const isHashingBusy = thrown instanceof PasswordHashingBusyError;
   if (thrown instanceof StoreUnavailableError || isHashingBusy) {

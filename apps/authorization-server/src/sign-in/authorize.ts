@@ -90,7 +90,7 @@ export const formPostPage: FormPostPage = (context, redirectUri, parameters) => 
   const formTargets = [...formTargetsOf(redirectUri), 'https:'];
   const content = html`<h1>${title}</h1>
 <form method="post" action="${redirectUri}">
-${fields}<button class="primary" type="submit">${texts.returningContinue}</button>
+${fields}<button class="primary" type="submit">${texts.continue}</button>
 </form>`;
   showPage(context, { texts, title, content, script: SUBMIT_FORM_SCRIPT_PATH, formTargets });
   if (context.status < 500) {

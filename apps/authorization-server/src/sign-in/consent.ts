@@ -32,7 +32,7 @@ export async function showConsent(
 <p class="before-list">${texts.consentLead}</p>
 ${scopeList(requestedScopes(interaction), texts)}
 <dl class="origin">
-<div><dt>${texts.consentOrganization}</dt><dd>${foreignName(organization?.name ?? client?.orgId ?? '')}</dd></div>
+<div><dt>${texts.organization}</dt><dd>${foreignName(organization?.name ?? client?.orgId ?? '')}</dd></div>
 <div><dt>${texts.consentDestination}</dt><dd>${destination}</dd></div>
 <div><dt>${texts.consentApplicationId}</dt><dd translate="no">${client?.clientId ?? ''}</dd></div>
 </dl>

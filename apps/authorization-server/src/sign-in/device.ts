@@ -76,7 +76,7 @@ export const rejectUserCode: UserCodeReply = (request, response, { seconds, isSt
 
 /** Problems with the code itself, which another code solves. */
 const codeProblems: Readonly<Record<string, TextName>> = {
-  NoCodeError: 'deviceNoCode',
+  NoCodeError: 'deviceLead',
   NotFoundError: 'deviceNotFound',
   ExpiredError: 'deviceExpired',
   AlreadyUsedError: 'deviceUsed',
@@ -132,7 +132,7 @@ function showForm(
   const lead =
     userCode === '' || problem !== undefined ? texts.deviceLead : texts.deviceLeadPrefilled;
   const described = problem === undefined ? 'hint' : 'problem hint';
-  const content = html`<h1>${texts.deviceTitle}</h1>
+  const content = html`<h1>${texts.connectDevice}</h1>
 <p class="lead">${lead}</p>
 ${problemNotice(problem)}
 <form method="post" action="${providerRoutes.code_verification}">
@@ -142,7 +142,7 @@ ${xsrfField(context.oidc.session)}
 <p class="hint" id="hint">${texts.userCodeHint}</p>
 <button class="primary" type="submit">${texts.continue}</button>
 </form>`;
-  showPage(context, { texts, title: texts.deviceTitle, content });
+  showPage(context, { texts, title: texts.connectDevice, content });
 }
 
 /**
@@ -184,10 +184,10 @@ ${xsrfField(context.oidc.session)}
 
 /** What went wrong where the form itself would not help. */
 function problemPage(texts: Texts, problem: string, next: Html): Page {
-  const content = html`<h1>${texts.deviceTitle}</h1>
+  const content = html`<h1>${texts.connectDevice}</h1>
 ${problemNotice(problem)}
 ${next}`;
-  return { texts, title: texts.deviceTitle, content };
+  return { texts, title: texts.connectDevice, content };
 }
 
 function anotherCode(texts: Texts): Html {

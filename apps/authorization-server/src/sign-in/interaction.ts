@@ -111,7 +111,7 @@ function interactionGone(record: AdapterPayload): Error {
     const address = applicationAddress(record);
     return gone(
       'signInCompleted',
-      address === undefined ? undefined : { address, label: 'returningContinue' },
+      address === undefined ? undefined : { address, label: 'continue' },
     );
   }
   const address = startAddress(record);

@@ -90,7 +90,7 @@ function showSignIn(
   // The page does not reveal which of the two is wrong, so it marks both.
   const invalid = hasFailed ? html` aria-invalid="true" aria-describedby="problem"` : undefined;
   const focus = html` autofocus`;
-  const content = html`<h1>${texts.signInTitle}</h1>
+  const content = html`<h1>${texts.signIn}</h1>
 <p class="lead">${lead}</p>
 ${problemNotice(hasFailed ? problem : undefined)}
 <form class="credentials" method="post" action="/sign-in/${interaction.uid}/credentials">
@@ -101,7 +101,7 @@ ${page.csrf}
 <input id="password" name="password" type="password" autocomplete="current-password" required${invalid}${username === '' ? undefined : focus}>
 <button class="primary" type="submit">${texts.signIn}</button>
 </form>`;
-  page.send(texts.signInTitle, content);
+  page.send(texts.signIn, content);
 }
 
 /** After a failure, the browser gets its page again. */

@@ -27,7 +27,7 @@ import {
 } from '@gatehouse/identity';
 import { observedRequest } from '@gatehouse/server';
 import { addressGroupOf, requestOrigin } from '../requests/caller.ts';
-import { TooManyAttemptsError } from '../requests/failures.ts';
+import { TryLaterError } from '../requests/failures.ts';
 import { accountLimit, addressLimit } from './limits.ts';
 
 /** A browser in which this user has signed in before. */
@@ -58,7 +58,7 @@ interface SignInAttempt {
  * The user who signed in, or undefined. Unknown, wrong, locked, disabled and not allowed have the
  * same result and the same timing.
  *
- * @throws TooManyAttemptsError when the address, or a user with a known device, tries too often
+ * @throws TryLaterError when the address, or a user with a known device, tries too often
  * @throws PasswordHashingBusyError when too many users sign in at the same moment
  */
 export type SignIn = (attempt: SignInAttempt) => Promise<User | undefined>;
@@ -77,7 +77,7 @@ export function createSignIn(
    * Other callers behind the same address must not lock out a known device, so it counts for its
    * user.
    *
-   * @throws TooManyAttemptsError
+   * @throws TryLaterError
    */
   async function countOrigin(attempt: SignInAttempt): Promise<void> {
     const [key, reason] =
@@ -90,7 +90,7 @@ export function createSignIn(
     const { count, resetsAt } = await store.increment(key, addressLimit.windowSeconds);
     if (count > addressLimit.attempts) {
       observer.failed(attempt, reason);
-      throw new TooManyAttemptsError(reason, resetsAt, Date.now());
+      throw new TryLaterError(reason, resetsAt);
     }
   }
 

@@ -1,0 +1,171 @@
+/**
+ * The settings of oidc-provider, and where it keeps its records. The library implements the protocol.
+ * This folder has the rest: rules, records, and the changes to its internals (patches.ts). app.ts adds
+ * the pages of the other folders and the Koa steps around the endpoints.
+ */
+import { type Identity, knownScopes, type SigningKeys } from '@gatehouse/identity';
+import type { Store } from '@gatehouse/store';
+import type { Adapter, Configuration, JWKS } from 'oidc-provider';
+import { renderErrorPage } from '../pages/error-page.ts';
+import { providerRoutes } from '../requests/routes.ts';
+import {
+  chargeStoredRequest,
+  limitedModels,
+  type TokenBudgets,
+} from '../throttle/stored-budgets.ts';
+import {
+  type BrowserState,
+  cookieSettings,
+  keepAnonymousSessionsInBrowser,
+  keepInteractionsInBrowser,
+} from './browser-state.ts';
+import { claimsOfScopes, createFindAccount, limitRequestedClaims } from './claims.ts';
+import { createClientAdapter, type SecurityProfile } from './clients.ts';
+import { completeDeviceCodes } from './device-codes.ts';
+import { mayIntrospect, mayRevoke } from './introspection.ts';
+import { currentContext, failClosed } from './library.ts';
+import { createOidcAdapter } from './oidc-adapter.ts';
+import {
+  keepOfflineAccess,
+  OMITTED,
+  rememberOmittedRedirectUri,
+  requireRedirectUri,
+} from './request-parameters.ts';
+import type { SingleUse } from './single-use.ts';
+import { timesToLive } from './times-to-live.ts';
+
+interface ProviderDependencies {
+  readonly issuer: string;
+  readonly identity: Identity;
+  readonly cookieKeys: readonly string[];
+  readonly securityProfile: SecurityProfile;
+  readonly browserState: BrowserState;
+  readonly tokenBudgets: TokenBudgets;
+}
+
+const secretMethods: NonNullable<Configuration['clientAuthMethods']> = [
+  'client_secret_basic',
+  'client_secret_post',
+];
+
+/** Sets explicitly what the library leaves open: its defaults are for development. */
+export function providerSettings(
+  { issuer, identity, securityProfile, cookieKeys }: ProviderDependencies,
+  signingKeys: SigningKeys,
+) {
+  const strict = securityProfile === 'strict';
+  return {
+    jwks: { keys: signingKeys.all.map((key) => key.privateJwk) } as JWKS,
+    cookies: cookieSettings(cookieKeys, issuer.startsWith('https:')),
+    clientAuthMethods: [...secretMethods, 'none'],
+    discovery: {
+      revocation_endpoint_auth_methods_supported: [...secretMethods, 'none'],
+      introspection_endpoint_auth_methods_supported: secretMethods,
+      ui_locales_supported: ['en', 'zh-CN'],
+    },
+    enabledJWA: { idTokenSigningAlgValues: ['RS256'] },
+    // A patch adds `token`, which the library rejects here.
+    responseTypes: strict ? ['code'] : ['code', 'id_token', 'id_token token'],
+    scopes: [...knownScopes],
+    claims: claimsOfScopes,
+    // Most libraries of Node read only the ID token (docs/decisions/11-scopes-and-claims.md).
+    conformIdTokenClaims: strict,
+    features: {
+      claimsParameter: { enabled: true, assertClaimsParameter: limitRequestedClaims({ strict }) },
+      clientCredentials: { enabled: true },
+      devInteractions: { enabled: false },
+      dPoP: { enabled: false },
+      introspection: { enabled: true, allowedPolicy: mayIntrospect(identity) },
+      pushedAuthorizationRequests: { enabled: true },
+      resourceIndicators: { enabled: false },
+      revocation: { enabled: true, allowedPolicy: mayRevoke },
+      userinfo: { enabled: true },
+    },
+    routes: providerRoutes,
+    allowOmittingSingleRegisteredRedirectUri: false,
+    extraParams: { [OMITTED]: rememberOmittedRedirectUri, scope: keepOfflineAccess },
+    pkce: { required: (_context, client) => strict || client.clientAuthMethod === 'none' },
+    issueRefreshToken: async (_context, client) => client.grantTypeAllowed('refresh_token'),
+    rotateRefreshToken: true,
+    // Tokens are bound to the grant instead: a session lookup for each token would be a second
+    // read.
+    expiresWithSession: async () => false,
+    clockTolerance: 0,
+    ttl: timesToLive(strict),
+    extraClientMetadata: { properties: ['corsOrigins'] },
+    findAccount: createFindAccount(identity),
+    renderError: renderErrorPage,
+  } satisfies Configuration;
+}
+
+/** Where the records of a model are kept. */
+export function createAdapter(
+  model: string,
+  dependencies: ProviderDependencies,
+  singleUse: SingleUse,
+): Adapter {
+  return failClosed(adapterOf(model, dependencies, singleUse));
+}
+
+function adapterOf(
+  model: string,
+  { identity, securityProfile, browserState, tokenBudgets }: ProviderDependencies,
+  singleUse: SingleUse,
+): Adapter {
+  if (model === 'Client') {
+    return createClientAdapter(identity.clients, securityProfile);
+  }
+  const unlimited = createOidcAdapter(model, { ...identity, singleUse });
+  const stored = limitedModels.has(model) ? limitTokens(unlimited, model, tokenBudgets) : unlimited;
+  switch (model) {
+    case 'Interaction':
+      return keepInteractionsInBrowser(stored, identity, browserState.interactions);
+    case 'Session':
+      return keepAnonymousSessionsInBrowser(stored, browserState.sessions);
+    case 'PushedAuthorizationRequest':
+      return limitPushedRequests(stored, identity.store);
+    case 'DeviceCode':
+      return completeDeviceCodes(stored, identity);
+    case 'AuthorizationCode':
+      return requireRedirectUri(stored);
+    default:
+      return stored;
+  }
+}
+
+/**
+ * Throws TryLaterError before a record is stored, and before a code or refresh token is
+ * redeemed for records that would not fit. Otherwise, the client would lose it.
+ */
+function limitTokens(stored: Adapter, model: string, budgets: TokenBudgets): Adapter {
+  return {
+    ...stored,
+    async upsert(id, payload, expiresIn) {
+      await budgets.take(model, payload);
+      await stored.upsert(id, payload, expiresIn);
+    },
+    async consume(id) {
+      const { RefreshToken, AuthorizationCode, DeviceCode } = currentContext()?.oidc.entities ?? {};
+      const redeemed = RefreshToken ?? AuthorizationCode ?? DeviceCode;
+      if (redeemed !== undefined) {
+        await budgets.assertRedeemable(redeemed);
+      }
+      await stored.consume(id);
+    },
+  };
+}
+
+/**
+ * The record of a pushed request holds its parameters as a token, so they are read from the
+ * request.
+ */
+function limitPushedRequests(stored: Adapter, store: Store): Adapter {
+  return {
+    ...stored,
+    async upsert(id, payload, expiresIn) {
+      const context = currentContext();
+      await chargeStoredRequest(store, 'pushed', context?.oidc.params, context);
+      await stored.upsert(id, payload, expiresIn);
+    },
+  };
+}
