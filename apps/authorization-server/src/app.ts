@@ -9,19 +9,18 @@ import {
   createXAccessTokens,
   defaultSigningKeyPolicy,
   type Identity,
+  type IdentitySettings,
   keepSigningKeys,
   type MasterKey,
-  type SigningKeyPolicy,
 } from '@gatehouse/identity';
 import { type Tracer, traced } from '@gatehouse/server';
-import type { RateLimit } from '@gatehouse/store';
 import express, { type Express, type RequestHandler } from 'express';
 import Provider from 'oidc-provider';
 import { type AccountDependencies, createAccountRoutes } from './account/account.ts';
 import { CHANGE_PASSWORD_PATH, createAccountSessions } from './account/session.ts';
+import type { Configuration } from './config.ts';
 import { auditProviderEvents } from './outcomes/audit.ts';
-import { explainMistakes } from './outcomes/client-mistakes.ts';
-import { handleUnexpectedErrors, logOutcomes } from './outcomes/errors.ts';
+import { explainMistakes, handleUnexpectedErrors, logOutcomes } from './outcomes/errors.ts';
 import type { ThrottledLimit } from './outcomes/metrics.ts';
 import { addAssets } from './pages/assets.ts';
 import { handlePageError, rejectMethods, sendErrorPage } from './pages/error-page.ts';
@@ -31,7 +30,7 @@ import { withSealedCookies } from './pages/sealed-cookies.ts';
 import { serveWelcomePage } from './pages/welcome.ts';
 import { type BrowserState, createBrowserState } from './provider/browser-state.ts';
 import { countFailedSecrets } from './provider/client-patches.ts';
-import { type SecurityProfile, withAccountClient } from './provider/clients.ts';
+import { withAccountClient } from './provider/clients.ts';
 import { addPollingInterval } from './provider/device-codes.ts';
 import { completeIntrospection } from './provider/introspection.ts';
 import { applyPatches, keepJwksCurrent } from './provider/patches.ts';
@@ -75,22 +74,14 @@ import { registerGrants } from './token/grants.ts';
 import { createMachineTokenIssuer, serveMachineTokens } from './token/machine-token-fast-path.ts';
 import { clientEndpointReply, forgetForeignOrigin, removeForeignOrigins } from './token/replies.ts';
 
-export interface AppDependencies {
+type Settings = Omit<Configuration, 'identity'> & IdentitySettings;
+type Optional = 'signingKeyPolicy' | 'trustedProxies' | 'clientRateLimit' | 'pageRateLimit';
+
+export interface AppDependencies
+  extends Pick<Settings, 'issuer' | 'cookieKeys' | 'securityProfile'>,
+    Partial<Pick<Settings, Optional>> {
   readonly identity: Identity;
   readonly masterKey: MasterKey;
-  readonly issuer: string;
-  /** The first key signs the browser's cookies. All of them verify. */
-  readonly cookieKeys: readonly string[];
-  readonly securityProfile: SecurityProfile;
-  readonly signingKeyPolicy?: SigningKeyPolicy;
-  /** Addresses and CIDR ranges whose X-Forwarded-For is trusted; none by default. */
-  readonly trustedProxies?: readonly string[];
-  /**
-   * From one address group, to the client endpoints. Introspection has the same limit of its own.
-   */
-  readonly clientRateLimit?: RateLimit;
-  /** From one address group, to the pages. */
-  readonly pageRateLimit?: RateLimit;
   /** Called for each request that a limit rejects, for metrics. */
   readonly onThrottled?: (limit: ThrottledLimit) => void;
   /** Undefined while tracing is off. */

@@ -70,9 +70,9 @@ function addProfilePage(router: Router, { identity, sessions, applications }: Ac
       const texts = textsFor(request);
       const organization = await identity.organizations.find(user.orgId);
       const granted = await applications.list(user.userId);
-      const content = html`${notice(request.query.done, texts)}
-<h1>${texts.accountTitle}</h1>
-${profile(user, organization?.name ?? user.orgId, texts)}
+      const heading = html`${notice(request.query.done, texts)}
+<h1>${texts.accountTitle}</h1>`;
+      const content = html`${profile(user, organization?.name ?? user.orgId, texts)}
 <p class="actions"><a class="button" href="${providerRoutes.end_session}">${texts.signOut}</a> <a class="button" href="${providerRoutes.code_verification}">${texts.connectDevice}</a></p>
 <section aria-labelledby="applications">
 <h2 id="applications">${texts.applicationsTitle}</h2>
@@ -88,7 +88,7 @@ ${linkButton('/account/password', texts.changePassword)}
 <p class="quiet">${texts.everywhereLead}</p>
 ${linkButton('/account/sign-out-everywhere', texts.signOutEverywhere)}
 </section>`;
-      sendPage(response, { texts, title: texts.accountTitle, content, wide: true });
+      sendPage(response, { texts, title: texts.accountTitle, heading, content, wide: true });
     }),
   );
 

@@ -6,11 +6,12 @@
 import { hashPassword, passwordProblem, type User } from '@gatehouse/identity';
 import type { Request, Router } from 'express';
 import { formProblems, noteFailure } from '../pages/error-page.ts';
-import { type Html, html } from '../pages/html.ts';
+import { html } from '../pages/html.ts';
 import {
   csrfField,
   formField,
   linkButton,
+  type Page,
   parseForm,
   problemNotice,
   sendPage,
@@ -36,18 +37,15 @@ export function addPasswordPage(router: Router, pages: AccountPages): void {
 
   router.get(
     '/password',
-    sessions.page((request, response, signedIn) => {
-      const texts = textsFor(request);
-      const content = view(signedIn, texts);
-      sendPage(response, { texts, title: texts.changePassword, content });
-    }),
+    sessions.page((request, response, signedIn) =>
+      sendPage(response, view(signedIn, textsFor(request))),
+    ),
   );
 
   router.post(
     '/password',
     parseForm,
     sessions.form(async (request, response, signedIn) => {
-      const texts = textsFor(request);
       const change = {
         current: formField(request, 'current'),
         wanted: formField(request, 'wanted'),
@@ -58,8 +56,7 @@ export function addPasswordPage(router: Router, pages: AccountPages): void {
       if (typeof outcome === 'string') {
         noteFailure(request, 'passwordRefused', formProblems.passwordRefused);
         response.status(422);
-        const content = view(signedIn, texts, { problem: outcome, change });
-        sendPage(response, { texts, title: texts.changePassword, content });
+        sendPage(response, view(signedIn, textsFor(request), { problem: outcome, change }));
         return;
       }
       const { userId } = outcome;
@@ -113,15 +110,14 @@ function view(
   { user, csrfToken }: SignedIn,
   texts: Texts,
   failure?: { readonly problem: Problem; readonly change: PasswordChange },
-): Html {
+): Page {
   const isCurrentWrong = failure?.problem === 'wrong';
   const isWantedWrong = failure !== undefined && !isCurrentWrong;
   const current = isWantedWrong ? failure.change.current : '';
   const wanted = isCurrentWrong ? failure.change.wanted : '';
   const invalid = html` aria-invalid="true"`;
   const focus = html` autofocus`;
-  return html`<h1>${texts.changePassword}</h1>
-<p class="lead">${texts.passwordLead}</p>
+  const content = html`<p class="lead">${texts.passwordLead}</p>
 ${problemNotice(failure && texts.passwordProblems[failure.problem])}
 <form method="post" action="/account/password">
 ${csrfField(csrfToken)}
@@ -136,4 +132,5 @@ ${csrfField(csrfToken)}
 <button class="primary" type="submit">${texts.changePassword}</button>
 </form>
 ${linkButton('/account', texts.backToAccount)}`;
+  return { texts, title: texts.changePassword, content };
 }

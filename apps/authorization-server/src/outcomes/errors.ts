@@ -1,3 +1,4 @@
+import { type FailureReasonName, failureReasons } from '@gatehouse/errors';
 import type { ClientRegistry } from '@gatehouse/identity';
 import { observedRequest } from '@gatehouse/server';
 import { StoreUnavailableError } from '@gatehouse/store';
@@ -9,8 +10,8 @@ import { type Failure, failureOf, TRY_AGAIN } from '../requests/failures.ts';
 import { contextOf } from '../requests/request-context.ts';
 import { noteReason } from './reasons.ts';
 
-export type Middleware = Parameters<Provider['use']>[0];
-export type Context = Parameters<Middleware>[0];
+type Middleware = Parameters<Provider['use']>[0];
+type Context = Parameters<Middleware>[0];
 
 export const failingActions = [
   ...['grant', 'authorization', 'revocation', 'introspection', 'pushed_authorization_request'],
@@ -22,7 +23,13 @@ export const failingActions = [
  * Adds the provider's outcomes to the log line of the request: codes and client ids, never values.
  */
 export function logOutcomes(provider: Provider, clients: ClientRegistry): void {
-  provider.use(createClientLog(clients));
+  provider.use(async (context, next) => {
+    try {
+      await next();
+    } finally {
+      logClient(context, clients);
+    }
+  });
   for (const action of failingActions) {
     provider.on(`${action}.error` as 'grant.error', (context, error) => {
       const { notes } = observedRequest(context.req);
@@ -55,31 +62,25 @@ export const handleUnexpectedErrors: Middleware = async (context, next) => {
 };
 
 /** Logs the client and the kind of its credential, for rejected requests as well. */
-function createClientLog(clients: ClientRegistry): Middleware {
-  return async (context, next) => {
-    try {
-      await next();
-    } finally {
-      const { oidc } = context as Partial<KoaContextWithOIDC>;
-      const client = oidc?.client;
-      if (client !== undefined) {
-        const { notes } = observedRequest(context.req);
-        const keyId = contextOf(context.req).secureKeyId;
-        // At the userinfo endpoint, the access token is the proof.
-        const isOfToken = oidc?.route === 'userinfo' && oidc.entities.AccessToken !== undefined;
-        const verified = keyId !== undefined || isOfToken;
-        Object.assign(notes, { clientId: client.clientId, keyId, verified });
-        if (context.headers.authorization !== undefined) {
-          const isBasic = /^basic /i.test(context.headers.authorization);
-          notes.credential = isBasic ? 'basic' : 'bearer';
-        } else if (oidc?.body?.client_secret !== undefined) {
-          notes.credential = 'body';
-        }
-      } else if (oidc !== undefined && context.status >= 400) {
-        void nameClientOf(context as KoaContextWithOIDC, clients);
-      }
+function logClient(context: Context, clients: ClientRegistry): void {
+  const { oidc } = context as Partial<KoaContextWithOIDC>;
+  const client = oidc?.client;
+  if (client !== undefined) {
+    const { notes } = observedRequest(context.req);
+    const keyId = contextOf(context.req).secureKeyId;
+    // At the userinfo endpoint, the access token is the proof.
+    const isOfToken = oidc?.route === 'userinfo' && oidc.entities.AccessToken !== undefined;
+    const verified = keyId !== undefined || isOfToken;
+    Object.assign(notes, { clientId: client.clientId, keyId, verified });
+    if (context.headers.authorization !== undefined) {
+      const isBasic = /^basic /i.test(context.headers.authorization);
+      notes.credential = isBasic ? 'basic' : 'bearer';
+    } else if (oidc?.body?.client_secret !== undefined) {
+      notes.credential = 'body';
     }
-  };
+  } else if (oidc !== undefined && context.status >= 400) {
+    void nameClientOf(context as KoaContextWithOIDC, clients);
+  }
 }
 
 /**
@@ -120,4 +121,63 @@ function writeFailure(context: Context, failure: Failure): void {
   } else {
     context.body = { error, error_description };
   }
+}
+
+const NO_CLIENT = 'no client authentication mechanism provided';
+
+/**
+ * Names mistakes that are evident from the request itself: no client authentication, or a required
+ * parameter that is in the query or in a body without a type. The reply repeats names of parameters
+ * only, never values, so it needs no authentication.
+ */
+export const explainMistakes: Middleware = async (context, next) => {
+  await next();
+  const { body, req } = context;
+  if (typeof body !== 'object' || body === null || !('error_description' in body)) {
+    return;
+  }
+  const { notes } = observedRequest(req);
+  const said = String(body.error_description);
+  if (said === NO_CLIENT) {
+    // RFC 6749 §5.2: a request without client authentication is invalid_client. The library reports
+    // invalid_request.
+    notes.code = 'invalid_client';
+    context.body = { ...body, error: 'invalid_client' };
+    context.status = 401;
+  }
+  const hint = hintOf(context, said);
+  if (hint !== undefined) {
+    const [reason, description] = hint;
+    notes.reason = reason;
+    context.body = { ...(context.body as object), error_description: description };
+  }
+};
+
+type Hint = readonly [reason: FailureReasonName, description: string];
+
+/** @param said the library's description, which lists missing parameters */
+function hintOf({ req: { headers }, query, oidc }: Context, said: string): Hint | undefined {
+  const hasNoClient = said === NO_CLIENT;
+  if (!hasNoClient && !said.startsWith('missing required parameter')) {
+    return undefined;
+  }
+  const { 'content-type': type, 'content-length': length = '0' } = headers;
+  // The library reads no body without a type.
+  if (type === undefined && (length !== '0' || headers['transfer-encoding'] !== undefined)) {
+    const { cause, fix } = failureReasons.body_type_wrong;
+    return ['body_type_wrong', `${cause} ${fix}`];
+  }
+  const needed = hasNoClient ? ['client_id'] : said.match(/\w+/g);
+  const misplaced = needed?.find((word) => query[word] !== undefined);
+  if (misplaced !== undefined) {
+    const description = `${misplaced} was sent in the query. Send it in the form body.`;
+    return ['parameter_misplaced', description];
+  }
+  if (!hasNoClient) {
+    return undefined;
+  }
+  const { cause, fix } = failureReasons.client_authentication_malformed;
+  const isAsserted = oidc?.body?.client_assertion !== undefined;
+  const found = isAsserted ? 'client_assertion is not supported.' : cause;
+  return ['client_authentication_malformed', `${found} ${fix}`];
 }

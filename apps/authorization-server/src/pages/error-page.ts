@@ -201,8 +201,7 @@ function errorPage(
 ): Page {
   const title = texts[titles[message] ?? 'errorTitle'];
   const reference = fill(texts.errorReference, { reference: observedRequest(request).id });
-  const content = html`<h1>${title}</h1>
-<p>${texts[message]}</p>
+  const content = html`<p>${texts[message]}</p>
 ${detail === undefined ? undefined : html`<p class="detail" translate="no">${detail}</p>`}
 ${linkButton(next.address, texts[next.label])}
 <p class="small">${reference}</p>`;

@@ -39,6 +39,8 @@ function isSupported(language: unknown): language is Language {
 export interface Page {
   readonly texts: Texts;
   readonly title: string;
+  /** If it is more than the title. */
+  readonly heading?: Html | undefined;
   readonly content: Html;
   /** For lists. A form reads best in a narrow column. */
   readonly wide?: boolean;
@@ -82,7 +84,7 @@ export function contentSecurityPolicy({ script, formTargets = [] }: PageNeeds = 
 }
 
 /** The document of every page. It works without scripts and loads only Gatehouse's own files. */
-function renderPage({ texts, title, content, wide, script }: Page): string {
+function renderPage({ texts, title, heading, content, wide, script }: Page): string {
   return html`<!doctype html>
 <html lang="${texts.language}">
 <head>
@@ -98,6 +100,7 @@ ${script === undefined ? undefined : html`<script src="${script}" defer></script
 <body>
 <main class="${wide === true ? 'card wide' : 'card'}">
 <p class="brand"><svg class="mark" viewBox="0 0 40 40" width="32" height="32" aria-hidden="true"><path d="M6 36V16a14 14 0 0 1 28 0v20h-7V16a7 7 0 0 0-14 0v20z"/><path d="M17 36V22h6v14z"/></svg><span translate="no">${PRODUCT_NAME}</span></p>
+${heading ?? html`<h1>${title}</h1>`}
 ${content}
 </main>
 </body>

@@ -27,8 +27,8 @@ export async function showConsent(
   const host = destinationOf(interaction.params.redirect_uri);
   const destination =
     host === undefined ? html`${texts.consentToDevice}` : html`<bdi translate="no">${host}</bdi>`;
-  const content = html`<h1>${sentence(texts.consentTitle, { client: foreignName(clientName) })}</h1>
-<p class="person"><span>${sentence(texts.signedInAs, { name })}</span> <a href="${address}/account">${texts.useAnotherAccount}</a></p>
+  const heading = html`<h1>${sentence(texts.consentTitle, { client: foreignName(clientName) })}</h1>`;
+  const content = html`<p class="person"><span>${sentence(texts.signedInAs, { name })}</span> <a href="${address}/account">${texts.useAnotherAccount}</a></p>
 <p class="before-list">${texts.consentLead}</p>
 ${scopeList(requestedScopes(interaction), texts)}
 <dl class="origin">
@@ -42,7 +42,7 @@ ${page.csrf}
 <button type="submit" name="decision" value="deny">${texts.deny}</button>
 </form>
 <p class="small">${texts.endAnyTime}</p>`;
-  page.send(fill(texts.consentTitle, { client: plainName(clientName) }), content);
+  page.send(fill(texts.consentTitle, { client: plainName(clientName) }), content, heading);
 }
 
 /** Claims that the application requests one by one are shown as the scope that contains them. */

@@ -45,8 +45,7 @@ export function deviceFlow(identity: Identity): DeviceFlow {
       const texts = textsFor(context);
       const client = await identity.clients.find(context.oidc.client?.clientId ?? '');
       const name = html`<strong>${foreignName(client?.name ?? '')}</strong>`;
-      const content = html`<h1>${texts.deviceDoneTitle}</h1>
-<p class="success" role="status">${sentence(texts.deviceDone, { client: name })}</p>
+      const content = html`<p class="success" role="status">${sentence(texts.deviceDone, { client: name })}</p>
 ${linkButton('/account', texts.openAccount)}`;
       showPage(context, { texts, title: texts.deviceDoneTitle, content });
     },
@@ -95,8 +94,7 @@ function showInput(
 ): void {
   const texts = textsFor(context);
   if (error?.name === 'AbortedError') {
-    const content = html`<h1>${texts.deviceStoppedTitle}</h1>
-<p>${texts.deviceStopped}</p>
+    const content = html`<p>${texts.deviceStopped}</p>
 ${anotherCode(texts)}`;
     showPage(context, { texts, title: texts.deviceStoppedTitle, content });
     return;
@@ -132,8 +130,7 @@ function showForm(
   const lead =
     userCode === '' || problem !== undefined ? texts.deviceLead : texts.deviceLeadPrefilled;
   const described = problem === undefined ? 'hint' : 'problem hint';
-  const content = html`<h1>${texts.connectDevice}</h1>
-<p class="lead">${lead}</p>
+  const content = html`<p class="lead">${lead}</p>
 ${problemNotice(problem)}
 <form method="post" action="${providerRoutes.code_verification}">
 ${xsrfField(context.oidc.session)}
@@ -167,8 +164,7 @@ async function showConfirmation(
       ? html`<p>${sentence(texts.deviceAsks, { client: name })}</p>`
       : html`<p class="before-list">${sentence(texts.deviceGets, { client: name })}</p>
 ${scopeList(scopes, texts)}`;
-  const content = html`<h1>${texts.deviceConfirmTitle}</h1>
-<p class="lead">${texts.deviceConfirmLead}</p>
+  const content = html`<p class="lead">${texts.deviceConfirmLead}</p>
 <p class="code" translate="no"><output>${userCode}</output></p>
 ${request}
 <p class="warning">${texts.deviceWarning}</p>
@@ -184,8 +180,7 @@ ${xsrfField(context.oidc.session)}
 
 /** What went wrong where the form itself would not help. */
 function problemPage(texts: Texts, problem: string, next: Html): Page {
-  const content = html`<h1>${texts.connectDevice}</h1>
-${problemNotice(problem)}
+  const content = html`${problemNotice(problem)}
 ${next}`;
   return { texts, title: texts.connectDevice, content };
 }

@@ -77,8 +77,8 @@ export async function openPage(
     client: await identity.clients.find(String(params.client_id)),
     texts,
     csrf: csrfField(csrfTokens.issue(uid)),
-    send: (title: string, content: Html) =>
-      sendPage(response, { texts, title, content, formTargets }),
+    send: (title: string, content: Html, heading?: Html) =>
+      sendPage(response, { texts, title, heading, content, formTargets }),
   };
 }
 

@@ -30,8 +30,7 @@ export function logout({ clients, users }: Identity): Logout {
       );
       const name = html`<strong>${foreignName(user?.name ?? '')}</strong>`;
       const returnsTo = postLogoutAddress(session);
-      const content = html`<h1>${texts.logoutTitle}</h1>
-<p class="lead">${sentence(texts.logoutLead, { name })}</p>
+      const content = html`<p class="lead">${sentence(texts.logoutLead, { name })}</p>
 <p class="before-list">${items.length === 0 ? texts.logoutEndsNothing : texts.logoutEnds}</p>
 ${items.length === 0 ? undefined : html`<ul class="plain-list">${items}</ul>`}
 <form method="post" action="${providerRoutes.end_session}/confirm">
@@ -45,8 +44,7 @@ ${linkButton(returnsTo ?? '/account', texts.staySignedIn)}
     },
     postLogoutSuccessSource(context) {
       const texts = textsFor(context, context.oidc.params?.ui_locales);
-      const content = html`<h1>${texts.signedOutTitle}</h1>
-<p>${texts.signedOut}</p>
+      const content = html`<p>${texts.signedOut}</p>
 ${linkButton('/account', texts.signInAgain)}`;
       showPage(context, { texts, title: texts.signedOutTitle, content });
     },

@@ -90,8 +90,7 @@ function showSignIn(
   // The page does not reveal which of the two is wrong, so it marks both.
   const invalid = hasFailed ? html` aria-invalid="true" aria-describedby="problem"` : undefined;
   const focus = html` autofocus`;
-  const content = html`<h1>${texts.signIn}</h1>
-<p class="lead">${lead}</p>
+  const content = html`<p class="lead">${lead}</p>
 ${problemNotice(hasFailed ? problem : undefined)}
 <form class="credentials" method="post" action="/sign-in/${interaction.uid}/credentials">
 ${page.csrf}
@@ -177,8 +176,7 @@ async function showAccountChoice(
   const user = await identity.users.find(interaction.session?.accountId ?? '');
   const name = html`<strong>${foreignName(client?.name ?? '')}</strong>`;
   const address = `/sign-in/${interaction.uid}`;
-  const content = html`<h1>${texts.chooseAccountTitle}</h1>
-<p class="lead">${sentence(texts.signInLead, { client: name })}</p>
+  const content = html`<p class="lead">${sentence(texts.signInLead, { client: name })}</p>
 <form method="post" action="${address}/choice">
 ${page.csrf}
 <button class="primary" type="submit"><span>${sentence(texts.keepAccount, { name: foreignName(user?.name ?? '') })}</span></button>
