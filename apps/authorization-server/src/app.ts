@@ -126,7 +126,7 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   // The account is a public client, so the fast path reads the registry without it.
   const fast = createMachineTokenIssuer(provider, { ...parts, identity: dependencies.identity });
   const machineTokens = serveMachineTokens(fast, identity);
-  addClientEndpoints(app, serve, { identity, limits, machineTokens });
+  addClientEndpoints(app, serve, identity, limits, machineTokens);
   app.use(createPageHeaders({ strict: dependencies.securityProfile === 'strict' }));
   addPages(app, serve, {
     limits,
