@@ -6,7 +6,6 @@ import {
   identitySecretFiles,
   identityVariables,
   lastingKey,
-  type MasterKey,
   productionProblems,
   resolveIdentitySettings,
 } from '@gatehouse/identity';
@@ -115,12 +114,15 @@ export function loadConfiguration(environment: Environment) {
   if (identity === undefined) {
     throw new Error('A step of the configuration failed without a problem.');
   }
+  // A rotation of the master key keeps it, so that a rotation signs out no user.
+  const cookieKey = deriveKey(lastingKey(identity.masterKey, 'credential-pepper'), 'cookies');
   return {
     ...serverSettings(read, read.AUTHORIZATION_SERVER_PORT, read.AUTHORIZATION_SERVER_SOCKET),
     dataDirectory,
     issuer,
     identity,
-    cookieKeys: [cookieKey(identity.masterKey), ...formerKeys],
+    /** The first key signs the browser's cookies. All of them verify. */
+    cookieKeys: [cookieKey.toString('hex'), ...formerKeys],
     trustedProxies,
     bootstrap,
     clientRateLimit: read.CLIENT_ENDPOINT_RATE_LIMIT,
@@ -131,11 +133,6 @@ export function loadConfiguration(environment: Environment) {
       ...(formerKeys.length > 0 && read.COOKIE_KEYS_FILE ? [COOKIE_KEYS_WARNING] : []),
     ],
   };
-}
-
-/** A rotation of the master key keeps it, so that a rotation signs out no user. */
-function cookieKey(masterKey: MasterKey): string {
-  return deriveKey(lastingKey(masterKey, 'credential-pepper'), 'cookies').toString('hex');
 }
 
 /** The keys of an earlier release, one a line. They still verify the cookies of signed-in users. */

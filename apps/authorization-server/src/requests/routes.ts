@@ -126,21 +126,27 @@ export function fixOrigin(issuer: string): RequestHandler {
   };
 }
 
+/** RFC 9112 §3.2: a request to a server that is not a proxy names a path. */
+const targetProblem = {
+  property: 'The request target',
+  message: 'must be a path that begins with `/`',
+  reason: 'target_invalid',
+} as const;
+
 /**
  * Rejects requests that two parsers could read differently, before a router or URL parser sees
  * them.
  */
 export function rejectDoubtfulRequests(application: RequestListener): RequestListener {
   return (request, response) => {
-    // RFC 9112 §3.2: a request to a server that is not a proxy names a path.
     const hasPath = request.url?.startsWith('/') === true;
-    const problem = messageProblem(request);
-    if (hasPath && problem === undefined) {
+    const problem = messageProblem(request) ?? (hasPath ? undefined : targetProblem);
+    if (problem === undefined) {
       application(request, response);
       return;
     }
+    const { property, message, reason } = problem;
     const code = 'invalid_request';
-    const reason = problem?.reason ?? 'target_invalid';
     Object.assign(observedRequest(request).notes, { code, reason });
     response.writeHead(400, {
       'Content-Type': 'application/json;charset=UTF-8',
@@ -148,9 +154,6 @@ export function rejectDoubtfulRequests(application: RequestListener): RequestLis
       'X-Content-Type-Options': 'nosniff',
       Connection: 'close',
     });
-    const description = problem
-      ? `${problem.property} ${problem.message}.`
-      : 'The request target must be a path that begins with `/`.';
-    response.end(JSON.stringify({ error: code, error_description: description }));
+    response.end(JSON.stringify({ error: code, error_description: `${property} ${message}.` }));
   };
 }

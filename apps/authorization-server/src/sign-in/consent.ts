@@ -22,15 +22,18 @@ export async function showConsent(
   const organization = await identity.organizations.find(client?.orgId ?? '');
   const user = await identity.users.find(interaction.session?.accountId ?? '');
   const clientName = client?.name ?? '';
+  const { scope = '', claims, redirect_uri: redirectUri } = interaction.params;
+  // Claims that the application requests one by one are shown as the scope that contains them.
+  const scopes = new Set([...String(scope).split(' '), ...scopesOfClaims(claims)]);
   const address = `/sign-in/${interaction.uid}`;
   const name = html`<strong>${foreignName(user?.name ?? '')}</strong>`;
-  const host = destinationOf(interaction.params.redirect_uri);
+  const host = destinationOf(redirectUri);
   const destination =
     host === undefined ? html`${texts.consentToDevice}` : html`<bdi translate="no">${host}</bdi>`;
   const heading = html`<h1>${sentence(texts.consentTitle, { client: foreignName(clientName) })}</h1>`;
   const content = html`<p class="person"><span>${sentence(texts.signedInAs, { name })}</span> <a href="${address}/account">${texts.useAnotherAccount}</a></p>
 <p class="before-list">${texts.consentLead}</p>
-${scopeList(requestedScopes(interaction), texts)}
+${scopeList([...scopes], texts)}
 <dl class="origin">
 <div><dt>${texts.organization}</dt><dd>${foreignName(organization?.name ?? client?.orgId ?? '')}</dd></div>
 <div><dt>${texts.consentDestination}</dt><dd>${destination}</dd></div>
@@ -43,12 +46,6 @@ ${page.csrf}
 </form>
 <p class="small">${texts.endAnyTime}</p>`;
   page.send(fill(texts.consentTitle, { client: plainName(clientName) }), content, heading);
-}
-
-/** Claims that the application requests one by one are shown as the scope that contains them. */
-function requestedScopes({ params }: Interaction): readonly string[] {
-  const scopes = String(params.scope ?? '').split(' ');
-  return [...new Set([...scopes, ...scopesOfClaims(params.claims)])];
 }
 
 /** The host of a web address, or the scheme of an app. A device has no redirect URI. */

@@ -4,7 +4,7 @@
  * the last page. A GET changes nothing for a signed-in user. All others are redirected at once.
  */
 import type { Identity } from '@gatehouse/identity';
-import type { Configuration, KoaContextWithOIDC, Session } from 'oidc-provider';
+import type { Configuration, Session } from 'oidc-provider';
 import { foreignName, html, sentence } from '../pages/html.ts';
 import { formTargetsOf, linkButton, showPage, textsFor, xsrfField } from '../pages/page.ts';
 import { ACCOUNT_CLIENT_ID } from '../provider/clients.ts';
@@ -22,8 +22,11 @@ export function logout({ clients, users }: Identity): Logout {
       assertStateFits(session);
       const texts = textsFor(context, params?.ui_locales);
       const user = await users.find(session?.accountId ?? '');
+      const granted = Object.entries(session?.authorizations ?? {}).filter(
+        ([id, { grantId }]) => grantId !== undefined && id !== ACCOUNT_CLIENT_ID,
+      );
       const items = await Promise.all(
-        grantedClients(context).map(async (id) => {
+        granted.map(async ([id]) => {
           const client = await clients.find(id);
           return html`<li>${foreignName(client?.name ?? id)}</li>`;
         }),
@@ -91,11 +94,4 @@ function assertStateFits(session: Session | undefined): void {
     }
     throw error;
   }
-}
-
-/** The applications that hold a grant of this session. */
-function grantedClients(context: KoaContextWithOIDC): readonly string[] {
-  return Object.entries(context.oidc.session?.authorizations ?? {})
-    .filter(([id, { grantId }]) => grantId !== undefined && id !== ACCOUNT_CLIENT_ID)
-    .map(([id]) => id);
 }
