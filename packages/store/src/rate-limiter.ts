@@ -15,16 +15,7 @@ export interface Verdict {
   readonly resetsAt: number;
 }
 
-export interface RateLimiter {
-  readonly limit: RateLimit;
-  /**
-   * Takes one permit. It asks the store only if no lease is left, and throws if the store is
-   * unavailable, but not if it is full.
-   */
-  take(key: string): Verdict | Promise<Verdict>;
-  /** The rejection that `take` would return, if this process already knows it. */
-  knownRejection(key: string): Verdict | undefined;
-}
+export type RateLimiter = ReturnType<typeof createRateLimiter>;
 
 interface Lease {
   permits: number;
@@ -59,7 +50,7 @@ export function createRateLimiter(
   name: string,
   limit: RateLimit,
   dependencies: { readonly store: Store; readonly now: () => number },
-): RateLimiter {
+) {
   const { store, now } = dependencies;
   // An evicted lease lets no more requests pass, because the store has counted its permits.
   const leases = new LRUCache<string, Lease>({ max: MAXIMUM_ENTRIES });
@@ -105,15 +96,18 @@ export function createRateLimiter(
 
   return {
     limit,
-    take(key) {
+    /**
+     * Takes one permit. It asks the store only if no lease is left, and throws if the store is
+     * unavailable, but not if it is full.
+     */
+    take(key: string): Verdict | Promise<Verdict> {
       const lease = leases.get(key);
       return (lease && takeLocally(lease, limit, now())) ?? takeFromStore(key);
     },
-    knownRejection(key) {
+    /** The rejection that `take` would return, if this process already knows it. */
+    knownRejection(key: string): Verdict | undefined {
       const lease = leases.get(key);
-      return lease !== undefined && lease.permits === 0
-        ? takeLocally(lease, limit, now())
-        : undefined;
+      return lease?.permits === 0 ? takeLocally(lease, limit, now()) : undefined;
     },
   };
 }

@@ -67,10 +67,11 @@ export interface SigningKeyDependencies {
  * Requests get 503 until an operator deletes the record.
  */
 export class DamagedSigningKeysError extends StoreUnavailableError {
+  override readonly name = 'DamagedSigningKeysError';
+
   constructor(storeKey: string, cause: unknown) {
     const reason = `The record ${storeKey} in the store cannot be decrypted: it was damaged, or encrypted with another master key.`;
     super('signing keys', cause, `${reason} Delete the record. The server then creates a new key.`);
-    this.name = 'DamagedSigningKeysError';
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
+import { atEndOfTurn } from '../end-of-turn.ts';
 import { OPERATION_DEADLINE_MILLISECONDS } from '../store.ts';
-import { atEndOfTurn } from './redis-deadline.ts';
 import { NO_REPLY, UnsafeRedisError } from './redis-outage-reason.ts';
 import { sendScript } from './redis-scripts.ts';
 import { durabilityWarnings, parseReplication, RequiredReplicas } from './required-replicas.ts';
@@ -26,11 +26,9 @@ interface SharedByBatches {
   readonly warn: (message: string) => void;
 }
 
-interface QueuedWrite {
+interface QueuedWrite extends PromiseWithResolvers<unknown> {
   readonly run: () => Promise<unknown>;
   readonly startedAt: number;
-  resolve(reply: unknown): void;
-  reject(error: unknown): void;
 }
 
 /**
@@ -64,18 +62,13 @@ export class ConfirmedBatches {
     if (!this.#isBusy && this.#isCurrent() && this.#required.count === 0) {
       return run();
     }
-    return new Promise<Reply>((resolve, reject) => {
-      this.#queue.push({
-        run,
-        startedAt: performance.now(),
-        resolve: resolve as (reply: unknown) => void,
-        reject,
-      });
-      if (!this.#isBusy) {
-        this.#isBusy = true;
-        atEndOfTurn(() => this.#work());
-      }
-    });
+    const queued = { run, startedAt: performance.now(), ...Promise.withResolvers<unknown>() };
+    this.#queue.push(queued);
+    if (!this.#isBusy) {
+      this.#isBusy = true;
+      atEndOfTurn(() => this.#work());
+    }
+    return queued.promise as Promise<Reply>;
   }
 
   async #work(): Promise<void> {
@@ -112,21 +105,13 @@ export class ConfirmedBatches {
     const replies = batch.map(({ run }) => run());
     const confirmation = required === 0 ? undefined : this.#wait(required, oldest.startedAt);
     stream.uncork();
-    // Each write settles separately. A rejected write does not affect the others of the batch.
-    const outcomes = Promise.allSettled(replies);
-    const failure = await confirmation?.then(
-      () => undefined,
-      (error: unknown) => ({ error }),
-    );
-    (await outcomes).forEach((outcome, index) => {
-      if (outcome.status === 'rejected') {
-        batch[index]?.reject(outcome.reason);
-      } else if (failure === undefined) {
-        batch[index]?.resolve(outcome.value);
-      } else {
-        batch[index]?.reject(failure.error);
-      }
+    const outcomes = batch.map(({ resolve }, index) => {
+      // A rejected write does not affect the others of the batch.
+      const outcome = Promise.all([replies[index], confirmation]).then(([reply]) => reply);
+      resolve(outcome);
+      return outcome;
     });
+    await Promise.allSettled(outcomes);
   }
 
   async #wait(required: number, startedAt: number): Promise<void> {
