@@ -74,13 +74,12 @@ export class ConfirmedBatches {
   async #work(): Promise<void> {
     while (this.#queue.length > 0) {
       // Writes that arrive during this belong to the batch.
-      const [learned] = await Promise.allSettled([this.#learn()]);
+      const learning = this.#learn();
+      await learning.catch(() => undefined);
       const batch = this.#queue;
       this.#queue = [];
       try {
-        if (learned.status === 'rejected') {
-          throw learned.reason;
-        }
+        await learning;
         await this.#confirm(batch);
       } catch (error) {
         for (const { reject } of batch) {
@@ -92,10 +91,6 @@ export class ConfirmedBatches {
   }
 
   async #confirm(batch: readonly QueuedWrite[]): Promise<void> {
-    const [oldest] = batch;
-    if (oldest === undefined) {
-      return;
-    }
     if (this.#client.status !== 'ready') {
       throw new Error('The connection was lost.');
     }
@@ -103,7 +98,7 @@ export class ConfirmedBatches {
     const { stream } = this.#client;
     stream.cork();
     const replies = batch.map(({ run }) => run());
-    const confirmation = required === 0 ? undefined : this.#wait(required, oldest.startedAt);
+    const confirmation = required === 0 ? undefined : this.#wait(required, batch);
     stream.uncork();
     const outcomes = batch.map(({ resolve }, index) => {
       // A rejected write does not affect the others of the batch.
@@ -114,8 +109,9 @@ export class ConfirmedBatches {
     await Promise.allSettled(outcomes);
   }
 
-  async #wait(required: number, startedAt: number): Promise<void> {
-    const remaining = Math.floor(LONGEST_WAIT_MILLISECONDS - (performance.now() - startedAt));
+  async #wait(required: number, batch: readonly QueuedWrite[]): Promise<void> {
+    const oldest = Math.min(...batch.map(({ startedAt }) => startedAt));
+    const remaining = Math.floor(LONGEST_WAIT_MILLISECONDS - (performance.now() - oldest));
     const timeout = Math.max(SHORTEST_WAIT_MILLISECONDS, remaining);
     const [, confirmed] = await Promise.all([
       // A full server must accept the fence, because deletions there need confirmation too.
