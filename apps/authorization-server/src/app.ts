@@ -5,14 +5,7 @@
  */
 
 import type { RequestListener } from 'node:http';
-import {
-  createXAccessTokens,
-  defaultSigningKeyPolicy,
-  type Identity,
-  keepSigningKeys,
-  type MasterKey,
-  type SigningKeyPolicy,
-} from '@gatehouse/identity';
+import type { Identity, MasterKey, SigningKeyPolicy } from '@gatehouse/identity';
 import { type Tracer, traced } from '@gatehouse/server';
 import type { RateLimit } from '@gatehouse/store';
 import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
@@ -152,18 +145,12 @@ interface ProviderParts extends AppDependencies {
 /** @throws StoreUnavailableError when the signing key cannot be read or created */
 export async function openProvider(dependencies: ProviderParts): Promise<Provider> {
   const { issuer, identity, now = Date.now } = dependencies;
-  const keptSigningKeys = keepSigningKeys('authorization-server', 'RS256', {
-    ...identity,
+  const policy = dependencies.signingKeyPolicy;
+  const keptSigningKeys = identity.keepSigningKeys('authorization-server', thisServer, {
     now,
-    policy: dependencies.signingKeyPolicy ?? defaultSigningKeyPolicy,
-    onMade: (kid) =>
-      identity.audit.record(
-        { event: 'signing_key_made', purpose: 'authorization-server', kid },
-        thisServer,
-      ),
+    policy,
   });
   const signingKeys = await keptSigningKeys.load();
-  const xAccessTokens = createXAccessTokens({ ...identity, now });
   const provider = createProvider(
     { ...dependencies, keptSigningKeys, signingKeys },
     {
@@ -186,7 +173,7 @@ export async function openProvider(dependencies: ProviderParts): Promise<Provide
       ],
       endpointSteps: [
         explainMistakes,
-        completeIntrospection({ identity, xAccessTokens, issuer }),
+        completeIntrospection({ identity, issuer }),
         skipLogoutQuestion,
       ],
     },

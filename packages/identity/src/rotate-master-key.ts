@@ -180,8 +180,8 @@ function tryOpen(sealer: Sealer, sealed: string, context: string): string | unde
 async function* sealedKeys({ store, sealer, credentialHash, clients, users }: Identity) {
   const whole = (kind: string, key: string) => ({ kind, key, context: key });
   yield whole('canary', CANARY_KEY);
-  yield whole('signing key', signingKeyRecord('authorization-server', 'RS256'));
-  yield whole('signing key', signingKeyRecord('gateway', 'EdDSA'));
+  yield whole('signing key', signingKeyRecord('authorization-server'));
+  yield whole('signing key', signingKeyRecord('gateway'));
   for (const client of await clients.list()) {
     const key = clientRecordKey(client.clientId);
     yield { kind: 'client', key, context: secureKeyContext(client) };

@@ -16,14 +16,7 @@
  * reason, no limit is shared by all users of a client. The queue of password hashes bounds the
  * processor time of a flood from many addresses.
  */
-import {
-  type CredentialHash,
-  createSignInLocks,
-  MAXIMUM_PASSWORD_BYTES,
-  type User,
-  type UserRegistry,
-} from '@gatehouse/identity';
-import type { Store } from '@gatehouse/store';
+import { type Identity, MAXIMUM_PASSWORD_BYTES, type User } from '@gatehouse/identity';
 import { TooManyAttemptsError } from '../requests/too-many-attempts-error.ts';
 import { accountLimit, addressLimit } from './limits.ts';
 import type { AuditedAttempt, SignInAudit } from './sign-in-audit.ts';
@@ -55,10 +48,7 @@ export interface SignInAttempt extends AuditedAttempt {
  */
 export type SignIn = (attempt: SignInAttempt) => Promise<User | undefined>;
 
-export interface SignInDependencies {
-  readonly store: Store;
-  readonly users: UserRegistry;
-  readonly credentialHash: CredentialHash;
+export interface SignInDependencies extends Pick<Identity, 'store' | 'users' | 'signInLocks'> {
   /** Whether this client signs in users of this organization. */
   readonly isAllowed: (user: User, clientId: string) => Promise<boolean>;
   readonly observer?: SignInAudit;
@@ -66,8 +56,7 @@ export interface SignInDependencies {
 }
 
 export function createSignIn(dependencies: SignInDependencies): SignIn {
-  const { store, users, credentialHash, isAllowed, observer, now = Date.now } = dependencies;
-  const locks = createSignInLocks({ store, credentialHash });
+  const { store, users, signInLocks: locks, isAllowed, observer, now = Date.now } = dependencies;
 
   /**
    * Other callers behind the same address must not lock out a known device, so it counts for its
@@ -151,7 +140,7 @@ export function createSignIn(dependencies: SignInDependencies): SignIn {
 /** A device of another user counts as unknown. */
 async function withKnownDevice(
   attempt: SignInAttempt,
-  users: Pick<UserRegistry, 'findByUsername'>,
+  users: Pick<Identity['users'], 'findByUsername'>,
 ): Promise<SignInAttempt> {
   const { username, device } = attempt;
   if (device === undefined) {

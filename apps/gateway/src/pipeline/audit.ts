@@ -39,7 +39,11 @@ export function createSignatureAudit({
     const record = () => {
       if (isAudited(code)) {
         const { clientId } = notes;
-        const event = { event: auditedEvents[code], clientId, reason: reason as string | undefined };
+        const event = {
+          event: auditedEvents[code],
+          clientId,
+          reason: reason as string | undefined,
+        };
         audit.record(event, requestOrigin(message, clientAddress));
       }
     };

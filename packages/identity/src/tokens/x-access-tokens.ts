@@ -34,8 +34,6 @@ const storedToken = z.object({
 /** Fails closed: a damaged record is not a token. */
 const parseXAccessToken = (text: string) => parseRecord(storedToken, text);
 
-export type XAccessTokens = ReturnType<typeof createXAccessTokens>;
-
 /**
  * The tokens of Method B. A client requests one with a signed request, and sends it in a header.
  *
