@@ -56,7 +56,7 @@ export function openIdentity(dependencies: {
   const clients = createClientRegistry({ store, sealer, credentialHash, onDamagedRecord, now });
   const users = createUserRegistry({ store, onDamagedRecord, now });
   const notBefore = createNotBefore(store, now);
-  const findLiveHolder = createLiveHolders({ clients, users, notBefore });
+  const findLiveHolder = createLiveHolders(clients, users, notBefore);
   const verification = { store, credentialHash, findLiveHolder, onDamagedRecord, now };
   const audit = createAuditTrail({
     store,
@@ -70,12 +70,12 @@ export function openIdentity(dependencies: {
     organizations: createOrganizationRegistry(store, onDamagedRecord),
     clients,
     users,
-    signInLocks: createSignInLocks({ store, credentialHash }),
-    userSessions: createUserSessions({ store, sealer, findLiveHolder }),
+    signInLocks: createSignInLocks(store, credentialHash),
+    userSessions: createUserSessions(store, sealer, findLiveHolder),
     verifyAccessToken: createAccessTokenVerifier(verification),
     xAccessTokens: createXAccessTokens(verification),
     /** Explains a token that a verifier rejected. */
-    findTokenKind: createTokenKinds({ store, credentialHash, now }),
+    findTokenKind: createTokenKinds(verification),
     /** Every verifier of credentials calls this to find out whether they were revoked. */
     findLiveHolder,
     revocations: createRevocations({ store, clients, users, notBefore, credentialHash, now }),

@@ -16,7 +16,7 @@ describeOnBothEngines('X-Access-Tokens', ({ openIdentity, openStore, storedText 
       newClient({ scopes: ['device:read', 'openid'] }),
       secureKey,
     );
-    const tokens = createXAccessTokens({ ...identity, now: () => now, maximumLiveTokens });
+    const tokens = createXAccessTokens({ ...identity, now: () => now }, maximumLiveTokens);
     return {
       identity,
       client,

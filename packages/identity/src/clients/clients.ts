@@ -1,9 +1,6 @@
-import type { Store } from '@gatehouse/store';
 import { LRUCache } from 'lru-cache';
-import { type OnDamagedRecord, RejectedChangeError } from '../records/record.ts';
+import { type RecordDependencies, RejectedChangeError } from '../records/record.ts';
 import { createRegistry } from '../records/registry.ts';
-import type { CredentialHash } from '../secrets/credential-keys.ts';
-import type { Sealer } from '../secrets/seal.ts';
 import { assertSecureKey } from '../secrets/secure-keys.ts';
 import type { Client, ClientSettings } from './client.ts';
 import {
@@ -24,13 +21,9 @@ export type NewClient = ClientSettings & {
 
 export type ClientRegistry = ReturnType<typeof createClientRegistry>;
 
-export function createClientRegistry(dependencies: {
-  readonly store: Store;
-  readonly sealer: Sealer;
-  readonly credentialHash: CredentialHash;
-  readonly onDamagedRecord?: OnDamagedRecord | undefined;
-  readonly now: () => number;
-}) {
+export function createClientRegistry(
+  dependencies: RecordDependencies & Parameters<typeof createClientKeys>[0],
+) {
   const keys = createClientKeys(dependencies);
   const records = { kind: 'client', parse: keys.parse, format: formatClient } as const;
   const { find, list, write, update } = createRegistry<Client>(records, dependencies);

@@ -79,7 +79,7 @@ export function createAuditTrail(dependencies: {
     dependencies,
   );
   const writer = createEntryWriter(log, dependencies.onLost);
-  const aggregate = createAggregation({ writer, log, now });
+  const aggregate = createAggregation(log, writer, now);
 
   function entryOf(event: AuditEvent, origin: AuditOrigin, severity: AuditSeverity) {
     const { outcome } = auditEvents[event.event];

@@ -1,5 +1,5 @@
-import { NEVER_EXPIRES, type Store } from '@gatehouse/store';
-import { type OnDamagedRecord, RejectedChangeError, readForUpdate } from './record.ts';
+import { NEVER_EXPIRES } from '@gatehouse/store';
+import { type RecordDependencies, RejectedChangeError, readForUpdate } from './record.ts';
 import { createRecordCache } from './record-cache.ts';
 import { withRecordLock } from './record-lock.ts';
 
@@ -15,17 +15,15 @@ export function createRegistry<Stored extends { readonly notBefore: number }>(
     readonly parse: (text: string) => Stored | undefined;
     readonly format: (record: Stored) => string;
   },
-  dependencies: {
-    readonly store: Store;
-    readonly onDamagedRecord?: OnDamagedRecord | undefined;
-    readonly now: () => number;
-  },
+  dependencies: RecordDependencies,
 ) {
   const { kind, parse, format } = records;
   const { store, now } = dependencies;
   const indexKey = `${kind}s`;
   const keyOf = (id: string) => `${kind}:${id}`;
-  const cache = createRecordCache(store, parse, now, { ...dependencies, kind });
+  const cache = createRecordCache(store, parse, now, (key) =>
+    dependencies.onDamagedRecord?.(kind, key),
+  );
 
   /**
    * Changes a record under its lock, or creates it. The not-before never decreases, because that

@@ -7,21 +7,18 @@ import {
 } from 'node:crypto';
 import { deriveKey, type RotatedKeys, toRotatedKeys } from './master-key.ts';
 
-/** Encrypts secure keys, signing keys and payloads with secrets for the store. */
-export interface Sealer {
-  /** @param context the record that the text belongs to. Decryption with another context fails */
-  seal(text: string, context: string): string;
-  /** @throws Error if the text was changed, or the context or master key is different */
-  open(sealed: string, context: string): string;
-}
-
 const ALGORITHM = 'aes-256-gcm';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const VERSION = 'v1';
 
-/** Encrypts with the first master key, and decrypts with each of them. */
-export function createSealer(masterKey: Buffer | RotatedKeys): Sealer {
+export type Sealer = ReturnType<typeof createSealer>;
+
+/**
+ * Encrypts secure keys, signing keys and payloads with secrets for the store. The first master key
+ * encrypts, and each of them decrypts.
+ */
+export function createSealer(masterKey: Buffer | RotatedKeys) {
   const { keys, refresh } = toRotatedKeys(masterKey);
   const derived = new WeakMap<Buffer, KeyObject>();
   const sealKey = (key: Buffer) => {
@@ -39,14 +36,16 @@ export function createSealer(masterKey: Buffer | RotatedKeys): Sealer {
     return undefined;
   };
   return {
-    seal(text, context) {
+    /** @param context the record that the text belongs to. Decryption with another context fails */
+    seal(text: string, context: string): string {
       const nonce = randomBytes(NONCE_BYTES);
       const key = sealKey(keys()[0]);
       const cipher = createCipheriv(ALGORITHM, key, nonce).setAAD(Buffer.from(context));
       const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
       return `${VERSION}.${Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64url')}`;
     },
-    open(sealed, context) {
+    /** @throws Error if the text was changed, or the context or master key is different */
+    open(sealed: string, context: string): string {
       const [version, encoded = '', ...rest] = sealed.split('.');
       const bytes = Buffer.from(encoded, 'base64url');
       // Node ignores characters that are not base64url. Reject them, so that each text has one

@@ -20,18 +20,8 @@ const storedGrant = z.object({
   openid: z.object({ scope: z.string().default('') }).default({ scope: '' }),
 });
 
-export type UserSessions = ReturnType<typeof createUserSessions>;
-
 /** Reads what the authorization server stores about a user. Damaged records are omitted. */
-export function createUserSessions({
-  store,
-  sealer,
-  findLiveHolder,
-}: {
-  readonly store: Store;
-  readonly sealer: Sealer;
-  readonly findLiveHolder: FindLiveHolder;
-}) {
+export function createUserSessions(store: Store, sealer: Sealer, findLiveHolder: FindLiveHolder) {
   const isLive = async (credential: Parameters<FindLiveHolder>[0]) =>
     (await findLiveHolder(credential)) !== undefined;
 

@@ -3,12 +3,8 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism, constants, getPriority, setPriority } from 'node:os';
 import { createPasswordHashingQueue } from './password-hashing-queue.ts';
 
-export interface PasswordHashCost {
-  /** Kibibytes. */
-  readonly memory: number;
-  readonly passes: number;
-  readonly parallelism: number;
-}
+/** The memory is in kibibytes. */
+export type PasswordHashCost = Pick<Argon2Parameters, 'memory' | 'passes' | 'parallelism'>;
 
 /**
  * OWASP's second profile for argon2id: 19 MiB, two passes, one lane. It takes about 30 ms of one
@@ -132,7 +128,7 @@ export async function pauseLikeVerifying(): Promise<void> {
   }
 }
 
-type Cost = Pick<Argon2Parameters, 'memory' | 'passes' | 'parallelism' | 'tagLength'>;
+type Cost = PasswordHashCost & Pick<Argon2Parameters, 'tagLength'>;
 
 function argon2id(password: string, nonce: Buffer, cost: Cost): Promise<Buffer> {
   return queue.run(() => computeArgon2id(password, nonce, cost));

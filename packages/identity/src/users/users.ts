@@ -1,5 +1,5 @@
-import { type Store, StoreUnavailableError } from '@gatehouse/store';
-import { type OnDamagedRecord, parseRecord } from '../records/record.ts';
+import { StoreUnavailableError } from '@gatehouse/store';
+import { parseRecord, type RecordDependencies } from '../records/record.ts';
 import { createRegistry } from '../records/registry.ts';
 import { generateId } from '../secrets/secure-keys.ts';
 import {
@@ -24,11 +24,7 @@ const usernameKeyOf = (username: string) => `username:${canonicalUsername(userna
 
 export type UserRegistry = ReturnType<typeof createUserRegistry>;
 
-export function createUserRegistry(dependencies: {
-  readonly store: Store;
-  readonly onDamagedRecord?: OnDamagedRecord | undefined;
-  readonly now: () => number;
-}) {
+export function createUserRegistry(dependencies: RecordDependencies) {
   const { store, now } = dependencies;
   const users = createRegistry(
     {
@@ -55,7 +51,7 @@ export function createUserRegistry(dependencies: {
   return {
     find: users.find,
     findByUsername,
-    verify: createUserVerification({ findByUsername, update, read: users.read }),
+    verify: createUserVerification(findByUsername, users.read, update),
     /** Takes as long as `verify` without hashing, for a sign-in that the throttle rejects. */
     async reject(username: string): Promise<void> {
       await findByUsername(username);
@@ -126,17 +122,16 @@ function withUpdateTime(user: User, existing: User | undefined, now: number): Us
   return isChanged ? { ...user, updatedAt: Math.floor(now / 1000) } : user;
 }
 
-/** Verifies the password of a user, and hashes it again if the cost has changed. */
-function createUserVerification({
-  findByUsername,
-  update,
-  read,
-}: {
-  readonly findByUsername: (username: string) => Promise<User | undefined>;
-  readonly update: (userId: string, change: (user: User) => User) => Promise<User>;
-  /** Reads the record without the cache. */
-  readonly read: (userId: string) => Promise<User | undefined>;
-}) {
+/**
+ * Verifies the password of a user, and hashes it again if the cost has changed.
+ *
+ * @param read reads the record without the cache
+ */
+function createUserVerification(
+  findByUsername: (username: string) => Promise<User | undefined>,
+  read: (userId: string) => Promise<User | undefined>,
+  update: (userId: string, change: (user: User) => User) => Promise<User>,
+) {
   /**
    * Hashing takes time. If the password changed or the account was disabled in the meantime, the
    * sign-in fails. A concurrent sign-in may have replaced the hash of the same password.
