@@ -1,4 +1,4 @@
-import { type Identity, longestBindingSeconds, type SigningKeyPolicy } from '@gatehouse/identity';
+import type { Identity, SigningKeyPolicy } from '@gatehouse/identity';
 import { createAddressMatcher, createRouter, type Logger, type Tracer } from '@gatehouse/server';
 import { createAuthenticate } from './authentication/authenticate.ts';
 import { HELD_BODIES, type HeldBodiesLimits } from './authentication/held-bodies.ts';
@@ -67,7 +67,9 @@ export function createGateway(dependencies: GatewayDependencies) {
     now,
   });
   const isTrustedProxy = createAddressMatcher(dependencies.trustedProxies);
-  const windowSeconds = longestBindingSeconds(dependencies.signatureToleranceMilliseconds);
+  const windowSeconds = identity.replayGuard.longestBindingSeconds(
+    dependencies.signatureToleranceMilliseconds,
+  );
   const counting = { store: identity.store, now, onRefused: metrics.limited };
   const { observe, recordMalformed } = observeTraffic(dependencies, isTrustedProxy);
   const pipeline = createPipeline(

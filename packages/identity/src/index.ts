@@ -18,7 +18,6 @@ export {
   knownScopes,
   type Scope,
 } from './clients/client.ts';
-export { MAXIMUM_ACTIVE_KEYS } from './clients/client-keys.ts';
 export type { ClientRegistry, NewClient } from './clients/clients.ts';
 export { redirectUriProblem } from './clients/redirect-uris.ts';
 export { connectIdentity, prepareStore } from './connect-identity.ts';
@@ -41,7 +40,6 @@ export {
 } from './log/audit-event.ts';
 export {
   type AuditFilter,
-  type AuditTrail,
   MAXIMUM_AUDIT_ENTRIES,
   type RecordedOrigin,
 } from './log/audit-trail.ts';
@@ -88,11 +86,7 @@ export {
   type SigningKeys,
 } from './secrets/signing-keys.ts';
 export type { AccessTokenVerifier, Principal } from './tokens/access-tokens.ts';
-export {
-  longestBindingSeconds,
-  type ReplayGuard,
-  type SignatureUse,
-} from './tokens/replay-guard.ts';
+export type { ReplayGuard, SignatureUse } from './tokens/replay-guard.ts';
 export { isGrantRevoked, nextNotBefore } from './tokens/revocations.ts';
 export {
   clientPrincipal,

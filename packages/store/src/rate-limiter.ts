@@ -62,19 +62,26 @@ export function createRateLimiter(
   }
 
   async function refill(key: string, lease: Lease): Promise<void> {
+    const { requests, windowSeconds } = limit;
     const isNewWindow = now() >= lease.resetsAt;
     const amount = Math.max(lease.size, lease.waiting);
-    const counter = await store
-      .increment(`rate:${name}:${key}`, limit.windowSeconds, amount)
+    const { count, resetsAt } = await store
+      .increment(`rate:${name}:${key}`, windowSeconds, amount)
       .catch((error: unknown): Counter => {
         if (!(error instanceof StoreFullError)) {
           throw error;
         }
         return isNewWindow
-          ? { count: amount, resetsAt: now() + limit.windowSeconds * 1000 }
+          ? { count: amount, resetsAt: now() + windowSeconds * 1000 }
           : { count: lease.count + amount, resetsAt: lease.resetsAt };
       });
-    renew(lease, counter, amount, isNewWindow, limit.requests);
+    const granted = Math.max(0, Math.min(amount, requests - (count - amount)));
+    const largestLease = Math.max(1, Math.floor(requests * LARGEST_LEASE));
+    const next = isNewWindow ? lease.size / 2 : lease.size * 2;
+    lease.permits = isNewWindow ? granted : lease.permits + granted;
+    lease.count = count;
+    lease.resetsAt = resetsAt;
+    lease.size = Math.max(1, Math.min(largestLease, Math.floor(next)));
   }
 
   async function takeFromStore(key: string): Promise<Verdict> {
@@ -125,23 +132,6 @@ function takePermit(lease: Lease, { requests }: RateLimit): Verdict | undefined 
     return { allowed: true, remaining: lease.permits + left, resetsAt };
   }
   return left === 0 ? { allowed: false, remaining: 0, resetsAt } : undefined;
-}
-
-function renew(
-  lease: Lease,
-  { count, resetsAt }: Counter,
-  amount: number,
-  isNewWindow: boolean,
-  requests: number,
-): void {
-  const before = count - amount;
-  const granted = Math.max(0, Math.min(amount, requests - before));
-  lease.permits = isNewWindow ? granted : lease.permits + granted;
-  lease.count = count;
-  lease.resetsAt = resetsAt;
-  const largestLease = Math.max(1, Math.floor(requests * LARGEST_LEASE));
-  const next = isNewWindow ? lease.size / 2 : lease.size * 2;
-  lease.size = Math.max(1, Math.min(largestLease, Math.floor(next)));
 }
 
 /** The fields of `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-08). */

@@ -69,10 +69,11 @@ export class StoreWatch {
   failed(error: unknown): void {
     if (error instanceof StoreFullError) {
       this.#noteRefusal(error);
-    } else if (error instanceof StoreUnavailableError && this.#state === 'available') {
-      if (performance.now() - this.#examinedAt > SHORTEST_PAUSE_MILLISECONDS) {
-        this.#examineInBackground();
-      }
+      return;
+    }
+    const isRecent = performance.now() - this.#examinedAt <= SHORTEST_PAUSE_MILLISECONDS;
+    if (error instanceof StoreUnavailableError && this.#state === 'available' && !isRecent) {
+      this.#examineInBackground();
     }
   }
 

@@ -5,7 +5,7 @@ import type { Sealer } from '../secrets/seal.ts';
 import { findMatchingSecret, generateSecureKey } from '../secrets/secure-keys.ts';
 import { type Client, type ClientKey, storedClient } from './client.ts';
 
-export const MAXIMUM_ACTIVE_KEYS = 2;
+const MAXIMUM_ACTIVE_KEYS = 2;
 const KEY_ID_LENGTH = 12;
 
 /** Removing a key revokes the tokens that were issued with it, unless `keepTokens` is set. */
@@ -19,7 +19,7 @@ export const secureKeyContext = ({ clientId }: Pick<Client, 'clientId'>): string
   `client:${clientId}:secureKey`;
 
 /** Replace the keys that a client does not have, so that each comparison takes the same time. */
-const decoyKeys: readonly string[] = Array.from({ length: MAXIMUM_ACTIVE_KEYS }, () =>
+export const decoyKeys: readonly string[] = Array.from({ length: MAXIMUM_ACTIVE_KEYS }, () =>
   generateSecureKey(),
 );
 

@@ -5,6 +5,7 @@ import { assertSecureKey } from '../secrets/secure-keys.ts';
 import type { Client, ClientSettings } from './client.ts';
 import {
   createClientKeys,
+  decoyKeys,
   formatClient,
   isActive,
   isLive,
@@ -35,6 +36,7 @@ export function createClientRegistry(
     hasOrigin: createOriginCheck(list),
     /** The decrypted active keys, newest first, to verify request signatures. */
     secureKeys: keys.open,
+    decoyKeys,
     /** Takes the same time for unknown clients and wrong secrets, so that timing reveals neither. */
     verifySecret: (client: Client | undefined, presented: string): boolean =>
       keys.identify(client, presented) !== undefined,

@@ -64,8 +64,6 @@ export interface AuditFilter {
   readonly limit: number;
 }
 
-export type AuditTrail = ReturnType<typeof createAuditTrail>;
-
 export function createAuditTrail(dependencies: {
   readonly store: Pick<Store, 'append' | 'read' | 'increment'>;
   readonly now: () => number;

@@ -33,7 +33,7 @@ export interface Principal {
 export type AccessTokenVerifier = (token: string) => Promise<Principal | undefined>;
 
 /** The members of a stored access token that a verifier needs. */
-export interface StoredAccessToken {
+interface StoredAccessToken {
   readonly kind: string;
   readonly clientId: string;
   readonly accountId?: string;

@@ -27,11 +27,6 @@ export interface SignatureUse {
  */
 const MARGIN_SECONDS = 60;
 
-/** The longest lifetime of a binding, for a timestamp that is as late as the tolerance allows. */
-export function longestBindingSeconds(toleranceMilliseconds: number): number {
-  return Math.ceil((2 * toleranceMilliseconds) / 1000) + MARGIN_SECONDS;
-}
-
 /**
  * Parallel requests of one millisecond have equal signatures if version 1 signs no parameters, so
  * the signature must serve all of their targets (decision 21).
@@ -43,6 +38,9 @@ export type ReplayGuard = ReturnType<typeof createReplayGuard>;
 
 export function createReplayGuard(store: Store, now: () => number) {
   return {
+    /** The longest lifetime of a binding, for a timestamp that is as late as the tolerance allows. */
+    longestBindingSeconds: (toleranceMilliseconds: number): number =>
+      Math.ceil((2 * toleranceMilliseconds) / 1000) + MARGIN_SECONDS,
     /**
      * Whether a request or a signed reply has used the signature, or the client has used the nonce.
      *

@@ -166,7 +166,7 @@ const STEP = 10;
  * idle core and no other request waits for one. They exist after the first hash has started. Only
  * Linux has a priority for each thread.
  */
-export function yieldToMainThread(): void {
+function yieldToMainThread(): void {
   try {
     // The process itself may have been started with a lower priority.
     const lowered = Math.min(getPriority() + STEP, constants.priority.PRIORITY_LOW);
