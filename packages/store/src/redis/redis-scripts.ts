@@ -161,7 +161,10 @@ export function unexpectedReply(): Error {
   return new Error('Redis sent an unexpected reply.');
 }
 
-/** The commands of the store and its scripts. HELLO, AUTH, QUIT and RESET need no permission. */
+/**
+ * The commands of the store and its scripts, and EVALSHA, which the previous release sends. HELLO,
+ * AUTH, QUIT and RESET need no permission.
+ */
 const operations =
   'get set unlink exists incrby decr pttl pexpire persist ' +
   'zadd zrem zrange zrangebyscore zremrangebyscore evalsha eval';
