@@ -35,6 +35,20 @@ export function createSealer(masterKey: Buffer | RotatedKeys) {
     }
     return undefined;
   };
+
+  function tryOpen(sealed: string, context: string): string | undefined {
+    const [version, encoded = '', ...rest] = sealed.split('.');
+    const bytes = Buffer.from(encoded, 'base64url');
+    // Node ignores characters that are not base64url. Reject them, so that each text has one form.
+    const isWhole = rest.length === 0 && bytes.toString('base64url') === encoded;
+    if (version !== VERSION || !isWhole || bytes.length < NONCE_BYTES + TAG_BYTES) {
+      return undefined;
+    }
+    const opened = openWithAnyKey(bytes, context);
+    // Another process may have encrypted it with a key that this one has not read yet.
+    return opened ?? (refresh() ? openWithAnyKey(bytes, context) : undefined);
+  }
+
   return {
     /** @param context the record that the text belongs to. Decryption with another context fails */
     seal(text: string, context: string): string {
@@ -44,19 +58,11 @@ export function createSealer(masterKey: Buffer | RotatedKeys) {
       const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
       return `${VERSION}.${Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64url')}`;
     },
-    /** @throws Error if the text was changed, or the context or master key is different */
+    /** Undefined if the text was changed, or the context or master key is different. */
+    tryOpen,
+    /** Like `tryOpen`, but throws an Error instead of returning undefined. */
     open(sealed: string, context: string): string {
-      const [version, encoded = '', ...rest] = sealed.split('.');
-      const bytes = Buffer.from(encoded, 'base64url');
-      // Node ignores characters that are not base64url. Reject them, so that each text has one
-      // form.
-      const isWhole = rest.length === 0 && bytes.toString('base64url') === encoded;
-      if (version !== VERSION || !isWhole || bytes.length < NONCE_BYTES + TAG_BYTES) {
-        throw new Error('The text is not encrypted by Gatehouse.');
-      }
-      const opened = openWithAnyKey(bytes, context);
-      // Another process may have encrypted it with a key that this one has not read yet.
-      const text = opened ?? (refresh() ? openWithAnyKey(bytes, context) : undefined);
+      const text = tryOpen(sealed, context);
       if (text === undefined) {
         const reason = 'it was changed, or its context or master key is different';
         throw new Error(`An encrypted text cannot be decrypted: ${reason}.`);

@@ -25,16 +25,9 @@ export function createUserSessions(store: Store, sealer: Sealer, findLiveHolder:
   const isLive = async (credential: Parameters<FindLiveHolder>[0]) =>
     (await findLiveHolder(credential)) !== undefined;
 
-  function open(sealed: string | undefined, key: string): string {
-    try {
-      return sealed === undefined ? '' : sealer.open(sealed, key);
-    } catch {
-      return '';
-    }
-  }
-
   async function readSession(userId: string, key: string) {
-    const session = parseRecord(storedSession, open(await store.get(key), key));
+    const text = sealer.tryOpen((await store.get(key)) ?? '', key);
+    const session = parseRecord(storedSession, text ?? '');
     if (session?.accountId !== userId || !(await isLive({ issuedAt: session.loginTs, userId }))) {
       return [];
     }

@@ -1,6 +1,7 @@
 import { type Argon2Parameters, argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism, constants, getPriority, setPriority } from 'node:os';
+import { promisify } from 'node:util';
 import { createPasswordHashingQueue } from './password-hashing-queue.ts';
 
 /** The memory is in kibibytes. */
@@ -35,15 +36,15 @@ export async function hashPassword(
 
 /** Whether the cost of a hash differs from the current cost. */
 export function isOutdatedHash(phc: string): boolean {
-  const parsed = parsePhc(phc);
-  const { memory, passes, parallelism } = passwordHashCost;
-  return (
-    parsed?.memory !== memory || parsed.passes !== passes || parsed.parallelism !== parallelism
-  );
+  return !phc.startsWith(phcPrefix(passwordHashCost));
 }
 
-function toPhc({ memory, passes, parallelism }: PasswordHashCost, salt: Buffer, tag: Buffer) {
-  return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${unpadded(salt)}$${unpadded(tag)}`;
+function phcPrefix({ memory, passes, parallelism }: PasswordHashCost): string {
+  return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$`;
+}
+
+function toPhc(cost: PasswordHashCost, salt: Buffer, tag: Buffer): string {
+  return `${phcPrefix(cost)}${unpadded(salt)}$${unpadded(tag)}`;
 }
 
 /**
@@ -130,25 +131,17 @@ export async function pauseLikeVerifying(): Promise<void> {
 
 type Cost = PasswordHashCost & Pick<Argon2Parameters, 'tagLength'>;
 
-function argon2id(password: string, nonce: Buffer, cost: Cost): Promise<Buffer> {
-  return queue.run(() => computeArgon2id(password, nonce, cost));
-}
-
+const computeArgon2 = promisify(argon2);
 let hasYielded = false;
 
-function computeArgon2id(password: string, nonce: Buffer, cost: Cost): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    argon2('argon2id', { message: password, nonce, ...cost }, (error, tag) => {
-      if (error === null) {
-        resolve(tag);
-      } else {
-        reject(error);
-      }
-    });
+function argon2id(message: string, nonce: Buffer, cost: Cost): Promise<Buffer> {
+  return queue.run(() => {
+    const tag = computeArgon2('argon2id', { message, nonce, ...cost });
     if (!hasYielded) {
       hasYielded = true;
       yieldToMainThread();
     }
+    return tag;
   });
 }
 
