@@ -1,4 +1,4 @@
-export type StoreLocation = ReturnType<typeof parseStoreUrl>;
+type StoreLocation = ReturnType<typeof parseStoreUrl>;
 
 export type RedisLocation = Exclude<StoreLocation, { readonly engine: 'sqlite' }>;
 
