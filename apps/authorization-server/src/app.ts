@@ -5,14 +5,7 @@
  */
 
 import type { RequestListener } from 'node:http';
-import {
-  createXAccessTokens,
-  defaultSigningKeyPolicy,
-  type Identity,
-  type IdentitySettings,
-  keepSigningKeys,
-  type MasterKey,
-} from '@gatehouse/identity';
+import type { Identity, IdentitySettings, MasterKey } from '@gatehouse/identity';
 import { type Tracer, traced } from '@gatehouse/server';
 import express, { type Express, type RequestHandler } from 'express';
 import Provider from 'oidc-provider';
@@ -154,17 +147,11 @@ interface ProviderParts extends AppDependencies {
  */
 async function openProvider(dependencies: ProviderParts): Promise<Provider> {
   const { issuer, identity, masterKey, securityProfile, now = Date.now } = dependencies;
-  const keptSigningKeys = keepSigningKeys('authorization-server', 'RS256', {
-    ...identity,
+  const policy = dependencies.signingKeyPolicy;
+  const keptSigningKeys = identity.keepSigningKeys('authorization-server', thisServer, {
     now,
-    policy: dependencies.signingKeyPolicy ?? defaultSigningKeyPolicy,
-    onMade: (kid) =>
-      identity.audit.record(
-        { event: 'signing_key_made', purpose: 'authorization-server', kid },
-        thisServer,
-      ),
+    policy,
   });
-  const xAccessTokens = createXAccessTokens({ ...identity, now });
   const singleUses = createSingleUses(identity, masterKey, securityProfile);
   const settings = providerSettings(dependencies, await keptSigningKeys.load());
   const provider = new Provider(issuer, {
@@ -195,7 +182,7 @@ async function openProvider(dependencies: ProviderParts): Promise<Provider> {
     countFailedSecrets(dependencies.failedSecrets),
     singleUses.complete,
     explainMistakes,
-    completeIntrospection({ identity, xAccessTokens, issuer }),
+    completeIntrospection({ identity, issuer }),
     skipLogoutQuestion,
     keepJwksCurrent(provider, keptSigningKeys),
   ];

@@ -1,6 +1,5 @@
 import {
   connectIdentity,
-  isStoreUnavailable,
   masterKeyId,
   prepareStore,
   sharePasswordHashing,
@@ -18,6 +17,7 @@ import {
   type ServedApp,
   storeSignals,
 } from '@gatehouse/server';
+import { StoreUnavailableError } from '@gatehouse/store';
 import { createApp } from './app.ts';
 import { type Configuration, loadConfiguration } from './config.ts';
 import { createAuthorizationServerMetrics } from './outcomes/metrics.ts';
@@ -46,11 +46,12 @@ async function start(configuration: Configuration, logger: Logger): Promise<Serv
   });
   // The app needs a signing key from the store. While the store is unavailable, the listener
   // returns 503.
+  const isRetried = (error: unknown) => error instanceof StoreUnavailableError;
   const application = await deferListener(async () => {
     await prepareStore(identity, { bootstrap, publicUrl }, thisServer);
     const onThrottled = metrics.throttled;
     return createApp({ ...configuration, ...settings, identity, onThrottled, tracer });
-  }, isStoreUnavailable);
+  }, isRetried);
   const recorder = createRequestRecorder({
     app: 'authorization-server',
     addressGroupOf,

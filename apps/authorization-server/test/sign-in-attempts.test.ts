@@ -1,10 +1,11 @@
 // requires: redis-server
+import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
-  createSignInLocks,
   type Identity,
   MAXIMUM_PASSWORD_BYTES,
+  openIdentity,
   PasswordHashingBusyError,
   type User,
 } from '@gatehouse/identity';
@@ -16,6 +17,7 @@ import { createSignIn, type SignIn } from '../src/throttle/sign-in-throttle.ts';
 import { openStores } from './server.ts';
 
 const RIGHT = 'the right password';
+const masterKey = randomBytes(32);
 const attempts: number = accountLimit.attempts;
 const user: User = {
   ...{ userId: 'user-1', username: 'alice', name: 'Alice', orgId: 'org-1', passwordHash: '' },
@@ -59,13 +61,13 @@ describe.each(stores)('attempts to sign in on $engine', ({ system: { store, stor
     reject: async () => {},
     findByUsername: async () => user,
   } as unknown as Identity['users'];
-  const credentialHash = (value: string) => `hash-of-${value}`;
+  const locksIn = (over: Store) => openIdentity({ store: over, masterKey }).signInLocks;
   /** The throttle of another process, which shares only the store. */
   const newProcess = (over: Store = store) =>
     createSignIn({
       store: over,
       users,
-      credentialHash,
+      signInLocks: locksIn(over),
       isAllowed: async (_user, clientId) => clientId !== 'elsewhere',
       observer: {
         succeeded: (_attempt, userId) => seen.push(userId),
@@ -94,7 +96,7 @@ describe.each(stores)('attempts to sign in on $engine', ({ system: { store, stor
   /** As if other callers had made so many attempts. */
   const useUp = (key: string, count = addressLimit.attempts) =>
     store.increment(key, addressLimit.windowSeconds, count);
-  const unlock = () => createSignInLocks({ store, credentialHash }).unlock({ ...user, username });
+  const unlock = () => locksIn(store).unlock({ ...user, username });
 
   test('evaluate at most the limit of 100 concurrent guesses, over two processes', async () => {
     const processes = [newProcess(), newProcess()];
@@ -192,8 +194,7 @@ describe.each(stores)('attempts to sign in on $engine', ({ system: { store, stor
     await fail(signIn, attempts, known('a'));
     expect(await signIn(attempt(RIGHT, known('a')))).toBeUndefined();
     expect(await signIn(attempt(RIGHT, known('b')))).toBe(user);
-    const locks = createSignInLocks({ store, credentialHash });
-    const kinds = (await locks.list({ ...user, username })).map(({ kind }) => kind);
+    const kinds = (await locksIn(store).list({ ...user, username })).map(({ kind }) => kind);
     expect(kinds.sort()).toEqual(['account', 'browser']);
     await unlock();
   });

@@ -1,12 +1,4 @@
-import {
-  createRegisteredOrigins,
-  createXAccessTokens,
-  type Identity,
-  keepSigningKeys,
-  longestBindingSeconds,
-  type SigningKeyPolicy,
-  type XAccessTokens,
-} from '@gatehouse/identity';
+import type { Identity, SigningKeyPolicy } from '@gatehouse/identity';
 import { createAddressMatcher, createRouter, type Logger, type Tracer } from '@gatehouse/server';
 import { createAuthenticate } from './authentication/authenticate.ts';
 import { HELD_BODIES, type HeldBodiesLimits } from './authentication/held-bodies.ts';
@@ -65,17 +57,19 @@ export type Gateway = ReturnType<typeof createGateway>;
 
 export function createGateway(dependencies: GatewayDependencies) {
   const { identity, now, metrics, publicUrl, routing, tracer } = dependencies;
-  const signingKeys = openSigningKeys(dependencies);
+  const policy = dependencies.signingKeyPolicy;
+  const signingKeys = identity.keepSigningKeys('gateway', thisGateway, { now, policy });
   const upstreams = openUpstreams(dependencies);
   metrics.watchUpstreams(upstreams);
-  const xAccessTokens = createXAccessTokens({ ...identity, now });
   const issueInternalToken = createInternalTokenIssuer({
     issuer: publicUrl,
     signingKey: signingKeys.current,
     now,
   });
   const isTrustedProxy = createAddressMatcher(dependencies.trustedProxies);
-  const windowSeconds = longestBindingSeconds(dependencies.signatureToleranceMilliseconds);
+  const windowSeconds = identity.replayGuard.longestBindingSeconds(
+    dependencies.signatureToleranceMilliseconds,
+  );
   const counting = { store: identity.store, now, onRefused: metrics.limited };
   const { observe, recordMalformed } = observeTraffic(dependencies, isTrustedProxy);
   const pipeline = createPipeline(
@@ -85,7 +79,7 @@ export function createGateway(dependencies: GatewayDependencies) {
         ...dependencies,
         ...identity,
         signatures: createSignatureBudget({ ...counting, windowSeconds }),
-        verifyXAccessToken: xAccessTokens.verify,
+        verifyXAccessToken: identity.xAccessTokens.verify,
         heldBodies: dependencies.heldBodies ?? HELD_BODIES,
         onVerified: metrics.verified,
       }),
@@ -98,12 +92,8 @@ export function createGateway(dependencies: GatewayDependencies) {
       forwarding: createForwarding({ upstreams, issueInternalToken, publicUrl }),
       issueInternalToken,
       forwardAuth: dependencies.forwardAuth === true,
-      localOperations: createLocalOperations(dependencies, xAccessTokens),
-      crossOrigin: createCrossOrigin({
-        registeredOrigins: createRegisteredOrigins(identity.clients),
-        clients: identity.clients,
-        routes: routing.routes,
-      }),
+      localOperations: createLocalOperations(dependencies),
+      crossOrigin: createCrossOrigin(identity.clients, routing.routes),
       auditFailure: createSignatureAudit(identity),
       signReply: createReplySigner({ ...dependencies, ...identity }),
       isTrustedProxy,
@@ -134,32 +124,17 @@ function openRouter({ explorer, ...settings }: GatewayDependencies) {
 }
 
 /** The operations that the gateway implements itself, by name. */
-function createLocalOperations(
-  { identity, now, accessTokenMaximumSeconds }: GatewayDependencies,
-  xAccessTokens: XAccessTokens,
-): ReadonlyMap<string, LocalOperation> {
+function createLocalOperations({
+  identity,
+  now,
+  accessTokenMaximumSeconds,
+}: GatewayDependencies): ReadonlyMap<string, LocalOperation> {
   const lifetime = {
     defaultSeconds: ACCESS_TOKEN_DEFAULT_SECONDS,
     maximumSeconds: accessTokenMaximumSeconds,
   };
-  const issue = createXAccessTokenOperation({
-    xAccessTokens,
-    audit: identity.audit,
-    lifetime,
-    now,
-  });
+  const issue = createXAccessTokenOperation({ identity, lifetime, now });
   return new Map([[issueAccessTokenOperation, issue]]);
-}
-
-function openSigningKeys(dependencies: GatewayDependencies) {
-  const { identity, now, signingKeyPolicy } = dependencies;
-  return keepSigningKeys('gateway', 'EdDSA', {
-    ...identity,
-    now,
-    ...(signingKeyPolicy && { policy: signingKeyPolicy }),
-    onMade: (kid) =>
-      identity.audit.record({ event: 'signing_key_made', purpose: 'gateway', kid }, thisGateway),
-  });
 }
 
 function openUpstreams(dependencies: GatewayDependencies): ReadonlyMap<string, Upstream> {

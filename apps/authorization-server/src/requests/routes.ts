@@ -1,5 +1,5 @@
 import type { RequestListener } from 'node:http';
-import type { RegisteredOrigins } from '@gatehouse/identity';
+import type { ClientRegistry } from '@gatehouse/identity';
 import { messageProblem, observedRequest } from '@gatehouse/server';
 import type { Express, RequestHandler } from 'express';
 import express from 'express';
@@ -73,12 +73,12 @@ const PREFLIGHT_SECONDS = '600';
  * Precedes an endpoint that browser applications call. An unregistered origin is treated as absent.
  */
 export function allowRegisteredOrigins(
-  origins: RegisteredOrigins,
+  clients: Pick<ClientRegistry, 'hasOrigin'>,
   methods: string,
 ): RequestHandler {
   return async (request, response, next) => {
     const { origin } = request.headers;
-    const registered = origin !== undefined && (await origins.has(origin));
+    const registered = origin !== undefined && (await clients.hasOrigin(origin));
     if (!registered) {
       delete request.headers.origin;
     }

@@ -19,7 +19,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { SignInReasonName } from '@gatehouse/errors';
 import {
-  createSignInLocks,
   type Identity,
   MAXIMUM_PASSWORD_BYTES,
   type SignInMethod,
@@ -64,14 +63,13 @@ interface SignInAttempt {
 export type SignIn = (attempt: SignInAttempt) => Promise<User | undefined>;
 
 export function createSignIn(
-  dependencies: Pick<Identity, 'store' | 'users' | 'credentialHash'> & {
+  dependencies: Pick<Identity, 'store' | 'users' | 'signInLocks'> & {
     /** Whether this client signs in users of this organization. */
     readonly isAllowed: (user: User, clientId: string) => Promise<boolean>;
     readonly observer: SignInAudit;
   },
 ): SignIn {
-  const { store, users, credentialHash, isAllowed, observer } = dependencies;
-  const locks = createSignInLocks({ store, credentialHash });
+  const { store, users, signInLocks: locks, isAllowed, observer } = dependencies;
 
   /**
    * Other callers behind the same address must not lock out a known device, so it counts for its
@@ -158,7 +156,7 @@ export function createSignIn(
 /** A device of another user counts as unknown. */
 async function withKnownDevice(
   attempt: SignInAttempt,
-  users: Identity['users'],
+  users: Pick<Identity['users'], 'findByUsername'>,
 ): Promise<SignInAttempt> {
   const { username, device } = attempt;
   if (device === undefined) {

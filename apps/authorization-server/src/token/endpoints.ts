@@ -1,5 +1,5 @@
 /** The endpoints that clients call, mounted in app.ts. Their replies are JSON. */
-import { createRegisteredOrigins, type Identity } from '@gatehouse/identity';
+import type { Identity } from '@gatehouse/identity';
 import { observedRequest } from '@gatehouse/server';
 import type { ErrorRequestHandler, Express, Request, RequestHandler, Response } from 'express';
 import { failureOf } from '../requests/failures.ts';
@@ -37,9 +37,8 @@ export function addClientEndpoints(
   limits: Limits,
   machineTokens: RequestHandler,
 ): void {
-  const origins = createRegisteredOrigins(identity.clients);
-  const postFromBrowser = allowRegisteredOrigins(origins, 'POST');
-  const readFromBrowser = allowRegisteredOrigins(origins, 'GET, POST');
+  const postFromBrowser = allowRegisteredOrigins(identity.clients, 'POST');
+  const readFromBrowser = allowRegisteredOrigins(identity.clients, 'GET, POST');
   const limit = limits.clientEndpoints;
   const endpoint = createClientEndpoint(identity);
 

@@ -8,7 +8,7 @@ import {
   assertNotReplyEnvelope,
   assertReadableQuery,
   coveredPart,
-  findLinesKey,
+  findMatchingKey,
   findSigningKey,
   isNonce,
   nodeDigest,
@@ -21,7 +21,6 @@ import {
   sign,
   signedBody,
   signedQuery,
-  signLines,
 } from '@gatehouse/signing';
 import { assertAnnouncedSize, hasBody } from '../messages.ts';
 import type { SignedInput } from './explain-signature.ts';
@@ -155,14 +154,14 @@ export const version2: SignatureVersion = {
       received: bytes,
       repeatable: false,
       nonce,
-      findKey: (secureKeys) => findLinesKey(lines, signature, secureKeys, nodeHmac),
+      findKey: (secureKeys) =>
+        findMatchingKey(signature, secureKeys, (secureKey) => nodeHmac(secureKey, lines)),
       // The first signed line distinguishes replies from requests.
       assertNotReplyEnvelope: () => undefined,
       createSigner: (client, secureKey) => ({
         clientId: client.clientId,
         header: 'X-Sign-V2',
-        sign: (reply) =>
-          signLines(replyLines({ ...reply, nonce }, nodeDigest), secureKey, nodeHmac),
+        sign: (reply) => nodeHmac(secureKey, replyLines({ ...reply, nonce }, nodeDigest)),
       }),
     };
   },

@@ -3,8 +3,6 @@ import {
   type Client,
   type ClientRegistry,
   clientPrincipal,
-  generateSecureKey,
-  MAXIMUM_ACTIVE_KEYS,
   type ReplayGuard,
   type SignatureUse,
 } from '@gatehouse/identity';
@@ -65,7 +63,7 @@ export function createSignedRequestVerifier(dependencies: SignedRequestDependenc
   const holdBody = createHeldBodies(dependencies.heldBodies);
   // Stand in for missing keys, so that a failure always costs two signatures, even for unknown
   // clients.
-  const decoyKeys = [generateSecureKey(), generateSecureKey()];
+  const { decoyKeys } = clients;
   const versions = { 1: createVersion1(strict, decoyKeys), 2: version2 } as const;
   const explain = createSignatureExplainer(dependencies);
 
@@ -87,7 +85,7 @@ export function createSignedRequestVerifier(dependencies: SignedRequestDependenc
     const algorithm = named && version.algorithmOf(named);
     const client = named?.enabled === true && algorithm !== undefined ? named : undefined;
     const ownKeys = client === undefined ? [] : clients.secureKeys(client);
-    const candidates = [...ownKeys, ...decoyKeys].slice(0, MAXIMUM_ACTIVE_KEYS);
+    const candidates = [...ownKeys, ...decoyKeys].slice(0, decoyKeys.length);
     const secureKey = signed.findKey(candidates, client);
     if (client === undefined || secureKey === undefined || !ownKeys.includes(secureKey)) {
       throw await explain(rejectedSignature(presented, request, signed), named, algorithm);

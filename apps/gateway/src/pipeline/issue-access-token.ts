@@ -1,5 +1,5 @@
 import { ApiError, illegalArgument, serviceUnavailable, successEnvelope } from '@gatehouse/errors';
-import type { AuditTrail, XAccessTokens } from '@gatehouse/identity';
+import type { Identity } from '@gatehouse/identity';
 import { z } from 'zod';
 import { jsonHeaders } from '../messages.ts';
 import { requestOrigin } from './audit.ts';
@@ -9,12 +9,12 @@ import type { LocalOperation } from './exchange.ts';
  * `POST /api/v1/token` (operation 4 of the specification). Its route accepts only signed requests.
  */
 export function createXAccessTokenOperation(dependencies: {
-  readonly xAccessTokens: XAccessTokens;
-  readonly audit: AuditTrail;
+  readonly identity: Pick<Identity, 'xAccessTokens' | 'audit'>;
   readonly lifetime: LifetimeLimits;
   readonly now: () => number;
 }): LocalOperation {
-  const { xAccessTokens, audit, lifetime, now } = dependencies;
+  const { identity, lifetime, now } = dependencies;
+  const { xAccessTokens, audit } = identity;
   return async ({ message, verified, clientAddress }) => {
     if (!isJson(message.headers['content-type'])) {
       throw new ApiError('unsupported_media_type', {
