@@ -1,10 +1,4 @@
-import {
-  createXAccessTokens,
-  type Identity,
-  keepSigningKeys,
-  longestBindingSeconds,
-  type SigningKeyPolicy,
-} from '@gatehouse/identity';
+import type { Identity, SigningKeyPolicy } from '@gatehouse/identity';
 import { createAddressMatcher, createRouter, type Logger, type Tracer } from '@gatehouse/server';
 import { createAuthenticate } from './authentication/authenticate.ts';
 import { HELD_BODIES, type HeldBodiesLimits } from './authentication/held-bodies.ts';
@@ -59,17 +53,19 @@ export type Gateway = ReturnType<typeof createGateway>;
 
 export function createGateway(dependencies: GatewayDependencies) {
   const { identity, now, metrics, publicUrl, routing, tracer } = dependencies;
-  const signingKeys = openSigningKeys(dependencies);
+  const policy = dependencies.signingKeyPolicy;
+  const signingKeys = identity.keepSigningKeys('gateway', thisGateway, { now, policy });
   const upstreams = openUpstreams(dependencies);
   metrics.watchUpstreams(upstreams);
-  const xAccessTokens = createXAccessTokens({ ...identity, now });
   const issueInternalToken = createInternalTokenIssuer({
     issuer: publicUrl,
     signingKey: signingKeys.current,
     now,
   });
   const isTrustedProxy = createAddressMatcher(dependencies.trustedProxies);
-  const windowSeconds = longestBindingSeconds(dependencies.signatureToleranceMilliseconds);
+  const windowSeconds = identity.replayGuard.longestBindingSeconds(
+    dependencies.signatureToleranceMilliseconds,
+  );
   const counting = { store: identity.store, now, onRefused: metrics.limited };
   const { observe, recordMalformed } = observeTraffic(dependencies, isTrustedProxy);
   const pipeline = createPipeline(
@@ -79,7 +75,7 @@ export function createGateway(dependencies: GatewayDependencies) {
         ...dependencies,
         ...identity,
         signatures: createSignatureBudget({ ...counting, windowSeconds }),
-        verifyXAccessToken: xAccessTokens.verify,
+        verifyXAccessToken: identity.xAccessTokens.verify,
         heldBodies: dependencies.heldBodies ?? HELD_BODIES,
       }),
       limits: createRequestLimits({
@@ -91,11 +87,7 @@ export function createGateway(dependencies: GatewayDependencies) {
       forwarding: createForwarding({ upstreams, issueInternalToken, publicUrl }),
       issueInternalToken,
       forwardAuth: dependencies.forwardAuth,
-      issueXAccessToken: createXAccessTokenOperation({
-        ...dependencies,
-        ...identity,
-        xAccessTokens,
-      }),
+      issueXAccessToken: createXAccessTokenOperation(dependencies),
       crossOrigin: createCrossOrigin(identity.clients, routing.routes),
       auditFailure: createSignatureAudit(identity),
       signReply: createReplySigner({ ...dependencies, ...identity }),
@@ -125,17 +117,6 @@ function openRouter({ explorer, ...settings }: GatewayDependencies) {
   const { entries, metadataUrl } = openPublicDocuments({ ...settings, routes });
   const page = explorer ? createExplorer(settings.authorizationServerUrl) : [];
   return { router: createRouter<Entry>([...routes, ...entries, ...page]), metadataUrl };
-}
-
-function openSigningKeys(dependencies: GatewayDependencies) {
-  const { identity, now, signingKeyPolicy } = dependencies;
-  return keepSigningKeys('gateway', 'EdDSA', {
-    ...identity,
-    now,
-    ...(signingKeyPolicy && { policy: signingKeyPolicy }),
-    onMade: (kid) =>
-      identity.audit.record({ event: 'signing_key_made', purpose: 'gateway', kid }, thisGateway),
-  });
 }
 
 function openUpstreams(dependencies: GatewayDependencies): ReadonlyMap<string, Upstream> {

@@ -10,13 +10,7 @@
  * replace the keys that are missing.
  */
 import { ApiError, type FailureReasonName, type SigningReasonName } from '@gatehouse/errors';
-import {
-  type Client,
-  type ClientRegistry,
-  decoyKeys,
-  MAXIMUM_ACTIVE_KEYS,
-  type ReplayGuard,
-} from '@gatehouse/identity';
+import type { Client, ClientRegistry, ReplayGuard } from '@gatehouse/identity';
 import { addressGroup } from '@gatehouse/server';
 import {
   diagnoseSignature,
@@ -55,6 +49,7 @@ export function createSignatureExplainer(dependencies: {
   readonly now: () => number;
 }) {
   const { clients, replayGuard, now } = dependencies;
+  const { decoyKeys } = clients;
   const mayDiagnose = createDiagnosisBudget(DIAGNOSIS_LIMITS, now);
 
   async function findCauses(
@@ -72,7 +67,7 @@ export function createSignatureExplainer(dependencies: {
       return [];
     }
     const own = client === undefined ? [] : clients.secureKeys(client);
-    const active = [...own, ...decoyKeys].slice(0, MAXIMUM_ACTIVE_KEYS);
+    const active = [...own, ...decoyKeys].slice(0, decoyKeys.length);
     const digests = { digest: nodeDigest, hmac: nodeHmac };
     return diagnoseSignature(request, { active, algorithm }, digests) ?? [];
   }

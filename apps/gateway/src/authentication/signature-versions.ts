@@ -3,7 +3,7 @@
  * covers. signed-request.ts contains the steps that both versions share.
  */
 import { illegalArgument } from '@gatehouse/errors';
-import { type Client, decoyKeys } from '@gatehouse/identity';
+import type { Client } from '@gatehouse/identity';
 import {
   assertNotReplyEnvelope,
   assertReadableQuery,
@@ -70,7 +70,7 @@ export interface SignatureVersion {
  *
  * @param strict rejects MD5 and repeated signatures
  */
-export function createVersion1(strict: boolean): SignatureVersion {
+export function createVersion1(strict: boolean, decoyKeys: readonly string[]): SignatureVersion {
   return {
     algorithmOf({ signatureAlgorithm }) {
       const isAccepted =

@@ -3,8 +3,6 @@ import {
   type Client,
   type ClientRegistry,
   clientPrincipal,
-  decoyKeys,
-  MAXIMUM_ACTIVE_KEYS,
   type ReplayGuard,
 } from '@gatehouse/identity';
 import { addressGroup } from '@gatehouse/server';
@@ -54,7 +52,8 @@ export function createSignedRequestVerifier(dependencies: SignedRequestDependenc
   const { clients, replayGuard, signatures, now, strict } = dependencies;
   const { signatureToleranceMilliseconds: tolerance } = dependencies;
   const holdBody = createHeldBodies(dependencies.heldBodies);
-  const versions = { 1: createVersion1(strict), 2: version2 } as const;
+  const { decoyKeys } = clients;
+  const versions = { 1: createVersion1(strict, decoyKeys), 2: version2 } as const;
   const explain = createSignatureExplainer(dependencies);
 
   async function verify(
@@ -76,7 +75,7 @@ export function createSignedRequestVerifier(dependencies: SignedRequestDependenc
     const client = named?.enabled === true && algorithm !== undefined ? named : undefined;
     const ownKeys = client === undefined ? [] : clients.secureKeys(client);
     // A failure always costs two signatures, even for unknown clients.
-    const candidates = [...ownKeys, ...decoyKeys].slice(0, MAXIMUM_ACTIVE_KEYS);
+    const candidates = [...ownKeys, ...decoyKeys].slice(0, decoyKeys.length);
     const secureKey = signed.findKey(candidates, client);
     if (client === undefined || secureKey === undefined || !ownKeys.includes(secureKey)) {
       throw await explain(rejectedSignature(presented, request, signed), named, algorithm);

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { type ClientRegistry, createRegisteredOrigins } from '@gatehouse/identity';
+import type { ClientRegistry } from '@gatehouse/identity';
 import type { Reply } from '../messages.ts';
 import type { Route } from '../routes/route.ts';
 
@@ -20,13 +20,12 @@ export type CrossOrigin = ReturnType<typeof createCrossOrigin>;
  * positive answer. Only the origins of the verified client can read the reply to a request.
  */
 export function createCrossOrigin(clients: ClientRegistry, routes: readonly Route[]) {
-  const registeredOrigins = createRegisteredOrigins(clients);
   const ofRoutes = new Set(routes.flatMap(({ requestHeaders }) => requestHeaders));
   const allowedHeaders = [ALLOWED_HEADERS, ...ofRoutes].join(', ');
 
   async function isReadableFor(origin: string, clientId: string | undefined): Promise<boolean> {
     if (clientId === undefined) {
-      return registeredOrigins.has(origin);
+      return clients.hasOrigin(origin);
     }
     return (await clients.find(clientId))?.corsOrigins.includes(origin) === true;
   }
@@ -37,7 +36,7 @@ export function createCrossOrigin(clients: ClientRegistry, routes: readonly Rout
       const { origin } = headers;
       const isPreflight =
         method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
-      if (!isPreflight || origin === undefined || !(await registeredOrigins.has(origin))) {
+      if (!isPreflight || origin === undefined || !(await clients.hasOrigin(origin))) {
         return undefined;
       }
       return {

@@ -1,5 +1,5 @@
 import { ApiError, illegalArgument, serviceUnavailable, successEnvelope } from '@gatehouse/errors';
-import type { AuditTrail, XAccessTokens } from '@gatehouse/identity';
+import type { Identity } from '@gatehouse/identity';
 import { jsonHeaders, type Reply } from '../messages.ts';
 import { requestOrigin } from './audit.ts';
 import type { Admitted } from './exchange.ts';
@@ -10,12 +10,12 @@ const DEFAULT_SECONDS = 7200;
  * `POST /api/v1/token` (operation 4 of the specification). Its route accepts only signed requests.
  */
 export function createXAccessTokenOperation(dependencies: {
-  readonly xAccessTokens: XAccessTokens;
-  readonly audit: AuditTrail;
+  readonly identity: Pick<Identity, 'xAccessTokens' | 'audit'>;
   readonly accessTokenMaximumSeconds: number;
   readonly now: () => number;
 }) {
-  const { xAccessTokens, audit, accessTokenMaximumSeconds, now } = dependencies;
+  const { identity, accessTokenMaximumSeconds, now } = dependencies;
+  const { xAccessTokens, audit } = identity;
   return async ({ message, verified, clientAddress }: Admitted): Promise<Reply> => {
     if (!isJson(message.headers['content-type'])) {
       throw new ApiError('unsupported_media_type', { message: 'Send application/json.' });

@@ -1,6 +1,6 @@
 import type { Store } from '@gatehouse/store';
 import { LRUCache } from 'lru-cache';
-import type { OnDamagedRecord } from './record.ts';
+import { readRecord } from './record.ts';
 
 /** A revocation of a client or user takes effect within this time. */
 export const MAXIMUM_RECORD_AGE_MILLISECONDS = 50;
@@ -31,7 +31,7 @@ export function createRecordCache<Value>(
   store: Store,
   parse: (text: string) => Value | undefined,
   now: () => number,
-  damage?: { readonly kind: string; readonly onDamagedRecord?: OnDamagedRecord | undefined },
+  onDamaged?: (key: string) => void,
 ) {
   const entries = new LRUCache<string, Entry<Value>>({ max: MAXIMUM_ENTRIES });
   const running = new Map<string, Reading<Value>>();
@@ -43,10 +43,7 @@ export function createRecordCache<Value>(
     const known = entries.get(key);
     let value = known?.value;
     if (text !== known?.text) {
-      value = text === undefined ? undefined : parse(text);
-      if (text !== undefined && value === undefined) {
-        damage?.onDamagedRecord?.(damage.kind, key);
-      }
+      value = readRecord(text, parse, () => onDamaged?.(key));
     }
     // The copy must not hide a write that happened in the meantime.
     if (forgotten === forgottenBefore && key.length <= MAXIMUM_KEY_LENGTH) {
