@@ -12,7 +12,7 @@ import { loadConfiguration as loadGateway } from '../apps/gateway/src/config.ts'
 import {
   readMasterKeyFile,
   writeMasterKeyFile,
-} from '../packages/identity/src/secrets/master-key-file.ts';
+} from '../packages/identity/src/secrets/master-key.ts';
 
 const directory = temporaryFolder();
 

@@ -11,6 +11,8 @@
  */
 import { ConfigurationError } from '@gatehouse/server/configuration';
 import { StoreUnavailableError } from '@gatehouse/store';
+import { auditCommands } from './audit/audit.ts';
+import { backupCommands } from './backup/backup.ts';
 import {
   type Command,
   type CommandInput,
@@ -21,34 +23,30 @@ import { completionScript } from './command-line/completion.ts';
 import { parseArguments } from './command-line/parse-arguments.ts';
 import { withCurrentName } from './command-line/renamed-commands.ts';
 import { type CliStreams, createTerminal } from './command-line/terminal.ts';
-import { auditCommands } from './commands/audit.ts';
-import { auditExportCommands } from './commands/audit-export.ts';
-import { backupCommands } from './commands/backup.ts';
-import { bootstrapCommands } from './commands/bootstrap.ts';
+import { bootstrapCommand } from './commands/bootstrap.ts';
 import { clientKeyCommands } from './commands/client-keys.ts';
 import { clientCommands } from './commands/clients.ts';
-import { masterKeyCommands } from './commands/master-key.ts';
+import { masterKeyCommand } from './commands/master-key.ts';
 import { organizationCommands } from './commands/organizations.ts';
 import { reasonsCommand } from './commands/reasons.ts';
 import { requestCommands } from './commands/requests.ts';
 import { signCommand } from './commands/sign.ts';
-import { tokenCommands } from './commands/tokens.ts';
+import { revokeCommand } from './commands/tokens.ts';
 import { userCommands } from './commands/users.ts';
 import { verifyCommand } from './commands/verify.ts';
 import { doctorCommand } from './doctor/doctor.ts';
 import { openIdentityStore, recordChange, release } from './open-identity-store.ts';
 
 export const commands: readonly Command[] = [
-  ...bootstrapCommands,
+  bootstrapCommand,
   ...organizationCommands,
   ...clientCommands,
   ...clientKeyCommands,
   ...userCommands,
-  ...tokenCommands,
-  ...masterKeyCommands,
+  revokeCommand,
+  masterKeyCommand,
   ...backupCommands,
   ...auditCommands,
-  ...auditExportCommands,
   ...requestCommands,
   reasonsCommand,
   doctorCommand,
@@ -68,11 +66,7 @@ export async function runCli(entered: readonly string[], streams: CliStreams): P
     return 0;
   }
   try {
-    const { args, warning } = withCurrentName(entered);
-    if (warning !== undefined) {
-      warn(warning);
-    }
-    const parsed = parseArguments(args, commands);
+    const parsed = parseArguments(withCurrentName(entered, warn), commands);
     if (parsed.help !== undefined) {
       output.write(`${parsed.help}\n`);
       return 0;
@@ -111,7 +105,7 @@ async function runCommand(
   warn: (warning: string) => void,
 ): Promise<CommandResult | undefined> {
   const { environment } = streams;
-  const context = { environment, terminal: createTerminal(streams), now: Date.now, warn };
+  const context = { environment, terminal: createTerminal(streams), warn };
   if ('runOffline' in command) {
     return command.runOffline(input, context);
   }

@@ -21,7 +21,8 @@ import {
 import { createStore } from '@gatehouse/store';
 import { z } from 'zod';
 
-const variables = z.object({ DATA_DIR: commonVariables.DATA_DIR, ...identityVariables });
+/** What every command that opens a store reads. */
+export const variables = z.object({ DATA_DIR: commonVariables.DATA_DIR, ...identityVariables });
 
 const MAXIMUM_OPERATOR_CHARACTERS = 64;
 

@@ -167,12 +167,7 @@ function withCount(error: unknown, count: number): unknown {
   if (!(error instanceof GatehouseError)) {
     return error;
   }
-  const { code, message, status, requestId, hint } = error;
   const stored = `The gateway confirmed the first ${count} records.`;
-  return new GatehouseError(code, message, {
-    status,
-    requestId,
-    hint: hint === undefined ? stored : `${hint} ${stored}`,
-    cause: error,
-  });
+  const hint = error.hint === undefined ? stored : `${error.hint} ${stored}`;
+  return new GatehouseError(error.code, error.message, { ...error, hint, cause: error });
 }

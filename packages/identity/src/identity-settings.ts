@@ -9,7 +9,7 @@ import {
 import { z } from 'zod';
 import { bootstrapSecretFiles } from './bootstrap/load-bootstrap.ts';
 import { DEFAULT_AUDIT_RETENTION_DAYS } from './log/audit-trail.ts';
-import { loadMasterKey } from './secrets/master-key-file.ts';
+import { loadMasterKey } from './secrets/master-key.ts';
 import { defaultSigningKeyPolicy } from './secrets/signing-keys.ts';
 
 /** The variables of every process that opens the identity store. */

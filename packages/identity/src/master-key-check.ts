@@ -1,5 +1,5 @@
 import type { Identity } from './open-identity.ts';
-import { masterKeyProblem } from './secrets/master-key-file.ts';
+import { masterKeyProblem } from './secrets/master-key.ts';
 
 /** A text in the store, encrypted with its master key. The key is also the encryption context. */
 export const CANARY_KEY = 'master-key-canary';
@@ -23,9 +23,7 @@ export async function assertMasterKeyFits({
   const hold = async (key: string, value: string) =>
     (await store.get(key)) ?? (await store.claim(key, value, undefined, { revokes: true }));
   const sealed = await hold(CANARY_KEY, sealer.seal('The master key fits.', CANARY_KEY));
-  try {
-    sealer.open(sealed, CANARY_KEY);
-  } catch {
+  if (sealer.tryOpen(sealed, CANARY_KEY) === undefined) {
     throw masterKeyProblem('names a key that differs from the master key of this store');
   }
   // Without its last lines, a rotated key file would make all tokens unknown without an error.

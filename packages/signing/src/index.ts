@@ -5,13 +5,11 @@
  * version 1  text → parseParameters → canonicalText ─┐
  *            body bytes ─────────────────────────────┴→ sign / findSigningKey
  * version 2  request → requestLines ─┐
- *            reply → replyLines ─────┴→ signLines / findLinesKey
+ *            reply → replyLines ─────┴→ HMAC / findMatchingKey
  *
  * Not here: finding the client, rejecting replays, and error replies.
  */
 export {
-  type DiagnosisDigests,
-  type DiagnosisKeys,
   diagnoseSignature,
   type FailedRequest,
   malformedSignature,
@@ -31,11 +29,9 @@ export {
 export {
   type CredentialMistake,
   isBearer,
-  type PresentedToken,
   readBearerToken,
   readQueryToken,
   readXAccessToken,
-  type SimilarHeader,
   similarHeader,
   unknownTokenMistake,
 } from './reading/presented-token.ts';
@@ -50,23 +46,18 @@ export {
   isSuccessReply,
   mayBeReply,
   type SignedBody,
-  type SignedText,
   signedBody,
   signedQuery,
 } from './reading/signed-text.ts';
 export {
-  DEFAULT_TIMESTAMP_TOLERANCE_MILLISECONDS,
   type Digest,
-  findLinesKey,
+  findMatchingKey,
   findSigningKey,
   type Hmac,
   isTimely,
-  normalizeSignature,
   parseTimestamp,
   type SignatureAlgorithm,
-  type SignatureInput,
   sign,
-  signLines,
 } from './signature.ts';
 export {
   isNonce,
@@ -76,13 +67,10 @@ export {
   requestLines,
 } from './signed-lines.ts';
 export {
-  type AmbiguityReason,
   AmbiguousTextError,
   canonicalText,
   encodeParameters,
   type Parameter,
   parseParameters,
-  type SignedPart,
   signedPart,
-  toParameters,
 } from './version-1-text.ts';

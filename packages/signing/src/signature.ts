@@ -15,7 +15,10 @@ export type Digest = (
   parts: readonly (string | Uint8Array)[],
 ) => string;
 
-/** HMAC-SHA-256 (RFC 2104) in lower-case hexadecimal. Key and text are encoded as UTF-8. */
+/**
+ * HMAC-SHA-256 (RFC 2104) in lower-case hexadecimal. Key and text are encoded as UTF-8. That of the
+ * lines of version 2 is `X-Sign-V2`.
+ */
 export type Hmac = (secureKey: string, text: string) => string;
 
 /** The input of a version 1 signature of a request or reply. */
@@ -50,21 +53,6 @@ export function findSigningKey(
   return findMatchingKey(signature, secureKeys, (secureKey) => sign(input, secureKey, digest));
 }
 
-/** `X-Sign-V2`: `hex(HMAC-SHA-256(secure key, lines))` in lower case. */
-export function signLines(lines: string, secureKey: string, hmac: Hmac): string {
-  return hmac(secureKey, lines);
-}
-
-/** Finds the secure key that made an `X-Sign-V2`, comparing in constant time. */
-export function findLinesKey(
-  lines: string,
-  signature: string,
-  secureKeys: readonly string[],
-  hmac: Hmac,
-): string | undefined {
-  return findMatchingKey(signature, secureKeys, (secureKey) => signLines(lines, secureKey, hmac));
-}
-
 /**
  * Finds the secure key that made a signature. Hexadecimal digits of either case match. The time
  * does not depend on the length or form of a wrong signature.
@@ -76,13 +64,8 @@ export function findMatchingKey(
   secureKeys: readonly string[],
   signWith: (secureKey: string) => string,
 ): string | undefined {
-  const presented = normalizeSignature(signature);
+  const presented = signature.toLowerCase();
   return secureKeys.find((secureKey) => equalHex(signWith(secureKey), presented));
-}
-
-/** Makes a replay with digits of another case the same signature. */
-export function normalizeSignature(signature: string): string {
-  return signature.toLowerCase();
 }
 
 /** The time depends only on the length of `expected`. Never throws. */
@@ -95,9 +78,7 @@ function equalHex(expected: string, presented: string): boolean {
   return difference === 0;
 }
 
-const SECOND = 1000;
-
-export const DEFAULT_TIMESTAMP_TOLERANCE_MILLISECONDS: number = 300 * SECOND;
+const DEFAULT_TIMESTAMP_TOLERANCE_MILLISECONDS = 300 * 1000;
 
 /**
  * Exactly 13 digits without a leading zero. Nothing separates the signed text from the timestamp,

@@ -3,43 +3,28 @@
  * library and the explorer use it.
  */
 import { parseEnvelope } from './envelope.ts';
-import type { SignatureAlgorithm } from './signature.ts';
 import {
+  type Digest,
   digestedParts,
-  findLinesKey,
-  findSigningKey,
+  findMatchingKey,
   isTimely,
   parseTimestamp,
+  type SignatureAlgorithm,
 } from './signature.ts';
-import { replyLines, requestLines } from './signed-lines.ts';
+import { type RequestToSign, replyLines, requestLines } from './signed-lines.ts';
 import { canonicalText, parseParameters, signedPart } from './version-1-text.ts';
 
 /** Results are lower-case hexadecimal digits. Text is encoded as UTF-8. */
 export interface Digests {
-  digest(
-    algorithm: SignatureAlgorithm,
-    parts: readonly (string | Uint8Array)[],
-  ): string | Promise<string>;
+  digest(...args: Parameters<Digest>): string | Promise<string>;
   /** HMAC-SHA-256 with this key. */
   hmacWith(secureKey: string): (text: string) => string | Promise<string>;
 }
 
-/** A request as it is signed and sent. */
-export interface SignableRequest {
-  /** Percent-encoded as the gateway receives it. */
-  readonly path: string;
-  /** Without `?`. Empty if absent. */
-  readonly query: string;
-  readonly method: string;
-  /** Empty if absent. */
-  readonly contentType: string;
-  /** Empty if absent. */
-  readonly body: string | Uint8Array;
-  /** Epoch milliseconds. */
+/** A request as it is signed and sent, and its time in epoch milliseconds. Version 1 ignores the nonce. */
+export type SignableRequest = Omit<RequestToSign, 'clientId' | 'timestamp'> & {
   readonly timestamp: number;
-  /** Version 1 ignores it. */
-  readonly nonce: string;
-}
+};
 
 export interface SignedReply {
   readonly status: number;
@@ -88,16 +73,12 @@ export function createVersion1Signer(
 
   /** The signature covers neither the status nor the request, so the body must confirm them. */
   async function isVerified({ status, headers, bytes }: SignedReply, sentAt: number) {
-    const signature = headers.get('x-sign');
-    const timestamp = headers.get('x-timestamp');
-    if (signature === null || timestamp === null) {
-      return false;
-    }
+    const signature = headers.get('x-sign') ?? '';
+    const timestamp = headers.get('x-timestamp') ?? '';
     const expected = await digest(bytes, timestamp);
-    const input = { algorithm, signedText: bytes, timestamp };
     const repliedAt = parseTimestamp(timestamp);
     return (
-      findSigningKey(input, signature, [secureKey], () => expected) !== undefined &&
+      findMatchingKey(signature, [secureKey], () => expected) !== undefined &&
       repliedAt !== undefined &&
       isTimely(repliedAt, sentAt) &&
       parseEnvelope(status, new TextDecoder().decode(bytes)) !== undefined
@@ -123,12 +104,10 @@ export function createVersion1Signer(
 }
 
 /** What version 1 signs of a request, with the timestamp. @throws AmbiguousTextError */
-export function version1Text({
-  query,
-  method,
-  contentType,
-  body,
-}: Pick<SignableRequest, 'query' | 'method' | 'contentType' | 'body'>): string | Uint8Array {
+export function version1Text(
+  request: Pick<SignableRequest, 'query' | 'method' | 'contentType' | 'body'>,
+): string | Uint8Array {
+  const { query, method, contentType, body } = request;
   switch (signedPart(method, contentType)) {
     case 'query':
       return canonicalText(parseParameters(query));
@@ -163,16 +142,12 @@ export function createVersion2Signer(
         },
         signedText,
         async isVerified({ status, headers, bytes }) {
-          const signature = headers.get('x-sign-v2');
-          const repliedAt = headers.get('x-timestamp');
-          if (signature === null || repliedAt === null) {
-            return false;
-          }
+          const signature = headers.get('x-sign-v2') ?? '';
           const replyHash = await digests.digest('SHA-256', [bytes]);
+          const repliedAt = headers.get('x-timestamp') ?? '';
           const reply = { status, nonce, body: bytes, timestamp: repliedAt };
-          const signed = replyLines(reply, () => replyHash);
-          const expected = await hmac(signed);
-          return findLinesKey(signed, signature, [secureKey], () => expected) !== undefined;
+          const expected = await hmac(replyLines(reply, () => replyHash));
+          return findMatchingKey(signature, [secureKey], () => expected) !== undefined;
         },
       };
     },

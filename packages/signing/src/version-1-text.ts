@@ -80,13 +80,27 @@ export function encodeParameters(parameters: readonly Parameter[]): string {
 }
 
 function decode(text: string): string {
-  if (!text.includes('%') && !text.includes('+')) {
+  const decoded = decodeForm(text);
+  if (decoded === undefined) {
+    throw new AmbiguousTextError('A parameter is not valid percent-encoded UTF-8.');
+  }
+  return decoded;
+}
+
+/** A decoded part of a query or form, where `+` is a space. Undefined if an escape is invalid. */
+export function decodeForm(text: string): string | undefined {
+  return text.includes('+') ? decodeOnce(text.replaceAll('+', ' ')) : decodeOnce(text);
+}
+
+/** Undefined if an escape is invalid. */
+export function decodeOnce(text: string): string | undefined {
+  if (!text.includes('%')) {
     return text;
   }
   try {
-    return decodeURIComponent(text.replaceAll('+', ' '));
+    return decodeURIComponent(text);
   } catch {
-    throw new AmbiguousTextError('A parameter is not valid percent-encoded UTF-8.');
+    return undefined;
   }
 }
 

@@ -3,13 +3,12 @@
 import { buildSigner, signerLanguages } from '@gatehouse/testing';
 import { describe, expect, test } from '@jest/globals';
 import {
-  findLinesKey,
+  findMatchingKey,
   findSigningKey,
   type ReplyToSign,
   type RequestToSign,
   replyLines,
   requestLines,
-  signLines,
 } from '../src/index.ts';
 import { digest, hmac } from './digests.ts';
 import {
@@ -28,7 +27,7 @@ const signer = await buildSigner('python');
 const signatures1 = signer.answer(version1);
 const signatures2 = signer.answer(version2);
 const replySignatures = replies.map(({ request, ...reply }) =>
-  signLines(replyLines({ ...reply, nonce: request.nonce }, digest), request.secureKey, hmac),
+  hmac(request.secureKey, replyLines({ ...reply, nonce: request.nonce }, digest)),
 );
 signer.remove();
 
@@ -46,7 +45,7 @@ type Message = Keyed<RequestToSign> | Keyed<ReplyToSign>;
 
 function isVerified2(message: Message, signature: string): boolean {
   const lines = 'status' in message ? replyLines(message, digest) : requestLines(message, digest);
-  return findLinesKey(lines, signature, [message.secureKey], hmac) !== undefined;
+  return findMatchingKey(signature, [message.secureKey], (key) => hmac(key, lines)) !== undefined;
 }
 
 const messages: readonly (readonly [message: Message, signature: string])[] = [

@@ -18,14 +18,6 @@ const IMPLICIT_ACCESS_TOKEN = 10 * MINUTE;
 /** Correct clients redeem a code within a second. The specification allows ten minutes. */
 const STRICT_AUTHORIZATION_CODE = MINUTE;
 
-export function interactionLifetime(
-  _context: unknown,
-  interaction: { readonly session?: { readonly accountId?: string } | undefined },
-): number {
-  const isAnonymous = interaction.session?.accountId === undefined;
-  return isAnonymous ? ANONYMOUS_INTERACTION : lifetimes.Interaction;
-}
-
 export function sessionLifetime(_context: unknown, session: Pick<Session, 'accountId'>): number {
   return session.accountId === undefined ? ANONYMOUS_SESSION : lifetimes.Session;
 }
@@ -42,7 +34,10 @@ export function timesToLive(strict: boolean) {
       return Math.max(1, (token.iiat ?? now) + lifetimes.RefreshToken - now);
     },
     Session: sessionLifetime,
-    Interaction: interactionLifetime,
+    Interaction: (
+      _context: unknown,
+      { session }: { readonly session?: Partial<Pick<Session, 'accountId'>> | undefined },
+    ) => (session?.accountId === undefined ? ANONYMOUS_INTERACTION : lifetimes.Interaction),
     ...(strict ? { AuthorizationCode: STRICT_AUTHORIZATION_CODE } : {}),
   };
 }

@@ -1,31 +1,30 @@
 /** The folder of a backup: its files, its manifest, and how it appears as a whole or not at all. */
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import {
-  closeSync,
   createReadStream,
-  fsyncSync,
+  existsSync,
   lstatSync,
   mkdirSync,
-  openSync,
   readFileSync,
+  renameSync,
   rmSync,
+  writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { RejectedChangeError } from '@gatehouse/identity';
+import { type MasterKeys, masterKeyId, RejectedChangeError } from '@gatehouse/identity';
+import { copySqliteFile } from '@gatehouse/store';
 import { z } from 'zod';
 
 /** The files of a backup. Names from a manifest are never used as paths. */
 export const backupFiles = ['devices.sqlite', 'gatehouse.sqlite'] as const;
 
-export type BackupFile = (typeof backupFiles)[number];
-
-export const MANIFEST = 'manifest.json';
+const MANIFEST = 'manifest.json';
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 
 /** Written last, so a folder with a manifest is complete. */
-const manifest = z.strictObject({
+const manifestSchema = z.strictObject({
   format: z.literal(1),
   /** The time at which the copy started: ISO 8601. Later changes may be missing. */
   createdAt: z.iso.datetime(),
@@ -40,7 +39,47 @@ const manifest = z.strictObject({
   }),
 });
 
-export type Manifest = z.infer<typeof manifest>;
+export type Manifest = z.infer<typeof manifestSchema>;
+
+/**
+ * Copies the SQLite files of an embedded installation into a new folder, while servers use them.
+ * Each copy is one transaction. The folder gets its name when it is complete.
+ *
+ * @throws RejectedChangeError if the folder exists or the copy fails. Nothing is left then
+ */
+export async function createBackup(
+  folder: string,
+  dataDirectory: string,
+  masterKey: MasterKeys,
+): Promise<Manifest> {
+  if (existsSync(folder)) {
+    throw new RejectedChangeError(`${folder} already exists. Name a new folder.`);
+  }
+  const partial = `${folder}.${randomBytes(4).toString('hex')}.partial`;
+  return withTemporaryFolder(partial, async () => {
+    const copied = backupFiles.filter((name) => existsSync(join(dataDirectory, name)));
+    for (const name of copied) {
+      copySqliteFile(join(dataDirectory, name), join(partial, name));
+    }
+    const hashes = await Promise.all(
+      copied.map(async (name) => [name, await hashOf(join(partial, name))] as const),
+    );
+    // A rotation can have started since the copy began.
+    masterKey.refresh();
+    const manifest: Manifest = {
+      format: 1,
+      createdAt: new Date().toISOString(),
+      masterKeyIds: masterKey.keys().map(masterKeyId),
+      sha256: Object.fromEntries(hashes) as Manifest['sha256'],
+    };
+    const text = `${JSON.stringify(manifest, undefined, 2)}\n`;
+    writeFileSync(join(partial, MANIFEST), text, { mode: 0o600, flag: 'wx', flush: true });
+    renameSync(partial, folder);
+    return manifest;
+  }).catch((error: unknown) => {
+    throw new RejectedChangeError(`The backup failed, and nothing was saved: ${String(error)}`);
+  });
+}
 
 /** @throws RejectedChangeError if the folder is not a complete backup */
 export function readManifest(folder: string): Manifest {
@@ -49,7 +88,7 @@ export function readManifest(folder: string): Manifest {
     if (!lstatSync(path).isFile()) {
       throw new Error('not a file');
     }
-    return manifest.parse(JSON.parse(readFileSync(path, 'utf8')));
+    return manifestSchema.parse(JSON.parse(readFileSync(path, 'utf8')));
   } catch {
     throw new RejectedChangeError(
       `${folder} is not a complete backup of this release: ${MANIFEST} is missing or unknown.`,
@@ -74,10 +113,4 @@ export async function hashOf(path: string): Promise<string> {
   const hash = createHash('sha256');
   await pipeline(createReadStream(path), hash);
   return hash.digest('hex');
-}
-
-export function syncFolder(path: string): void {
-  const descriptor = openSync(path, 'r');
-  fsyncSync(descriptor);
-  closeSync(descriptor);
 }

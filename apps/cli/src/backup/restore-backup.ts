@@ -22,13 +22,7 @@ import {
   RejectedChangeError,
 } from '@gatehouse/identity';
 import { createStore, StoreUnavailableError } from '@gatehouse/store';
-import {
-  backupFiles,
-  hashOf,
-  type Manifest,
-  syncFolder,
-  withTemporaryFolder,
-} from './backup-folder.ts';
+import { backupFiles, hashOf, type Manifest, withTemporaryFolder } from './backup-folder.ts';
 
 /** The data directory, and the key file with the keys that it contains. */
 export interface RestoreTarget {
@@ -51,7 +45,6 @@ export async function restoreBackup<Result>(
 ): Promise<Result> {
   const { dataDirectory, masterKey } = target;
   assertEmpty(dataDirectory);
-  assertKey(manifest, masterKey);
   mkdirSync(dataDirectory, { recursive: true, mode: 0o700 });
   const staging = join(dataDirectory, `restore-${randomBytes(4).toString('hex')}`);
   return withTemporaryFolder(staging, async () => {
@@ -63,8 +56,7 @@ export async function restoreBackup<Result>(
     let result: Result;
     try {
       const identity = openIdentity({ store, masterKey });
-      await assertMasterKeyFits(identity);
-      await assertRecordsDecrypt(identity, manifest, target);
+      await assertKeysFit(identity, manifest, target);
       await identity.revocations.everything();
       result = await change(identity);
       await identity.audit.flush();
@@ -72,7 +64,6 @@ export async function restoreBackup<Result>(
       await store.close();
     }
     linkAll(names, staging, dataDirectory);
-    syncFolder(dataDirectory);
     return result;
   }).catch((error: unknown) => {
     const cause = error instanceof StoreUnavailableError ? error.reason : fileErrorOf(error);
@@ -114,27 +105,23 @@ function assertEmpty(dataDirectory: string): void {
   }
 }
 
-function assertKey({ masterKeyIds: [needed = ''] }: Manifest, masterKey: MasterKeys): void {
-  const ids = masterKey.keys().map(masterKeyId);
-  if (!ids.includes(needed)) {
-    throw new RejectedChangeError(
-      `The backup needs the master key ${needed}. The key file has ${ids.join(', ')}.`,
-    );
-  }
-}
-
 /** During a rotation, some records need the previous key and some the new one. */
-async function assertRecordsDecrypt(
+async function assertKeysFit(
   identity: Identity,
-  manifest: Manifest,
+  { masterKeyIds }: Manifest,
   { masterKey, masterKeyFile: path }: RestoreTarget,
 ): Promise<void> {
   const held = masterKey.keys().map(masterKeyId);
-  const missing = manifest.masterKeyIds.filter((id) => !held.includes(id));
-  if (missing.length === 0) {
-    return;
+  const missing = masterKeyIds.filter((id) => !held.includes(id));
+  const [needed = ''] = masterKeyIds;
+  if (missing[0] === needed) {
+    throw new RejectedChangeError(
+      `The backup needs the master key ${needed}. The key file has ${held.join(', ')}.`,
+    );
   }
-  const { unreadable } = await examineRecords({ identity, path });
+  await assertMasterKeyFits(identity);
+  const isComplete = missing.length === 0;
+  const unreadable = isComplete ? 0 : (await examineRecords({ identity, path })).unreadable;
   if (unreadable > 0) {
     throw new RejectedChangeError(
       `${unreadable} records of the backup need the master key ${missing.join(' or ')}, because a rotation was not complete. Use the key file of that time.`,

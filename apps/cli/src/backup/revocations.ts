@@ -2,15 +2,10 @@
  * The revocations of an audit export, applied to a restored store: what operators and users took
  * away after the backup does not come back. Only removes access, so it is safe to repeat.
  */
-import {
-  type AuditEvent,
-  clientChangeNames,
-  type Identity,
-  RejectedChangeError,
-  userChangeNames,
-} from '@gatehouse/identity';
+import { clientChangeNames, RejectedChangeError, userChangeNames } from '@gatehouse/identity';
 import { z } from 'zod';
-import { readCompleteExport } from '../audit-export/hash-chain.ts';
+import { readCompleteExport } from '../audit/export-file.ts';
+import type { CommandContext } from '../command-line/command.ts';
 import { printable } from '../command-line/format.ts';
 
 /** The clocks of servers may differ by this time. */
@@ -60,9 +55,7 @@ export async function readRevocations(
   warn: (message: string) => void,
 ) {
   const entries: Revocation[] = [];
-  let line = 0;
-  const { newest = '' } = await readCompleteExport(path, hash, (entry) => {
-    line += 1;
+  const { newest = '' } = await readCompleteExport(path, hash, (entry, line) => {
     if (repeatedEvents.has(parse(entryTimes, entry, line).event)) {
       entries.push(parse(revocation, entry, line));
     }
@@ -86,13 +79,7 @@ function parse<Value>(schema: z.ZodType<Value>, entry: unknown, line: number): V
 type ClientEntry = Extract<Revocation, { event: 'client_changed' }>;
 type UserEntry = Extract<Revocation, { event: 'user_changed' }>;
 
-interface Recorder {
-  readonly identity: Identity;
-  /** Records each change. */
-  readonly audit: (event: AuditEvent) => Promise<void>;
-}
-
-interface Replay extends Recorder {
+interface Replay extends Pick<CommandContext, 'identity' | 'audit'> {
   /** Sentences about what the replay changed. */
   readonly changed: string[];
   /** Sentences about what the operator has to repeat. */
@@ -106,7 +93,7 @@ interface Replay extends Recorder {
 export async function replayRevocations(
   entries: readonly Revocation[],
   since: string,
-  { identity, audit }: Recorder,
+  { identity, audit }: Pick<Replay, 'identity' | 'audit'>,
 ) {
   const start = new Date(Date.parse(since) - CLOCK_MILLISECONDS).toISOString();
   const later = entries.filter(({ at }) => at >= start);

@@ -2,24 +2,18 @@ import type { AuditEvent, Identity, IdentitySettings } from '@gatehouse/identity
 import type { Environment } from '@gatehouse/server/configuration';
 import type { Terminal } from './terminal.ts';
 
-/** The option `--name`. */
-export interface Option {
-  /** The name of its value, such as `id`. Without one, the option is a switch. */
-  readonly value?: string;
-  /** The option can be repeated. */
-  readonly multiple?: boolean;
-  /** The switch also has the form `--no-name`. */
-  readonly negatable?: boolean;
-  readonly description: string;
-}
-
-export type Options = Readonly<Record<string, Option>>;
+/**
+ * Descriptions by the form of the option: `name` is a switch, `[no-]name` is one that also has the
+ * form `--no-name`, `name <value>` has a value, and `name <value...>` can be repeated.
+ */
+export type Options = Readonly<Record<string, string>>;
 
 export type OptionValue = string | boolean | readonly string[] | undefined;
 
 export interface CommandInput {
   /** By the names in `Command.usage`. An optional one that was omitted is undefined. */
   readonly positionals: Readonly<Record<string, string | undefined>>;
+  /** By the name in camel case: `keyFile` for `--key-file`. An omitted one is undefined. */
   readonly options: Readonly<Record<string, OptionValue>>;
 }
 
@@ -27,8 +21,6 @@ export interface CommandInput {
 export interface OfflineContext {
   readonly environment: Environment;
   readonly terminal: Terminal;
-  /** Epoch milliseconds. */
-  readonly now: () => number;
   /** Prints a warning while the command runs. */
   warn(message: string): void;
 }
@@ -65,22 +57,20 @@ interface CommandDescription {
   readonly example: string;
 }
 
-/** A command for operators. */
-export interface StoreCommand extends CommandDescription {
-  /** @throws UsageError, RejectedChangeError, StoreUnavailableError */
-  run(input: CommandInput, context: CommandContext): Promise<CommandResult | undefined>;
-}
+type Run<Context> = (input: CommandInput, context: Context) => Promise<CommandResult | undefined>;
 
-/** A command that works without a store and a server. */
-export interface OfflineCommand extends CommandDescription {
-  /** @throws UsageError */
-  runOffline(input: CommandInput, context: OfflineContext): Promise<CommandResult | undefined>;
-}
-
-export type Command = StoreCommand | OfflineCommand;
+/**
+ * A command for operators, or one that works without a store and a server. Both throw UsageError,
+ * and the first also RejectedChangeError and StoreUnavailableError.
+ */
+export type Command = CommandDescription &
+  ({ readonly run: Run<CommandContext> } | { readonly runOffline: Run<OfflineContext> });
 
 /** The name of a command, without its arguments. */
 export const nameOf = ({ usage }: Pick<Command, 'usage'>): string => usage.replace(/ [<[].*/, '');
+
+/** The name of an option, from its form. */
+export const optionName = (form: string): string => form.replace(/^\[no-]| <.*/g, '');
 
 /**
  * Invalid usage: exit code 2. The message never quotes a value, because a secret could be in the
@@ -98,12 +88,4 @@ export class UsageError extends Error {
 
 export function text(value: OptionValue): string | undefined {
   return typeof value === 'string' ? value : undefined;
-}
-
-export function texts(value: OptionValue): readonly string[] | undefined {
-  return Array.isArray(value) ? value.filter((each) => each !== '') : undefined;
-}
-
-export function flag(value: OptionValue): boolean | undefined {
-  return typeof value === 'boolean' ? value : undefined;
 }

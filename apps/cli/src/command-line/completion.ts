@@ -1,4 +1,4 @@
-import { type Command, nameOf } from './command.ts';
+import { type Command, nameOf, optionName } from './command.ts';
 
 /** A script for bash and zsh that completes commands and options. It runs no command. */
 export function completionScript(commands: readonly Command[]): string {
@@ -30,6 +30,6 @@ complete -o default -F _gatehouse gatehouse`;
 function optionsOf(commands: readonly Command[], name: string): string {
   const command = commands.find((each) => nameOf(each) === name);
   return [...Object.keys(command?.options ?? {}), 'json', 'help']
-    .map((option) => `--${option}`)
+    .map((form) => `--${optionName(form)}`)
     .join(' ');
 }

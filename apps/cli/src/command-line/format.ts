@@ -1,19 +1,11 @@
-/** Aligns the columns, with two spaces between them. */
+/** Aligns the columns, with two spaces between them. Every row has the same number of cells. */
 export function formatTable(rows: readonly (readonly string[])[]): string {
-  const widths: number[] = [];
-  for (const row of rows) {
-    row.forEach((cell, i) => {
-      widths[i] = Math.max(widths[i] ?? 0, cell.length);
-    });
-  }
-  return rows
-    .map((row) =>
-      row
-        .map((cell, i) => (i === row.length - 1 ? cell : cell.padEnd(widths[i] ?? 0)))
-        .join('  ')
-        .trimEnd(),
-    )
-    .join('\n');
+  const widths = rows.reduce<readonly number[]>(
+    (found, row) => row.map((cell, i) => Math.max(found[i] ?? 0, cell.length)),
+    [],
+  );
+  const lineOf = (row: readonly string[]) => row.map((cell, i) => cell.padEnd(widths[i] ?? 0));
+  return rows.map((row) => lineOf(row).join('  ').trimEnd()).join('\n');
 }
 
 /** @param seconds since the epoch */

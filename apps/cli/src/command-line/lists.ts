@@ -1,9 +1,7 @@
 /** How list commands filter and limit, by time, organization, text and state. */
-import { type CommandInput, flag, type Options, text, UsageError } from './command.ts';
+import { type CommandInput, type Options, text, UsageError } from './command.ts';
 
-export const limitOption: Options = {
-  limit: { value: 'number', description: 'Maximum number of entries.' },
-};
+export const limitOption: Options = { 'limit <number>': 'Maximum number of entries.' };
 
 /** @throws UsageError */
 export function readLimit({ options }: CommandInput, normally: number): number {
@@ -14,13 +12,9 @@ export function readLimit({ options }: CommandInput, normally: number): number {
   return limit === undefined ? normally : Number(limit);
 }
 
-export const timeOptions = {
-  since: {
-    value: 'time',
-    description: 'Entries since a time (2026-11-20T10:00Z) or a duration ago (30m, 12h, 7d).',
-  },
-  until: { value: 'time', description: 'Entries until a time or a duration ago.' },
-} as const satisfies Options;
+export const sinceOption: Options = {
+  'since <time>': 'Entries since a time (2026-11-20T10:00Z) or a duration ago (30m, 12h, 7d).',
+};
 
 const unitMilliseconds = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
@@ -29,11 +23,7 @@ const unitMilliseconds = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as 
  *
  * @throws UsageError
  */
-export function readTime(
-  name: 'since' | 'until',
-  { options }: CommandInput,
-  now: number,
-): string | undefined {
+export function readTime(name: 'since' | 'until', { options }: CommandInput): string | undefined {
   const given = text(options[name]);
   if (given === undefined) {
     return undefined;
@@ -42,7 +32,7 @@ export function readTime(
   const time =
     count === undefined
       ? Date.parse(given)
-      : now - Number(count) * unitMilliseconds[unit as keyof typeof unitMilliseconds];
+      : Date.now() - Number(count) * unitMilliseconds[unit as keyof typeof unitMilliseconds];
   if (Number.isNaN(time)) {
     throw new UsageError(
       `--${name} must be a time such as 2026-11-20T10:00Z, or a duration such as 30m.`,
@@ -53,9 +43,9 @@ export function readTime(
 
 /** The options of `clients list` and `users list`. */
 export const filterOptions: Options = {
-  org: { value: 'id', description: 'Only those of this organization.' },
-  search: { value: 'text', description: 'Only those with this text in id or name.' },
-  disabled: { description: 'Only disabled ones.' },
+  'org <id>': 'Only those of this organization.',
+  'search <text>': 'Only those with this text in id or name.',
+  disabled: 'Only disabled ones.',
   ...limitOption,
 };
 
@@ -68,7 +58,7 @@ export function filtered<Item extends { readonly orgId: string; readonly enabled
   const [orgId, search = ''] = [text(input.options.org), text(input.options.search)?.toLowerCase()];
   return items
     .filter((item) => orgId === undefined || item.orgId === orgId)
-    .filter((item) => flag(input.options.disabled) !== true || !item.enabled)
+    .filter((item) => input.options.disabled !== true || !item.enabled)
     .filter((item) => searched.some((key) => String(item[key]).toLowerCase().includes(search)))
     .slice(0, readLimit(input, Number.POSITIVE_INFINITY));
 }

@@ -1,97 +1,75 @@
-/**
- * Options that set members of a client or a user. They derive from the schema of the bootstrap
- * file: `grantTypes` becomes `--grant-type`, which can be repeated.
- */
+/** Options that set members of a client or a user: `--grant-type` sets `grantTypes`. */
 import { type Identity, RejectedChangeError } from '@gatehouse/identity';
 import { readableIssue } from '@gatehouse/server/configuration';
-import { z } from 'zod';
-import {
-  type CommandInput,
-  flag,
-  type Option,
-  type Options,
-  texts,
-  UsageError,
-} from './command.ts';
+import type { z } from 'zod';
+import { type CommandInput, type Options, optionName, UsageError } from './command.ts';
 
-/** Members whose option is not their name. */
-const shortNames: Readonly<Record<string, string>> = { orgId: 'org', ipAllowList: 'ip-allow' };
+/** Members whose option is not their singular. */
+const shortNames: Readonly<Record<string, string>> = { orgId: 'org', ipAllowList: 'ipAllow' };
 /** Members that a command takes as an argument. */
 const argumentNames: ReadonlySet<string> = new Set(['id', 'clientId', 'username']);
 
-/** The description of an option. One with a value has the name of its value first. */
-type Description = string | readonly [value: string, description: string];
-
-/** @param descriptions of the members that have an option */
-export function createMemberOptions<Member extends string>(
-  shape: Readonly<Record<Member, z.ZodType>>,
-  descriptions: Readonly<Record<Member, Description>>,
-) {
-  const members = Object.keys(descriptions) as Member[];
-  const options: Options = Object.fromEntries(
-    members.map((member) => [optionOf(member), describe(shape[member], descriptions[member])]),
+/**
+ * @param shape of the schema, which checks the values
+ * @param options those of the members
+ */
+export function createMemberOptions(shape: object, options: Options) {
+  const forms = Object.keys(options);
+  const names = forms.map(optionName);
+  const members = Object.keys(shape).filter((member) => names.includes(optionOf(member)));
+  const changeOptions: Options = Object.fromEntries(
+    forms
+      .filter((form) => form.endsWith('...>'))
+      .flatMap((form) => [
+        [`add-${form}`, `Entry to add to --${optionName(form)}.`],
+        [`remove-${form}`, `Entry to remove from --${optionName(form)}.`],
+      ]),
   );
-  const lists = members.filter((member) => isArray(shape[member]));
+  /** The options as members. Empty if the command names none. */
+  const read = (input: CommandInput): Readonly<Record<string, unknown>> =>
+    Object.fromEntries(
+      members
+        .map((member) => [member, input.options[singularOf(member)]])
+        .filter(([, value]) => value !== undefined),
+    );
+  /** The lists that `--add-scope` and `--remove-scope` change. */
+  const changes = ({ options: given }: CommandInput) =>
+    members.flatMap((member) => {
+      const name = singularOf(member).replace(/^./, (letter) => letter.toUpperCase());
+      const [added, removed] = [given[`add${name}`], given[`remove${name}`]].map(listOf);
+      return added === undefined && removed === undefined ? [] : [{ member, added, removed }];
+    });
   return {
     options,
-    /** `--add-scope` and `--remove-scope`, for every list. */
-    listChangeOptions: Object.fromEntries(
-      lists.map(optionOf).flatMap((name): [string, Option][] => {
-        const { value = 'value' } = options[name] ?? {};
-        const change = (verb: string): Option => ({
-          value,
-          multiple: true,
-          description: `Entry to ${verb} --${name}.`,
-        });
-        return [
-          [`add-${name}`, change('add to')],
-          [`remove-${name}`, change('remove from')],
-        ];
-      }),
-    ) as Options,
-    /** The options as members. Empty if the command names none. */
-    read: (input: CommandInput): Readonly<Record<string, unknown>> =>
-      Object.fromEntries(
-        members.flatMap((member) => {
-          const value = input.options[optionOf(member)];
-          return value === undefined ? [] : [[member, texts(value) ?? value]];
-        }),
-      ),
-    /** The lists after the additions and removals. Empty if the command names none. */
-    changedLists: (
-      existing: Readonly<Record<string, unknown>>,
-      { options: given }: CommandInput,
-    ): Readonly<Record<string, readonly string[]>> =>
-      Object.fromEntries(
-        lists.flatMap((member) => {
-          const name = optionOf(member);
-          const [added, removed] = [texts(given[`add-${name}`]), texts(given[`remove-${name}`])];
-          const entries = existing[member] as readonly string[];
-          const isChanged = added !== undefined || removed !== undefined;
-          return isChanged ? [[member, changedList(entries, added, removed)]] : [];
-        }),
-      ),
+    /** Those of a new record, and `--add-scope` and `--remove-scope` for every list. */
+    allOptions: { ...options, ...changeOptions },
+    read,
+    isNamed: (input: CommandInput) =>
+      Object.keys(read(input)).length > 0 || changes(input).length > 0,
+    /** The members after the command. */
+    change(existing: Readonly<Record<string, unknown>>, input: CommandInput) {
+      const replaced: Readonly<Record<string, unknown>> = { ...existing, ...read(input) };
+      const changed = changes(input).map(({ member, added, removed }) => [
+        member,
+        changedList(listOf(replaced[member]), added, removed),
+      ]);
+      return { ...replaced, ...Object.fromEntries(changed) };
+    },
   };
 }
 
-function describe(schema: z.ZodType, text: Description): Option {
-  if (typeof text === 'string') {
-    return { description: text, negatable: true };
-  }
-  const [value, description] = text;
-  return { value, multiple: isArray(schema), description };
+function listOf(value: unknown): readonly string[] | undefined {
+  return Array.isArray(value) ? value : undefined;
 }
 
-function isArray(schema: z.ZodType): boolean {
-  return schema instanceof z.ZodDefault || schema instanceof z.ZodOptional
-    ? isArray(schema.unwrap() as z.ZodType)
-    : schema instanceof z.ZodArray;
+/** `redirectUri` for `redirectUris`. */
+function singularOf(member: string): string {
+  return shortNames[member] ?? member.replace(/s$/, '');
 }
 
 /** `redirect-uri` for `redirectUris`. */
 function optionOf(member: string): string {
-  const words = member.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-  return shortNames[member] ?? words.replace(/s$/, '');
+  return singularOf(member).replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }
 
 /**
@@ -100,7 +78,7 @@ function optionOf(member: string): string {
  * @throws RejectedChangeError if an entry to remove is not in the list, which can be a misspelling
  */
 function changedList(
-  existing: readonly string[],
+  existing: readonly string[] = [],
   added: readonly string[] = [],
   removed: readonly string[] = [],
 ): readonly string[] {
@@ -114,7 +92,7 @@ function changedList(
 
 /** @throws UsageError for both options */
 export function readEnabled({ options }: CommandInput): boolean | undefined {
-  const [disable, enable] = [flag(options.disable) === true, flag(options.enable) === true];
+  const [disable, enable] = [options.disable === true, options.enable === true];
   if (disable && enable) {
     throw new UsageError('Use either --disable or --enable.');
   }

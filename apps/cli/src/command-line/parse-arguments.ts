@@ -1,13 +1,6 @@
 /** The commands as a program of commander, which parses arguments, and prints help and suggestions. */
 import { type CommanderError, Option as ParserOption, Command as Program } from 'commander';
-import {
-  type Command,
-  type CommandInput,
-  nameOf,
-  type Option,
-  type OptionValue,
-  UsageError,
-} from './command.ts';
+import { type Command, type CommandInput, nameOf, optionName, UsageError } from './command.ts';
 
 export type ParsedArguments =
   | { readonly help: string }
@@ -44,9 +37,8 @@ export function parseArguments(
   }
   const [first, ...others] = args;
   try {
-    program.parse(first === undefined || first === 'help' ? [...others, '--help'] : args, {
-      from: 'user',
-    });
+    const words = first === undefined || first === 'help' ? [...others, '--help'] : args;
+    program.parse(words, { from: 'user' });
   } catch (error) {
     if (help === '') {
       throw error;
@@ -75,7 +67,7 @@ function describeProgram(writeHelp: (text: string) => void): Program {
       visibleCommands: (command) =>
         command.commands.flatMap((each) => (each.commands.length === 0 ? each : each.commands)),
       subcommandTerm: (command) =>
-        [...pathOf(command), ...command.registeredArguments.map(termOf)].join(' '),
+        `${pathOf(command).join(' ')} ${command.usage()}`.replace(' [options]', ''),
     });
   return reportErrors(program);
 }
@@ -91,26 +83,15 @@ function addCommand(
   const added = reportErrors(parent.command(terms.slice(parent === program ? 0 : 1).join(' ')))
     .summary(command.summary)
     .description([command.summary, ...(command.notes ?? [])].join('\n'))
-    .addHelpText('after', `\nExample:\n  gatehouse ${nameOf(command)} ${command.example}`)
-    .helpCommand(false);
-  const options = Object.entries(command.options ?? {});
-  for (const [name, option] of options) {
-    added.addOption(parserOption(name, option));
-    if (option.negatable === true) {
-      added.addOption(new ParserOption(`--no-${name}`).hideHelp());
-    }
+    .addHelpText('after', `\nExample:\n  gatehouse ${nameOf(command)} ${command.example}`);
+  for (const [form, description] of Object.entries(command.options ?? {})) {
+    addOption(added, form, description);
   }
   added.action(() => {
-    const values: Readonly<Record<string, OptionValue>> = added.optsWithGlobals();
     const names = added.registeredArguments.map((each) => each.name());
     onCall({
       positionals: Object.fromEntries(names.map((name, index) => [name, added.args[index]])),
-      options: Object.fromEntries(
-        ['json', ...options.map(([name]) => name)].map((name) => [
-          name,
-          values[new ParserOption(`--${name}`).attributeName()],
-        ]),
-      ),
+      options: added.optsWithGlobals(),
     });
   });
 }
@@ -122,24 +103,24 @@ function groupOf(program: Program, name: string): Program {
   );
 }
 
-function parserOption(name: string, { value, multiple, negatable, description }: Option) {
-  const notes = [
-    description,
-    ...(multiple === true ? ['Can be repeated.'] : []),
-    ...(negatable === true ? [`Opposite: --no-${name}.`] : []),
-  ].join(' ');
-  const option = new ParserOption(`--${name}${value === undefined ? '' : ` <${value}>`}`, notes);
-  return multiple === true
-    ? option.argParser((entry, entries: readonly string[] = []) => [...entries, entry])
-    : option;
+function addOption(command: Program, form: string, description: string): void {
+  const name = optionName(form);
+  if (form.endsWith('...>')) {
+    // The parser would read all words that follow as values. An empty value clears the list.
+    const add = (entry: string, entries: readonly string[] = []) =>
+      [...entries, entry].filter(Boolean);
+    const flags = `--${form.replace('...', '')}`;
+    command.option(flags, `${description} Can be repeated.`, add);
+  } else if (form.startsWith('[no-]')) {
+    command.option(`--${name}`, `${description} Opposite: --no-${name}.`);
+    command.addOption(new ParserOption(`--no-${name}`).hideHelp());
+  } else {
+    command.option(`--${form}`, description);
+  }
 }
 
 function pathOf(command: Program): readonly string[] {
   return command.parent === null ? [] : [...pathOf(command.parent), command.name()];
-}
-
-function termOf(argument: { name(): string; readonly required: boolean }): string {
-  return argument.required ? `<${argument.name()}>` : `[${argument.name()}]`;
 }
 
 function reportErrors(program: Program): Program {

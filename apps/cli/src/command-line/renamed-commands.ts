@@ -18,26 +18,26 @@ const renamed: readonly (readonly [old: string, current: string])[] = [
   ['restore', 'backup restore'],
 ];
 
-const backupVerbs: ReadonlySet<string | undefined> = new Set(['create', 'restore', undefined]);
-
-/** The arguments with the current name of the command, and a warning if they had an old one. */
-export function withCurrentName(args: readonly string[]): {
-  readonly args: readonly string[];
-  readonly warning?: string;
-} {
+/** The arguments with the current name of the command. Warns if they had an old one. */
+export function withCurrentName(
+  args: readonly string[],
+  warn: (warning: string) => void,
+): readonly string[] {
   const words = args.filter((arg) => arg !== '--json');
-  const [old, current] = renamed.find(([name]) => startsWith(words, name)) ?? oldBackup(words);
+  const isNamed = ([name]: readonly string[]) => `${words.join(' ')} `.startsWith(`${name} `);
+  const [old, current] = renamed.find(isNamed) ?? oldBackup(words);
   if (old === undefined || current === undefined) {
-    return { args };
+    return args;
   }
+  warn(
+    `gatehouse ${old} is deprecated. Use gatehouse ${current}. The next release removes the old name.`,
+  );
   const rest = words.slice(old.split(' ').length);
-  const json = args.includes('--json') ? ['--json'] : [];
-  const warning = `gatehouse ${old} is deprecated. Use gatehouse ${current}. The next release removes the old name.`;
+  const json = args.filter((arg) => arg === '--json');
   // The follower ended with --no-follow. A list does without it.
-  const isListed = old === 'audit tail' && rest.includes('--no-follow');
-  return isListed
-    ? { args: ['audit', 'list', ...rest.filter((arg) => arg !== '--no-follow'), ...json], warning }
-    : { args: [...current.split(' '), ...argumentFirst(rest, current), ...json], warning };
+  return old === 'audit tail' && rest.includes('--no-follow')
+    ? ['audit', 'list', ...rest.filter((arg) => arg !== '--no-follow'), ...json]
+    : [...current.split(' '), ...argumentFirst(rest, current), ...json];
 }
 
 /** `revoke client --yes ID` as `tokens revoke --client ID --yes`: the argument is now a value. */
@@ -47,12 +47,8 @@ function argumentFirst(rest: readonly string[], current: string): readonly strin
 }
 
 /** `gatehouse backup FOLDER` */
-function oldBackup([group, verb]: readonly string[]): readonly string[] {
-  return group === 'backup' && !backupVerbs.has(verb) && verb?.startsWith('-') === false
+function oldBackup([group, verb = '-']: readonly string[]): readonly string[] {
+  return group === 'backup' && !/^(-|create$|restore$)/.test(verb)
     ? ['backup', 'backup create']
     : [];
-}
-
-function startsWith(words: readonly string[], name: string): boolean {
-  return name.split(' ').every((word, index) => words[index] === word);
 }

@@ -1,10 +1,10 @@
-import { readFile } from 'node:fs/promises';
+import { createReadStream } from 'node:fs';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline/promises';
 import { type Readable, Writable } from 'node:stream';
 import { RejectedChangeError } from '@gatehouse/identity';
 import type { Environment } from '@gatehouse/server/configuration';
-import { type CommandInput, flag, type Options, UsageError } from './command.ts';
+import { type CommandInput, type Options, UsageError } from './command.ts';
 
 const MAXIMUM_SECRET_CHARACTERS = 16_384;
 const MAXIMUM_BYTES = 16 * 1024 * 1024;
@@ -24,6 +24,11 @@ export type Terminal = ReturnType<typeof createTerminal>;
  */
 export function createTerminal({ environment, input, output, errors }: CliStreams) {
   const isInteractive = input.isTTY === true;
+  /**
+   * A path relative to the folder of the caller. npm runs a script in the folder of the project, and
+   * names the folder of the caller in `INIT_CWD`.
+   */
+  const pathOf = (path: string) => resolve(environment.INIT_CWD ?? '.', path);
 
   async function ask(prompt: string, isShown: boolean): Promise<string> {
     errors.write(prompt);
@@ -59,21 +64,16 @@ export function createTerminal({ environment, input, output, errors }: CliStream
       isInteractive && /^y(es)?$/i.test(await ask(`${prompt} [y/N] `, true)),
     /** Prints a line before the command ends. */
     write: (line: string) => output.write(`${line}\n`),
+    pathOf,
     /**
-     * Reads a file, or standard input for `-`. Paths are relative to the folder of the caller.
+     * Reads a file, or standard input for `-`.
      *
      * @throws UsageError if it cannot be read, or is larger than 16 MiB
      */
-    async readBytes(path: string): Promise<Buffer> {
-      if (path === '-') {
-        return readAll(input, MAXIMUM_BYTES);
-      }
-      const bytes = await withFileErrors(path, readFile(callerPath(path, environment)));
-      if (bytes.length > MAXIMUM_BYTES) {
-        throw tooLarge(MAXIMUM_BYTES);
-      }
-      return bytes;
-    },
+    readBytes: (path: string): Promise<Buffer> =>
+      path === '-'
+        ? readAll(input, MAXIMUM_BYTES)
+        : withFileErrors(path, readAll(createReadStream(pathOf(path)), MAXIMUM_BYTES)),
   };
 }
 
@@ -84,22 +84,10 @@ async function readAll(input: Readable, maximum: number): Promise<Buffer> {
     chunks.push(Buffer.from(chunk));
     size += chunk.length;
     if (size > maximum) {
-      throw tooLarge(maximum);
+      throw new UsageError(`The input is larger than ${maximum} bytes.`);
     }
   }
   return Buffer.concat(chunks);
-}
-
-function tooLarge(maximum: number): UsageError {
-  return new UsageError(`The input is larger than ${maximum} bytes.`);
-}
-
-/**
- * A path relative to the folder of the caller. npm runs a script in the folder of the project, and
- * names the folder of the caller in `INIT_CWD`.
- */
-export function callerPath(path: string, environment: Environment): string {
-  return resolve(environment.INIT_CWD ?? '.', path);
 }
 
 /** @throws UsageError for an error of the file system. Others stay as they are */
@@ -116,7 +104,7 @@ export async function withFileErrors<Result>(path: string, work: Promise<Result>
   }
 }
 
-export const yesOption: Options = { yes: { description: 'Do not ask for confirmation.' } };
+export const yesOption: Options = { yes: 'Do not ask for confirmation.' };
 
 /**
  * Asks before a change that revokes access. Without a terminal nobody can answer, so scripts add
@@ -129,7 +117,7 @@ export async function assertConfirmed(
   { terminal }: { readonly terminal: Terminal },
   question: string,
 ): Promise<void> {
-  if (flag(options.yes) !== true && !(await terminal.confirm(question))) {
+  if (options.yes !== true && !(await terminal.confirm(question))) {
     const advice = ` Add --yes to continue without a prompt: ${question}`;
     throw new RejectedChangeError(`Nothing was changed.${terminal.isInteractive ? '' : advice}`);
   }

@@ -1,9 +1,9 @@
-import { type Command, flag, type Option, UsageError } from '../command-line/command.ts';
+import { type Command, type Options, UsageError } from '../command-line/command.ts';
 import { assertConfirmed, yesOption } from '../command-line/terminal.ts';
 import { describeClient } from './clients.ts';
 
-const keepTokens: Option = {
-  description: 'Keep tokens of the removed key valid until they expire. For planned changes.',
+const keepTokensOption: Options = {
+  'keep-tokens': 'Keep tokens of the removed key valid until they expire. For planned changes.',
 };
 
 function describeTokens(keyId: string, kept: boolean): string {
@@ -16,13 +16,13 @@ const rotateKey: Command = {
   usage: 'clients rotate-key <clientId>',
   summary: 'Create a new secure key for a client and print it once. The existing key stays valid.',
   options: {
-    'replace-oldest': { description: 'Remove the older of two keys, and revoke its tokens.' },
-    'keep-tokens': keepTokens,
+    'replace-oldest': 'Remove the older of two keys, and revoke its tokens.',
+    ...keepTokensOption,
   },
   example: 'backend --replace-oldest',
   async run({ positionals: { clientId = '' }, options }, { identity, audit }) {
-    const replaceOldest = flag(options['replace-oldest']) === true;
-    const kept = flag(options['keep-tokens']) === true;
+    const replaceOldest = options.replaceOldest === true;
+    const kept = options.keepTokens === true;
     if (kept && !replaceOldest) {
       throw new UsageError(
         '--keep-tokens requires --replace-oldest. Otherwise, no key is removed.',
@@ -53,8 +53,8 @@ const removeKey: Command = {
   summary: 'Delete one of two secure keys of a client, and revoke the tokens issued with it.',
   options: {
     ...yesOption,
-    'keep-tokens': keepTokens,
-    revoke: { description: 'Also revoke every other token of the client.' },
+    ...keepTokensOption,
+    revoke: 'Also revoke every other token of the client.',
   },
   notes: [
     'To list the keys, run gatehouse clients show.',
@@ -65,8 +65,8 @@ const removeKey: Command = {
     const { clientId = '', keyId = '' } = input.positionals;
     const { options } = input;
     const { identity, audit } = context;
-    const kept = flag(options['keep-tokens']) === true;
-    const revoked = flag(options.revoke) === true;
+    const kept = options.keepTokens === true;
+    const revoked = options.revoke === true;
     if (kept && revoked) {
       throw new UsageError('Use either --keep-tokens or --revoke.');
     }

@@ -10,7 +10,6 @@ import {
   type Command,
   type CommandContext,
   type CommandInput,
-  flag,
   UsageError,
 } from '../command-line/command.ts';
 import { formatTable, formatTime } from '../command-line/format.ts';
@@ -23,29 +22,25 @@ import {
 } from '../command-line/member-options.ts';
 import { assertConfirmed, yesOption } from '../command-line/terminal.ts';
 
-const { clientId: _id, secureKey: _key, enabled: _enabled, ...shape } = clientSchema.shape;
-
-const members = createMemberOptions(shape, {
-  name: ['name', 'Name on the consent page.'],
-  orgId: ['id', 'Organization that owns the client.'],
-  grantTypes: ['type', 'Grant type: authorization_code, client_credentials, refresh_token, …'],
-  redirectUris: ['uri', 'Redirect URI: https, or http on loopback.'],
-  postLogoutRedirectUris: ['uri', 'URI that a sign-out can redirect to.'],
-  scopes: ['scope', 'Scope that the client can request.'],
-  signatureAlgorithm: [
-    'name',
+const members = createMemberOptions(clientSchema.shape, {
+  'name <name>': 'Name on the consent page.',
+  'org <id>': 'Organization that owns the client.',
+  'grant-type <type...>': 'Grant type: authorization_code, client_credentials, refresh_token, …',
+  'redirect-uri <uri...>': 'Redirect URI: https, or http on loopback.',
+  'post-logout-redirect-uri <uri...>': 'URI that a sign-out can redirect to.',
+  'scope <scope...>': 'Scope that the client can request.',
+  'signature-algorithm <name>':
     'Signature algorithm: SHA-256, MD5, or HMAC-SHA-256 (version 2 only).',
-  ],
-  applicationType: ['type', 'Application type: web or native.'],
-  corsOrigins: ['origin', 'Web origin whose scripts can send requests.'],
-  ipAllowList: ['range', 'Address or range that the client can use. Default: all addresses.'],
-  public: 'Public client, which cannot keep a secret.',
-  firstParty: 'Skip the consent page.',
-  resourceServer: 'Allow the client to introspect every token.',
-  ownOrganizationOnly: 'Allow only users of the organization of the client to sign in.',
+  'application-type <type>': 'Application type: web or native.',
+  'cors-origin <origin...>': 'Web origin whose scripts can send requests.',
+  'ip-allow <range...>': 'Address or range that the client can use. Default: all addresses.',
+  '[no-]public': 'Public client, which cannot keep a secret.',
+  '[no-]first-party': 'Skip the consent page.',
+  '[no-]resource-server': 'Allow the client to introspect every token.',
+  '[no-]own-organization-only': 'Allow only users of the organization of the client to sign in.',
 });
 
-/** The members of a record that a bootstrap file does not define. */
+/** The members of a record that a bootstrap file can define. */
 function toDefinition(client: Client): Readonly<Record<string, unknown>> {
   const defined: ReadonlySet<string> = new Set(Object.keys(clientSchema.shape));
   return Object.fromEntries(Object.entries(client).filter(([member]) => defined.has(member)));
@@ -76,20 +71,20 @@ const add: Command = {
   summary: 'Register a client. Prints the new secure key once.',
   options: {
     ...members.options,
-    'secure-key-stdin': { description: 'Read the secure key from standard input.' },
+    'secure-key-stdin': 'Read the secure key from standard input.',
   },
   example: 'backend --org acme --scope device:read --signature-algorithm HMAC-SHA-256',
   async run(input, { identity, terminal, audit }) {
     const { clientId = '' } = input.positionals;
     const given = members.read(input);
-    const isSupplied = flag(input.options['secure-key-stdin']) === true;
+    const isSupplied = input.options.secureKeyStdin === true;
     const supplied = isSupplied ? await terminal.readSecret('Secure key') : undefined;
     const secureKey = given.public === true ? supplied : (supplied ?? generateSecureKey());
     const { secureKey: _checked, ...definition } = validate(clientSchema, {
       name: clientId,
       ...given,
       clientId,
-      ...(secureKey === undefined ? {} : { secureKey }),
+      secureKey,
     });
     if ((await identity.clients.find(clientId)) !== undefined) {
       throw new RejectedChangeError(
@@ -100,12 +95,12 @@ const add: Command = {
     const client = await identity.clients.save(definition, secureKey);
     const [key] = identity.clients.describeKeys(client);
     await audit({ event: 'client_changed', clientId, change: 'added', keyId: key?.keyId });
-    const shown = isSupplied || secureKey === undefined ? {} : { secureKey };
+    const shown = isSupplied ? undefined : secureKey;
     return {
-      json: { client: describeClient(client, identity), ...shown },
+      json: { client: describeClient(client, identity), secureKey: shown },
       text: [
         `Added the client ${clientId}.`,
-        ...(shown.secureKey === undefined ? [] : [`Secure key (shown once): ${shown.secureKey}`]),
+        ...(shown === undefined ? [] : [`Secure key (shown once): ${shown}`]),
       ].join('\n'),
     };
   },
@@ -162,10 +157,9 @@ const change: Command = {
   usage: 'clients change <clientId>',
   summary: 'Change settings of a client, disable it, or enable it. Other settings stay the same.',
   options: {
-    ...members.options,
-    ...members.listChangeOptions,
-    disable: { description: 'Reject the client immediately, and revoke everything issued to it.' },
-    enable: { description: 'Enable a disabled client. Revoked tokens stay revoked.' },
+    ...members.allOptions,
+    disable: 'Reject the client immediately, and revoke everything issued to it.',
+    enable: 'Enable a disabled client. Revoked tokens stay revoked.',
     ...yesOption,
   },
   notes: [
@@ -174,10 +168,10 @@ const change: Command = {
   ],
   example: 'backend --add-scope device:write --no-first-party',
   async run(input, context) {
-    const { identity } = context;
+    const { identity, audit } = context;
     const { clientId = '' } = input.positionals;
     const enabled = readEnabled(input);
-    const isChanged = namesSettings(input);
+    const isChanged = members.isNamed(input);
     if (!isChanged && enabled === undefined) {
       throw new UsageError('Set at least one option.', ['gatehouse clients change --help']);
     }
@@ -188,7 +182,16 @@ const change: Command = {
     }
     let client = isChanged ? await changeSettings(existing, input, context) : existing;
     if (enabled !== undefined) {
-      client = await setEnabled(clientId, enabled, context);
+      client = await identity.clients.update(clientId, (current) => ({
+        ...current,
+        enabled,
+        // Enabling the client again must not restore its old tokens.
+        notBefore: enabled ? current.notBefore : nextNotBefore(Date.now()),
+      }));
+      await audit({ event: 'client_changed', clientId, change: enabled ? 'enabled' : 'disabled' });
+    }
+    if (enabled === false) {
+      await identity.revocations.deleteTokens(clientId);
     }
     const done = enabled === undefined ? 'Changed' : enabled ? 'Enabled' : 'Disabled';
     const hint =
@@ -202,14 +205,6 @@ const change: Command = {
   },
 };
 
-function namesSettings(input: CommandInput): boolean {
-  const isListChange = (name: string) => input.options[name] !== undefined;
-  return (
-    Object.keys(members.read(input)).length > 0 ||
-    Object.keys(members.listChangeOptions).some(isListChange)
-  );
-}
-
 async function changeSettings(
   existing: Client,
   input: CommandInput,
@@ -217,24 +212,16 @@ async function changeSettings(
 ): Promise<Client> {
   const { identity, audit } = context;
   const { clientId } = existing;
-  const hasKey = (client: Client) => identity.clients.describeKeys(client).length > 0;
   const wanted = changedDefinition(existing, input);
   await assertOrganizationExists(wanted.orgId, identity);
-  const losesKeys = wanted.public && hasKey(existing);
-  if (losesKeys) {
+  if (wanted.public && identity.clients.describeKeys(existing).length > 0) {
     const question = `A public client has no secure key. This deletes the secure keys of ${clientId}. Continue?`;
     await assertConfirmed(input, context, question);
   }
-  // Another operator may have changed the client while this command waited.
-  const client = await identity.clients.change(clientId, (current) => {
-    const definition = changedDefinition(current, input);
-    if (definition.public && hasKey(current) && !losesKeys) {
-      throw new RejectedChangeError(
-        'Nothing was changed. Another command changed the client. Try again.',
-      );
-    }
-    return definition;
-  });
+  // Another operator may have changed other settings while this command waited.
+  const client = await identity.clients.change(clientId, (current) =>
+    changedDefinition(current, input),
+  );
   await audit({ event: 'client_changed', clientId, change: 'changed' });
   return client;
 }
@@ -245,33 +232,11 @@ async function changeSettings(
  * @throws UsageError if they are invalid
  */
 function changedDefinition(client: Client, input: CommandInput) {
-  const replaced = { ...toDefinition(client), ...members.read(input) };
-  const wanted = { ...replaced, ...members.changedLists(replaced, input) };
+  const wanted = members.change(toDefinition(client), input);
   // The keys do not change here. The schema requires one, so any value will do.
-  const placeholder = 'public' in wanted && wanted.public ? {} : { secureKey: generateSecureKey() };
-  const { secureKey: _unused, ...definition } = validate(clientSchema, {
-    ...wanted,
-    ...placeholder,
-  });
+  const secureKey = wanted.public === true ? undefined : generateSecureKey();
+  const { secureKey: _unused, ...definition } = validate(clientSchema, { ...wanted, secureKey });
   return definition;
-}
-
-async function setEnabled(
-  clientId: string,
-  enabled: boolean,
-  { identity, audit, now }: CommandContext,
-): Promise<Client> {
-  const client = await identity.clients.update(clientId, (existing) => ({
-    ...existing,
-    enabled,
-    // Enabling the client again must not restore its old tokens.
-    notBefore: enabled ? existing.notBefore : nextNotBefore(now()),
-  }));
-  await audit({ event: 'client_changed', clientId, change: enabled ? 'enabled' : 'disabled' });
-  if (!enabled) {
-    await identity.revocations.deleteTokens(clientId);
-  }
-  return client;
 }
 
 export const clientCommands: readonly Command[] = [add, list, show, change];

@@ -1,12 +1,12 @@
 import { finishMasterKeyRotation, rotateMasterKey } from '@gatehouse/identity';
-import { type Command, flag } from '../command-line/command.ts';
+import type { Command } from '../command-line/command.ts';
 import { assertConfirmed, yesOption } from '../command-line/terminal.ts';
 
-const rotate: Command = {
+export const masterKeyCommand: Command = {
   usage: 'master-key rotate',
   summary: 'Replace the master key and encrypt every record again, while the servers run.',
   options: {
-    finish: { description: 'Remove the previous key from the key file, if nothing needs it.' },
+    finish: 'Remove the previous key from the key file, if nothing needs it.',
     ...yesOption,
   },
   notes: [
@@ -20,7 +20,7 @@ const rotate: Command = {
   async run(input, context) {
     const { identity, settings, audit } = context;
     const rotation = { identity, path: settings.masterKeyFile };
-    if (flag(input.options.finish) === true) {
+    if (input.options.finish === true) {
       const question = 'The previous key will no longer decrypt anything. Continue?';
       await assertConfirmed(input, context, question);
       const keyId = await finishMasterKeyRotation(rotation);
@@ -29,8 +29,7 @@ const rotate: Command = {
     }
     const question = 'This changes the key file. Does every host have it, and a backup?';
     await assertConfirmed(input, context, question);
-    const rotated = await rotateMasterKey(rotation);
-    const { change, keyId, changedRecords } = rotated;
+    const { change, keyId, changedRecords } = await rotateMasterKey(rotation);
     await audit({ event: 'master_key_changed', change, keyId });
     const encrypted = `Encrypted ${changedRecords} records again. In an hour, run gatehouse master-key rotate --finish.`;
     const texts = {
@@ -38,8 +37,6 @@ const rotate: Command = {
       rotated: `The master key is now ${keyId}. ${encrypted}`,
       continued: `Continued the last rotation, to the key ${keyId}. No new key was made. ${encrypted}`,
     };
-    return { json: rotated, text: texts[change] };
+    return { json: { change, keyId, changedRecords }, text: texts[change] };
   },
 };
-
-export const masterKeyCommands: readonly Command[] = [rotate];

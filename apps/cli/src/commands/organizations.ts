@@ -8,7 +8,7 @@ export const organizationCommands: readonly Command[] = [
   {
     usage: 'organizations add <id>',
     summary: 'Add an organization, which owns clients, users and devices.',
-    options: { name: { value: 'name', description: 'Display name. Default: the id.' } },
+    options: { 'name <name>': 'Display name. Default: the id.' },
     example: 'acme --name "Acme Inc."',
     async run({ positionals: { id = '' }, options }, { identity, audit }) {
       const organization = validate(organizationSchema, { id, name: text(options.name) ?? id });

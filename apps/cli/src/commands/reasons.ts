@@ -1,11 +1,11 @@
 import { type FailureReason, failureReasons, failureStages } from '@gatehouse/errors';
-import { type OfflineCommand, UsageError } from '../command-line/command.ts';
+import { type Command, UsageError } from '../command-line/command.ts';
 
 const MAXIMUM_SIMILAR = 5;
 const reasons = Object.entries<FailureReason>(failureReasons);
 
 /** Prints the catalogue of reasons that logs, the request log and the audit trail name. */
-export const reasonsCommand: OfflineCommand = {
+export const reasonsCommand: Command = {
   usage: 'reasons [code]',
   summary: 'Explain why requests fail: every reason with its cause and how to fix it.',
   notes: [

@@ -1,9 +1,9 @@
 import { type FailureReason, failureReasons, isFailureReason } from '@gatehouse/errors';
 import type { RequestEntry } from '@gatehouse/identity';
+import { auditTable, type NamedEntry, withNames } from '../audit/audit.ts';
 import { type Command, text, UsageError } from '../command-line/command.ts';
 import { formatTable, printable } from '../command-line/format.ts';
-import { limitOption, readLimit, readTime, timeOptions } from '../command-line/lists.ts';
-import { auditTable, type NamedEntry, withNames } from './audit.ts';
+import { limitOption, readLimit, readTime, sinceOption } from '../command-line/lists.ts';
 import { unknownReason } from './reasons.ts';
 
 /** As in packages/server, which replaces any other id. */
@@ -16,22 +16,22 @@ const list: Command = {
   usage: 'requests list',
   summary: 'List requests of the request log, newest first: failures, and a sample of the others.',
   options: {
-    client: { value: 'id', description: 'Requests of this client, or that name it.' },
-    code: { value: 'code', description: 'Requests with this error code: invalid_signature.' },
-    reason: { value: 'reason', description: 'Requests with this internal reason.' },
-    from: { value: 'address', description: 'Requests from an address group of the column FROM.' },
-    since: timeOptions.since,
+    'client <id>': 'Requests of this client, or that name it.',
+    'code <code>': 'Requests with this error code: invalid_signature.',
+    'reason <reason>': 'Requests with this internal reason.',
+    'from <address>': 'Requests from an address group of the column FROM.',
+    ...sinceOption,
     ...limitOption,
   },
   notes: ['Without --limit, it prints 50 requests.'],
   example: '--client backend --code invalid_signature --since 1h',
-  async run(input, { identity, now }) {
+  async run(input, { identity }) {
     const { options } = input;
     const reason = text(options.reason);
     if (reason !== undefined && !isFailureReason(reason)) {
       throw unknownReason(reason);
     }
-    const since = readTime('since', input, now());
+    const since = readTime('since', input);
     const requests = await identity.requestLog.read({
       clientId: text(options.client),
       code: text(options.code),

@@ -19,33 +19,31 @@ import {
   sign,
   signedBody,
   signedQuery,
-  signLines,
 } from '@gatehouse/signing';
 import {
+  type Command,
   type CommandInput,
-  type OfflineCommand,
   type OfflineContext,
-  type Options,
   text,
   UsageError,
 } from '../command-line/command.ts';
 import { visibleLines } from '../command-line/format.ts';
 
-export const keyOptions: Options = {
-  'key-file': { value: 'path', description: 'Secure key. Default: standard input, or a prompt.' },
-  'body-file': { value: 'path', description: 'File with the body. - is standard input.' },
-  algorithm: { value: 'name', description: 'Digest of version 1: SHA-256 (default) or MD5.' },
+export const keyOptions = {
+  'key-file <path>': 'Secure key. Default: standard input, or a prompt.',
+  'body-file <path>': 'File with the body. - is standard input.',
+  'algorithm <name>': 'Digest of version 1: SHA-256 (default) or MD5.',
 };
 
-export const signCommand: OfflineCommand = {
+export const signCommand: Command = {
   usage: 'sign <method> <url>',
   summary: 'Sign a request: print the signed text and a curl command for both versions.',
   options: {
-    client: { value: 'id', description: 'Client id.' },
+    'client <id>': 'Client id.',
     ...keyOptions,
-    'content-type': { value: 'type', description: 'Of the body. Default: application/json.' },
-    timestamp: { value: 'milliseconds', description: 'X-Timestamp. Default: now.' },
-    nonce: { value: 'nonce', description: 'X-Nonce of version 2. Default: random.' },
+    'content-type <type>': 'Of the body. Default: application/json.',
+    'timestamp <milliseconds>': 'X-Timestamp. Default: now.',
+    'nonce <nonce>': 'X-Nonce of version 2. Default: random.',
   },
   notes: ['The URL can be only path and query, exactly as sent. See docs/signing.md.'],
   example: 'POST https://api.example/device-instance --client demo --key-file key.txt',
@@ -82,8 +80,8 @@ export async function readKey(
   if (algorithm !== 'SHA-256' && algorithm !== 'MD5') {
     throw new UsageError('--algorithm must be SHA-256 or MD5. Version 2 always uses HMAC-SHA-256.');
   }
-  const file = text(options['key-file']) ?? '-';
-  if ([file, options['body-file'], ...others].filter((each) => each === '-').length > 1) {
+  const file = text(options.keyFile) ?? '-';
+  if ([file, options.bodyFile, ...others].filter((each) => each === '-').length > 1) {
     throw new UsageError('Standard input is in use. Name the file with the secure key: --key-file');
   }
   // Editors end a file with a line break. Keys contain no whitespace.
@@ -104,16 +102,16 @@ type SignedRequest = Awaited<ReturnType<typeof readRequest>>;
 
 async function readRequest({ options, positionals }: CommandInput, context: OfflineContext) {
   const { url = '', method = '' } = positionals;
-  const bodyFile = text(options['body-file']);
+  const bodyFile = text(options.bodyFile);
   const request = {
     ...readUrl(url),
     url,
     bodyFile,
     method: method.toUpperCase(),
     body: bodyFile === undefined ? Buffer.alloc(0) : await context.terminal.readBytes(bodyFile),
-    contentType: (text(options['content-type']) ?? (bodyFile ? 'application/json' : '')).trim(),
+    contentType: (text(options.contentType) ?? (bodyFile ? 'application/json' : '')).trim(),
     clientId: text(options.client) ?? '',
-    timestamp: text(options.timestamp) ?? String(context.now()),
+    timestamp: text(options.timestamp) ?? String(Date.now()),
     nonce: text(options.nonce) ?? randomBytes(18).toString('base64url'),
   };
   const isValid = {
@@ -158,7 +156,7 @@ export function signVersion2(parts: SignedParts, { secureKey }: Key) {
   }
   assertReadableQuery(parts.query);
   const signedText = requestLines(parts, nodeDigest);
-  return { signedText, signature: signLines(signedText, secureKey, nodeHmac) };
+  return { signedText, signature: nodeHmac(secureKey, signedText) };
 }
 
 function unlessRejected<Signed>(make: () => Signed): Signed | { readonly problem: string } {

@@ -1,22 +1,16 @@
 import { RejectedChangeError } from '@gatehouse/identity';
-import {
-  type Command,
-  type CommandContext,
-  type CommandInput,
-  type CommandResult,
-  UsageError,
-} from '../command-line/command.ts';
+import { type Command, UsageError } from '../command-line/command.ts';
 import { assertConfirmed, yesOption } from '../command-line/terminal.ts';
 import { describeClient, findClient } from './clients.ts';
 import { describeUser, findUser } from './users.ts';
 
-const revoke: Command = {
+export const revokeCommand: Command = {
   usage: 'tokens revoke',
   summary: 'Revoke a token and everything issued with it, or everything of a client or user.',
   options: {
-    client: { value: 'id', description: 'Everything issued to a client. It stays enabled.' },
-    user: { value: 'username', description: 'Every session and token of a user: sign out.' },
-    all: { description: 'Everything issued so far: sessions, tokens, codes and consents.' },
+    'client <id>': 'Everything issued to a client. It stays enabled.',
+    'user <username>': 'Every session and token of a user: sign out.',
+    all: 'Everything issued so far: sessions, tokens, codes and consents.',
     ...yesOption,
   },
   notes: [
@@ -26,54 +20,41 @@ const revoke: Command = {
   ],
   example: '--client backend',
   async run(input, context) {
-    const named = ['client', 'user', 'all'].filter((name) => input.options[name] !== undefined);
-    if (named.length > 1) {
+    const { options } = input;
+    if ([options.client, options.user, options.all].filter(Boolean).length > 1) {
       throw new UsageError('Use only one of --client, --user and --all.');
     }
-    const { question, work } = await plan(input, context);
-    await assertConfirmed(input, context, question);
-    return work();
-  },
-};
-
-interface Plan {
-  readonly question: string;
-  work(): Promise<CommandResult>;
-}
-
-async function plan({ options }: CommandInput, context: CommandContext): Promise<Plan> {
-  const { identity, audit, terminal } = context;
-  const { revocations } = identity;
-  if (typeof options.client === 'string') {
-    const { clientId } = await findClient(options.client, identity);
-    const work = async () => {
+    const { identity, audit, terminal } = context;
+    const { revocations } = identity;
+    if (typeof options.client === 'string') {
+      const { clientId } = await findClient(options.client, identity);
+      await assertConfirmed(
+        input,
+        context,
+        `This revokes everything issued to ${clientId}. Continue?`,
+      );
       const client = await revocations.client(clientId);
       await audit({ event: 'client_changed', clientId, change: 'revoked' });
       await revocations.deleteTokens(clientId);
       const text = `Revoked everything issued to the client ${clientId} so far.`;
       return { json: { client: describeClient(client, identity) }, text };
-    };
-    return { question: `This revokes everything issued to ${clientId}. Continue?`, work };
-  }
-  if (typeof options.user === 'string') {
-    const { userId, username } = await findUser(options.user, identity);
-    const work = async () => {
+    }
+    if (typeof options.user === 'string') {
+      const { userId, username } = await findUser(options.user, identity);
+      await assertConfirmed(input, context, `This signs ${username} out everywhere. Continue?`);
       const user = describeUser(await revocations.user(userId));
       await audit({ event: 'user_changed', userId, change: 'revoked' });
       return { json: { user }, text: `${username} is signed out everywhere.` };
-    };
-    return { question: `This signs ${username} out everywhere. Continue?`, work };
-  }
-  if (options.all === true) {
-    const work = async () => {
+    }
+    if (options.all === true) {
+      await assertConfirmed(input, context, 'All users will have to sign in again. Continue?');
       await revocations.everything();
       await audit({ event: 'everything_revoked' });
       return { json: { revoked: 'everything' }, text: 'Revoked everything issued so far.' };
-    };
-    return { question: 'All users will have to sign in again. Continue?', work };
-  }
-  const value = await terminal.readSecret('Token');
-  const work = async () => {
+    }
+    const value = await terminal.readSecret('Token');
+    const question = 'This revokes the token and everything issued with it. Continue?';
+    await assertConfirmed(input, context, question);
     const revoked = await revocations.token(value);
     if (revoked === undefined) {
       throw new RejectedChangeError(
@@ -82,8 +63,5 @@ async function plan({ options }: CommandInput, context: CommandContext): Promise
     }
     await audit({ event: 'token_revoked', ...revoked });
     return { json: { revoked }, text: `Revoked the ${revoked.kind} of ${revoked.clientId}.` };
-  };
-  return { question: 'This revokes the token and everything issued with it. Continue?', work };
-}
-
-export const tokenCommands: readonly Command[] = [revoke];
+  },
+};

@@ -12,14 +12,7 @@ import {
   userProfileSchema,
   userSchema,
 } from '@gatehouse/identity';
-import {
-  type Command,
-  type CommandInput,
-  flag,
-  type Options,
-  text,
-  UsageError,
-} from '../command-line/command.ts';
+import { type Command, type CommandInput, text, UsageError } from '../command-line/command.ts';
 import { formatTable, formatTime } from '../command-line/format.ts';
 import { filtered, filterOptions } from '../command-line/lists.ts';
 import {
@@ -31,17 +24,15 @@ import {
 import { assertConfirmed, type Terminal, yesOption } from '../command-line/terminal.ts';
 
 const profile = createMemberOptions(userProfileSchema.shape, {
-  name: ['name', 'Display name. Default: the username.'],
-  givenName: ['name', 'Given name, for applications.'],
-  familyName: ['name', 'Family name, for applications.'],
-  email: ['address', 'Email address. An empty value removes it.'],
-  emailVerified: 'You confirmed that the address belongs to the user.',
-  roles: ['role', 'Role in applications, as free text. Replaces all roles.'],
+  'name <name>': 'Display name. Default: the username.',
+  'given-name <name>': 'Given name, for applications.',
+  'family-name <name>': 'Family name, for applications.',
+  'email <address>': 'Email address. An empty value removes it.',
+  '[no-]email-verified': 'You confirmed that the address belongs to the user.',
+  'role <role...>': 'Role in applications, as free text. Replaces all roles.',
 });
 
-const passwordOptions: Options = {
-  generate: { description: 'Generate a password and print it once.' },
-};
+const passwordOptions = { generate: 'Generate a password and print it once.' };
 const passwordNote = 'Enter the password at the prompt or on standard input.';
 
 /** @param name a username or user id */
@@ -65,7 +56,7 @@ const add: Command = {
   usage: 'users add <username>',
   summary: 'Add a user.',
   options: {
-    org: { value: 'id', description: 'Organization of the user.' },
+    'org <id>': 'Organization of the user.',
     ...profile.options,
     ...passwordOptions,
   },
@@ -172,11 +163,10 @@ const change: Command = {
   usage: 'users change <username>',
   summary: 'Change the profile of a user, disable, enable or unlock the user.',
   options: {
-    ...profile.options,
-    ...profile.listChangeOptions,
-    disable: { description: 'Reject the user immediately, and sign the user out everywhere.' },
-    enable: { description: 'Enable a disabled user.' },
-    unlock: { description: 'Let the user sign in again after too many wrong passwords.' },
+    ...profile.allOptions,
+    disable: 'Reject the user immediately, and sign the user out everywhere.',
+    enable: 'Enable a disabled user.',
+    unlock: 'Let the user sign in again after too many wrong passwords.',
     ...yesOption,
   },
   notes: [
@@ -185,20 +175,24 @@ const change: Command = {
   ],
   example: 'alice --add-role admin --email-verified',
   async run(input, context) {
-    const { identity, audit, now } = context;
+    const { identity, audit } = context;
     const enabled = readEnabled(input);
-    const isUnlocked = flag(input.options.unlock) === true;
-    const changed = readProfile(input);
-    if (changed === undefined && enabled === undefined && !isUnlocked) {
+    const isUnlocked = input.options.unlock === true;
+    const isChanged = profile.isNamed(input);
+    if (!isChanged && enabled === undefined && !isUnlocked) {
       throw new UsageError('Set at least one option.', ['gatehouse users change --help']);
     }
     let user = await findUser(input.positionals.username ?? '', identity);
     const { userId, username } = user;
+    if (isChanged) {
+      // Reports invalid options before the command asks.
+      changedProfile(user, input);
+    }
     if (enabled === false) {
       await assertConfirmed(input, context, `This signs ${username} out everywhere. Continue?`);
     }
-    if (changed !== undefined) {
-      user = await identity.users.update(userId, changed);
+    if (isChanged) {
+      user = await identity.users.update(userId, (current) => changedProfile(current, input));
       await audit({ event: 'user_changed', userId, change: 'changed' });
     }
     if (isUnlocked) {
@@ -210,12 +204,12 @@ const change: Command = {
       user = await identity.users.update(userId, (current) => ({
         ...current,
         enabled,
-        notBefore: enabled ? current.notBefore : nextNotBefore(now()),
+        notBefore: enabled ? current.notBefore : nextNotBefore(Date.now()),
       }));
       await audit({ event: 'user_changed', userId, change: enabled ? 'enabled' : 'disabled' });
     }
     const lines = [
-      ...(changed === undefined ? [] : [`Changed the user ${username}.`]),
+      ...(isChanged ? [`Changed the user ${username}.`] : []),
       ...(isUnlocked ? [`${username} can sign in again.`] : []),
       ...(enabled === undefined ? [] : [`${username} is ${enabled ? 'enabled' : 'disabled'}.`]),
     ];
@@ -223,34 +217,24 @@ const change: Command = {
   },
 };
 
-/** The change of the profile. Undefined if no option names one. */
-function readProfile(input: CommandInput): ((current: User) => User) | undefined {
-  const { email, ...given } = profile.read(input);
+/**
+ * The user after the command.
+ *
+ * @throws UsageError if the profile is invalid
+ */
+function changedProfile(user: User, input: CommandInput): User {
+  const { email, ...members } = profile.change({ roles: user.roles }, input);
   const isRemoved = email === '';
-  const wanted = validate(userProfileSchema, {
-    ...given,
-    ...(email === undefined || isRemoved ? {} : { email }),
-  });
-  const changesRoles = (name: string) => input.options[name] !== undefined;
-  const isNamed = email !== undefined || Object.keys(given).length > 0;
-  if (!isNamed && !Object.keys(profile.listChangeOptions).some(changesRoles)) {
-    return undefined;
+  const wanted = validate(userProfileSchema, { ...members, ...(email ? { email } : {}) });
+  if (wanted.emailVerified === true && (isRemoved || !(wanted.email ?? user.email))) {
+    throw new RejectedChangeError('Nothing was changed. The user has no email address.');
   }
-  return (current) => {
-    const replaced = { roles: wanted.roles ?? current.roles };
-    const { roles } = { ...replaced, ...profile.changedLists(replaced, input) };
-    validate(userProfileSchema, { roles });
-    if (wanted.emailVerified === true && (isRemoved || !(wanted.email ?? current.email))) {
-      throw new RejectedChangeError('Nothing was changed. The user has no email address.');
-    }
-    return {
-      ...current,
-      name: wanted.name ?? current.name,
-      givenName: wanted.givenName ?? current.givenName,
-      familyName: wanted.familyName ?? current.familyName,
-      ...(isRemoved ? { email: undefined, emailVerified: false } : changedEmail(current, wanted)),
-      roles,
-    };
+  return {
+    ...user,
+    ...wanted,
+    name: wanted.name ?? user.name,
+    roles: wanted.roles ?? user.roles,
+    ...(isRemoved ? { email: undefined, emailVerified: false } : changedEmail(user, wanted)),
   };
 }
 
@@ -260,7 +244,7 @@ const password: Command = {
   options: passwordOptions,
   notes: [passwordNote],
   example: 'alice --generate',
-  async run(input, { identity, terminal, audit, now }) {
+  async run(input, { identity, terminal, audit }) {
     const { userId, username } = await findUser(input.positionals.username ?? '', identity);
     const secret = await readPassword(input, terminal);
     const problem = passwordProblem(secret.password, { username });
@@ -268,7 +252,7 @@ const password: Command = {
       throw new UsageError('Invalid input:', [`password: ${passwordRules[problem]}`]);
     }
     const passwordHash = await hashPassword(secret.password);
-    const notBefore = nextNotBefore(now());
+    const notBefore = nextNotBefore(Date.now());
     const user = await identity.users.update(userId, (current) => ({
       ...current,
       passwordHash,
@@ -285,7 +269,7 @@ const password: Command = {
 
 /** The password, and what the command prints about it: only a generated one. */
 async function readPassword({ options }: CommandInput, terminal: Terminal) {
-  if (flag(options.generate) === true) {
+  if (options.generate === true) {
     const generated = generateSecureKey(20);
     const lines = [`Password (shown once): ${generated}`];
     return { password: generated, json: { password: generated }, lines };

@@ -6,6 +6,7 @@ import { ApiError, failureReasons } from '@gatehouse/errors';
 import {
   AmbiguousTextError,
   diagnoseSignature,
+  type FailedRequest,
   malformedSignature,
   nodeDigest,
   nodeHmac,
@@ -14,9 +15,8 @@ import {
   presentedCredential,
   replyLines,
   sign,
-  signLines,
 } from '@gatehouse/signing';
-import { type OfflineCommand, text, UsageError } from '../command-line/command.ts';
+import { type Command, text, UsageError } from '../command-line/command.ts';
 import { visibleLines } from '../command-line/format.ts';
 import { type Key, keyOptions, readKey, signVersion1, signVersion2 } from './sign.ts';
 
@@ -33,18 +33,18 @@ interface Verdict {
   readonly timestamp?: string;
 }
 
-export const verifyCommand: OfflineCommand = {
+export const verifyCommand: Command = {
   usage: 'verify <file>',
   summary: 'Check a captured request or a signed reply, and name the mistake.',
   options: {
     ...keyOptions,
-    nonce: { value: 'nonce', description: 'X-Nonce of the request, for a reply of version 2.' },
+    'nonce <nonce>': 'X-Nonce of the request, for a reply of version 2.',
   },
   notes: ['The file is as curl --include prints it. See docs/signing.md#check-your-signatures.'],
   example: 'request.txt --key-file key.txt',
   async runOffline(input, context) {
     const { file = '' } = input.positionals;
-    const bodyFile = text(input.options['body-file']);
+    const bodyFile = text(input.options.bodyFile);
     const key = await readKey(input, context, [file]);
     const { readBytes } = context.terminal;
     const capture = await readBytes(file);
@@ -54,7 +54,7 @@ export const verifyCommand: OfflineCommand = {
       ? verifyReply(captured, key, text(input.options.nonce))
       : verifyRequest(captured, key);
     const causes = (verdict.causes ?? []).map((name) => ({ name, ...failureReasons[name] }));
-    const age = Math.round((context.now() - Number(verdict.timestamp)) / 1000);
+    const age = Math.round((Date.now() - Number(verdict.timestamp)) / 1000);
     const note = `X-Timestamp is ${age} s before this check. The gateway accepts 300 s.`;
     const isFailure = !verdict.isVerified;
     return { json: { ...verdict, causes, age }, text: `${describe(verdict)}\n${note}`, isFailure };
@@ -138,16 +138,13 @@ function verifyRequest({ startLine, rawHeaders, body }: Captured, key: Key): Ver
   }
 }
 
-function mistakesIn(
-  request: Parameters<typeof diagnoseSignature>[0],
-  { secureKey, algorithm }: Key,
-): Verdict['causes'] {
+function mistakesIn(request: FailedRequest, { secureKey, algorithm }: Key): Verdict['causes'] {
   if (malformedSignature(request.version, request.signature) !== undefined) {
     return ['signature_malformed'];
   }
   const keys = { active: [secureKey], algorithm };
-  const found = diagnoseSignature(request, keys, { digest: nodeDigest, hmac: nodeHmac });
-  return found === undefined || found.length === 0 ? ['invalid_signature'] : found;
+  const digests = { digest: nodeDigest, hmac: nodeHmac };
+  return diagnoseSignature(request, keys, digests) ?? ['invalid_signature'];
 }
 
 function verifyReply(
@@ -170,7 +167,7 @@ function verifyReply(
   const right =
     version2 === undefined
       ? sign({ algorithm, signedText: body, timestamp }, secureKey, nodeDigest)
-      : signLines(replyLines(reply, nodeDigest), secureKey, nodeHmac);
+      : nodeHmac(secureKey, replyLines(reply, nodeDigest));
   const isVerified = signature.toLowerCase() === right;
   const message = 'The key did not sign every byte of this reply, its time, status and nonce.';
   const version = version2 === undefined ? 1 : 2;

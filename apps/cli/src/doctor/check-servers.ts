@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { TLSSocket } from 'node:tls';
 import type { RequestLog } from '@gatehouse/identity';
 import { isLoopbackUrl, operationsPortOf } from '@gatehouse/server/configuration';
+import { parseJson } from '@gatehouse/signing/core';
 import { printable } from '../command-line/format.ts';
 import { release } from '../open-identity-store.ts';
 import { type Finding, finding } from './findings.ts';
@@ -210,23 +211,15 @@ async function probe(url: string, sentHeaders: Readonly<Record<string, string>> 
       text = (text + part).slice(0, MAXIMUM_READ_CHARACTERS);
     }
     const { statusCode: status = 0, headers } = reply;
-    const json = parse(text);
+    // Any program can answer, so the text may be no object.
+    const json: Readonly<Record<string, unknown>> = Object(parseJson(text));
     return { failure: undefined, status, headers, text, json, at, certificateDays };
   } catch (error) {
     const { name, code, message } = error as NodeJS.ErrnoException;
     const isLate = name === 'AbortError' || name === 'TimeoutError';
     const failure = isLate ? NO_REPLY : message || String(code);
     const headers: IncomingMessage['headers'] = {};
-    return { failure, status: 0, headers, text: '', json: parse(''), at: 0, certificateDays: 0 };
-  }
-}
-
-/** Any program can answer, so the text may be no object. */
-function parse(text: string): Readonly<Record<string, unknown>> {
-  try {
-    return Object(JSON.parse(text));
-  } catch {
-    return {};
+    return { failure, status: 0, headers, text: '', json: {}, at: 0, certificateDays: 0 };
   }
 }
 

@@ -7,7 +7,7 @@
  * created. A check runs although others fail, so that one run shows everything.
  */
 import { existsSync } from 'node:fs';
-import { identitySecretFiles, identityVariables } from '@gatehouse/identity';
+import { identitySecretFiles } from '@gatehouse/identity';
 import {
   baseUrl,
   ConfigurationError,
@@ -23,8 +23,8 @@ import {
 } from '@gatehouse/server/configuration';
 import { StoreFullError, StoreUnavailableError } from '@gatehouse/store';
 import { z } from 'zod';
-import { type CommandInput, type OfflineCommand, UsageError } from '../command-line/command.ts';
-import { openIdentityStore } from '../open-identity-store.ts';
+import { type Command, type CommandInput, UsageError } from '../command-line/command.ts';
+import { openIdentityStore, variables } from '../open-identity-store.ts';
 import { checkApp, checkPublicServer, type PublicServer } from './check-servers.ts';
 import { checkStore } from './check-store.ts';
 import {
@@ -35,9 +35,7 @@ import {
   finding,
 } from './findings.ts';
 
-const schema = z.object({
-  ...identityVariables,
-  DATA_DIR: commonVariables.DATA_DIR,
+const schema = variables.extend({
   OPERATIONS_PORT: commonVariables.OPERATIONS_PORT,
   AUTHORIZATION_SERVER_PORT: port.default(9000),
   AUTHORIZATION_SERVER_URL: baseUrl.optional(),
@@ -49,16 +47,13 @@ const schema = z.object({
 
 type Variables = z.infer<typeof schema>;
 
-export const doctorCommand: OfflineCommand = {
+export const doctorCommand: Command = {
   usage: 'doctor',
   summary: 'Examine configuration, files, store, clients, clocks, and servers as clients see them.',
   options: {
-    addresses: { description: 'Examine only the public addresses. Needs no store.' },
-    fix: { description: "Remove other users' access to files that Gatehouse created." },
-    fail: {
-      value: 'severity',
-      description: 'Lowest severity with exit code 1: error (default) or warning.',
-    },
+    addresses: 'Examine only the public addresses. Needs no store.',
+    fix: "Remove other users' access to files that Gatehouse created.",
+    'fail <severity>': 'Lowest severity with exit code 1: error (default) or warning.',
   },
   notes: ['Run it with the environment of the servers. It sends requests to their addresses.'],
   example: '--fail warning',
@@ -80,32 +75,32 @@ async function examine(
   environment: Environment,
   { addresses, fix }: CommandInput['options'],
 ): Promise<readonly Finding[]> {
-  let variables: Variables;
+  let read: Variables;
   try {
-    variables = parseEnvironment(schema, environment);
+    read = parseEnvironment(schema, environment);
   } catch (error) {
     return configurationFindings('variable_invalid', error);
   }
-  const { AUTHORIZATION_SERVER_URL, GATEWAY_URL } = variables;
+  const { AUTHORIZATION_SERVER_URL, GATEWAY_URL } = read;
   const servers: readonly PublicServer[] = [
     {
       name: 'authorization server',
       variable: 'AUTHORIZATION_SERVER_URL',
-      url: AUTHORIZATION_SERVER_URL ?? `http://localhost:${variables.AUTHORIZATION_SERVER_PORT}`,
+      url: AUTHORIZATION_SERVER_URL ?? `http://localhost:${read.AUTHORIZATION_SERVER_PORT}`,
     },
     {
       name: 'gateway',
       variable: 'GATEWAY_URL',
-      url: GATEWAY_URL ?? `http://localhost:${variables.GATEWAY_PORT}`,
+      url: GATEWAY_URL ?? `http://localhost:${read.GATEWAY_PORT}`,
     },
   ];
   const checks = servers.map(checkPublicServer);
   if (addresses !== true) {
     checks.push(
       checkVariables(environment, servers),
-      checkFiles(environment, variables, fix === true),
-      examineStore(environment, variables, servers),
-      ...operationsPorts(variables).map(([name, at]) => checkApp(name, at)),
+      checkFiles(environment, read, fix === true),
+      examineStore(environment, read, servers),
+      ...operationsPorts(read).map(([name, at]) => checkApp(name, at)),
     );
   }
   return (await Promise.all(checks)).flat();

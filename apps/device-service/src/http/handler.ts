@@ -23,7 +23,7 @@ export interface ApiRequest {
 export interface Reply {
   readonly result?: unknown;
   /** The result as JSON. */
-  readonly printed?: string;
+  readonly json?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 

@@ -21,7 +21,6 @@ import {
   createRouter,
   messageProblem,
   observedRequest,
-  splitPath,
 } from '@gatehouse/server';
 import { DatabaseUnavailableError } from '../database/database-errors.ts';
 import type { OrganizationDatabase } from '../database/organization-database.ts';
@@ -111,10 +110,12 @@ function writeFailure(
   write(request, response, error.status, headers, JSON.stringify(failureEnvelope(error, now)));
 }
 
-function printSuccess({ result, printed }: Reply, now: number): string {
-  return printed === undefined
-    ? JSON.stringify(successEnvelope(result, now))
-    : JSON.stringify(successEnvelope('', now)).replace('""', () => printed);
+function printSuccess({ result, json }: Reply, now: number): string {
+  if (json === undefined) {
+    return JSON.stringify(successEnvelope(result, now));
+  }
+  const [start, end] = JSON.stringify(successEnvelope('', now)).split('""');
+  return `${start}${json}${end}`;
 }
 
 /**
@@ -151,7 +152,8 @@ const router = createRouter(
 
 /** The parameters of a path, with the positions of their segments. */
 function parametersOf(path: string) {
-  return splitPath(path).flatMap((part, index) =>
+  const parts = path.slice(1).split('/');
+  return parts.flatMap((part, index) =>
     part.startsWith('{') ? [{ name: part.slice(1, -1), index }] : [],
   );
 }
@@ -163,7 +165,7 @@ function parametersOf(path: string) {
  */
 function findRoute({ url = '', method = '' }: IncomingMessage) {
   const [path = ''] = url.split('?', 1);
-  const segments = splitPath(path);
+  const segments = path.slice(1).split('/');
   const match = router.find(method, { path, segments });
   if (match === undefined) {
     throw new ApiError('not_found');

@@ -8,30 +8,20 @@ const LIFETIME_SECONDS = 60;
 const REUSE_MILLISECONDS = 30_000;
 const MAXIMUM_ENTRIES = 10_000;
 
-/**
- * Returns the token that tells an upstream who the caller is (RFC 9068), from a cache if possible.
- */
-export type InternalTokenIssuer = (
-  principal: Principal,
-  audience: string,
-) => string | Promise<string>;
+export type InternalTokenIssuer = ReturnType<typeof createInternalTokenIssuer>;
 
 export function createInternalTokenIssuer(dependencies: {
   readonly issuer: string;
   readonly signingKey: () => Promise<SigningKey>;
   readonly now: () => number;
-}): InternalTokenIssuer {
+}) {
   const { issuer, signingKey, now } = dependencies;
   const cache = new LRUCache<string, { readonly token: string; readonly freshUntil: number }>({
     max: MAXIMUM_ENTRIES,
   });
 
   // Consecutive requests that share a verification have the same principal object.
-  let last: { principal: Principal | undefined; audience: string; key: string } = {
-    principal: undefined,
-    audience: '',
-    key: '',
-  };
+  let last = { principal: undefined as Principal | undefined, audience: '', key: '' };
 
   async function issue(
     { clientId, subject, orgId, scopes }: Principal,
@@ -55,18 +45,17 @@ export function createInternalTokenIssuer(dependencies: {
     return token;
   }
 
-  return (principal, audience) => {
+  /** The token that tells an upstream who the caller is (RFC 9068), from a cache if possible. */
+  return (principal: Principal, audience: string): string | Promise<string> => {
     if (principal !== last.principal || audience !== last.audience) {
-      last = { principal, audience, key: keyOf(principal, audience) };
+      const { clientId, subject, orgId, scopes } = principal;
+      // Equal principals have equal keys.
+      const key = JSON.stringify([audience, clientId, subject, orgId, ...scopes]);
+      last = { principal, audience, key };
     }
     const cached = cache.get(last.key);
     return cached !== undefined && now() < cached.freshUntil
       ? cached.token
       : issue(principal, audience, last.key);
   };
-}
-
-/** Equal principals have equal keys. */
-function keyOf({ clientId, subject, orgId, scopes }: Principal, audience: string): string {
-  return JSON.stringify([audience, clientId, subject, orgId, ...scopes]);
 }

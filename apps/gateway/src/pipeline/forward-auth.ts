@@ -7,16 +7,11 @@
 import type { IncomingMessage } from 'node:http';
 import { deviceScopes } from '@gatehouse/device-api';
 import { ApiError, type FailureReasonName, illegalArgument } from '@gatehouse/errors';
-import type { Principal } from '@gatehouse/identity';
 import { unmappedAddress } from '@gatehouse/server';
-import {
-  credentialKinds,
-  parseRequestTarget,
-  type RequestTarget,
-  signedPart,
-} from '@gatehouse/signing';
+import { parseRequestTarget, signedPart } from '@gatehouse/signing';
+import { LRUCache } from 'lru-cache';
 import { bearerChallenge, hasBody, protectiveHeaders, type Reply } from '../messages.ts';
-import { forwardAuthOperation, type Route } from '../routes/route.ts';
+import { commonOfRoutes, forwardAuthOperation, type Route } from '../routes/route.ts';
 import type { Exchange, Pipeline } from './exchange.ts';
 import { admittedOf, assertServedMethod, setMatch, unrouted } from './stages.ts';
 
@@ -44,13 +39,14 @@ export function readVerification(
     throw illegalArgument([problem], 'verification_invalid');
   }
   const { method, target } = readOriginalRequest(message.rawHeaders);
-  const required = requiredRoute(ownQuery(message.url ?? ''));
+  const query = ownQuery(message.url ?? '');
   exchange.method = method;
   exchange.target = target;
   assertServedMethod(exchange);
   notes.method = method;
   // A trailing slash counts: the proxy does not remove it when it forwards the request.
-  setMatch(exchange, required === undefined ? router.find(method, target) : { entry: required });
+  const match = query === '' ? router.find(method, target) : { entry: requiredRoutes.memo(query) };
+  setMatch(exchange, match);
 }
 
 /**
@@ -102,19 +98,10 @@ export function assertForwarded({ route, match }: Exchange): undefined {
 }
 
 /** The answer for an authorized caller. */
-export function permit(
-  exchange: Exchange,
-  { issueInternalToken }: Pipeline,
-): Reply | Promise<Reply> {
+export async function permit(exchange: Exchange, { issueInternalToken }: Pipeline): Promise<Reply> {
   const { verified, route } = admittedOf(exchange);
-  const { principal } = verified;
-  const token = issueInternalToken(principal, route.upstream ?? '');
-  return typeof token === 'string'
-    ? permission(principal, token)
-    : token.then((issued) => permission(principal, issued));
-}
-
-function permission({ clientId, subject, orgId, scopes }: Principal, token: string): Reply {
+  const { clientId, subject, orgId, scopes } = verified.principal;
+  const token = await issueInternalToken(verified.principal, route.upstream ?? '');
   return {
     // Not 204: Envoy accepts only 200.
     status: 200,
@@ -136,8 +123,9 @@ const pairs = [
   { method: 'X-Forwarded-Method', uri: 'X-Forwarded-Uri' },
 ] as const;
 
-const names: ReadonlySet<string> = new Set(
-  pairs.flatMap(({ method, uri }) => [method.toLowerCase(), uri.toLowerCase()]),
+/** By their form in lower case. */
+const names = new Map<string, string>(
+  pairs.flatMap(Object.values).map((name) => [name.toLowerCase(), name]),
 );
 
 /**
@@ -150,14 +138,9 @@ const NEEDLESS_ESCAPE = /%(?:3\d|4[1-9a-f]|5[0-9a]|6[1-9a-f]|7[0-9a]|2d|5f|7e)/i
  * Reads method and URI of the original request. A proxy sets one pair of headers and passes on what
  * the caller sent of the other, so the gateway never chooses between them.
  */
-function readOriginalRequest(rawHeaders: readonly string[]): {
-  readonly method: string;
-  readonly target: RequestTarget;
-} {
+function readOriginalRequest(rawHeaders: readonly string[]) {
   const found = findHeaders(rawHeaders);
-  const [pair, other] = pairs.filter(
-    ({ method, uri }) => found.has(method.toLowerCase()) || found.has(uri.toLowerCase()),
-  );
+  const [pair, other] = pairs.filter(({ method, uri }) => found.has(method) || found.has(uri));
   if (pair === undefined) {
     const [{ method, uri }] = pairs;
     throw refusal('verification_invalid', method, `is missing, and so is ${uri}`);
@@ -177,11 +160,10 @@ function readOriginalRequest(rawHeaders: readonly string[]): {
 function findHeaders(rawHeaders: readonly string[]): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   for (let index = 0; index < rawHeaders.length; index += 2) {
-    const given = rawHeaders[index] ?? '';
-    const name = given.toLowerCase();
-    if (names.has(name)) {
+    const name = names.get((rawHeaders[index] ?? '').toLowerCase());
+    if (name !== undefined) {
       if (found.has(name)) {
-        throw refusal('verification_invalid', given, 'was sent twice');
+        throw refusal('verification_invalid', name, 'was sent twice');
       }
       found.set(name, rawHeaders[index + 1] ?? '');
     }
@@ -190,7 +172,7 @@ function findHeaders(rawHeaders: readonly string[]): ReadonlyMap<string, string>
 }
 
 function requireValue(found: ReadonlyMap<string, string>, name: string): string {
-  const value = found.get(name.toLowerCase()) ?? '';
+  const value = found.get(name) ?? '';
   if (value === '') {
     throw refusal('verification_invalid', name, 'is missing or empty');
   }
@@ -215,25 +197,17 @@ const AUDIENCE = /^[a-z][a-z0-9.-]{0,62}$/;
 const MAXIMUM_ROUTES = 1000;
 
 const allScopes: ReadonlySet<string> = new Set(deviceScopes);
-const requiredRoutes = new Map<string, Route>();
+const requiredRoutes = new LRUCache<string, Route>({
+  max: MAXIMUM_ROUTES,
+  memoMethod: readRequirement,
+});
 
 /**
- * Returns a route with the scope and audience in the query of `/_verify`, or undefined if the query
- * is empty and the routes decide. The proxy's configuration contains the query.
+ * Returns a route with the scope and audience in the query of `/_verify`, which the configuration of
+ * the proxy contains.
  *
  * @throws ApiError `illegal_argument`: an unknown parameter may be a misspelled requirement
  */
-function requiredRoute(query: string): Route | undefined {
-  if (query === '') {
-    return undefined;
-  }
-  const route = requiredRoutes.get(query) ?? readRequirement(query);
-  if (requiredRoutes.size < MAXIMUM_ROUTES) {
-    requiredRoutes.set(query, route);
-  }
-  return route;
-}
-
 function readRequirement(query: string): Route {
   const parameters = new URLSearchParams(query);
   const problems = [...parameters.keys()].flatMap((name) => {
@@ -255,18 +229,13 @@ function readRequirement(query: string): Route {
     throw illegalArgument(problems, 'verification_invalid');
   }
   return {
+    ...commonOfRoutes,
     operation: forwardAuthOperation,
     // The query applies to requests of every method and path.
     method: 'GET',
     path: '/',
     scope,
-    credentials: credentialKinds,
     upstream: audience,
-    timeoutMilliseconds: 0,
     bodyLimitBytes: 0,
-    requestHeaders: [],
-    rateLimit: undefined,
-    streaming: false,
-    webSocket: false,
   };
 }

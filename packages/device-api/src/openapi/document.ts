@@ -136,16 +136,20 @@ function header(text: string, type: string): Json {
   return { description: text, schema: { type } };
 }
 
+/** A document that the gateway serves without a credential. */
 interface DescribedDocument {
   readonly operation: string;
   readonly path: string;
   readonly summary: string;
-  readonly schema: Json;
+  /** The JSON Schema of the document, or of the result in its envelope. */
+  readonly schema?: Json;
+  readonly result?: Json;
 }
 
-function describeDocument({ operation, summary, schema }: DescribedDocument): Json {
+function describeDocument({ operation: name, summary, ...document }: DescribedDocument): Json {
+  const { result, schema = envelope({ name }, result) } = document;
   return {
-    operationId: operation,
+    operationId: name,
     tags: ['Gateway'],
     summary,
     security: [],

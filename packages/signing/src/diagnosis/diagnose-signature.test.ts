@@ -1,6 +1,10 @@
 import { createHash, createHmac, hash } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
-import { type DiagnosisDigests, diagnoseSignature, type FailedRequest } from '../index.ts';
+import {
+  type DiagnosisDigests,
+  diagnoseSignature,
+  type FailedRequest,
+} from './diagnose-signature.ts';
 
 const key = 'kQ3xV7mK9pT2wZ5rB8nD1fG4hJ6kL0sC';
 const timestamp = '1574993804802';

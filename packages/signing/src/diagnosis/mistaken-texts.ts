@@ -1,7 +1,7 @@
 /** The texts that signers sign by mistake, each with the mistake. The most common ones come first. */
 import type { SigningReasonName } from '@gatehouse/errors';
 import type { Digest } from '../signature.ts';
-import { compareCodePoints, signedPart } from '../version-1-text.ts';
+import { compareCodePoints, decodeForm, decodeOnce, signedPart } from '../version-1-text.ts';
 import type { FailedRequest } from './diagnose-signature.ts';
 
 /** A wrong text, and the mistakes that produce it. */
@@ -222,13 +222,6 @@ function textOf(body: Uint8Array): string {
   return new TextDecoder('utf-8', { ignoreBOM: true }).decode(body);
 }
 
-const decodedForm = (text: string) => decoded(text.replaceAll('+', ' '));
-
-/** The text itself if it cannot be decoded. */
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
-}
+// The text itself if it cannot be decoded.
+const decoded = (text: string) => decodeOnce(text) ?? text;
+const decodedForm = (text: string) => decodeForm(text) ?? text.replaceAll('+', ' ');

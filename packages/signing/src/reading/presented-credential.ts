@@ -1,4 +1,5 @@
 import type { ApiError } from '@gatehouse/errors';
+import { decodeForm } from '../version-1-text.ts';
 import { explainedFailure, severalCredentials } from './explained-failure.ts';
 
 /** The headers of Method A. */
@@ -108,7 +109,10 @@ function readCredentialHeaders(rawHeaders: readonly string[]): CredentialHeaders
     if (found[name] !== undefined) {
       throw name === 'authorization' || name === 'x-access-token'
         ? severalCredentials(`The request has ${headerNames[name]} twice.`)
-        : signatureHeaderTwice();
+        : explainedFailure('ambiguous_request', {
+            causes: ['ambiguous_request'],
+            message: 'A signature header was sent twice.',
+          });
     }
     found[name] = rawHeaders[index + 1] ?? '';
   }
@@ -157,19 +161,13 @@ function count(credential: string | undefined): number {
 
 const PARAMETER = 'access_token';
 
-export interface SplitQuery {
-  readonly token: string | undefined;
-  /** The other parameters for the upstream, unchanged. */
-  readonly rest: string;
-}
-
 /**
  * Removes `access_token` from a query, in any spelling that the upstream would decode to it, so
- * that the token never reaches the upstream (RFC 6750 §5.3).
+ * that the token never reaches the upstream (RFC 6750 §5.3). The other parameters stay unchanged.
  *
  * @throws ApiError `multiple_credentials` if the query has it twice
  */
-export function splitQueryToken(query: string): SplitQuery {
+export function splitQueryToken(query: string) {
   // Without an escape, there is only one spelling of the name.
   if (!/[%+]/.test(query) && !query.includes(PARAMETER)) {
     return { token: undefined, rest: query };
@@ -195,16 +193,7 @@ export function splitQueryToken(query: string): SplitQuery {
 }
 
 /** Leaves invalid escapes unchanged: a later check of the query rejects them. */
-function decodeName(text: string): string {
-  if (!text.includes('%') && !text.includes('+')) {
-    return text;
-  }
-  try {
-    return decodeURIComponent(text.replaceAll('+', ' '));
-  } catch {
-    return text;
-  }
-}
+const decodeName = (text: string): string => decodeForm(text) ?? text;
 
 const needed: Readonly<Record<1 | 2, readonly Kind[]>> = {
   1: ['x-client-id', 'x-timestamp', 'x-sign'],
@@ -221,14 +210,6 @@ function missingSignature(version: 1 | 2, headers: CredentialHeaders, hasToken: 
   return explainedFailure('missing_signature', {
     causes: ['missing_signature'],
     message: `Missing or empty: ${missing}. The request has: ${has}.${advice}`,
-  });
-}
-
-/** 400 for a request whose signature two programs could read differently. */
-function signatureHeaderTwice(): ApiError {
-  return explainedFailure('ambiguous_request', {
-    causes: ['ambiguous_request'],
-    message: 'A signature header was sent twice.',
   });
 }
 

@@ -117,46 +117,32 @@ function mistake(
   return { reason, found };
 }
 
-/** Names that callers use by mistake, and the header that they meant. */
-const meant: ReadonlyMap<string, string> = new Map([
-  ...[
-    'Access-Token',
-    'Access_Token',
-    'Api-Key',
-    'Auth',
-    'Auth-Token',
-    'Authentication',
-    'Bearer',
-    'Token',
-    'X-Api-Key',
-    'X-Auth-Token',
-    'X-Authorization',
-    'X-Token',
-  ].map((name) => [name, 'Authorization: Bearer'] as const),
-  ...['X_Access_Token', 'X-AccessToken', 'XAccessToken'].map(
-    (name) => [name, 'X-Access-Token'] as const,
-  ),
-  ...['Sign', 'Signature', 'X-Signature', 'X_Sign', 'XSign'].map(
-    (name) => [name, 'X-Sign'] as const,
-  ),
-]);
+/** The headers of credentials, and names that callers use by mistake. */
+const similarNames = {
+  'Authorization: Bearer': [
+    ...['Access-Token', 'Access_Token', 'Api-Key', 'Auth', 'Auth-Token', 'Authentication'],
+    ...['Bearer', 'Token', 'X-Api-Key', 'X-Auth-Token', 'X-Authorization', 'X-Token'],
+  ],
+  'X-Access-Token': ['X_Access_Token', 'X-AccessToken', 'XAccessToken'],
+  'X-Sign': ['Sign', 'Signature', 'X-Signature', 'X_Sign', 'XSign'],
+};
 
-const lowerCaseNames: ReadonlyMap<string, string> = new Map(
-  [...meant.keys()].map((name) => [name.toLowerCase(), name]),
+/** By their names in lower case. */
+const similarHeaders = new Map(
+  Object.entries(similarNames).flatMap(([meant, names]) =>
+    names.map((name) => [name.toLowerCase(), { name, meant }] as const),
+  ),
 );
 
-/** A header that no server reads, but whose name resembles that of a credential. */
-export interface SimilarHeader {
-  readonly name: string;
-  readonly meant: string;
-}
-
-/** Looks for a misnamed credential in a request without one. */
-export function similarHeader(rawHeaders: readonly string[]): SimilarHeader | undefined {
+/**
+ * Looks for a misnamed credential in a request without one: a header that no server reads, but whose
+ * name resembles that of a credential.
+ */
+export function similarHeader(rawHeaders: readonly string[]) {
   for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = lowerCaseNames.get((rawHeaders[index] ?? '').toLowerCase());
-    if (name !== undefined) {
-      return { name, meant: meant.get(name) ?? '' };
+    const found = similarHeaders.get((rawHeaders[index] ?? '').toLowerCase());
+    if (found !== undefined) {
+      return found;
     }
   }
   return undefined;

@@ -1,4 +1,5 @@
 import { type IllegalArgument, illegalArgument } from '@gatehouse/errors';
+import { decodeOnce } from '../version-1-text.ts';
 
 /**
  * The interpretation of a request target. Matching, signing and forwarding all use it. Otherwise a
@@ -58,10 +59,7 @@ export function parseRequestTarget(target: string): RequestTarget {
  * Checks escapes and control characters, which a signature of version 1 checks by its own rules.
  */
 export function assertReadableQuery(query: string): void {
-  if (!query.includes('%')) {
-    return;
-  }
-  if (ENCODED_CONTROL.test(query) || decodeOnce(query) === undefined) {
+  if (query.includes('%') && (ENCODED_CONTROL.test(query) || decodeOnce(query) === undefined)) {
     throw illegalArgument(
       [{ property: 'query', message: 'is not valid percent-encoded text' }],
       'target_invalid',
@@ -71,7 +69,7 @@ export function assertReadableQuery(query: string): void {
 
 function readSegments(raw: readonly string[]): readonly string[] {
   return raw.map((rawSegment, index) => {
-    const segment = rawSegment.includes('%') ? decodeOnce(rawSegment) : rawSegment;
+    const segment = decodeOnce(rawSegment);
     if (segment === undefined || CONTROL.test(segment)) {
       throw refusal('is not valid percent-encoded text');
     }
@@ -85,14 +83,6 @@ function readSegments(raw: readonly string[]): readonly string[] {
     }
     return segment;
   });
-}
-
-function decodeOnce(text: string): string | undefined {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function refusal(message: string) {

@@ -10,17 +10,7 @@ import {
   signedPart,
 } from '../version-1-text.ts';
 
-/** The text that a version 1 signature covers, and the parts of the request that it verifies. */
-export interface SignedText {
-  readonly part: SignedPart;
-  readonly signedText: string | Uint8Array;
-  /** The verified query, without its `?`. */
-  readonly query: string;
-  readonly body: SignedBody | undefined;
-  /** The body as sent. Empty if absent. */
-  readonly received: Uint8Array;
-}
-
+/** A verified body. */
 export interface SignedBody {
   readonly bytes: Uint8Array;
   /** Replaces the request's Content-Type when the body was encoded again. */
@@ -62,11 +52,16 @@ export function coveredPart(request: {
   return part;
 }
 
-/** @throws AmbiguousTextError */
-export function signedQuery(sent: string): SignedText {
+/**
+ * The text that a version 1 signature of a query covers, and the parts of the request that it
+ * verifies: the query without its `?`, and no body.
+ *
+ * @throws AmbiguousTextError
+ */
+export function signedQuery(sent: string) {
   const parameters = parseParameters(sent);
   return {
-    part: 'query',
+    part: 'query' as const,
     signedText: canonicalText(parameters),
     query: encodeParameters(parameters),
     body: undefined,
@@ -74,8 +69,8 @@ export function signedQuery(sent: string): SignedText {
   };
 }
 
-/** @throws AmbiguousTextError */
-export function signedBody(part: 'body' | 'form', bytes: Buffer): SignedText {
+/** As `signedQuery`, for a body. `received` is the body as sent. @throws AmbiguousTextError */
+export function signedBody(part: 'body' | 'form', bytes: Buffer) {
   assertPlainUtf8(bytes);
   if (part === 'body') {
     const body = { bytes, contentType: undefined };
@@ -93,11 +88,8 @@ export function signedBody(part: 'body' | 'form', bytes: Buffer): SignedText {
 }
 
 function assertPlainUtf8(bytes: Buffer): void {
-  const rule = 'A signed body must be UTF-8 without a byte order mark.';
-  if (!isUtf8(bytes)) {
-    throw new AmbiguousTextError(rule, 'body_not_utf8');
-  }
-  if (bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)) {
+  if (!isUtf8(bytes) || bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK)) {
+    const rule = 'A signed body must be UTF-8 without a byte order mark.';
     throw new AmbiguousTextError(rule, 'body_not_utf8');
   }
 }

@@ -1,32 +1,20 @@
 import { dirname, join } from 'node:path';
-import {
-  type AuditEvent,
-  identityVariables,
-  loadMasterKey,
-  masterKeyId,
-  RejectedChangeError,
-} from '@gatehouse/identity';
+import { type AuditEvent, loadMasterKey, RejectedChangeError } from '@gatehouse/identity';
 import {
   ConfigurationError,
-  commonVariables,
   type Environment,
   parseEnvironment,
 } from '@gatehouse/server/configuration';
-import { parseStoreUrl } from '@gatehouse/store';
-import { z } from 'zod';
-import { readManifest } from '../backup/backup-folder.ts';
-import { createBackup } from '../backup/create-backup.ts';
-import { type RestoreTarget, restoreBackup } from '../backup/restore-backup.ts';
-import { describeReplay, readRevocations, replayRevocations } from '../backup/revocations.ts';
+import { hashOption } from '../audit/audit.ts';
 import { type Command, text } from '../command-line/command.ts';
-import { callerPath } from '../command-line/terminal.ts';
-import { recordChange } from '../open-identity-store.ts';
-import { hashOption } from './audit-export.ts';
+import { recordChange, variables } from '../open-identity-store.ts';
+import { createBackup, readManifest } from './backup-folder.ts';
+import { type RestoreTarget, restoreBackup } from './restore-backup.ts';
+import { describeReplay, readRevocations, replayRevocations } from './revocations.ts';
 
 const guide = 'See docs/operations/back-up-and-restore.md.';
 const noDevices =
   'Devices are not part of this backup. If they are in PostgreSQL, save and restore them with its tools.';
-const variables = z.object({ DATA_DIR: commonVariables.DATA_DIR, ...identityVariables });
 
 const create: Command = {
   usage: 'backup create <folder>',
@@ -36,21 +24,13 @@ const create: Command = {
     guide,
   ],
   example: '/backups/2026-11-24',
-  async run({ positionals }, { settings, environment, now, warn }) {
+  async run({ positionals }, { settings, environment, terminal, warn }) {
     if (!settings.embedded) {
       throw new RejectedChangeError(`With STORE_URL, use the commands of your store. ${guide}`);
     }
-    const location = parseStoreUrl(settings.storeUrl);
-    const folder = callerPath(positionals.folder ?? '', environment);
-    const dataDirectory = location.engine === 'sqlite' ? dirname(location.path) : '';
-    const manifest = await createBackup(folder, {
-      dataDirectory,
-      masterKeyIds() {
-        settings.masterKey.refresh();
-        return settings.masterKey.keys().map(masterKeyId);
-      },
-      now: now(),
-    });
+    const folder = terminal.pathOf(positionals.folder ?? '');
+    const dataDirectory = dirname(settings.storeUrl.replace('sqlite:', ''));
+    const manifest = await createBackup(folder, dataDirectory, settings.masterKey);
     const { createdAt, masterKeyIds, sha256 } = manifest;
     if (environment.DATABASE_URL || environment.DATABASE_URL_FILE) {
       warn(
@@ -73,17 +53,14 @@ const restore: Command = {
   usage: 'backup restore <folder>',
   summary: 'Restore a backup into a data directory without databases, and revoke everything.',
   options: {
-    audit: {
-      value: 'file',
-      description: 'An audit export that goes beyond the backup. Its revocations are repeated.',
-    },
-    hash: hashOption,
+    'audit <file>': 'An audit export that goes beyond the backup. Its revocations are repeated.',
+    ...hashOption,
   },
   notes: ['Stop the servers first. Copy the key file to the data directory.', guide],
   example: '/backups/2026-11-24 --audit audit.ndjson',
-  async runOffline({ positionals, options }, { environment, now, warn }) {
+  async runOffline({ positionals, options }, { environment, terminal, warn }) {
     const target = readTarget(environment);
-    const folder = callerPath(positionals.folder ?? '', environment);
+    const folder = terminal.pathOf(positionals.folder ?? '');
     const manifest = readManifest(folder);
     if (manifest.sha256['devices.sqlite'] === undefined) {
       warn(`${folder} has no devices.sqlite. ${noDevices}`);
@@ -93,7 +70,7 @@ const restore: Command = {
     const found =
       file === undefined
         ? undefined
-        : await readRevocations(callerPath(file, environment), text(options.hash), since, warn);
+        : await readRevocations(terminal.pathOf(file), text(options.hash), since, warn);
     const replayed = await restoreBackup({ folder, manifest }, target, async (identity) => {
       const audit = (event: AuditEvent) => recordChange(event, identity, environment);
       await audit({ event: 'everything_revoked' });
@@ -102,7 +79,7 @@ const restore: Command = {
     return {
       json: {
         restored: since,
-        restoredAt: new Date(now()).toISOString(),
+        restoredAt: new Date().toISOString(),
         exportEndsAt: found?.newest,
         replayed,
       },

@@ -3,7 +3,8 @@
  * that a missing or changed line shows.
  */
 import { createHash } from 'node:crypto';
-import { createReadStream } from 'node:fs';
+import { createReadStream, existsSync } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
 import {
   type AuditEntry,
   lastTimeOf,
@@ -53,15 +54,15 @@ function visible(json: string): string {
 export async function readCompleteExport(
   path: string,
   hash: string | undefined,
-  onEntry?: (entry: AuditEntry) => void,
+  onEntry?: (entry: AuditEntry, line: number) => void,
 ) {
   if (hash !== undefined && !/^[0-9a-f]{64}$/.test(hash)) {
     throw new UsageError('--hash must be a SHA-256 hash of 64 hexadecimal digits.');
   }
   let contains = hash === undefined;
-  const reading = readExport(path, (lineHash, entry) => {
+  const reading = readExport(path, (lineHash, ...line) => {
     contains ||= lineHash === hash;
-    onEntry?.(entry);
+    onEntry?.(...line);
   });
   const read = await withFileErrors(path, reading);
   const { lines, incompleteBytes } = read;
@@ -83,11 +84,14 @@ export async function readCompleteExport(
 /**
  * Reads an export and verifies its hash chain.
  *
- * @param onLine gets the hash and the entry of each line
+ * @param onLine gets the hash, the entry and the number of each line
  * @throws RejectedChangeError with the number of the first line that breaks the chain, or if the file
  *   is something else than an export
  */
-export async function readExport(file: string, onLine?: (hash: string, entry: AuditEntry) => void) {
+async function readExport(
+  file: string,
+  onLine?: (hash: string, entry: AuditEntry, line: number) => void,
+) {
   const versions = new Set<string>();
   const read = { lines: 0, completeBytes: 0, lastHash: null as LineHash };
   let first: string | undefined;
@@ -104,30 +108,23 @@ export async function readExport(file: string, onLine?: (hash: string, entry: Au
     read.lines = number;
     read.lastHash = hashOf(line);
     read.completeBytes += line.length + 1;
-    onLine?.(read.lastHash, entry);
+    onLine?.(read.lastHash, entry, number);
     first = first === undefined || entry.at < first ? entry.at : first;
     const time = lastTimeOf(entry);
     newest = newest === undefined || time > newest ? time : newest;
-    remember(versions, versionOf(entry));
+    versions.add(versionOf(entry));
+    const [oldest = ''] = versions;
+    if (versions.size > MAXIMUM_AUDIT_ENTRIES) {
+      versions.delete(oldest);
+    }
   }
   const rest = next.value;
   // A killed process can leave an incomplete line at the end.
-  const expected = startOfLine(read.lastHash);
+  const expected = `{"previous":${JSON.stringify(read.lastHash)},`;
   if (!expected.startsWith(rest.slice(0, expected.length))) {
     throw brokenAt(read.lines + 1, 'It is not an audit entry');
   }
   return { ...read, incompleteBytes: rest.length, first, newest, versions };
-}
-
-/** The start of the next line of an export. */
-const startOfLine = (previous: LineHash): string => `{"previous":${JSON.stringify(previous)},`;
-
-function remember(versions: Set<string>, version: string): void {
-  versions.add(version);
-  const [oldest] = versions;
-  if (versions.size > MAXIMUM_AUDIT_ENTRIES && oldest !== undefined) {
-    versions.delete(oldest);
-  }
 }
 
 /** @returns the bytes after the last line break, one character for each */
@@ -162,4 +159,45 @@ function parseLine(line: Buffer, number: number): AuditEntry & { readonly previo
 
 function brokenAt(number: number, cause: string): RejectedChangeError {
   return new RejectedChangeError(`The chain is broken at line ${number}. ${cause}.`);
+}
+
+/**
+ * Opens the file of an export for one process, and creates it if it does not exist. An existing
+ * file must be an export. Its incomplete line is removed.
+ */
+export async function openExportFile(path: string) {
+  const existing = existsSync(path) ? await readExport(path) : undefined;
+  const { completeBytes, incompleteBytes } = existing ?? { completeBytes: 0, incompleteBytes: 0 };
+  const handle = await open(path, 'a', 0o600);
+  try {
+    await assertSize(handle, completeBytes + incompleteBytes);
+    await handle.truncate(completeBytes);
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+  let size = completeBytes;
+  return {
+    /** The export that the file already contained. */
+    existing,
+    /** Resolves when the lines are on the disk. */
+    async append(lines: readonly string[]): Promise<void> {
+      await assertSize(handle, size);
+      const bytes = Buffer.from(lines.map((line) => `${line}\n`).join(''));
+      await handle.writeFile(bytes);
+      await handle.datasync();
+      size += bytes.length;
+      await assertSize(handle, size);
+    },
+    close: () => handle.close(),
+  };
+}
+
+/** Lines of another process would break the chain. */
+async function assertSize(handle: FileHandle, expected: number): Promise<void> {
+  if ((await handle.stat()).size !== expected) {
+    throw new RejectedChangeError(
+      'Another process writes to the file. Stop it, and check the file with gatehouse audit verify.',
+    );
+  }
 }

@@ -65,7 +65,5 @@ export function startOfOverlap(newest: string, since = ''): string {
 }
 
 function newestTime(entries: readonly AuditEntry[]): string | undefined {
-  return entries
-    .map(lastTimeOf)
-    .reduce<string | undefined>((a, b) => (a === undefined || b > a ? b : a), undefined);
+  return entries.map(lastTimeOf).sort().at(-1);
 }
