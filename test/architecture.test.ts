@@ -39,6 +39,7 @@ const confinements: readonly (readonly [module: string, places: readonly string[
       'oidc-provider',
       inFolders(
         server,
+        'app.ts',
         'account/',
         'outcomes/',
         'pages/',
@@ -47,7 +48,7 @@ const confinements: readonly (readonly [module: string, places: readonly string[
         'throttle/',
         'token/',
       ),
-      'provider/ configures the library, token/ extends it, outcomes/ reports its events, and the pages answer for it',
+      'provider/ configures the library, token/ extends it, app.ts opens it, outcomes/ reports its events, and the pages answer for it',
     ],
     [
       'oidc-provider/lib',

@@ -5,33 +5,31 @@
  */
 
 import type { RequestListener } from 'node:http';
-import {
-  createXAccessTokens,
-  defaultSigningKeyPolicy,
-  type Identity,
-  keepSigningKeys,
-  type MasterKey,
-  type SigningKeyPolicy,
-} from '@gatehouse/identity';
+import type { Identity, IdentitySettings, MasterKey } from '@gatehouse/identity';
 import { type Tracer, traced } from '@gatehouse/server';
-import { type RateLimit, StoreUnavailableError } from '@gatehouse/store';
-import express, { type Express, type Request, type RequestHandler, type Response } from 'express';
+import { StoreUnavailableError } from '@gatehouse/store';
+import express, { type Express, type RequestHandler } from 'express';
+import Provider from 'oidc-provider';
 import { type AccountDependencies, createAccountRoutes } from './account/account.ts';
 import { CHANGE_PASSWORD_PATH, createAccountSessions } from './account/session.ts';
+import type { Configuration } from './config.ts';
 import { auditProviderEvents } from './outcomes/audit.ts';
-import { explainMistakes } from './outcomes/client-mistakes.ts';
-import { handleUnexpectedErrors, logOutcomes } from './outcomes/errors.ts';
+import { explainMistakes, handleUnexpectedErrors, logOutcomes } from './outcomes/errors.ts';
 import type { ThrottledLimit } from './outcomes/metrics.ts';
-import * as assets from './pages/assets.ts';
-import { handlePageError, noteFailure, rejectMethods, sendErrorPage } from './pages/error-page.ts';
+import { addAssets } from './pages/assets.ts';
+import { handlePageError, rejectMethods, sendErrorPage } from './pages/error-page.ts';
 import { createCsrfTokens } from './pages/page.ts';
-import { createPageHeaders, noStore, rejectCrossSite } from './pages/page-headers.ts';
+import { asPage, createPageHeaders, rejectForeignForm } from './pages/page-headers.ts';
 import { withSealedCookies } from './pages/sealed-cookies.ts';
 import { serveWelcomePage } from './pages/welcome.ts';
-import { type BrowserState, cookieOptions, createBrowserState } from './provider/browser-state.ts';
-import { type SecurityProfile, withAccountClient } from './provider/clients.ts';
-import { createProvider, type Provider } from './provider/create-provider.ts';
+import { type BrowserState, createBrowserState } from './provider/browser-state.ts';
+import { countFailedSecrets } from './provider/client-patches.ts';
+import { withAccountClient } from './provider/clients.ts';
+import { addPollingInterval } from './provider/device-codes.ts';
 import { completeIntrospection } from './provider/introspection.ts';
+import { applyPatches, keepClaimsCurrent, keepJwksCurrent } from './provider/patches.ts';
+import { createAdapter, providerSettings } from './provider/settings.ts';
+import { createSingleUses } from './provider/single-use.ts';
 import { thisServer } from './requests/caller.ts';
 import { contextOf } from './requests/request-context.ts';
 import {
@@ -59,8 +57,7 @@ import { createSignInRoutes } from './sign-in/sign-in.ts';
 import { createDeviceCookies } from './throttle/device-cookie.ts';
 import { createFailedSecrets, type FailedSecrets } from './throttle/failed-secrets.ts';
 import { createLimits, type Limits } from './throttle/limits.ts';
-import { createSignInAudit } from './throttle/sign-in-audit.ts';
-import { createSignIn, type SignIn } from './throttle/sign-in-throttle.ts';
+import { createSignIn, createSignInAudit, type SignIn } from './throttle/sign-in-throttle.ts';
 import { createTokenBudgets, type TokenBudgets } from './throttle/stored-budgets.ts';
 import {
   addClientEndpoints,
@@ -72,21 +69,14 @@ import { registerGrants } from './token/grants.ts';
 import { createMachineTokenIssuer, serveMachineTokens } from './token/machine-token-fast-path.ts';
 import { clientEndpointReply, forgetForeignOrigin, removeForeignOrigins } from './token/replies.ts';
 
-export interface AppDependencies {
+type Settings = Omit<Configuration, 'identity'> & IdentitySettings;
+type Optional = 'signingKeyPolicy' | 'trustedProxies' | 'clientRateLimit' | 'pageRateLimit';
+
+export interface AppDependencies
+  extends Pick<Settings, 'issuer' | 'cookieKeys' | 'securityProfile'>,
+    Partial<Pick<Settings, Optional>> {
   readonly identity: Identity;
   readonly masterKey: MasterKey;
-  readonly issuer: string;
-  readonly cookieKeys: readonly string[];
-  readonly securityProfile: SecurityProfile;
-  /** Addresses and CIDR ranges whose X-Forwarded-For is trusted; none by default. */
-  readonly trustedProxies?: readonly string[];
-  /**
-   * From one address group, to the client endpoints. Introspection has the same limit of its own.
-   */
-  readonly clientRateLimit?: RateLimit;
-  /** From one address group, to the pages. */
-  readonly pageRateLimit?: RateLimit;
-  readonly signingKeyPolicy?: SigningKeyPolicy;
   /** Called for each request that a limit rejects, for metrics. */
   readonly onThrottled?: (limit: ThrottledLimit) => void;
   /** Undefined while tracing is off. */
@@ -114,13 +104,16 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   const parts = { ...dependencies, identity, browserState, signIn, failedSecrets, tokenBudgets };
   const provider = await openProvider(parts);
   const csrfTokens = createCsrfTokens(masterKey);
-  const cookie = cookieOptions(secure);
-  const sessions = createAccountSessions({ provider, identity, csrfTokens, issuer, cookie });
+  const sessions = createAccountSessions({ provider, identity, csrfTokens, issuer });
   const limits = createLimits(identity.store, {
     ...dependencies,
     onLimited: () => onThrottled?.('requests'),
     signedInUser: async (...exchange) => (await sessions.current(...exchange))?.user.userId,
-    replies: { client: rejectLimitedClient, page: showTooManyRequests, userCode: rejectUserCode },
+    replies: {
+      client: rejectLimitedClient,
+      page: (request, response) => sendErrorPage(request, response, 429, 'tooManyRequests'),
+      userCode: rejectUserCode,
+    },
   });
   const app = createExactRouting(dependencies.trustedProxies ?? []);
   app.use(fixOrigin(issuer));
@@ -128,7 +121,7 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   // The account is a public client, so the fast path reads the registry without it.
   const fast = createMachineTokenIssuer(provider, { ...parts, identity: dependencies.identity });
   const machineTokens = serveMachineTokens(fast, identity);
-  addClientEndpoints(app, serve, { identity, limits, machineTokens });
+  addClientEndpoints(app, serve, identity, limits, machineTokens);
   app.use(createPageHeaders({ strict: dependencies.securityProfile === 'strict' }));
   addPages(app, serve, {
     limits,
@@ -150,48 +143,55 @@ interface ProviderParts extends AppDependencies {
   readonly tokenBudgets: TokenBudgets;
 }
 
-/** @throws StoreUnavailableError when the signing key cannot be read or created */
-export async function openProvider(dependencies: ProviderParts): Promise<Provider> {
-  const { issuer, identity, now = Date.now } = dependencies;
-  const keptSigningKeys = keepSigningKeys('authorization-server', 'RS256', {
-    ...identity,
+/**
+ * @throws StoreUnavailableError when the signing key cannot be read or created
+ * @throws Error when the installed oidc-provider does not have the shape that the patches need
+ */
+async function openProvider(dependencies: ProviderParts): Promise<Provider> {
+  const { issuer, identity, masterKey, securityProfile, now = Date.now } = dependencies;
+  const policy = dependencies.signingKeyPolicy;
+  const keptSigningKeys = identity.keepSigningKeys('authorization-server', thisServer, {
     now,
-    policy: dependencies.signingKeyPolicy ?? defaultSigningKeyPolicy,
-    onMade: (kid) =>
-      identity.audit.record(
-        { event: 'signing_key_made', purpose: 'authorization-server', kid },
-        thisServer,
-      ),
+    policy,
   });
-  const signingKeys = await keptSigningKeys.load();
-  const xAccessTokens = createXAccessTokens({ ...identity, now });
-  const provider = createProvider(
-    { ...dependencies, keptSigningKeys, signingKeys },
-    {
-      configuration: {
-        deviceFlow: deviceFlow(identity),
-        rpInitiatedLogout: logout(identity),
-        interactions: {
-          policy: createInteractionPolicy(identity),
-          url: (_context, interaction) => `/sign-in/${interaction.uid}`,
-        },
-        loadExistingGrant: createLoadExistingGrant(identity),
-        clientBasedCORS: forgetForeignOrigin,
-      },
-      formPostPage,
-      replySteps: [
-        redirectReply,
-        removeForeignOrigins,
-        clientEndpointReply,
-        handleUnexpectedErrors,
-      ],
-      endpointSteps: [
-        explainMistakes,
-        completeIntrospection({ identity, xAccessTokens, issuer }),
-        skipLogoutQuestion,
-      ],
+  const singleUses = createSingleUses(identity, masterKey, securityProfile);
+  const settings = providerSettings(dependencies, await keptSigningKeys.load());
+  const provider = new Provider(issuer, {
+    ...settings,
+    adapter: (model: string) => createAdapter(model, dependencies, singleUses.of(model)),
+    features: {
+      ...settings.features,
+      deviceFlow: deviceFlow(identity),
+      rpInitiatedLogout: logout(identity),
     },
-  );
+    interactions: {
+      policy: createInteractionPolicy(identity),
+      url: (_context, interaction) => `/sign-in/${interaction.uid}`,
+    },
+    loadExistingGrant: createLoadExistingGrant(identity),
+    clientBasedCORS: forgetForeignOrigin,
+  });
+  applyPatches(provider, { ...dependencies, formPostPage, successorOf: singleUses.successorOf });
+  // fixOrigin alone sets the proxy headers, so that every URL starts with the issuer.
+  provider.proxy = true;
+  const steps = [
+    // The first steps change every reply, including errors.
+    redirectReply,
+    removeForeignOrigins,
+    clientEndpointReply,
+    handleUnexpectedErrors,
+    addPollingInterval,
+    countFailedSecrets(dependencies.failedSecrets),
+    singleUses.complete,
+    explainMistakes,
+    completeIntrospection({ identity, issuer }),
+    skipLogoutQuestion,
+    keepJwksCurrent(provider, keptSigningKeys),
+    keepClaimsCurrent(provider),
+  ];
+  for (const step of steps) {
+    provider.use(step);
+  }
   logOutcomes(provider, identity.clients);
   auditProviderEvents(provider, identity);
   registerGrants(provider, dependencies);
@@ -204,15 +204,8 @@ function addPages(
   serve: RequestHandler,
   pages: AccountDependencies & SignInDependencies & { readonly limits: Limits },
 ): void {
-  app.get(assets.STYLESHEET_PATH, operation('stylesheet'), assets.serveStylesheet);
-  app.get(assets.SIGN_IN_LINK_SCRIPT_PATH, operation('script'), assets.serveSignInLinkScript);
-  app.get(assets.ICON_PATH, operation('icon'), assets.serveIcon);
-  app.get(assets.SUBMIT_FORM_SCRIPT_PATH, operation('script'), assets.serveSubmitFormScript);
-  app.use(noStore, withSealedCookies);
-  const rejectForeignForm = rejectCrossSite((request, response) => {
-    noteFailure(request, 'formRefused', 'form_refused');
-    sendErrorPage(request, response, 403, 'formRefused');
-  });
+  addAssets(app);
+  app.use(asPage, withSealedCookies);
   app.get('/', operation('welcome'), serveWelcomePage);
   // Password managers link to this address (W3C, A Well-Known URL for Changing Passwords).
   app.get('/.well-known/change-password', operation('account'), (_request, response) =>
@@ -220,37 +213,21 @@ function addPages(
   );
   const form = express.urlencoded({ extended: false, limit: '32kb', parameterLimit: 100 });
   app.post(routes.authorization, operation('authorize'), form, redirectPostedRequest);
-  const limited = (name: OperationName) => [operation(name), pages.limits.pages];
-  app.get(
-    routes.authorization,
-    limited('authorize'),
-    asPage,
-    defaultRedirectUri(pages.identity.clients),
-    serve,
-  );
-  app.get(`${routes.authorization}/:interaction`, limited('authorize-resume'), asPage, serve);
-  app.use('/sign-in', limited('sign-in'), rejectForeignForm, createSignInRoutes(pages));
-  app.use('/account', limited('account'), rejectForeignForm, createAccountRoutes(pages));
-  app.get(routes.code_verification, limited('device'), asPage, linkWithCode, serve);
-  app.post(
-    routes.code_verification,
-    limited('device'),
-    rejectForeignForm,
-    pages.limits.userCodes,
-    asPage,
-    serve,
-  );
-  app.get(`${routes.code_verification}/:interaction`, limited('device-resume'), asPage, serve);
-  app.get(routes.end_session, limited('logout'), asPage, serve);
+  const page = (name: OperationName) => [operation(name), pages.limits.pages];
+  const ownForm = (name: OperationName) => [...page(name), rejectForeignForm];
+  const addRedirectUri = defaultRedirectUri(pages.identity.clients);
+  const userCodeForm = [...ownForm('device'), ...pages.limits.userCodes];
+  app.get(routes.authorization, page('authorize'), addRedirectUri, serve);
+  app.get(`${routes.authorization}/:interaction`, page('authorize-resume'), serve);
+  app.use('/sign-in', ownForm('sign-in'), createSignInRoutes(pages));
+  app.use('/account', ownForm('account'), createAccountRoutes(pages));
+  app.get(routes.code_verification, page('device'), linkWithCode, serve);
+  app.post(routes.code_verification, userCodeForm, serve);
+  app.get(`${routes.code_verification}/:interaction`, page('device-resume'), serve);
+  app.get(routes.end_session, page('logout'), serve);
   app.post(routes.end_session, operation('logout'), form, redirectPostedRequest);
-  app.post(
-    `${routes.end_session}/confirm`,
-    limited('logout-confirm'),
-    rejectForeignForm,
-    asPage,
-    serve,
-  );
-  app.get(`${routes.end_session}/success`, operation('logged-out'), asPage, serve);
+  app.post(`${routes.end_session}/confirm`, ownForm('logout-confirm'), serve);
+  app.get(`${routes.end_session}/success`, operation('logged-out'), serve);
   app.use(rejectMethods(app.router));
   app.use((request, response) => sendErrorPage(request, response, 404, 'notFound'));
   app.use([...clientPaths], handleClientEndpointErrors);
@@ -272,14 +249,4 @@ function serveWith(
     });
     return callback(request, response);
   };
-}
-
-/** Errors are pages for every `Accept` header. */
-const asPage: RequestHandler = (request, _response, next) => {
-  request.headers.accept = 'text/html';
-  next();
-};
-
-function showTooManyRequests(request: Request, response: Response): void {
-  sendErrorPage(request, response, 429, 'tooManyRequests');
 }

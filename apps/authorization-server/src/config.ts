@@ -7,7 +7,6 @@ import {
   identitySecretFiles,
   identityVariables,
   lastingKey,
-  type MasterKey,
   productionProblems,
   resolveIdentitySettings,
 } from '@gatehouse/identity';
@@ -116,12 +115,15 @@ export function loadConfiguration(environment: Environment) {
   if (identity === undefined) {
     throw new Error('A step of the configuration failed without a problem.');
   }
+  // A rotation of the master key keeps it, so that a rotation signs out no user.
+  const cookieKey = deriveKey(lastingKey(identity.masterKey, 'credential-pepper'), 'cookies');
   return {
     ...serverSettings(read, read.AUTHORIZATION_SERVER_PORT, read.AUTHORIZATION_SERVER_SOCKET),
     dataDirectory,
     issuer,
     identity,
-    cookieKeys: [cookieKey(identity.masterKey), ...formerKeys],
+    /** The first key signs the browser's cookies. All of them verify. */
+    cookieKeys: [cookieKey.toString('hex'), ...formerKeys],
     trustedProxies,
     bootstrap,
     clientRateLimit: read.CLIENT_ENDPOINT_RATE_LIMIT,
@@ -135,31 +137,21 @@ export function loadConfiguration(environment: Environment) {
   };
 }
 
-/** A rotation of the master key keeps it, so that a rotation signs out no user. */
-function cookieKey(masterKey: MasterKey): string {
-  return deriveKey(lastingKey(masterKey, 'credential-pepper'), 'cookies').toString('hex');
-}
-
 /** The keys of an earlier release, one a line. They still verify the cookies of signed-in users. */
 function formerCookieKeys(named: string | undefined, dataDirectory: string): readonly string[] {
   const file = named ?? join(dataDirectory, 'cookie.keys');
+  const problem = (message: string) =>
+    new ConfigurationError([{ name: 'COOKIE_KEYS_FILE', message }]);
   if (!existsSync(file)) {
     if (named === undefined) {
       return [];
     }
-    throw new ConfigurationError([
-      { name: 'COOKIE_KEYS_FILE', message: 'the file is missing. Unset the variable' },
-    ]);
+    throw problem('the file is missing. Unset the variable');
   }
   const text = readFileSync(file, 'utf8');
   const keys = text.split(/\s+/).filter((key) => key !== '');
   if (keys.some((key) => key.length < 32)) {
-    throw new ConfigurationError([
-      {
-        name: 'COOKIE_KEYS_FILE',
-        message: 'the file must hold keys of 32 or more characters, one a line',
-      },
-    ]);
+    throw problem('the file must hold keys of 32 or more characters, one a line');
   }
   return keys;
 }

@@ -1,6 +1,5 @@
 import {
   connectIdentity,
-  isStoreUnavailable,
   masterKeyId,
   prepareStore,
   sharePasswordHashing,
@@ -18,10 +17,10 @@ import {
   type ServedApp,
   storeSignals,
 } from '@gatehouse/server';
+import { StoreUnavailableError } from '@gatehouse/store';
 import { createApp } from './app.ts';
 import { type Configuration, loadConfiguration } from './config.ts';
 import { createAuthorizationServerMetrics } from './outcomes/metrics.ts';
-import { formProblems, pageErrors } from './pages/error-page.ts';
 import { addressGroupOf, thisServer } from './requests/caller.ts';
 import { rejectDoubtfulRequests } from './requests/routes.ts';
 
@@ -33,17 +32,13 @@ await runApp({
 });
 
 async function start(configuration: Configuration, logger: Logger): Promise<ServedApp> {
-  const { masterKey, securityProfile, signingKeyPolicy } = configuration.identity;
-  const { bootstrap, issuer: publicUrl } = configuration;
+  const { bootstrap, issuer: publicUrl, identity: settings } = configuration;
   sharePasswordHashing(configuration.workers);
   const tracer = await openTracer({ app: 'authorization-server', logger });
   const registry = createMetricsRegistry();
-  collectMasterKey(registry, () => masterKeyId(masterKey.keys()[0]));
-  const metrics = createAuthorizationServerMetrics(registry, [
-    ...Object.keys(pageErrors),
-    ...Object.keys(formProblems),
-  ]);
-  const { identity, checkStore, close } = await connectIdentity(configuration.identity, {
+  collectMasterKey(registry, () => masterKeyId(settings.masterKey.keys()[0]));
+  const metrics = createAuthorizationServerMetrics(registry);
+  const { identity, checkStore, close } = await connectIdentity(settings, {
     signals: (store) => storeSignals(registry, logger, store, tracer),
     logger,
     onAuditEvent: metrics.audited,
@@ -51,18 +46,12 @@ async function start(configuration: Configuration, logger: Logger): Promise<Serv
   });
   // The app needs a signing key from the store. While the store is unavailable, the listener
   // returns 503.
+  const isRetried = (error: unknown) => error instanceof StoreUnavailableError;
   const application = await deferListener(async () => {
     await prepareStore(identity, { bootstrap, publicUrl }, thisServer);
-    return createApp({
-      ...configuration,
-      identity,
-      masterKey,
-      securityProfile,
-      signingKeyPolicy,
-      onThrottled: metrics.throttled,
-      tracer,
-    });
-  }, isStoreUnavailable);
+    const onThrottled = metrics.throttled;
+    return createApp({ ...configuration, ...settings, identity, onThrottled, tracer });
+  }, isRetried);
   const recorder = createRequestRecorder({
     app: 'authorization-server',
     addressGroupOf,

@@ -47,7 +47,9 @@ describe.each(systems)('on $engine', ({ system }) => {
       );
       expect(guesses.filter(({ status }) => ![401, 429].includes(status))).toEqual([]);
       // A process reads the counts of other processes once per second.
-      await until(async () => (await ask(web, 1)).status === 429);
+      for (const process of [0, 1]) {
+        await until(async () => (await ask(web, process)).status === 429);
+      }
       const rejected = await ask();
       expect(outcome(rejected)).toEqual([429, 'too_many_requests']);
       expect(Number(rejected.headers.get('retry-after'))).toBeGreaterThan(500);

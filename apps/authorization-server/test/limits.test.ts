@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 import { until, wrappedStore } from '@gatehouse/testing';
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { TooManyAttemptsError } from '../src/requests/too-many-attempts-error.ts';
+import { TryLaterError } from '../src/requests/failures.ts';
 import { createFailedSecrets, type FailedSecrets } from '../src/throttle/failed-secrets.ts';
 import { failedSecretLimit } from '../src/throttle/limits.ts';
 import { chargeBudgets } from '../src/throttle/stored-budgets.ts';
@@ -112,7 +112,7 @@ test.each([
 ])(
   'a limit that ends in %d ms is reported as %d s, because 0 s would invite a retry at once',
   (milliseconds, seconds) => {
-    const error = new TooManyAttemptsError('client_secret_limit', 70_000 + milliseconds, 70_000);
+    const error = new TryLaterError('client_secret_limit', 70_000 + milliseconds, '', 70_000);
     expect(error.retryAfterSeconds).toBe(seconds);
   },
 );
@@ -127,7 +127,7 @@ describe.each(stores)('on $engine', ({ system: { store } }) => {
     await charge(99);
     await charge(1);
     const rejected = charge(1);
-    await expect(rejected).rejects.toBeInstanceOf(TooManyAttemptsError);
+    await expect(rejected).rejects.toBeInstanceOf(TryLaterError);
     await expect(rejected).rejects.toMatchObject({
       reason: 'stored_state_limit',
       message: 'Too much is stored for this address, this client, or all public clients.',

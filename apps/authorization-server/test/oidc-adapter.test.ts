@@ -17,11 +17,7 @@ import { describe, expect, test } from '@jest/globals';
 import Provider, { type ClientMetadata } from 'oidc-provider';
 import { createOidcAdapter, recordKey, sealedModels } from '../src/provider/oidc-adapter.ts';
 import { createRedemptions, type SingleUse } from '../src/provider/single-use.ts';
-import {
-  ANONYMOUS_SESSION,
-  endedSessionKey,
-  interactionLifetime,
-} from '../src/provider/times-to-live.ts';
+import { ANONYMOUS_SESSION, endedSessionKey, timesToLive } from '../src/provider/times-to-live.ts';
 import { EXPIRED_DEVICE_CODE_SECONDS, lifetimes } from '../src/requests/lifetimes.ts';
 import { openStores } from './server.ts';
 
@@ -210,8 +206,8 @@ test('encrypted records that a rotation does not find expire before master-key r
   const usable: Readonly<Record<string, number>> = {
     Session: ANONYMOUS_SESSION,
     Interaction: Math.max(
-      interactionLifetime(undefined, {}),
-      interactionLifetime(undefined, { session: { accountId: 'user-1' } }),
+      timesToLive(false).Interaction(undefined, {}),
+      timesToLive(false).Interaction(undefined, { session: { accountId: 'user-1' } }),
     ),
     DeviceCode: 30 * 60 + EXPIRED_DEVICE_CODE_SECONDS,
     PushedAuthorizationRequest: lifetimes.PushedAuthorizationRequest,

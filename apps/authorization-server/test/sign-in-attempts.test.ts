@@ -1,20 +1,23 @@
 // requires: redis-server
+import { randomBytes } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
-  createSignInLocks,
+  type Identity,
   MAXIMUM_PASSWORD_BYTES,
+  openIdentity,
   PasswordHashingBusyError,
   type User,
-  type UserRegistry,
 } from '@gatehouse/identity';
 import { createStore, type Store, StoreUnavailableError } from '@gatehouse/store';
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { TooManyAttemptsError } from '../src/requests/too-many-attempts-error.ts';
+import { TryLaterError } from '../src/requests/failures.ts';
 import { accountLimit, addressLimit } from '../src/throttle/limits.ts';
 import { createSignIn, type SignIn } from '../src/throttle/sign-in-throttle.ts';
 import { openStores } from './server.ts';
 
 const RIGHT = 'the right password';
+const masterKey = randomBytes(32);
 const attempts: number = accountLimit.attempts;
 const user: User = {
   ...{ userId: 'user-1', username: 'alice', name: 'Alice', orgId: 'org-1', passwordHash: '' },
@@ -57,14 +60,14 @@ describe.each(stores)('attempts to sign in on $engine', ({ system: { store, stor
     },
     reject: async () => {},
     findByUsername: async () => user,
-  } as unknown as UserRegistry;
-  const credentialHash = (value: string) => `hash-of-${value}`;
+  } as unknown as Identity['users'];
+  const locksIn = (over: Store) => openIdentity({ store: over, masterKey }).signInLocks;
   /** The throttle of another process, which shares only the store. */
   const newProcess = (over: Store = store) =>
     createSignIn({
       store: over,
       users,
-      credentialHash,
+      signInLocks: locksIn(over),
       isAllowed: async (_user, clientId) => clientId !== 'elsewhere',
       observer: {
         succeeded: (_attempt, userId) => seen.push(userId),
@@ -73,9 +76,10 @@ describe.each(stores)('attempts to sign in on $engine', ({ system: { store, stor
       },
     });
   const attempt = (password: string, change: Partial<Parameters<SignIn>[0]> = {}) => ({
-    ...{ method: 'page' as const, clientId: 'client', username, password, address },
+    ...{ method: 'page' as const, clientId: 'client', username, password, ...from(address) },
     ...change,
   });
+  const from = (ip: string) => ({ request: { ip, socket: {} } as unknown as IncomingMessage });
   /** In a browser in which this user has signed in before. */
   const known = (device: string, userId = user.userId) => ({
     device: { userId, deviceId: `${testNumber}-${device}` },
@@ -92,7 +96,7 @@ describe.each(stores)('attempts to sign in on $engine', ({ system: { store, stor
   /** As if other callers had made so many attempts. */
   const useUp = (key: string, count = addressLimit.attempts) =>
     store.increment(key, addressLimit.windowSeconds, count);
-  const unlock = () => createSignInLocks({ store, credentialHash }).unlock({ ...user, username });
+  const unlock = () => locksIn(store).unlock({ ...user, username });
 
   test('evaluate at most the limit of 100 concurrent guesses, over two processes', async () => {
     const processes = [newProcess(), newProcess()];
@@ -145,7 +149,7 @@ describe.each(stores)('attempts to sign in on $engine', ({ system: { store, stor
   test('under any number of invented names lock no other user of the client', async () => {
     const signIn = newProcess();
     const flood = Array.from({ length: 3100 }, (_, i) =>
-      signIn(attempt('wrong', { username: `invented-${i}`, address: `192.0.2.${i % 200}` })),
+      signIn(attempt('wrong', { username: `invented-${i}`, ...from(`192.0.2.${i % 200}`) })),
     );
     expect(new Set(await Promise.all(flood))).toEqual(new Set([undefined]));
     expect(await signIn(attempt(RIGHT))).toBe(user);
@@ -158,7 +162,7 @@ describe.each(stores)('attempts to sign in on $engine', ({ system: { store, stor
     // Neither an unknown device nor that of another user passes the limit.
     for (const device of [{}, known('d', 'another user')]) {
       const rejected = signIn(attempt(RIGHT, device));
-      await expect(rejected).rejects.toBeInstanceOf(TooManyAttemptsError);
+      await expect(rejected).rejects.toBeInstanceOf(TryLaterError);
       await expect(rejected).rejects.toMatchObject({ reason: 'sign_in_address_limit' });
     }
   });
@@ -190,8 +194,7 @@ describe.each(stores)('attempts to sign in on $engine', ({ system: { store, stor
     await fail(signIn, attempts, known('a'));
     expect(await signIn(attempt(RIGHT, known('a')))).toBeUndefined();
     expect(await signIn(attempt(RIGHT, known('b')))).toBe(user);
-    const locks = createSignInLocks({ store, credentialHash });
-    const kinds = (await locks.list({ ...user, username })).map(({ kind }) => kind);
+    const kinds = (await locksIn(store).list({ ...user, username })).map(({ kind }) => kind);
     expect(kinds.sort()).toEqual(['account', 'browser']);
     await unlock();
   });

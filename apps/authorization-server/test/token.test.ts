@@ -1,6 +1,5 @@
 // requires: redis-server
 /** Tokens: how they are issued, introspected and revoked. */
-import { createXAccessTokens } from '@gatehouse/identity';
 import { authorizeAsUser, until } from '@gatehouse/testing';
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
@@ -258,8 +257,7 @@ describe.each(systems)('on $engine', ({ system }) => {
     );
 
     test('describes an X-Access-Token to resource servers and its own client', async () => {
-      const tokens = createXAccessTokens({ ...system.identity, now: Date.now });
-      const value = await tokens.issue({ clientId: web.clientId }, 600);
+      const value = await system.identity.xAccessTokens.issue({ clientId: web.clientId }, 600);
       for (const caller of [as(resourceServer), asWeb]) {
         const told = await introspect(value, caller);
         expect(told).toEqual({

@@ -106,7 +106,14 @@ export async function openDeviceService(
   };
 }
 
-export interface AppDependencies {
+export function createApp({
+  database,
+  callers,
+  now,
+  logger,
+  registry,
+  tracer,
+}: {
   readonly database: OpenDatabase;
   readonly callers: Pick<Callers, 'authenticate'>;
   /** Epoch milliseconds. */
@@ -115,20 +122,12 @@ export interface AppDependencies {
   readonly registry: MetricsRegistry;
   /** Undefined while tracing is off. */
   readonly tracer?: Tracer | undefined;
-}
-
-export function createApp({ database, callers, now, logger, registry, tracer }: AppDependencies) {
+}) {
   const databases = new LRUCache<string, OrganizationDatabase>({
     max: CACHED_ORGANIZATIONS,
     memoMethod: (organizationId) => scopeToOrganization(database, organizationId),
   });
-  const app = handleRequests({
-    handlers,
-    callers,
-    databases,
-    now,
-  });
-  return observeRequests(app, logger, {
+  return observeRequests(handleRequests({ handlers, callers, databases, now }), logger, {
     observer: createRequestMetrics(registry, {
       operations: operations.map(({ name }) => name),
       credentials: [],

@@ -7,11 +7,9 @@
  * devices/add.ts creates products, in the step that adds the device.
  */
 import { type DeviceType, deviceTypes, productChangesRequest } from '@gatehouse/device-api';
-import type { Selectable } from 'kysely';
 import type { z } from 'zod';
 import type { OrganizationDatabase } from './database/organization-database.ts';
 import { inTransaction } from './database/queries.ts';
-import type { ProductTable } from './database/tables.ts';
 import {
   type ApiRequest,
   type Handler,
@@ -27,7 +25,6 @@ import {
   countQuery,
   describePage,
   orderOf,
-  type Page,
   readPage,
   toCount,
 } from './query/pages.ts';
@@ -55,27 +52,32 @@ export const productHandlers = {
 
 /** Runs an operation on a product and returns the resulting product. */
 function answer(
-  operation: (request: ApiRequest, id: string) => Promise<ProductRow | undefined>,
+  operation: (request: ApiRequest, id: string) => ReturnType<typeof findProduct>,
 ): Handler {
   return async (request) => {
     const row = assertFound(await operation(request, request.path.productId));
-    return { result: { ...describeProduct(row, request), metadata: row.metadata } };
+    return { result: describeProduct(row, request) };
   };
 }
 
-function describeProduct(row: Omit<ProductRow, 'metadata'>, request: ApiRequest) {
-  return {
-    id: row.id,
-    name: row.name,
-    orgId: row.org_id,
-    deviceType: labelerOf(request)(deviceTypeLabels, row.device_type as DeviceType),
-    protocol: row.protocol,
-    transport: row.transport,
-    createTime: row.create_time,
-  };
+function describeProduct<Row extends { readonly deviceType: string }>(
+  row: Row,
+  request: ApiRequest,
+) {
+  const deviceType = labelerOf(request)(deviceTypeLabels, row.deviceType as DeviceType);
+  return { ...row, deviceType };
 }
 
-type ProductRow = Selectable<ProductTable>;
+/** The members of a product in a list. */
+const summaryColumns = [
+  'id',
+  'name',
+  'org_id as orgId',
+  'device_type as deviceType',
+  'protocol',
+  'transport',
+  'create_time as createTime',
+] as const;
 
 /** The initial values of a product. */
 export const NEW_PRODUCT = {
@@ -99,11 +101,12 @@ export const productSubject = querySubject(
   { newestBy: 'createTime', tieBreak: 'opposite' },
 );
 
-function findProduct(
-  { tables }: OrganizationDatabase,
-  id: string,
-): Promise<ProductRow | undefined> {
-  return tables.selectFrom('products').selectAll().where('id', '=', id).executeTakeFirst();
+function findProduct({ tables }: OrganizationDatabase, id: string) {
+  return tables
+    .selectFrom('products')
+    .select([...summaryColumns, 'metadata'])
+    .where('id', '=', id)
+    .executeTakeFirst();
 }
 
 /**
@@ -114,7 +117,7 @@ function changeProduct(
   database: OrganizationDatabase,
   id: string,
   { deviceType, ...others }: z.infer<typeof productChangesRequest>,
-): Promise<ProductRow | undefined> {
+) {
   const changes = { ...others, ...(deviceType && { device_type: deviceType }) };
   return inTransaction(database, async (transaction) => {
     if (Object.keys(changes).length > 0) {
@@ -125,10 +128,7 @@ function changeProduct(
 }
 
 /** Newest first, then by id, unless the query has sorts. */
-async function readProducts(
-  database: OrganizationDatabase,
-  query: Query,
-): Promise<Page<Omit<ProductRow, 'metadata'>>> {
+function readProducts(database: OrganizationDatabase, query: Query) {
   const { condition, sorts } = query;
   const products = database.tables
     .selectFrom('products')
@@ -136,7 +136,7 @@ async function readProducts(
   return readPage(query, {
     rows: ({ limit, offset }) =>
       products
-        .select(['org_id', 'id', 'name', 'device_type', 'protocol', 'transport', 'create_time'])
+        .select(summaryColumns)
         .orderBy(orderOf(sorts, productSubject))
         .limit(limit)
         .offset(offset)

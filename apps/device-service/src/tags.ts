@@ -37,17 +37,9 @@ function tagId(deviceId: string, key: string): string {
   return `${deviceId}:${key}`;
 }
 
-export function describeTag(row: TagRow): TagRecord {
-  return {
-    id: tagId(row.device_id, row.tag_key),
-    deviceId: row.device_id,
-    key: row.tag_key,
-    name: row.name,
-    value: row.value,
-    type: row.type,
-    createTime: row.create_time,
-    ...(row.description === '' ? {} : { description: row.description }),
-  };
+export function describeTag({ description, ...tag }: TagRow): TagRecord {
+  const id = tagId(tag.deviceId, tag.key);
+  return { id, ...tag, ...(description === '' ? {} : { description }) };
 }
 
 type NewTag = ReturnType<typeof readTags>[number];
@@ -81,7 +73,8 @@ export type TagRow = Awaited<ReturnType<typeof tagRows>>[number];
 export function selectTags({ tables }: OrganizationDatabase, deviceId: string) {
   return tables
     .selectFrom('device_tags')
-    .select(['device_id', 'tag_key', 'name', 'value', 'type', 'description', 'create_time'])
+    .select(['device_id as deviceId', 'tag_key as key', 'name', 'value', 'type', 'description'])
+    .select('create_time as createTime')
     .where('device_id', '=', deviceId)
     .orderBy('tag_key');
 }

@@ -11,7 +11,7 @@ import { PostgresDriver } from '../src/database/postgres-driver.ts';
 import { createSqliteDialect, SqliteDriver } from '../src/database/sqlite-driver.ts';
 import type { Tables } from '../src/database/tables.ts';
 import { countDevices, deviceSubject, readDevices } from '../src/devices/pages.ts';
-import { findDevice, removeDevice, undeploy } from '../src/devices/rows.ts';
+import { findDevice, removeDevices, undeploy } from '../src/devices/rows.ts';
 import { parseQuery } from '../src/query/query.ts';
 import { startEngines } from './device-suite.ts';
 
@@ -118,10 +118,10 @@ describe.each(await startEngines())('migrations on $name', ({ name, engine }) =>
       'en',
     );
     expect(page.total).toBe(3);
-    expect(page.rows.map(({ json }) => JSON.parse(json).id)).toEqual(['B', 'a']);
+    expect(page.rows.map((device) => JSON.parse(device).id)).toEqual(['B', 'a']);
     const { condition } = parseQuery({ where: 'state=notActive' }, deviceSubject);
     expect(await countDevices(ours, condition)).toBe(2);
-    await removeDevice(ours, 'b');
+    await removeDevices(ours, ['b']);
     await undeploy(ours, 'a');
     expect(await countDevices(ours, condition)).toBe(2);
     await database.close();

@@ -56,10 +56,10 @@ async function useDevices(database: OpenDatabase, organization: string, id: stri
   return {
     name: found?.name,
     tagged: (JSON.parse(found?.tags ?? '[]') as TagRow[]).map(
-      ({ tag_key, value }) => `${tag_key}=${value}`,
+      ({ key, value }) => `${key}=${value}`,
     ),
     listed: (await readDevices(ours, everyDevice, 'en')).rows
-      .map(({ json }) => JSON.parse(json).name)
+      .map((device) => JSON.parse(device).name)
       .sort(),
     counted: await countDevices(ours, undefined),
     logged: records?.rows.map(({ content }) => content),

@@ -1,13 +1,4 @@
-import {
-  canonicalResource,
-  createRegisteredOrigins,
-  createXAccessTokens,
-  type Identity,
-  keepSigningKeys,
-  longestBindingSeconds,
-  type SigningKeyPolicy,
-  type XAccessTokens,
-} from '@gatehouse/identity';
+import { canonicalResource, type Identity, type SigningKeyPolicy } from '@gatehouse/identity';
 import { createAddressMatcher, createRouter, type Logger, type Tracer } from '@gatehouse/server';
 import { createAuthenticate } from './authentication/authenticate.ts';
 import { HELD_BODIES, type HeldBodiesLimits } from './authentication/held-bodies.ts';
@@ -18,15 +9,13 @@ import { createInternalTokenIssuer } from './forwarding/internal-token.ts';
 import { type GatewayMetrics, observeTraffic } from './metrics.ts';
 import { createSignatureAudit, thisGateway } from './pipeline/audit.ts';
 import { createCrossOrigin } from './pipeline/cross-origin.ts';
-import type { LocalOperation } from './pipeline/exchange.ts';
 import { createXAccessTokenOperation } from './pipeline/issue-access-token.ts';
 import { createRequestLimits, createSignatureBudget } from './pipeline/limits.ts';
 import { createPipeline } from './pipeline/pipeline.ts';
 import { createReplySigner } from './pipeline/reply-signature.ts';
 import { openPublicDocuments } from './routes/public-documents.ts';
-import { type Entry, issueAccessTokenOperation } from './routes/route.ts';
-import type { RoutedUpstream } from './routes/route-file.ts';
-import { createUpstream, type Upstream } from './upstream/upstream.ts';
+import type { Entry } from './routes/route.ts';
+import { createUpstream, type Upstream, type UpstreamAddress } from './upstream/upstream.ts';
 
 type Settings = Pick<
   GatewayConfiguration,
@@ -38,8 +27,10 @@ type Settings = Pick<
   | 'clientRateLimit'
   | 'addressRateLimit'
   | 'accessTokenMaximumSeconds'
-> &
-  Partial<Pick<GatewayConfiguration, 'forwardAuth' | 'explorer' | 'workers'>>;
+  | 'forwardAuth'
+  | 'explorer'
+  | 'workers'
+>;
 
 export interface GatewayDependencies extends Settings {
   readonly identity: Identity;
@@ -51,32 +42,30 @@ export interface GatewayDependencies extends Settings {
   readonly now: () => number;
   readonly strict: boolean;
   readonly signingKeyPolicy?: SigningKeyPolicy | undefined;
-  readonly upstreamConnections?: number;
   readonly heldBodies?: HeldBodiesLimits;
-  readonly upstreamStreams?: number;
-  readonly upstreamMaximumRequests?: number;
+  /** Of each upstream. */
+  readonly capacity?: Partial<typeof CAPACITY>;
 }
 
-const UPSTREAM_CONNECTIONS = 256;
-const UPSTREAM_STREAMS = 1024;
-const UPSTREAM_MAXIMUM_REQUESTS = 1024;
-const ACCESS_TOKEN_DEFAULT_SECONDS = 7200;
+const CAPACITY = { connections: 256, streamConnections: 1024, maximumRequests: 1024 };
 
 export type Gateway = ReturnType<typeof createGateway>;
 
 export function createGateway(dependencies: GatewayDependencies) {
   const { identity, now, metrics, publicUrl, routing, tracer } = dependencies;
-  const signingKeys = openSigningKeys(dependencies);
+  const policy = dependencies.signingKeyPolicy;
+  const signingKeys = identity.keepSigningKeys('gateway', thisGateway, { now, policy });
   const upstreams = openUpstreams(dependencies);
   metrics.watchUpstreams(upstreams);
-  const xAccessTokens = createXAccessTokens({ ...identity, now });
   const issueInternalToken = createInternalTokenIssuer({
     issuer: publicUrl,
     signingKey: signingKeys.current,
     now,
   });
   const isTrustedProxy = createAddressMatcher(dependencies.trustedProxies);
-  const windowSeconds = longestBindingSeconds(dependencies.signatureToleranceMilliseconds);
+  const windowSeconds = identity.replayGuard.longestBindingSeconds(
+    dependencies.signatureToleranceMilliseconds,
+  );
   const counting = { store: identity.store, now, onRefused: metrics.limited };
   const { observe, recordMalformed } = observeTraffic(dependencies, isTrustedProxy);
   const pipeline = createPipeline(
@@ -88,9 +77,8 @@ export function createGateway(dependencies: GatewayDependencies) {
         ...dependencies,
         ...identity,
         signatures: createSignatureBudget({ ...counting, windowSeconds }),
-        verifyXAccessToken: xAccessTokens.verify,
+        verifyXAccessToken: identity.xAccessTokens.verify,
         heldBodies: dependencies.heldBodies ?? HELD_BODIES,
-        onVerified: metrics.verified,
       }),
       limits: createRequestLimits({
         ...counting,
@@ -100,16 +88,13 @@ export function createGateway(dependencies: GatewayDependencies) {
       }),
       forwarding: createForwarding({ upstreams, issueInternalToken, publicUrl }),
       issueInternalToken,
-      forwardAuth: dependencies.forwardAuth === true,
-      localOperations: createLocalOperations(dependencies, xAccessTokens),
-      crossOrigin: createCrossOrigin({
-        registeredOrigins: createRegisteredOrigins(identity.clients),
-        clients: identity.clients,
-        routes: routing.routes,
-      }),
+      forwardAuth: dependencies.forwardAuth,
+      issueXAccessToken: createXAccessTokenOperation(dependencies),
+      crossOrigin: createCrossOrigin(identity.clients, routing.routes),
       auditFailure: createSignatureAudit(identity),
       signReply: createReplySigner({ ...dependencies, ...identity }),
       isTrustedProxy,
+      verificationDurations: metrics.verificationDurations,
       now,
       tracer,
     },
@@ -132,52 +117,20 @@ export function createGateway(dependencies: GatewayDependencies) {
 function openRouter({ explorer, ...settings }: GatewayDependencies) {
   const { routes } = settings.routing;
   const documents = openPublicDocuments({ ...settings, routes });
-  const page = explorer === true ? createExplorer(settings) : [];
+  const page = explorer ? createExplorer(settings.authorizationServerUrl) : [];
   return createRouter<Entry>([...routes, ...documents, ...page]);
 }
 
-/** The operations that the gateway implements itself, by name. */
-function createLocalOperations(
-  { identity, now, accessTokenMaximumSeconds }: GatewayDependencies,
-  xAccessTokens: XAccessTokens,
-): ReadonlyMap<string, LocalOperation> {
-  const lifetime = {
-    defaultSeconds: ACCESS_TOKEN_DEFAULT_SECONDS,
-    maximumSeconds: accessTokenMaximumSeconds,
-  };
-  const issue = createXAccessTokenOperation({
-    xAccessTokens,
-    audit: identity.audit,
-    lifetime,
-    now,
-  });
-  return new Map([[issueAccessTokenOperation, issue]]);
-}
-
-function openSigningKeys(dependencies: GatewayDependencies) {
-  const { identity, now, signingKeyPolicy } = dependencies;
-  return keepSigningKeys('gateway', 'EdDSA', {
-    ...identity,
-    now,
-    ...(signingKeyPolicy && { policy: signingKeyPolicy }),
-    onMade: (kid) =>
-      identity.audit.record({ event: 'signing_key_made', purpose: 'gateway', kid }, thisGateway),
-  });
-}
-
 function openUpstreams(dependencies: GatewayDependencies): ReadonlyMap<string, Upstream> {
-  const { routing, logger, workers = 1 } = dependencies;
-  const connections = dependencies.upstreamConnections ?? UPSTREAM_CONNECTIONS;
-  const open = (name: string, { url, socketPath, health }: RoutedUpstream) =>
+  const { routing, logger, workers } = dependencies;
+  const capacity = { ...CAPACITY, ...dependencies.capacity };
+  const open = (name: string, address: UpstreamAddress) =>
     createUpstream({
-      url,
-      socketPath,
-      health,
+      ...address,
+      ...capacity,
       onCircuitChange: (state) =>
         logger.warn({ upstream: name, state }, `upstream circuit ${state}`),
-      connections: Math.ceil(connections / workers),
-      streamConnections: dependencies.upstreamStreams ?? UPSTREAM_STREAMS,
-      maximumRequests: dependencies.upstreamMaximumRequests ?? UPSTREAM_MAXIMUM_REQUESTS,
+      connections: Math.ceil(capacity.connections / workers),
     });
   return new Map([...routing.upstreams].map(([name, upstream]) => [name, open(name, upstream)]));
 }

@@ -1,9 +1,4 @@
-import {
-  connectIdentity,
-  isStoreUnavailable,
-  masterKeyId,
-  prepareStore,
-} from '@gatehouse/identity';
+import { connectIdentity, masterKeyId, prepareStore } from '@gatehouse/identity';
 import {
   collectMasterKey,
   createMetricsRegistry,
@@ -14,6 +9,7 @@ import {
   type ServedApp,
   storeSignals,
 } from '@gatehouse/server';
+import { StoreUnavailableError } from '@gatehouse/store';
 import { createGateway } from './app.ts';
 import { type GatewayConfiguration, loadConfiguration } from './config.ts';
 import { createGatewayMetrics } from './metrics.ts';
@@ -40,11 +36,14 @@ async function start(configuration: GatewayConfiguration, logger: Logger): Promi
     onRequestLog: metrics.requestLog,
   });
   // While the store is unavailable, the gateway listens, returns 503 and repeats this step.
-  const preparation = await retryStart(async () => {
-    await prepareStore(identity, configuration, thisGateway);
-    await identity.settings.addDeviceApi(configuration.publicUrl);
-    resolveRoutes(configuration.routing, await identity.settings.read());
-  }, isStoreUnavailable);
+  const preparation = await retryStart(
+    async () => {
+      await prepareStore(identity, configuration, thisGateway);
+      await identity.settings.addDeviceApi(configuration.publicUrl);
+      resolveRoutes(configuration.routing, await identity.settings.read());
+    },
+    (error) => error instanceof StoreUnavailableError,
+  );
   const gateway = createGateway({
     ...configuration,
     identity,

@@ -20,7 +20,6 @@ import {
   type Tracer,
 } from '@gatehouse/server';
 import { credentialKinds } from '@gatehouse/signing';
-import type { Verification } from './authentication/authenticate.ts';
 import { clientAddress } from './messages.ts';
 import { ownOperations, type Route } from './routes/route.ts';
 import type { Upstream } from './upstream/upstream.ts';
@@ -37,8 +36,24 @@ export function createGatewayMetrics(
   addProcessMetrics(registry, { app: 'gateway' });
   const operations = [...new Set(routes.map((route) => route.operation))];
   return {
-    requested: createRequestObserver(registry, operations),
-    verified: createVerificationObserver(registry),
+    requested: createRequestMetrics(registry, {
+      operations: [...operations, ...ownOperations],
+      credentials: credentialKinds,
+      codes: Object.keys(errorCatalogue),
+    }),
+    upstreamDurations: registry.histogram({
+      name: 'gatehouse_upstream_duration_seconds',
+      help: 'Time until the head of the reply arrived from the upstream, or the request failed.',
+      labels: { operation: operations },
+      buckets: UPSTREAM_BUCKETS_SECONDS,
+    }),
+    /** The result is `unavailable` if verification was impossible, for example without the store. */
+    verificationDurations: registry.histogram({
+      name: 'gatehouse_verification_duration_seconds',
+      help: 'Time to verify a credential. For a signature, this includes reading the body.',
+      labels: { credential: credentialKinds, result: ['accepted', 'refused', 'unavailable'] },
+      buckets: VERIFICATION_BUCKETS_SECONDS,
+    }),
     /**
      * Counts a rejected request. The limit is `client`, `address`, `signature` or the name of an
      * operation.
@@ -57,7 +72,7 @@ export function observeTraffic(
   dependencies: {
     readonly identity: Pick<Identity, 'requestLog'>;
     readonly logger: Logger;
-    readonly metrics: Pick<GatewayMetrics, 'requested'>;
+    readonly metrics: GatewayMetrics;
     readonly tracer?: Tracer | undefined;
   },
   isTrustedProxy: AddressMatcher,
@@ -69,7 +84,11 @@ export function observeTraffic(
     record: identity.requestLog.record,
   });
   const observer: RequestObserver = (line, message) => {
-    metrics.requested(line, message);
+    const { operation = 'unmatched', upstreamMs } = line;
+    metrics.requested(line);
+    if (upstreamMs !== undefined) {
+      metrics.upstreamDurations.of(operation).observe(upstreamMs / 1000);
+    }
     recorder.observe(line, message);
   };
   const observing = { leavesHeaderToListener: true, observer, isTrustedProxy, tracer };
@@ -77,40 +96,6 @@ export function observeTraffic(
     observe: (listener: RequestListener) => observeRequests(listener, logger, observing),
     recordMalformed: recorder.recordMalformed,
   };
-}
-
-function createRequestObserver(
-  registry: MetricsRegistry,
-  operations: readonly string[],
-): RequestObserver {
-  const requested = createRequestMetrics(registry, {
-    operations: [...operations, ...ownOperations],
-    credentials: credentialKinds,
-    codes: Object.keys(errorCatalogue),
-  });
-  const upstream = registry.histogram({
-    name: 'gatehouse_upstream_duration_seconds',
-    help: 'Time until the head of the reply arrived from the upstream, or the request failed.',
-    labels: { operation: operations },
-    buckets: UPSTREAM_BUCKETS_SECONDS,
-  });
-  return (request) => {
-    requested(request);
-    if (request.upstreamMs !== undefined) {
-      upstream.of(request.operation ?? 'unmatched').observe(request.upstreamMs / 1000);
-    }
-  };
-}
-
-function createVerificationObserver(registry: MetricsRegistry) {
-  const durations = registry.histogram({
-    name: 'gatehouse_verification_duration_seconds',
-    help: 'Time to verify a credential. For a signature, this includes reading the body.',
-    labels: { credential: credentialKinds, result: ['accepted', 'refused', 'unavailable'] },
-    buckets: VERIFICATION_BUCKETS_SECONDS,
-  });
-  return ({ credential, result, seconds }: Verification) =>
-    durations.of(credential, result).observe(seconds);
 }
 
 function createLimitObserver(registry: MetricsRegistry) {
@@ -146,15 +131,17 @@ function createAuditObserver(registry: MetricsRegistry) {
 }
 
 function collectPools(registry: MetricsRegistry, upstreams: ReadonlyMap<string, Upstream>): void {
+  const loads = (...states: readonly ('connected' | 'free' | 'pending' | 'running')[]) =>
+    [...upstreams].flatMap(([upstream, { load }]) =>
+      Object.entries(load()).flatMap(([pool, counts]) =>
+        states.map((state) => ({ labels: { upstream, pool, state }, value: counts[state] })),
+      ),
+    );
   registry.collect({
     name: 'gatehouse_upstream_requests',
     help: 'Requests to an upstream: running, or waiting for a connection.',
     acrossWorkers: 'sum',
-    read: () =>
-      loads(upstreams).flatMap(({ labels, load }) => [
-        { labels: { ...labels, state: 'running' }, value: load.running },
-        { labels: { ...labels, state: 'pending' }, value: load.pending },
-      ]),
+    read: () => loads('running', 'pending'),
   });
   registry.collect({
     name: 'gatehouse_upstream_circuit_open',
@@ -170,16 +157,6 @@ function collectPools(registry: MetricsRegistry, upstreams: ReadonlyMap<string, 
     name: 'gatehouse_upstream_connections',
     help: 'Connections to an upstream: all open ones, and the free ones.',
     acrossWorkers: 'sum',
-    read: () =>
-      loads(upstreams).flatMap(({ labels, load }) => [
-        { labels: { ...labels, state: 'connected' }, value: load.connected },
-        { labels: { ...labels, state: 'free' }, value: load.free },
-      ]),
+    read: () => loads('connected', 'free'),
   });
-}
-
-function loads(upstreams: ReadonlyMap<string, Upstream>) {
-  return [...upstreams].flatMap(([upstream, pools]) =>
-    Object.entries(pools.load()).map(([pool, load]) => ({ labels: { upstream, pool }, load })),
-  );
 }

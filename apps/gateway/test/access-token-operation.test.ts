@@ -1,7 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
-import { deviceRoutes } from '../src/routes/route.ts';
 import type { Received } from './http-client.ts';
-import { bootClockedGateway, expectRefused, openGateway } from './suite-gateway.ts';
+import { bootClockedGateway, expectRefused } from './suite-gateway.ts';
 import { digest, type Signing } from './test-credentials.ts';
 
 const gateway = await bootClockedGateway();
@@ -150,15 +149,4 @@ describe('X-Access-Token', () => {
     gateway.upstream.requests.length = 0;
     expectRefused(gateway, await present(token), 403, 'access_denied');
   });
-});
-
-test('A route without an upstream or an operation of the gateway answers 500, and the log names it.', async () => {
-  const missing = { operation: 'missing', credentials: ['bearer'] as const };
-  const routes = deviceRoutes
-    .filter(({ path }) => path === '/api/v1/token')
-    .map((route) => ({ ...route, ...missing }));
-  const own = await openGateway({ routes });
-  const reply = await own.send('/api/v1/token', { method: 'POST', headers: await own.bearer() });
-  expect(outcome(reply)).toEqual([500, 'internal_server_error']);
-  expect(own.log()).toContain('The route missing has neither an upstream nor a local operation.');
 });

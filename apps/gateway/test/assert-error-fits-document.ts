@@ -5,7 +5,7 @@ import {
   type ReplyValidator,
   type SeenReply,
 } from '@gatehouse/testing/open-api';
-import { describedRoutes } from '../src/routes/open-api.ts';
+import { describedRoutes } from '../src/routes/public-documents.ts';
 import { deviceRoutes } from '../src/routes/route.ts';
 
 let assertFits: ReplyValidator | undefined;

@@ -1,6 +1,6 @@
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import { describe, expect, test } from '@jest/globals';
-import { createOpenApi } from '../src/routes/open-api.ts';
+import { createOpenApi } from '../src/routes/public-documents.ts';
 import { deviceRoutes, type Route } from '../src/routes/route.ts';
 import { publicUrl } from './booted-gateway.ts';
 import { bootSuiteGateway, openGateway } from './suite-gateway.ts';
@@ -133,7 +133,7 @@ describe('The OpenAPI document', () => {
 
   test('is created again after a failure', async () => {
     let isBroken = true;
-    const document = createOpenApi({
+    const settings = {
       get publicUrl() {
         if (isBroken) {
           throw new Error('broken');
@@ -142,8 +142,8 @@ describe('The OpenAPI document', () => {
       },
       authorizationServerUrl: publicUrl,
       routes: deviceRoutes,
-      documents: [],
-    });
+    };
+    const document = createOpenApi(settings, []);
     await expect(document.read({ headers: {} }, '')).rejects.toThrow('broken');
     isBroken = false;
     expect(await document.read({ headers: {} }, '')).toMatchObject({ status: 200 });

@@ -32,7 +32,7 @@ const parsers: readonly ((text: string) => unknown)[] = [
     canonicalText(parameters);
     encodeParameters(parameters);
   },
-  (text) => readLifetime(text, { defaultSeconds: 1, maximumSeconds: 2 }),
+  (text) => readLifetime(text, 2),
   addressGroup,
 ];
 

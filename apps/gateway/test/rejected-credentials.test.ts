@@ -1,11 +1,13 @@
+import { randomBytes } from 'node:crypto';
 import { failureReasons } from '@gatehouse/errors';
-import { createXAccessTokens } from '@gatehouse/identity';
+import { openIdentity } from '@gatehouse/identity';
 import { until } from '@gatehouse/testing';
 import { describe, expect, test } from '@jest/globals';
 import type { Received } from './http-client.ts';
 import { bootSuiteGateway } from './suite-gateway.ts';
 
-const gateway = await bootSuiteGateway();
+const masterKey = randomBytes(32);
+const gateway = await bootSuiteGateway({ masterKey });
 await gateway.saveClient({ clientId: 'revoked' }, 'the key of the revoked client');
 await gateway.saveClient({ clientId: 'disabled' }, 'the key of the disabled client');
 
@@ -15,7 +17,9 @@ const xAccess = (token: string) => get({ 'X-Access-Token': token });
 const lastReason = () => gateway.logLines().at(-1)?.reason;
 
 async function issueXAccessToken(clientId: string, now = Date.now): Promise<string> {
-  const token = await createXAccessTokens({ ...gateway.identity, now }).issue({ clientId }, 60);
+  const { store } = gateway.identity;
+  const { xAccessTokens } = openIdentity({ store, masterKey, now });
+  const token = await xAccessTokens.issue({ clientId }, 60);
   gateway.keepSecret(token);
   return token;
 }

@@ -7,9 +7,7 @@ import { bootSuiteGateway } from './suite-gateway.ts';
 const CONNECTIONS = 4;
 const MEBIBYTE = 1024 * 1024;
 const gateway = await bootSuiteGateway({
-  upstreamConnections: CONNECTIONS,
-  upstreamStreams: CONNECTIONS,
-  upstreamMaximumRequests: 64,
+  capacity: { connections: CONNECTIONS, streamConnections: CONNECTIONS, maximumRequests: 64 },
 });
 const headers = await gateway.bearer();
 const slow: Socket[] = [];

@@ -9,8 +9,7 @@ const events = list.map((route) => ({ ...route, path: '/events', streaming: true
 const gateway = await openGateway({
   deviceServiceUrl: service.url.origin,
   routes: [...deviceRoutes, ...events].map((route) => ({ ...route, timeoutMilliseconds: 1000 })),
-  upstreamConnections: 3,
-  upstreamMaximumRequests: 3,
+  capacity: { connections: 3, maximumRequests: 3 },
 });
 const authorization = await gateway.bearer();
 

@@ -21,8 +21,6 @@ export type DeviceType = (typeof deviceTypes)[number];
 
 export const deviceIdPattern = /^[0-9A-Za-z_-]{1,64}$/;
 
-const MAXIMUM_PRODUCT_ID_LENGTH = 64;
-
 /** `null` counts as absent. Unknown members, and those that only the server sets, are ignored. */
 export const newDeviceRequest = z
   .object(
@@ -36,7 +34,7 @@ export const newDeviceRequest = z
       name: text(MAXIMUM_NAME_LENGTH),
       // The id is a segment of the product's path, which cannot contain these values. Some servers
       // read `..;x` as `..`.
-      productId: text(MAXIMUM_PRODUCT_ID_LENGTH)
+      productId: text(64)
         .refine(
           (id) => !/[/\\]|^\.\.?(?:;|$)/.test(id),
           'must not contain / or \\, nor be . or .., also before a semicolon',

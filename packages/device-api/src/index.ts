@@ -34,12 +34,10 @@ export { type Labeled, MAXIMUM_CONFIGURATION_ENTRIES } from './members.ts';
 export {
   BATCH_BODY_LIMIT_BYTES,
   DEFAULT_BODY_LIMIT_BYTES,
-  type DeviceScope,
   deviceScopes,
   type Operation,
-  type OperationMethod,
 } from './operation.ts';
 export { type ProductRecord, productChangesRequest } from './products.ts';
 export { queryRequest, termTypes } from './queries.ts';
-export { type OperationName, type OperationRoute, operations, routes } from './routes.ts';
+export { type OperationName, operations, routes } from './routes.ts';
 export { MAXIMUM_TAGS, type TagRecord, tagRequest, tagsRequest } from './tags.ts';

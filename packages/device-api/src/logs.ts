@@ -26,9 +26,6 @@ export type LogType = (typeof logTypes)[number];
 export const MAXIMUM_RECORDS = 1000;
 
 const MAXIMUM_CONTENT_LENGTH = 64 * 1024;
-const MAXIMUM_MESSAGE_ID_LENGTH = 128;
-const MAXIMUM_ADDRESS_LENGTH = 255;
-
 export const logRecordRequest = z
   .object(
     {
@@ -46,8 +43,8 @@ export const logRecordRequest = z
         .describe(
           `A string of at most ${MAXIMUM_CONTENT_LENGTH} characters, or JSON, which is stored as a string.`,
         ),
-      messageId: text(MAXIMUM_MESSAGE_ID_LENGTH).nullish(),
-      address: text(MAXIMUM_ADDRESS_LENGTH)
+      messageId: text(128).nullish(),
+      address: text(255)
         .nullish()
         .describe('The address of the connection. Only with the type `online`.'),
     },

@@ -8,8 +8,6 @@ export const MAXIMUM_NAME_LENGTH = 200;
 const MAXIMUM_CONFIGURATION_KEY_LENGTH = 64;
 const MAXIMUM_CONFIGURATION_VALUE_LENGTH = 4096;
 const MAXIMUM_PROTOCOL_NAME_LENGTH = 64;
-const MAXIMUM_METADATA_LENGTH = 256 * 1024;
-
 /** A text of one line that is not blank. */
 export function text(maximumLength: number) {
   return z
@@ -33,7 +31,7 @@ export const protocolName = z
   .max(MAXIMUM_PROTOCOL_NAME_LENGTH, `must have at most ${MAXIMUM_PROTOCOL_NAME_LENGTH} characters`)
   .refine(isLine, 'must not contain control characters or broken Unicode');
 
-export const metadata = freeText(MAXIMUM_METADATA_LENGTH).describe(
+export const metadata = freeText(256 * 1024).describe(
   'The thing model as JSON text. The service does not interpret it.',
 );
 
@@ -65,31 +63,33 @@ export interface Labeled<Value extends string> {
   readonly value: Value;
 }
 
-export const configuration = z
-  .custom<Readonly<Record<string, string>>>(
-    (value) => isConfiguration(value, false),
-    `must be an object with at most ${MAXIMUM_CONFIGURATION_ENTRIES} string values`,
-  )
-  .meta(configurationOf('string'));
+const configurationKey = text(MAXIMUM_CONFIGURATION_KEY_LENGTH);
+const configurationValue = freeText(MAXIMUM_CONFIGURATION_VALUE_LENGTH);
 
-export const configurationChanges = z
-  .custom<Readonly<Record<string, string | null>>>(
-    (value) => isConfiguration(value, true),
-    `must be an object with at most ${MAXIMUM_CONFIGURATION_ENTRIES} values: strings, or null to remove a key`,
-  )
-  .meta({
-    ...configurationOf(['string', 'null']),
-    description: 'Merged into the configuration. `null` removes a key (RFC 7396).',
-  });
+export const configuration = configurationOf(configurationValue, 'string', 'string values');
 
-/** The JSON Schema of a configuration, which zod cannot derive from a function. */
-function configurationOf(type: string | readonly string[]) {
-  return {
-    type: 'object',
-    maxProperties: MAXIMUM_CONFIGURATION_ENTRIES,
-    propertyNames: { minLength: 1, maxLength: MAXIMUM_CONFIGURATION_KEY_LENGTH },
-    additionalProperties: { type, maxLength: MAXIMUM_CONFIGURATION_VALUE_LENGTH },
-  };
+export const configurationChanges = configurationOf(
+  configurationValue.nullable(),
+  ['string', 'null'],
+  'values: strings, or null to remove a key',
+).meta({ description: 'Merged into the configuration. `null` removes a key (RFC 7396).' });
+
+function configurationOf<Value extends string | null>(
+  value: z.ZodType<Value>,
+  type: string | readonly string[],
+  values: string,
+) {
+  return z
+    .custom<Readonly<Record<string, Value>>>(
+      (input) => isConfiguration(input, value),
+      `must be an object with at most ${MAXIMUM_CONFIGURATION_ENTRIES} ${values}`,
+    )
+    .meta({
+      type: 'object',
+      maxProperties: MAXIMUM_CONFIGURATION_ENTRIES,
+      propertyNames: { minLength: 1, maxLength: MAXIMUM_CONFIGURATION_KEY_LENGTH },
+      additionalProperties: { type, maxLength: MAXIMUM_CONFIGURATION_VALUE_LENGTH },
+    });
 }
 
 /**
@@ -104,34 +104,19 @@ function isStorable(value: string): boolean {
   return !value.includes('\0') && value.isWellFormed();
 }
 
-function isConfiguration(value: unknown, mayRemove: boolean): boolean {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+function isConfiguration(input: unknown, value: z.ZodType): boolean {
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) {
     return false;
   }
-  const entries = Object.entries(value);
+  const entries = Object.entries(input);
   return (
     entries.length <= MAXIMUM_CONFIGURATION_ENTRIES &&
     entries.every(
       ([key, entry]) =>
-        isConfigurationKey(key) && (isConfigurationValue(entry) || (mayRemove && entry === null)),
+        // Assigning to this key would change the prototype of an object (CWE-1321).
+        key !== '__proto__' &&
+        configurationKey.safeParse(key).success &&
+        value.safeParse(entry).success,
     )
-  );
-}
-
-function isConfigurationKey(key: string): boolean {
-  return (
-    // Assigning to this key would change the prototype of an object (CWE-1321).
-    key !== '__proto__' &&
-    key.trim() !== '' &&
-    key.length <= MAXIMUM_CONFIGURATION_KEY_LENGTH &&
-    isLine(key)
-  );
-}
-
-function isConfigurationValue(value: unknown): boolean {
-  return (
-    typeof value === 'string' &&
-    value.length <= MAXIMUM_CONFIGURATION_VALUE_LENGTH &&
-    isStorable(value)
   );
 }

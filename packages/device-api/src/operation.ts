@@ -3,16 +3,12 @@ import type { z } from 'zod';
 /** The scopes of the operations on devices. */
 export const deviceScopes = ['device:read', 'device:write', 'device:log', 'device:report'] as const;
 
-export type DeviceScope = (typeof deviceScopes)[number];
-
-export type OperationMethod = 'GET' | 'POST' | 'PATCH' | 'DELETE';
-
 /** One operation of the device API. Every combination of its methods and paths reaches it. */
 export interface Operation<Name extends string = string> {
   /** Logs and metrics show this name instead of a URL. */
   readonly name: Name;
-  readonly scope: DeviceScope;
-  readonly methods: readonly OperationMethod[];
+  readonly scope: (typeof deviceScopes)[number];
+  readonly methods: readonly ('GET' | 'POST' | 'PATCH' | 'DELETE')[];
   /** `{name}` matches one segment. */
   readonly paths: readonly string[];
   /**

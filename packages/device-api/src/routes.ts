@@ -1,6 +1,6 @@
 import { deviceOperations } from './device-operations.ts';
 import { logOperations } from './logs.ts';
-import type { Operation, OperationEntries, OperationMethod } from './operation.ts';
+import type { Operation, OperationEntries } from './operation.ts';
 import { productOperations } from './products.ts';
 import { tagOperations } from './tags.ts';
 
@@ -18,17 +18,11 @@ export const operations: readonly Operation<OperationName>[] = [
   ...group('Products', productOperations),
 ];
 
-export interface OperationRoute {
-  readonly method: OperationMethod;
-  readonly path: string;
-  readonly operation: Operation<OperationName>;
-}
-
 /**
  * If two routes match a request, the device service uses the first one, and the gateway uses a path
  * without a parameter. List such a path first, so that both use the same route.
  */
-export const routes: readonly OperationRoute[] = operations.flatMap((operation) =>
+export const routes = operations.flatMap((operation) =>
   operation.methods.flatMap((method) =>
     operation.paths.map((path) => ({ method, path, operation })),
   ),

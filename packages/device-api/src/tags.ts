@@ -4,10 +4,6 @@ import { devicePaths, type OperationEntries, withSuffixes } from './operation.ts
 
 export const MAXIMUM_TAGS = 100;
 
-const MAXIMUM_TYPE_LENGTH = 64;
-const MAXIMUM_VALUE_LENGTH = 4096;
-const MAXIMUM_DESCRIPTION_LENGTH = 1024;
-
 export const tagRequest = z
   .object(
     {
@@ -17,11 +13,9 @@ export const tagRequest = z
         // A path cannot contain these segments (RFC 3986 §6.2.2.3).
         .refine((key) => key !== '.' && key !== '..', 'must not be . or ..'),
       name: text(MAXIMUM_NAME_LENGTH).nullish().describe('A name for people. Default: the key.'),
-      value: freeText(MAXIMUM_VALUE_LENGTH),
-      type: text(MAXIMUM_TYPE_LENGTH)
-        .nullish()
-        .describe('The type of the value. Default: `string`.'),
-      description: freeText(MAXIMUM_DESCRIPTION_LENGTH).nullish(),
+      value: freeText(4096),
+      type: text(64).nullish().describe('The type of the value. Default: `string`.'),
+      description: freeText(1024).nullish(),
     },
     'must be a JSON object',
   )

@@ -3,7 +3,6 @@ import {
   createStore,
   parseStoreUrl,
   type StoreOptions,
-  StoreUnavailableError,
   storeOperations,
   storeReadiness,
 } from '@gatehouse/store';
@@ -87,9 +86,4 @@ export async function prepareStore(
   if (problems.length > 0) {
     throw new ConfigurationError(problems);
   }
-}
-
-/** Whether to try `prepareStore` again. */
-export function isStoreUnavailable(error: unknown): boolean {
-  return error instanceof StoreUnavailableError;
 }

@@ -19,15 +19,9 @@ export {
   grantFacts,
   grantNames,
 } from './clients/client.ts';
-export { MAXIMUM_ACTIVE_KEYS } from './clients/client-keys.ts';
-export {
-  type ClientRegistry,
-  createRegisteredOrigins,
-  type NewClient,
-  type RegisteredOrigins,
-} from './clients/clients.ts';
+export type { ClientRegistry, NewClient } from './clients/clients.ts';
 export { redirectUriProblem } from './clients/redirect-uris.ts';
-export { connectIdentity, isStoreUnavailable, prepareStore } from './connect-identity.ts';
+export { connectIdentity, prepareStore } from './connect-identity.ts';
 export {
   type IdentitySettings,
   identitySecretFiles,
@@ -47,7 +41,6 @@ export {
 } from './log/audit-event.ts';
 export {
   type AuditFilter,
-  type AuditTrail,
   MAXIMUM_AUDIT_ENTRIES,
   type RecordedOrigin,
 } from './log/audit-trail.ts';
@@ -89,7 +82,6 @@ export { generateSecureKey } from './secrets/secure-keys.ts';
 export {
   defaultSigningKeyPolicy,
   type KeptSigningKeys,
-  keepSigningKeys,
   type SigningKey,
   type SigningKeyPolicy,
   type SigningKeys,
@@ -121,19 +113,13 @@ export {
   scopesOfResource,
   settingsMembers,
 } from './settings/settings.ts';
-export type { AccessTokenVerifier, LiveHolder, Principal } from './tokens/access-tokens.ts';
-export {
-  longestBindingSeconds,
-  type ReplayGuard,
-  type SignatureUse,
-} from './tokens/replay-guard.ts';
+export type { AccessTokenVerifier, Principal } from './tokens/access-tokens.ts';
+export type { ReplayGuard, SignatureUse } from './tokens/replay-guard.ts';
 export { isGrantRevoked, nextNotBefore } from './tokens/revocations.ts';
-export {
-  type ClientPrincipals,
-  createXAccessTokens,
-  type FindTokenKind,
-  type TokenKind,
-  type XAccessTokens,
+export type {
+  ClientPrincipals,
+  FindTokenKind,
+  TokenKind,
 } from './tokens/x-access-tokens.ts';
 export {
   hashPassword,
@@ -143,6 +129,6 @@ export {
 } from './users/password-hash.ts';
 export { PasswordHashingBusyError } from './users/password-hashing-queue.ts';
 export { passwordProblem, passwordRules } from './users/password-policy.ts';
-export { accountLimit, createSignInLocks, type SignInLock } from './users/sign-in-locks.ts';
+export { accountLimit, type SignInLock } from './users/sign-in-locks.ts';
 export { changedEmail, type User, userProfileSchema, userSchema } from './users/user.ts';
 export type { UserRegistry } from './users/users.ts';

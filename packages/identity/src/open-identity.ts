@@ -7,7 +7,7 @@
  */
 import type { Store } from '@gatehouse/store';
 import { createClientRegistry } from './clients/clients.ts';
-import type { AuditEvent } from './log/audit-event.ts';
+import type { AuditEvent, AuditOrigin } from './log/audit-event.ts';
 import { createAuditTrail } from './log/audit-trail.ts';
 import type { OnAuditLost } from './log/counted-entries.ts';
 import { createRequestLog, type RequestLogResult } from './log/request-log.ts';
@@ -16,6 +16,11 @@ import { limitReports, type OnDamagedRecord } from './records/record.ts';
 import { createCredentialHash } from './secrets/credential-keys.ts';
 import type { MasterKey } from './secrets/master-key.ts';
 import { createSealer } from './secrets/seal.ts';
+import {
+  keepSigningKeys,
+  type SigningKeyPolicy,
+  type SigningPurpose,
+} from './secrets/signing-keys.ts';
 import { createSettingsRegistry } from './settings/settings.ts';
 import {
   createAccessTokenVerifier,
@@ -25,7 +30,11 @@ import {
 import { createReplayGuard } from './tokens/replay-guard.ts';
 import { createRevocations } from './tokens/revocations.ts';
 import { createUserSessions } from './tokens/user-sessions.ts';
-import { createClientPrincipals, createTokenKinds } from './tokens/x-access-tokens.ts';
+import {
+  createClientPrincipals,
+  createTokenKinds,
+  createXAccessTokens,
+} from './tokens/x-access-tokens.ts';
 import { createSignInLocks } from './users/sign-in-locks.ts';
 import { createUserRegistry } from './users/users.ts';
 
@@ -45,23 +54,25 @@ export function openIdentity(dependencies: {
   /** Counts what happened to entries of the request log. Must not throw. */
   readonly onRequestLog?: (result: RequestLogResult, entries: number) => void;
 }) {
-  const { store, masterKey, now = Date.now, onAuditLost, onAuditEvent } = dependencies;
-  const { auditRetentionDays } = dependencies;
+  const { store, masterKey, now = Date.now } = dependencies;
   const onDamagedRecord = limitReports(dependencies.onDamagedRecord, now);
   const credentialHash = createCredentialHash(masterKey);
   const sealer = createSealer(masterKey);
   const settings = createSettingsRegistry({ store, onDamagedRecord, now });
-  const clients = createClientRegistry({
-    store,
-    sealer,
-    credentialHash,
-    settings,
-    onDamagedRecord,
-    now,
-  });
-  const users = createUserRegistry({ store, settings, onDamagedRecord, now });
+  const records = { store, settings, onDamagedRecord, now };
+  const clients = createClientRegistry({ ...records, sealer, credentialHash });
+  const users = createUserRegistry(records);
+  const principalOf = createClientPrincipals(settings);
   const notBefore = createNotBefore(store, now);
-  const findLiveHolder = createLiveHolders({ clients, users, notBefore });
+  const findLiveHolder = createLiveHolders(clients, users, notBefore);
+  const verification = { ...records, credentialHash, findLiveHolder };
+  const audit = createAuditTrail({
+    store,
+    now,
+    retentionDays: dependencies.auditRetentionDays,
+    onLost: dependencies.onAuditLost,
+    onEvent: dependencies.onAuditEvent,
+  });
   return {
     store,
     /** What operators declare for the installation: resources with their scopes, and roles. */
@@ -69,31 +80,32 @@ export function openIdentity(dependencies: {
     organizations: createOrganizationRegistry(store, onDamagedRecord),
     clients,
     users,
-    signInLocks: createSignInLocks({ store, credentialHash }),
-    userSessions: createUserSessions({ store, sealer, findLiveHolder }),
-    verifyAccessToken: createAccessTokenVerifier({
-      store,
-      credentialHash,
-      findLiveHolder,
-      settings,
-      onDamagedRecord,
-      now,
-    }),
-    principalOf: createClientPrincipals(settings),
+    signInLocks: createSignInLocks(store, credentialHash),
+    userSessions: createUserSessions(store, sealer, findLiveHolder),
+    verifyAccessToken: createAccessTokenVerifier(verification),
+    xAccessTokens: createXAccessTokens({ ...verification, principalOf }),
+    principalOf,
     /** Explains a token that a verifier rejected. */
-    findTokenKind: createTokenKinds({ store, credentialHash, now }),
+    findTokenKind: createTokenKinds(verification),
     /** Every verifier of credentials calls this to find out whether they were revoked. */
     findLiveHolder,
     revocations: createRevocations({ store, clients, users, notBefore, credentialHash, now }),
-    audit: createAuditTrail({
-      store,
-      now,
-      retentionDays: auditRetentionDays,
-      onLost: onAuditLost,
-      onEvent: onAuditEvent,
-    }),
+    audit,
     requestLog: createRequestLog({ store, now, count: dependencies.onRequestLog }),
     replayGuard: createReplayGuard(store, now),
+    /** The signing keys of an app. Records each key that this process creates. */
+    keepSigningKeys: (
+      purpose: SigningPurpose,
+      origin: AuditOrigin,
+      options: { readonly now: () => number; readonly policy?: SigningKeyPolicy | undefined },
+    ) =>
+      keepSigningKeys(purpose, {
+        store,
+        sealer,
+        onDamagedRecord,
+        onMade: (kid) => audit.record({ event: 'signing_key_made', purpose, kid }, origin),
+        ...options,
+      }),
     credentialHash,
     sealer,
     onDamagedRecord,

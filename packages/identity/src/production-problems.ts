@@ -5,7 +5,7 @@ import type { Identity } from './open-identity.ts';
 import { looksMadeUp } from './secrets/guessable.ts';
 import type { MasterKeys } from './secrets/master-key.ts';
 
-export interface ProductionSubject {
+interface ProductionSubject {
   readonly publicUrl: string;
   readonly dataDirectory: string;
   /** Undefined if the key cannot be read, which is reported separately. */

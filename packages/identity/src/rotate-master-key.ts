@@ -22,7 +22,7 @@ import {
   readMasterKeyFile,
   writeMasterKeyFile,
 } from './secrets/master-key.ts';
-import { createSealer, type Sealer } from './secrets/seal.ts';
+import { createSealer } from './secrets/seal.ts';
 import { signingKeyRecord } from './secrets/signing-keys.ts';
 
 /** Servers read the file again after a second, and finish the write that they have started. */
@@ -153,22 +153,14 @@ async function* sealedRecords(identity: Identity, currentKey: Buffer) {
     const text = (await identity.store.get(key)) ?? '';
     let isUnreadable = false;
     const again = text.replace(/\bv1\.[\w-]{38,}/g, (sealed) => {
-      if (tryOpen(current, sealed, context) !== undefined) {
+      if (current.tryOpen(sealed, context) !== undefined) {
         return sealed;
       }
-      const opened = tryOpen(identity.sealer, sealed, context);
+      const opened = identity.sealer.tryOpen(sealed, context);
       isUnreadable ||= opened === undefined;
       return opened === undefined ? sealed : current.seal(opened, context);
     });
     yield { key, kind, text, again, isUnreadable };
-  }
-}
-
-function tryOpen(sealer: Sealer, sealed: string, context: string): string | undefined {
-  try {
-    return sealer.open(sealed, context);
-  } catch {
-    return undefined;
   }
 }
 
@@ -180,15 +172,15 @@ function tryOpen(sealer: Sealer, sealed: string, context: string): string | unde
 async function* sealedKeys({ store, sealer, credentialHash, clients, users }: Identity) {
   const whole = (kind: string, key: string) => ({ kind, key, context: key });
   yield whole('canary', CANARY_KEY);
-  yield whole('signing key', signingKeyRecord('authorization-server', 'RS256'));
-  yield whole('signing key', signingKeyRecord('gateway', 'EdDSA'));
+  yield whole('signing key', signingKeyRecord('authorization-server'));
+  yield whole('signing key', signingKeyRecord('gateway'));
   for (const client of await clients.list()) {
     const key = clientRecordKey(client.clientId);
     yield { kind: 'client', key, context: secureKeyContext(client) };
   }
   for (const { userId } of await users.list()) {
     for (const key of await store.members(userSessionsKey(userId))) {
-      const session = tryOpen(sealer, (await store.get(key)) ?? '', key);
+      const session = sealer.tryOpen((await store.get(key)) ?? '', key);
       const uid = parseRecord(z.object({ uid: z.string() }), session ?? '')?.uid;
       if (uid !== undefined) {
         yield whole('session', sessionUidKey(credentialHash(uid)));

@@ -85,8 +85,8 @@ describe.each(storeEngines)('the rotation of the master key on %s', (engineName)
     await clients.rotateKey('client-1', { replaceOldest: false });
     const [, oldest] = clients.describeKeys((await clients.find('client-1')) ?? fail());
     await clients.removeKey('client-1', oldest?.keyId ?? '');
-    await loadSigningKeys('gateway', 'EdDSA', { store, sealer });
-    await loadSigningKeys('authorization-server', 'RS256', { store, sealer });
+    await loadSigningKeys('gateway', { store, sealer });
+    await loadSigningKeys('authorization-server', { store, sealer });
     const user = { username: 'alice', password: randomBytes(16).toString('hex'), name: 'Alice' };
     const { userId } = await users.ensure({ ...user, orgId: 'org-1' });
     const uidKey = `oidc:Session:uid:${credentialHash('uid-1')}`;

@@ -2,13 +2,13 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import {
-  createXAccessTokens,
   credentialId,
   credentialKey,
   grantKey,
   grantMembersKey,
   grantTombstoneKey,
 } from '../src/index.ts';
+import { createXAccessTokens } from '../src/tokens/x-access-tokens.ts';
 import { describeOnBothEngines, newClient } from './on-both-engines.ts';
 
 const START = 1_800_000_000_500;

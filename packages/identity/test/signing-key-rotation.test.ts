@@ -25,7 +25,7 @@ describeOnBothEngines('rotation of signing keys', ({ openIdentity, storedText })
     await openIdentity().store.delete([RECORD]);
   });
   const load = (onMade?: (kid: string) => void, identity = openIdentity()) =>
-    loadSigningKeys('gateway', 'EdDSA', {
+    loadSigningKeys('gateway', {
       ...identity,
       now: clock,
       policy,
@@ -47,9 +47,9 @@ describeOnBothEngines('rotation of signing keys', ({ openIdentity, storedText })
     now += 10 * MINUTE;
     const taken = await load();
     expect(kids(taken.all)).toEqual([second, first.kid]);
-    expect(
-      (await loadSigningKey('gateway', 'EdDSA', { ...openIdentity(), now: clock, policy })).kid,
-    ).toBe(second);
+    expect((await loadSigningKey('gateway', { ...openIdentity(), now: clock, policy })).kid).toBe(
+      second,
+    );
 
     now += 61 * MINUTE;
     expect(kids((await load()).all)).toEqual([second, first.kid]);
@@ -60,7 +60,7 @@ describeOnBothEngines('rotation of signing keys', ({ openIdentity, storedText })
   test('a process with cached keys stops signing if their record is damaged, and does not replace it', async () => {
     const { store, ...identity } = openIdentity();
     const reported: string[] = [];
-    const kept = keepSigningKeys('gateway', 'EdDSA', {
+    const kept = keepSigningKeys('gateway', {
       ...identity,
       store,
       now: clock,
@@ -119,7 +119,7 @@ describeOnBothEngines('rotation of signing keys', ({ openIdentity, storedText })
             };
       },
     });
-    const kept = keepSigningKeys('gateway', 'EdDSA', {
+    const kept = keepSigningKeys('gateway', {
       store,
       sealer: identity.sealer,
       now: clock,
@@ -146,7 +146,7 @@ describeOnBothEngines('rotation of signing keys', ({ openIdentity, storedText })
   test('a rotation never publishes or stores a readable private member', async () => {
     const { current } = await load();
     now += 90 * DAY;
-    const kept = keepSigningKeys('gateway', 'EdDSA', { ...openIdentity(), now: clock, policy });
+    const kept = keepSigningKeys('gateway', { ...openIdentity(), now: clock, policy });
     const { keys } = await kept.jwks();
     expect(keys).toHaveLength(2);
     for (const key of keys) {

@@ -1,6 +1,7 @@
 // requires: redis-server
 import { expect, test } from '@jest/globals';
-import { createXAccessTokens, credentialKey } from '../src/index.ts';
+import { credentialKey } from '../src/index.ts';
+import { createXAccessTokens } from '../src/tokens/x-access-tokens.ts';
 import { describeOnBothEngines, newClient } from './on-both-engines.ts';
 
 /** Half a second after a whole one. Must be near the present, because the store expires indexes. */
@@ -15,7 +16,7 @@ describeOnBothEngines('X-Access-Tokens', ({ openIdentity, openStore, storedText 
       newClient({ scopes: ['device:read', 'openid'] }),
       secureKey,
     );
-    const tokens = createXAccessTokens({ ...identity, now: () => now, maximumLiveTokens });
+    const tokens = createXAccessTokens({ ...identity, now: () => now }, maximumLiveTokens);
     return {
       identity,
       client,

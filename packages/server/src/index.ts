@@ -28,7 +28,6 @@ export {
   type RoutedTarget,
   type Router,
   type RouterMatch,
-  splitPath,
 } from './requests/router.ts';
 export { parseStrictJson, StrictJsonError } from './requests/strict-json.ts';
 export { atEndOfTurn } from './server/connections.ts';

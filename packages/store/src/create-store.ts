@@ -6,18 +6,18 @@
  *     └▶ redis…  ─▶ redis-store ─┬─ redis-connection (waits, deadlines) ── redis-client
  *                                ├─ redis-claims (the claims of one turn in one command)
  *                                └─ confirmed-writes ── confirmed-batches (WAIT)
- *   around either engine: observeStore (durations), store-watch (availability)
+ *   around either engine: observe (durations), store-watch (availability)
  *
  * Every engine passes the suite in `test/contract/`. `rate-limiter.ts` counts requests in any
  * engine. The meaning of keys, hashing and sealing belong to packages/identity. There is
  * deliberately no cache, because revocations take effect immediately.
  */
 
-import { createRedisStore, type RedisStoreDependencies } from './redis/redis-store.ts';
+import { RedisStore } from './redis/redis-store.ts';
 import { createSqliteStore } from './sqlite/sqlite-store.ts';
 import type { Store, StoreRoom } from './store.ts';
-import { parseStoreUrl, type StoreLocation } from './store-url.ts';
-import { type EngineSignals, type OnStateChange, StoreWatch } from './store-watch.ts';
+import { parseStoreUrl } from './store-url.ts';
+import { type OnStateChange, StoreWatch } from './store-watch.ts';
 
 export interface StoreOptions {
   /**
@@ -47,25 +47,23 @@ export interface StoreOptions {
 export function createStore(url: string, options: StoreOptions = {}): Store {
   const location = parseStoreUrl(url);
   const { onStateChange, onRoom, observer, now = Date.now } = options;
-  const warn = once(options.onWarning);
-  if (onStateChange === undefined) {
-    const engine = openEngine(location, { signals: noSignals, warn, now });
-    return observer === undefined ? engine : observeStore(engine, observer);
-  }
-  const watch = new StoreWatch(onStateChange, onRoom);
-  const engine = openEngine(location, { signals: watch, warn, now });
-  const observed = observeStore(engine, (operation, seconds, failed, error) => {
+  const watch = onStateChange && new StoreWatch(onStateChange, onRoom);
+  const engine =
+    location.engine === 'sqlite'
+      ? createSqliteStore(location.path, now)
+      : new RedisStore(location, { watch, warn: once(options.onWarning), now });
+  const observed = observe(engine, (operation, seconds, failed, error) => {
     if (failed && operation !== 'ping') {
-      watch.failed(error);
+      watch?.failed(error);
     }
     observer?.(operation, seconds, failed, error);
   });
-  watch.start(observed);
+  watch?.start(observed);
   return {
     ...observed,
-    ping: () => watch.examine(),
+    ping: () => watch?.examine() ?? observed.ping(),
     close: () => {
-      watch.stop();
+      watch?.stop();
       return engine.close();
     },
   };
@@ -88,10 +86,10 @@ export const storeOperations = [
   'ping',
 ] as const satisfies readonly Exclude<keyof Store, 'close'>[];
 
-export type StoreOperation = (typeof storeOperations)[number];
+type StoreOperation = (typeof storeOperations)[number];
 
 /** Called once for each operation, when it has completed. Must not throw. */
-export type StoreObserver = (
+type StoreObserver = (
   operation: StoreOperation,
   seconds: number,
   failed: boolean,
@@ -99,31 +97,23 @@ export type StoreObserver = (
 ) => void;
 
 /** Reports how long each operation takes. Callers get the engine's own promise, without a delay. */
-export function observeStore(store: Store, observe: StoreObserver): Store {
+function observe(engine: Store, observer: StoreObserver) {
   const observed = (operation: StoreOperation) => {
-    const run = store[operation].bind(store) as (...words: unknown[]) => Promise<unknown>;
+    const run = engine[operation].bind(engine) as (...words: unknown[]) => Promise<unknown>;
     return (...words: unknown[]) => {
       // SQLite does its work before it returns a promise.
       const started = performance.now();
       const result = run(...words);
       const seconds = () => (performance.now() - started) / 1000;
       result.then(
-        () => observe(operation, seconds(), false),
-        (error: unknown) => observe(operation, seconds(), true, error),
+        () => observer(operation, seconds(), false),
+        (error: unknown) => observer(operation, seconds(), true, error),
       );
       return result;
     };
   };
   const operations = storeOperations.map((operation) => [operation, observed(operation)]);
-  return { ...Object.fromEntries(operations), close: () => store.close() } as Store;
-}
-
-const noSignals: EngineSignals = { lost: () => undefined, recheck: () => undefined };
-
-function openEngine(location: StoreLocation, dependencies: RedisStoreDependencies): Store {
-  return location.engine === 'sqlite'
-    ? createSqliteStore(location.path, dependencies)
-    : createRedisStore(location, dependencies);
+  return Object.fromEntries(operations) as Pick<Store, StoreOperation>;
 }
 
 /** Reports each message once, even if the engine reconnects. */

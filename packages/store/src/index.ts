@@ -19,6 +19,6 @@ export {
   type StoreRoom,
   StoreUnavailableError,
 } from './store.ts';
-export { createStoreBudget, freeBytes, type StoreBudget } from './store-budget.ts';
+export { createStoreBudget, freeBytes } from './store-budget.ts';
 export { parseStoreUrl } from './store-url.ts';
 export { storeReadiness } from './store-watch.ts';

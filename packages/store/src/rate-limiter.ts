@@ -15,16 +15,7 @@ export interface Verdict {
   readonly resetsAt: number;
 }
 
-export interface RateLimiter {
-  readonly limit: RateLimit;
-  /**
-   * Takes one permit. It asks the store only if no lease is left, and throws if the store is
-   * unavailable, but not if it is full.
-   */
-  take(key: string): Verdict | Promise<Verdict>;
-  /** The rejection that `take` would return, if this process already knows it. */
-  knownRejection(key: string): Verdict | undefined;
-}
+export type RateLimiter = ReturnType<typeof createRateLimiter>;
 
 interface Lease {
   permits: number;
@@ -59,7 +50,7 @@ export function createRateLimiter(
   name: string,
   limit: RateLimit,
   dependencies: { readonly store: Store; readonly now: () => number },
-): RateLimiter {
+) {
   const { store, now } = dependencies;
   // An evicted lease lets no more requests pass, because the store has counted its permits.
   const leases = new LRUCache<string, Lease>({ max: MAXIMUM_ENTRIES });
@@ -71,19 +62,26 @@ export function createRateLimiter(
   }
 
   async function refill(key: string, lease: Lease): Promise<void> {
+    const { requests, windowSeconds } = limit;
     const isNewWindow = now() >= lease.resetsAt;
     const amount = Math.max(lease.size, lease.waiting);
-    const counter = await store
-      .increment(`rate:${name}:${key}`, limit.windowSeconds, amount)
+    const { count, resetsAt } = await store
+      .increment(`rate:${name}:${key}`, windowSeconds, amount)
       .catch((error: unknown): Counter => {
         if (!(error instanceof StoreFullError)) {
           throw error;
         }
         return isNewWindow
-          ? { count: amount, resetsAt: now() + limit.windowSeconds * 1000 }
+          ? { count: amount, resetsAt: now() + windowSeconds * 1000 }
           : { count: lease.count + amount, resetsAt: lease.resetsAt };
       });
-    renew(lease, counter, amount, isNewWindow, limit.requests);
+    const granted = Math.max(0, Math.min(amount, requests - (count - amount)));
+    const largestLease = Math.max(1, Math.floor(requests * LARGEST_LEASE));
+    const next = isNewWindow ? lease.size / 2 : lease.size * 2;
+    lease.permits = isNewWindow ? granted : lease.permits + granted;
+    lease.count = count;
+    lease.resetsAt = resetsAt;
+    lease.size = Math.max(1, Math.min(largestLease, Math.floor(next)));
   }
 
   async function takeFromStore(key: string): Promise<Verdict> {
@@ -105,21 +103,22 @@ export function createRateLimiter(
 
   return {
     limit,
-    take(key) {
+    /**
+     * Takes one permit. It asks the store only if no lease is left, and throws if the store is
+     * unavailable, but not if it is full.
+     */
+    take(key: string): Verdict | Promise<Verdict> {
       const lease = leases.get(key);
-      return (lease && takeLocally(lease, limit, now())) ?? takeFromStore(key);
+      const isCurrent = lease !== undefined && now() < lease.resetsAt;
+      return (isCurrent ? takePermit(lease, limit) : undefined) ?? takeFromStore(key);
     },
-    knownRejection(key) {
+    /** The rejection that `take` would return, if this process already knows it. */
+    knownRejection(key: string): Verdict | undefined {
       const lease = leases.get(key);
-      return lease !== undefined && lease.permits === 0
-        ? takeLocally(lease, limit, now())
-        : undefined;
+      const isUsedUp = lease?.permits === 0 && now() < lease.resetsAt;
+      return isUsedUp ? takePermit(lease, limit) : undefined;
     },
   };
-}
-
-function takeLocally(lease: Lease, limit: RateLimit, now: number): Verdict | undefined {
-  return now < lease.resetsAt ? takePermit(lease, limit) : undefined;
 }
 
 /** @returns undefined if the lease is used up, but the store may have permits left */
@@ -131,23 +130,6 @@ function takePermit(lease: Lease, { requests }: RateLimit): Verdict | undefined 
     return { allowed: true, remaining: lease.permits + left, resetsAt };
   }
   return left === 0 ? { allowed: false, remaining: 0, resetsAt } : undefined;
-}
-
-function renew(
-  lease: Lease,
-  { count, resetsAt }: Counter,
-  amount: number,
-  isNewWindow: boolean,
-  requests: number,
-): void {
-  const before = count - amount;
-  const granted = Math.max(0, Math.min(amount, requests - before));
-  lease.permits = isNewWindow ? granted : lease.permits + granted;
-  lease.count = count;
-  lease.resetsAt = resetsAt;
-  const largestLease = Math.max(1, Math.floor(requests * LARGEST_LEASE));
-  const next = isNewWindow ? lease.size / 2 : lease.size * 2;
-  lease.size = Math.max(1, Math.min(largestLease, Math.floor(next)));
 }
 
 /** The fields of `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers-08). */

@@ -2,21 +2,9 @@ import { createRateLimiter, type Verdict } from './rate-limiter.ts';
 import type { Store, StoreRoom } from './store.ts';
 
 /** A client, or one of its users, and the organization that answers for it. */
-export interface BudgetParty {
+interface BudgetParty {
   readonly clientId: string;
   readonly orgId: string;
-}
-
-export interface StoreBudget {
-  /** The rejection that this process already knows. Counts nothing. */
-  knownRejection(party: BudgetParty): Verdict | undefined;
-  /**
-   * Counts one record, and returns the rejection if it does not fit. Call it for records that
-   * cannot be stored by another party, such as a replayed request.
-   *
-   * @throws StoreUnavailableError, but not if the store is full
-   */
-  take(party: BudgetParty): Promise<Verdict | undefined>;
 }
 
 const ROOM_MILLISECONDS = 1000;
@@ -45,14 +33,13 @@ export function createStoreBudget(
   name: string,
   record: { readonly bytes: number; readonly windowSeconds: number },
   dependencies: { readonly store: Store; readonly now: () => number },
-): StoreBudget {
+) {
   const { store, now } = dependencies;
   let room: StoreRoom | undefined;
   let readAt = Number.NEGATIVE_INFINITY;
 
-  const { windowSeconds } = record;
-  const own = { windowSeconds, requests: Number.POSITIVE_INFINITY };
-  const shared = { windowSeconds, requests: Number.POSITIVE_INFINITY };
+  const own = { windowSeconds: record.windowSeconds, requests: Number.POSITIVE_INFINITY };
+  const shared = { ...own };
   const clients = createRateLimiter(`${name}-of-client`, own, dependencies);
   const organizations = createRateLimiter(`${name}-of-organization`, shared, dependencies);
 
@@ -75,12 +62,19 @@ export function createStoreBudget(
   }
 
   return {
-    knownRejection({ clientId, orgId }) {
+    /** The rejection that this process already knows. Counts nothing. */
+    knownRejection({ clientId, orgId }: BudgetParty): Verdict | undefined {
       // The budget can grow before the window ends.
       void readRoom();
       return clients.knownRejection(clientId) ?? organizations.knownRejection(orgId);
     },
-    async take({ clientId, orgId }) {
+    /**
+     * Counts one record, and returns the rejection if it does not fit. Call it for records that
+     * cannot be stored by another party, such as a replayed request.
+     *
+     * @throws StoreUnavailableError, but not if the store is full
+     */
+    async take({ clientId, orgId }: BudgetParty): Promise<Verdict | undefined> {
       await readRoom();
       if (room?.maximumBytes === undefined) {
         return undefined;

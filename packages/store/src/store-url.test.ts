@@ -3,26 +3,34 @@ import { parseStoreUrl } from './store-url.ts';
 
 describe('a store URL', () => {
   const at = (host: string, port: number) => ({ host, port });
-  const redis = { engine: 'redis', endpoint: at('localhost', 6379), tls: false, database: 0 };
-  const sentinel = { engine: 'redis-sentinel', masterName: 'my-master' };
+  const connection = {};
+  const redis = { engine: 'redis', endpoint: at('localhost', 6379), database: 0, connection };
+  const sentinel = { engine: 'redis-sentinel', masterName: 'my-master', connection };
   const sentinels = [at('h1', 26379), at('h2', 26379)];
-  const cluster = { engine: 'redis-cluster', tls: false };
-  const user = { username: 'user', password: 'p@ss/word' };
+  const cluster = { engine: 'redis-cluster', connection };
+  const user = { username: 'user', password: 'p@ss/word', tls: {} };
+  const password = 'secret';
   test.each([
     ['sqlite:data/store.db', { engine: 'sqlite', path: 'data/store.db' }],
     ['sqlite:/var/lib/store.db', { engine: 'sqlite', path: '/var/lib/store.db' }],
     ['redis://localhost', redis],
     [
       'rediss://user:p%40ss%2Fword@redis.example:6380/3',
-      { ...redis, ...user, endpoint: at('redis.example', 6380), tls: true, database: 3 },
+      { ...redis, connection: user, endpoint: at('redis.example', 6380), database: 3 },
     ],
-    ['redis://:secret@[::1]:7000', { ...redis, endpoint: at('::1', 7000), password: 'secret' }],
+    [
+      'redis://:secret@[::1]:7000',
+      { ...redis, endpoint: at('::1', 7000), connection: { password } },
+    ],
     [
       'redis+sentinel://:secret@h1:26379,h2/my-master',
-      { ...sentinel, endpoints: sentinels, tls: false, password: 'secret' },
+      { ...sentinel, endpoints: sentinels, connection: { password } },
     ],
-    ['rediss+sentinel://h1/my-master', { ...sentinel, endpoints: [sentinels[0]], tls: true }],
-    ['rediss+cluster://h1', { ...cluster, endpoints: [at('h1', 6379)], tls: true }],
+    [
+      'rediss+sentinel://h1/my-master',
+      { ...sentinel, endpoints: [sentinels[0]], connection: { tls: {} } },
+    ],
+    ['rediss+cluster://h1', { ...cluster, endpoints: [at('h1', 6379)], connection: { tls: {} } }],
     [
       'redis+cluster://h1:7000,h2:7001',
       { ...cluster, endpoints: [at('h1', 7000), at('h2', 7001)] },

@@ -1,26 +1,6 @@
-interface Endpoint {
-  readonly host: string;
-  readonly port: number;
-}
+type StoreLocation = ReturnType<typeof parseStoreUrl>;
 
-interface Connection {
-  readonly username?: string;
-  readonly password?: string;
-  readonly tls: boolean;
-}
-
-export type RedisLocation = Connection &
-  (
-    | { readonly engine: 'redis'; readonly endpoint: Endpoint; readonly database: number }
-    | {
-        readonly engine: 'redis-sentinel';
-        readonly endpoints: readonly Endpoint[];
-        readonly masterName: string;
-      }
-    | { readonly engine: 'redis-cluster'; readonly endpoints: readonly Endpoint[] }
-  );
-
-export type StoreLocation = RedisLocation | { readonly engine: 'sqlite'; readonly path: string };
+export type RedisLocation = Exclude<StoreLocation, { readonly engine: 'sqlite' }>;
 
 const REDIS_PORT = 6379;
 const SENTINEL_PORT = 26_379;
@@ -33,10 +13,10 @@ const SENTINEL_PORT = 26_379;
  *
  * @throws TypeError that describes the problem without the URL, which may contain a password
  */
-export function parseStoreUrl(url: string): StoreLocation {
+export function parseStoreUrl(url: string) {
   const [, scheme = '', rest = ''] = /^([a-z][a-z+]*):(.*)$/s.exec(url) ?? [];
   if (scheme === 'sqlite') {
-    return { engine: 'sqlite', path: parseFilePath(rest) };
+    return { engine: 'sqlite', path: parseFilePath(rest) } as const;
   }
   const [, secure, topology] = /^redis(s?)(?:\+(sentinel|cluster))?$/.exec(scheme) ?? [];
   if (secure === undefined) {
@@ -45,21 +25,29 @@ export function parseStoreUrl(url: string): StoreLocation {
         'or with rediss for TLS.',
     );
   }
-  const { credentials, hosts, path } = splitAuthority(rest);
-  const common = { tls: secure === 's', ...credentials };
+  const [, userInfo = '', hosts, path = ''] =
+    /^\/\/(?:([^?#\s]*)@)?([^/?#\s]*)\/?([^?#\s]*)$/.exec(rest) ?? [];
+  if (hosts === undefined) {
+    throw new TypeError(
+      'A Redis store URL is scheme://[user:password@]host[:port], without query or blanks ' +
+        '(percent-encode such characters in a password).',
+    );
+  }
+  /** Options of a connection to a Redis server. */
+  const connection = { ...parseCredentials(userInfo), ...(secure === 's' && { tls: {} }) };
   if (topology === 'sentinel') {
     if (!/^[A-Za-z0-9._-]+$/.test(path)) {
       throw new TypeError('A redis+sentinel:// store URL ends with the name of the master.');
     }
     const endpoints = parseEndpoints(hosts, SENTINEL_PORT);
-    return { engine: 'redis-sentinel', endpoints, masterName: path, ...common };
+    return { engine: 'redis-sentinel', endpoints, masterName: path, connection } as const;
   }
   const endpoints = parseEndpoints(hosts, REDIS_PORT);
   if (topology === 'cluster') {
     if (path !== '') {
       throw new TypeError('A redis+cluster:// store URL has no path: a cluster has one database.');
     }
-    return { engine: 'redis-cluster', endpoints, ...common };
+    return { engine: 'redis-cluster', endpoints, connection } as const;
   }
   const [endpoint, ...others] = endpoints;
   if (endpoint === undefined || others.length > 0) {
@@ -68,7 +56,7 @@ export function parseStoreUrl(url: string): StoreLocation {
   if (!/^\d{0,4}$/.test(path)) {
     throw new TypeError('The path of a redis:// store URL is a database number.');
   }
-  return { engine: 'redis', endpoint, database: Number(path), ...common };
+  return { engine: 'redis', endpoint, database: Number(path), connection } as const;
 }
 
 function parseFilePath(path: string): string {
@@ -81,31 +69,19 @@ function parseFilePath(path: string): string {
   return path;
 }
 
-function splitAuthority(rest: string) {
-  if (!rest.startsWith('//') || /[?#\s]/.test(rest)) {
-    throw new TypeError(
-      'A Redis store URL is scheme://[user:password@]host[:port], without query or blanks ' +
-        '(percent-encode such characters in a password).',
-    );
-  }
-  const at = rest.lastIndexOf('@');
-  const [hosts = '', ...segments] = rest.slice(at === -1 ? 2 : at + 1).split('/');
-  const credentials = at === -1 ? {} : parseCredentials(rest.slice(2, at));
-  return { credentials, hosts, path: segments.join('/') };
-}
-
 function parseCredentials(userInfo: string) {
-  const colon = userInfo.indexOf(':');
+  const [, username = '', password = ''] = /^([^:]*):?(.*)$/.exec(userInfo) ?? [];
   try {
-    const username = decodeURIComponent(colon === -1 ? userInfo : userInfo.slice(0, colon));
-    const password = colon === -1 ? '' : decodeURIComponent(userInfo.slice(colon + 1));
-    return { ...(username && { username }), ...(password && { password }) };
+    return {
+      ...(username && { username: decodeURIComponent(username) }),
+      ...(password && { password: decodeURIComponent(password) }),
+    };
   } catch {
     throw new TypeError('The credentials of the store URL are not percent-encoded correctly.');
   }
 }
 
-function parseEndpoints(hosts: string, defaultPort: number): readonly Endpoint[] {
+function parseEndpoints(hosts: string, defaultPort: number) {
   return hosts.split(',').map((text) => {
     const match = /^(?:\[([0-9A-Fa-f:.]+)\]|([A-Za-z0-9._-]+))(?::(\d{1,5}))?$/.exec(text);
     const host = match?.[1] ?? match?.[2];

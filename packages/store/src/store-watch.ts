@@ -5,14 +5,6 @@ export type StoreState = 'available' | 'full' | 'unavailable';
 
 export type OnStateChange = (state: StoreState, reason: string | undefined) => void;
 
-/** Reports of an engine, in addition to the results of `ping`. */
-export interface EngineSignals {
-  /** The engine is unavailable. The reason, if known, contains no secret. */
-  lost(reason?: string): void;
-  /** The engine may work again. */
-  recheck(): void;
-}
-
 const PERIOD_MILLISECONDS = 1000;
 /** Thousands of operations can fail within a second. One examination covers all of them. */
 const SHORTEST_PAUSE_MILLISECONDS = 100;
@@ -34,7 +26,7 @@ const FULL_FOR_MILLISECONDS = 3000;
  * Only an examination reports that the store works. A successful operation proves little, because
  * it may have used a different shard from the one that is missing.
  */
-export class StoreWatch implements EngineSignals {
+export class StoreWatch {
   readonly #onChange: OnStateChange;
   readonly #onRoom: ((room: StoreRoom) => void) | undefined;
   readonly #reasons = new Set<string | undefined>();
@@ -62,10 +54,12 @@ export class StoreWatch implements EngineSignals {
     this.#engine = undefined;
   }
 
+  /** The engine reports that it is unavailable. The reason, if known, contains no secret. */
   lost(reason?: string): void {
     this.#report('unavailable', reason);
   }
 
+  /** The engine reports that it may work again. */
   recheck(): void {
     // An examination in progress may have started before the change.
     const examined = this.#running?.catch(() => undefined) ?? Promise.resolve();
@@ -75,10 +69,11 @@ export class StoreWatch implements EngineSignals {
   failed(error: unknown): void {
     if (error instanceof StoreFullError) {
       this.#noteRefusal(error);
-    } else if (error instanceof StoreUnavailableError && this.#state === 'available') {
-      if (performance.now() - this.#examinedAt > SHORTEST_PAUSE_MILLISECONDS) {
-        this.#examineInBackground();
-      }
+      return;
+    }
+    const isRecent = performance.now() - this.#examinedAt <= SHORTEST_PAUSE_MILLISECONDS;
+    if (error instanceof StoreUnavailableError && this.#state === 'available' && !isRecent) {
+      this.#examineInBackground();
     }
   }
 
@@ -158,23 +153,18 @@ export class StoreWatch implements EngineSignals {
   }
 }
 
-export interface StoreReadiness {
-  readonly ready: boolean;
-  readonly state: 'ok' | 'full' | 'unavailable';
-}
-
 /**
  * The state of the store in `/ready`. A full store still serves reads, and all
  * processes share it, so taking an instance out of rotation would only stop the calls that work.
  * Not ready means that another instance may reach a working store: this one reaches none, or a
  * Redis that may have missed a revocation (`READONLY`, `NOREPLICAS`).
  */
-export async function storeReadiness(store: Pick<Store, 'ping'>): Promise<StoreReadiness> {
+export async function storeReadiness(store: Pick<Store, 'ping'>) {
   try {
     await store.ping();
-    return { ready: true, state: 'ok' };
+    return { ready: true, state: 'ok' } as const;
   } catch (error) {
     const isFull = error instanceof StoreFullError;
-    return { ready: isFull, state: isFull ? 'full' : 'unavailable' };
+    return { ready: isFull, state: isFull ? 'full' : 'unavailable' } as const;
   }
 }

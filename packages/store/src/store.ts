@@ -95,13 +95,11 @@ export interface StoreRoom {
   /** Undefined if only the memory of the machine limits the engine. */
   readonly maximumBytes: number | undefined;
   /** Of an embedded engine, its library. */
-  readonly servers: readonly StoreServer[];
-}
-
-export interface StoreServer {
-  readonly version: string;
-  /** Its clock, in epoch milliseconds. */
-  readonly time: number;
+  readonly servers: readonly {
+    readonly version: string;
+    /** Its clock, in epoch milliseconds. */
+    readonly time: number;
+  }[];
 }
 
 export interface AppendOptions extends WriteOptions {
@@ -125,12 +123,12 @@ export const NEVER_EXPIRES: number = Number.MAX_SAFE_INTEGER;
  * never 401 or 2xx.
  */
 export class StoreUnavailableError extends Error {
+  override readonly name: string = 'StoreUnavailableError';
   /** The cause that the engine or the system reported, if any, in sentences without secrets. */
   readonly reason: string | undefined;
 
   constructor(operation: string, cause: unknown, reason?: string) {
     super(`The store is unavailable (${operation}).`, { cause });
-    this.name = 'StoreUnavailableError';
     this.reason = reason;
   }
 }
@@ -140,10 +138,7 @@ export class StoreUnavailableError extends Error {
  * current. A caller that can proceed without the write, such as a rate limit, may do so.
  */
 export class StoreFullError extends StoreUnavailableError {
-  constructor(operation: string, cause: unknown, reason?: string) {
-    super(operation, cause, reason);
-    this.name = 'StoreFullError';
-  }
+  override readonly name = 'StoreFullError';
 }
 
 /** The deadline of an engine. The port guarantees 500 ms. The difference allows for late timers. */

@@ -10,12 +10,6 @@ import {
 } from './servers/constellation.ts';
 import { integrationEngines, type StoreEngineName } from './servers/store-engine.ts';
 
-/** A system on one of the store engines, for `describe.each`. */
-export interface OnEngine<System> {
-  readonly engine: StoreEngineName;
-  readonly system: System;
-}
-
 /** Starts a constellation for the tests of a file, which awaits it at its top level. */
 export async function startSystem(options: ConstellationOptions): Promise<Constellation> {
   const system = await startConstellation(options);
@@ -27,15 +21,15 @@ export async function startSystem(options: ConstellationOptions): Promise<Conste
 export function startOnEachEngine(
   options: Omit<ConstellationOptions, 'engine'>,
   engines = integrationEngines,
-): Promise<readonly OnEngine<Constellation>[]> {
+) {
   return onEachEngine((engine) => startSystem({ engine, ...options }), engines);
 }
 
-/** Starts one system for each of the engines, all at the same time. */
+/** Starts one system for each of the engines, all at the same time, for `describe.each`. */
 export function onEachEngine<System>(
   start: (engine: StoreEngineName) => Promise<System>,
   engines = integrationEngines,
-): Promise<readonly OnEngine<System>[]> {
+) {
   return Promise.all(engines.map(async (engine) => ({ engine, system: await start(engine) })));
 }
 

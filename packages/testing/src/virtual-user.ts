@@ -1,16 +1,7 @@
 import { authorizeAsUser, createPageVisitor, signInAt } from './page-visitor.ts';
 import { basic, signatureHeaders } from './requests.ts';
 
-/** An expectation of a virtual user and the actual result. */
-interface Disappointment {
-  readonly step: string;
-  readonly status: number;
-  readonly body: string;
-}
-
 type Tokens = Readonly<Record<string, string | undefined>>;
-
-export type VirtualUser = ReturnType<typeof createVirtualUser>;
 
 /**
  * A user with an application that repeats all steps, for restarts under load and floods. The
@@ -23,7 +14,8 @@ export function createVirtualUser(
   },
 ) {
   const { authorizationServerUrl: issuer, gatewayUrl, client, redirectUri, user } = options;
-  const disappointments: Disappointment[] = [];
+  /** Expectations that were not met, with the actual results. */
+  const disappointments: { step: string; status: number; body: string }[] = [];
   let rounds = 0;
   let requests = 0;
   let sequence = 0;

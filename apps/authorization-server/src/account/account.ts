@@ -39,7 +39,7 @@ export interface AccountDependencies {
 
 /** What every page of the account needs. */
 export interface AccountPages extends AccountDependencies {
-  readonly applications: ReturnType<typeof createApplications>;
+  readonly applications: Applications;
 }
 
 export function createAccountRoutes(dependencies: AccountDependencies): Router {
@@ -71,25 +71,25 @@ function addProfilePage(router: Router, { identity, sessions, applications }: Ac
       const organization = await identity.organizations.find(user.orgId);
       const granted = await applications.list(user.userId);
       const settings = await identity.settings.read();
-      const content = html`${notice(request.query.done, texts)}
-<h1>${texts.accountTitle}</h1>
-${profile(user, organization?.name ?? user.orgId, texts)}
-<p class="actions"><a class="button" href="${providerRoutes.end_session}">${texts.signOutHere}</a> <a class="button" href="${providerRoutes.code_verification}">${texts.connectDevice}</a></p>
+      const heading = html`${notice(request.query.done, texts)}
+<h1>${texts.accountTitle}</h1>`;
+      const content = html`${profile(user, organization?.name ?? user.orgId, texts)}
+<p class="actions"><a class="button" href="${providerRoutes.end_session}">${texts.signOut}</a> <a class="button" href="${providerRoutes.code_verification}">${texts.connectDevice}</a></p>
 <section aria-labelledby="applications">
 <h2 id="applications">${texts.applicationsTitle}</h2>
 ${granted.length === 0 ? html`<p class="quiet">${texts.applicationsNone}</p>` : html`<ul class="applications">${granted.map((each) => application(each, csrfToken, { texts, settings }))}</ul>`}
 </section>
 <section aria-labelledby="password">
-<h2 id="password">${texts.passwordTitle}</h2>
+<h2 id="password">${texts.password}</h2>
 <p class="quiet">${texts.passwordLead}</p>
 ${linkButton('/account/password', texts.changePassword)}
 </section>
 <section aria-labelledby="everywhere">
-<h2 id="everywhere">${texts.everywhereTitle}</h2>
+<h2 id="everywhere">${texts.signOutEverywhere}</h2>
 <p class="quiet">${texts.everywhereLead}</p>
 ${linkButton('/account/sign-out-everywhere', texts.signOutEverywhere)}
 </section>`;
-      sendPage(response, { texts, title: texts.accountTitle, content, wide: true });
+      sendPage(response, { texts, title: texts.accountTitle, heading, content, wide: true });
     }),
   );
 
@@ -129,7 +129,7 @@ function profile(user: User, organizationName: string, texts: Texts): Html {
   return html`<dl class="facts">
 <div><dt>${texts.accountName}</dt><dd>${foreignName(user.name)}</dd></div>
 <div><dt>${texts.username}</dt><dd translate="no">${foreignName(user.username)}</dd></div>
-<div><dt>${texts.accountOrganization}</dt><dd>${foreignName(organizationName)}</dd></div>
+<div><dt>${texts.organization}</dt><dd>${foreignName(organizationName)}</dd></div>
 ${emailFact}${rolesFact}
 <div><dt>${texts.accountId}</dt><dd class="mono" translate="no">${user.userId}</dd></div>
 </dl>`;
@@ -159,18 +159,8 @@ ${csrfField(csrfToken)}
 </li>`;
 }
 
-/**
- * An application with grants of a user: one for each browser in which the user allowed it, and one
- * for each device.
- */
-interface GrantedApplication {
-  readonly clientId: string;
-  /** Undefined when the client no longer exists. */
-  readonly name: string | undefined;
-  readonly scopes: readonly string[];
-  /** Epoch seconds of the oldest valid grant. */
-  readonly since: number;
-}
+type Applications = ReturnType<typeof createApplications>;
+type GrantedApplication = Awaited<ReturnType<Applications['list']>>[number];
 
 /** The applications with access to the account of a user. */
 function createApplications(provider: Provider, { store, clients }: Identity) {
@@ -200,15 +190,21 @@ function createApplications(provider: Provider, { store, clients }: Identity) {
   }
 
   return {
-    async list(userId: string): Promise<readonly GrantedApplication[]> {
+    /**
+     * The applications with grants of the user: one for each browser in which the user allowed it,
+     * and one for each device.
+     */
+    async list(userId: string) {
       const grants = (await grantsOf(userId)).filter(
         ({ clientId }) => clientId !== ACCOUNT_CLIENT_ID,
       );
       const byClient = Map.groupBy(grants, (grant) => grant.clientId ?? '');
       const applications = [...byClient].map(async ([clientId, held]) => ({
         clientId,
+        /** Undefined when the client no longer exists. */
         name: (await clients.find(clientId))?.name,
         scopes: [...new Set(held.flatMap(scopesOfGrant))],
+        /** Epoch seconds of the oldest valid grant. */
         since: Math.min(...held.map((grant) => grant.iat)),
       }));
       return (await Promise.all(applications)).sort((a, b) => b.since - a.since);

@@ -6,18 +6,19 @@
 import { hashPassword, passwordProblem, type User } from '@gatehouse/identity';
 import type { Request, Router } from 'express';
 import { formProblems, noteFailure } from '../pages/error-page.ts';
-import { type Html, html } from '../pages/html.ts';
+import { html } from '../pages/html.ts';
 import {
   csrfField,
   formField,
   linkButton,
+  type Page,
   parseForm,
   problemNotice,
   sendPage,
   textsFor,
 } from '../pages/page.ts';
 import type { Texts } from '../pages/texts-en.ts';
-import { addressGroupOf, requestOrigin } from '../requests/caller.ts';
+import { requestOrigin } from '../requests/caller.ts';
 import type { KnownDevice } from '../throttle/sign-in-throttle.ts';
 import type { AccountPages } from './account.ts';
 import type { SignedIn } from './session.ts';
@@ -36,18 +37,15 @@ export function addPasswordPage(router: Router, pages: AccountPages): void {
 
   router.get(
     '/password',
-    sessions.page((request, response, signedIn) => {
-      const texts = textsFor(request);
-      const content = view(signedIn, texts);
-      sendPage(response, { texts, title: texts.changePassword, content });
-    }),
+    sessions.page((request, response, signedIn) =>
+      sendPage(response, view(signedIn, textsFor(request))),
+    ),
   );
 
   router.post(
     '/password',
     parseForm,
     sessions.form(async (request, response, signedIn) => {
-      const texts = textsFor(request);
       const change = {
         current: formField(request, 'current'),
         wanted: formField(request, 'wanted'),
@@ -58,8 +56,7 @@ export function addPasswordPage(router: Router, pages: AccountPages): void {
       if (typeof outcome === 'string') {
         noteFailure(request, 'passwordRefused', formProblems.passwordRefused);
         response.status(422);
-        const content = view(signedIn, texts, { problem: outcome, change });
-        sendPage(response, { texts, title: texts.changePassword, content });
+        sendPage(response, view(signedIn, textsFor(request), { problem: outcome, change }));
         return;
       }
       const { userId } = outcome;
@@ -75,7 +72,7 @@ export function addPasswordPage(router: Router, pages: AccountPages): void {
 /**
  * The changed user, or the problem.
  *
- * @throws TooManyAttemptsError, PasswordHashingBusyError as a sign-in does
+ * @throws TryLaterError, PasswordHashingBusyError as a sign-in does
  */
 async function changePassword(
   user: User,
@@ -94,7 +91,6 @@ async function changePassword(
     method: 'account_page',
     username: user.username,
     password: current,
-    address: addressGroupOf(origin.request),
     ...origin,
   });
   if (verified?.userId !== user.userId) {
@@ -114,15 +110,14 @@ function view(
   { user, csrfToken }: SignedIn,
   texts: Texts,
   failure?: { readonly problem: Problem; readonly change: PasswordChange },
-): Html {
+): Page {
   const isCurrentWrong = failure?.problem === 'wrong';
   const isWantedWrong = failure !== undefined && !isCurrentWrong;
   const current = isWantedWrong ? failure.change.current : '';
   const wanted = isCurrentWrong ? failure.change.wanted : '';
   const invalid = html` aria-invalid="true"`;
   const focus = html` autofocus`;
-  return html`<h1>${texts.changePassword}</h1>
-<p class="lead">${texts.passwordLead}</p>
+  const content = html`<p class="lead">${texts.passwordLead}</p>
 ${problemNotice(failure && texts.passwordProblems[failure.problem])}
 <form method="post" action="/account/password">
 ${csrfField(csrfToken)}
@@ -137,4 +132,5 @@ ${csrfField(csrfToken)}
 <button class="primary" type="submit">${texts.changePassword}</button>
 </form>
 ${linkButton('/account', texts.backToAccount)}`;
+  return { texts, title: texts.changePassword, content };
 }

@@ -10,7 +10,7 @@ import type { Session } from 'oidc-provider';
 import { sendErrorPage } from '../pages/error-page.ts';
 import type { CsrfTokens } from '../pages/page.ts';
 import { formField, hasCookies } from '../pages/page.ts';
-import type { CookieOptions } from '../provider/browser-state.ts';
+import { cookieOptions } from '../provider/browser-state.ts';
 import { ACCOUNT_CLIENT_ID, SIGNED_IN_PATH } from '../provider/clients.ts';
 import { isSessionOf, sessionLifetime } from '../provider/times-to-live.ts';
 import { providerRoutes } from '../requests/routes.ts';
@@ -32,10 +32,9 @@ export function createAccountSessions(dependencies: {
   readonly identity: Identity;
   readonly csrfTokens: CsrfTokens;
   readonly issuer: string;
-  /** Attributes of the session's cookie. */
-  readonly cookie: CookieOptions;
 }) {
-  const { provider, identity, csrfTokens, issuer, cookie } = dependencies;
+  const { provider, identity, csrfTokens, issuer } = dependencies;
+  const cookie = cookieOptions(issuer.startsWith('https:'));
 
   function setCookie(request: Request, response: Response, session: Session | null): void {
     const { cookies } = provider.createContext(request, response);

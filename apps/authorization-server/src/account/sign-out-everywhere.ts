@@ -13,8 +13,7 @@ export function addSignOutEverywherePages(router: Router, pages: AccountPages): 
     '/sign-out-everywhere',
     sessions.page((request, response, { csrfToken }) => {
       const texts = textsFor(request);
-      const content = html`<h1>${texts.everywhereQuestion}</h1>
-<p class="lead">${texts.everywhereLead}</p>
+      const content = html`<p class="lead">${texts.everywhereLead}</p>
 <form method="post" action="/account/sign-out-everywhere">
 ${csrfField(csrfToken)}
 <button class="danger" type="submit">${texts.signOutEverywhere}</button>
@@ -38,8 +37,7 @@ ${linkButton('/account', texts.backToAccount)}`;
 
   router.get('/signed-out', (request, response) => {
     const texts = textsFor(request);
-    const content = html`<h1>${texts.signedOutEverywhereTitle}</h1>
-<p>${texts.signedOutEverywhere}</p>
+    const content = html`<p>${texts.signedOutEverywhere}</p>
 ${linkButton('/account', texts.signInAgain)}`;
     sendPage(response, { texts, title: texts.signedOutEverywhereTitle, content });
   });

@@ -1,9 +1,4 @@
-import {
-  type AuditEvent,
-  type CredentialHash,
-  credentialId,
-  type Identity,
-} from '@gatehouse/identity';
+import { type AuditEvent, credentialId, type Identity } from '@gatehouse/identity';
 import { observedRequest } from '@gatehouse/server';
 import Provider, {
   type AccessToken,
@@ -19,10 +14,10 @@ import { failingActions, nameClientOf } from './errors.ts';
 
 /**
  * Records the provider's events in the audit trail, each once and with ids only.
- * throttle/sign-in-audit.ts records sign-ins.
+ * throttle/sign-in-throttle.ts records sign-ins.
  */
 export function auditProviderEvents(provider: Provider, identity: Identity): void {
-  const { audit, clients, credentialHash } = identity;
+  const { audit, clients } = identity;
   const record = (context: KoaContextWithOIDC, event: AuditEvent) =>
     audit.record(event, requestOrigin(context.req));
 
@@ -76,22 +71,19 @@ export function auditProviderEvents(provider: Provider, identity: Identity): voi
     });
   }
 
-  auditRevocations(provider, record, credentialHash);
+  auditRevocations(provider, identity);
   watchChallenges(provider, identity);
 }
 
-function auditRevocations(
-  provider: Provider,
-  record: (context: KoaContextWithOIDC, event: AuditEvent) => void,
-  credentialHash: CredentialHash,
-): void {
+function auditRevocations(provider: Provider, { audit, credentialHash }: Identity): void {
   const auditToken = (token: AccessToken | RefreshToken | ClientCredentials) => {
     const context = Provider.ctx;
     if (context?.oidc?.route === 'revocation') {
       const { kind, clientId, jti } = token;
       const { accountId: userId, grantId } = 'accountId' in token ? token : {};
       const tokenIds = [credentialId(credentialHash(jti))];
-      record(context, { event: 'token_revoked', kind, clientId, userId, tokenIds, grantId });
+      const event = { event: 'token_revoked', kind, clientId, userId, tokenIds, grantId } as const;
+      audit.record(event, requestOrigin(context.req));
     }
   };
   provider.on('access_token.destroyed', auditToken);
@@ -103,7 +95,8 @@ function auditRevocations(
     const userId = session?.accountId;
     if (params?.logout !== undefined && userId !== undefined) {
       const clientId = client?.clientId;
-      record(context, { event: 'sign_out', userId, clientId, everywhere: false });
+      const event = { event: 'sign_out', userId, clientId, everywhere: false } as const;
+      audit.record(event, requestOrigin(context.req));
     }
   });
 }

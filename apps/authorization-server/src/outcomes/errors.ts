@@ -1,22 +1,17 @@
-import type { FailureReasonName } from '@gatehouse/errors';
-import { type ClientRegistry, PasswordHashingBusyError } from '@gatehouse/identity';
+import { type FailureReasonName, failureReasons } from '@gatehouse/errors';
+import type { ClientRegistry } from '@gatehouse/identity';
 import { observedRequest } from '@gatehouse/server';
 import { StoreUnavailableError } from '@gatehouse/store';
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { renderErrorPage } from '../pages/error-page.ts';
 import { basicClientId, nameClient } from '../requests/caller.ts';
+import { type Failure, failureOf, TRY_AGAIN } from '../requests/failures.ts';
 import { contextOf } from '../requests/request-context.ts';
-import {
-  RevocationPendingError,
-  TooManyAttemptsError,
-} from '../requests/too-many-attempts-error.ts';
 import { noteReason } from './reasons.ts';
 
-export type Middleware = Parameters<Provider['use']>[0];
-export type Context = Parameters<Middleware>[0];
-
-const TRY_AGAIN = 'Try again shortly.';
+type Middleware = Parameters<Provider['use']>[0];
+type Context = Parameters<Middleware>[0];
 
 export const failingActions = [
   ...['grant', 'authorization', 'revocation', 'introspection', 'pushed_authorization_request'],
@@ -28,7 +23,13 @@ export const failingActions = [
  * Adds the provider's outcomes to the log line of the request: codes and client ids, never values.
  */
 export function logOutcomes(provider: Provider, clients: ClientRegistry): void {
-  provider.use(createClientLog(clients));
+  provider.use(async (context, next) => {
+    try {
+      await next();
+    } finally {
+      logClient(context, clients);
+    }
+  });
   for (const action of failingActions) {
     provider.on(`${action}.error` as 'grant.error', (context, error) => {
       const { notes } = observedRequest(context.req);
@@ -61,31 +62,25 @@ export const handleUnexpectedErrors: Middleware = async (context, next) => {
 };
 
 /** Logs the client and the kind of its credential, for rejected requests as well. */
-function createClientLog(clients: ClientRegistry): Middleware {
-  return async (context, next) => {
-    try {
-      await next();
-    } finally {
-      const { oidc } = context as Partial<KoaContextWithOIDC>;
-      const client = oidc?.client;
-      if (client !== undefined) {
-        const { notes } = observedRequest(context.req);
-        const keyId = contextOf(context.req).secureKeyId;
-        // At the userinfo endpoint, the access token is the proof.
-        const isOfToken = oidc?.route === 'userinfo' && oidc.entities.AccessToken !== undefined;
-        const verified = keyId !== undefined || isOfToken;
-        Object.assign(notes, { clientId: client.clientId, keyId, verified });
-        if (context.headers.authorization !== undefined) {
-          const isBasic = /^basic /i.test(context.headers.authorization);
-          notes.credential = isBasic ? 'basic' : 'bearer';
-        } else if (oidc?.body?.client_secret !== undefined) {
-          notes.credential = 'body';
-        }
-      } else if (oidc !== undefined && context.status >= 400) {
-        void nameClientOf(context as KoaContextWithOIDC, clients);
-      }
+function logClient(context: Context, clients: ClientRegistry): void {
+  const { oidc } = context as Partial<KoaContextWithOIDC>;
+  const client = oidc?.client;
+  if (client !== undefined) {
+    const { notes } = observedRequest(context.req);
+    const keyId = contextOf(context.req).secureKeyId;
+    // At the userinfo endpoint, the access token is the proof.
+    const isOfToken = oidc?.route === 'userinfo' && oidc.entities.AccessToken !== undefined;
+    const verified = keyId !== undefined || isOfToken;
+    Object.assign(notes, { clientId: client.clientId, keyId, verified });
+    if (context.headers.authorization !== undefined) {
+      const isBasic = /^basic /i.test(context.headers.authorization);
+      notes.credential = isBasic ? 'basic' : 'bearer';
+    } else if (oidc?.body?.client_secret !== undefined) {
+      notes.credential = 'body';
     }
-  };
+  } else if (oidc !== undefined && context.status >= 400) {
+    void nameClientOf(context as KoaContextWithOIDC, clients);
+  }
 }
 
 /**
@@ -100,40 +95,6 @@ export function nameClientOf(
   const named = oidc.client?.clientId ?? oidc.params?.client_id;
   const presentedId = typeof named === 'string' ? named : basicClientId(headers.authorization);
   return nameClient(req, presentedId, clients);
-}
-
-interface Failure {
-  readonly status: 429 | 500 | 503;
-  readonly code: 'too_many_requests' | 'temporarily_unavailable' | 'server_error';
-  readonly reason: FailureReasonName;
-  readonly description: string;
-  readonly retryAfterSeconds?: number;
-}
-
-/** The failure for an exception that is no error of the library. */
-export function failureOf(thrown: unknown): Failure {
-  if (thrown instanceof TooManyAttemptsError) {
-    const { reason, message, retryAfterSeconds } = thrown;
-    const description = `${message} Try again later.`;
-    return { status: 429, code: 'too_many_requests', reason, description, retryAfterSeconds };
-  }
-  const unavailable = { status: 503, code: 'temporarily_unavailable' } as const;
-  if (thrown instanceof RevocationPendingError) {
-    const { message: description, retryAfterSeconds } = thrown;
-    return { ...unavailable, reason: 'revocation_pending', description, retryAfterSeconds };
-  }
-  const isHashingBusy = thrown instanceof PasswordHashingBusyError;
-  if (thrown instanceof StoreUnavailableError || isHashingBusy) {
-    const reason = isHashingBusy ? 'password_hashing_busy' : 'store_unavailable';
-    const description = `The service is temporarily unavailable. ${TRY_AGAIN}`;
-    return { ...unavailable, reason, description, retryAfterSeconds: 1 };
-  }
-  return {
-    status: 500,
-    code: 'server_error',
-    reason: 'unexpected_error',
-    description: TRY_AGAIN,
-  };
 }
 
 function noteFailure(context: Context, error: unknown): Failure {
@@ -160,4 +121,63 @@ function writeFailure(context: Context, failure: Failure): void {
   } else {
     context.body = { error, error_description };
   }
+}
+
+const NO_CLIENT = 'no client authentication mechanism provided';
+
+/**
+ * Names mistakes that are evident from the request itself: no client authentication, or a required
+ * parameter that is in the query or in a body without a type. The reply repeats names of parameters
+ * only, never values, so it needs no authentication.
+ */
+export const explainMistakes: Middleware = async (context, next) => {
+  await next();
+  const { body, req } = context;
+  if (typeof body !== 'object' || body === null || !('error_description' in body)) {
+    return;
+  }
+  const { notes } = observedRequest(req);
+  const said = String(body.error_description);
+  if (said === NO_CLIENT) {
+    // RFC 6749 §5.2: a request without client authentication is invalid_client. The library reports
+    // invalid_request.
+    notes.code = 'invalid_client';
+    context.body = { ...body, error: 'invalid_client' };
+    context.status = 401;
+  }
+  const hint = hintOf(context, said);
+  if (hint !== undefined) {
+    const [reason, description] = hint;
+    notes.reason = reason;
+    context.body = { ...(context.body as object), error_description: description };
+  }
+};
+
+type Hint = readonly [reason: FailureReasonName, description: string];
+
+/** @param said the library's description, which lists missing parameters */
+function hintOf({ req: { headers }, query, oidc }: Context, said: string): Hint | undefined {
+  const hasNoClient = said === NO_CLIENT;
+  if (!hasNoClient && !said.startsWith('missing required parameter')) {
+    return undefined;
+  }
+  const { 'content-type': type, 'content-length': length = '0' } = headers;
+  // The library reads no body without a type.
+  if (type === undefined && (length !== '0' || headers['transfer-encoding'] !== undefined)) {
+    const { cause, fix } = failureReasons.body_type_wrong;
+    return ['body_type_wrong', `${cause} ${fix}`];
+  }
+  const needed = hasNoClient ? ['client_id'] : said.match(/\w+/g);
+  const misplaced = needed?.find((word) => query[word] !== undefined);
+  if (misplaced !== undefined) {
+    const description = `${misplaced} was sent in the query. Send it in the form body.`;
+    return ['parameter_misplaced', description];
+  }
+  if (!hasNoClient) {
+    return undefined;
+  }
+  const { cause, fix } = failureReasons.client_authentication_malformed;
+  const isAsserted = oidc?.body?.client_assertion !== undefined;
+  const found = isAsserted ? 'client_assertion is not supported.' : cause;
+  return ['client_authentication_malformed', `${found} ${fix}`];
 }

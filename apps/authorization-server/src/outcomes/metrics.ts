@@ -18,6 +18,7 @@ import {
   createRequestMetrics,
   type MetricsRegistry,
 } from '@gatehouse/server';
+import { formProblems, pageErrors } from '../pages/error-page.ts';
 import { clientCredentialKinds } from '../requests/request-context.ts';
 import { operationNames } from '../requests/routes.ts';
 import { reasonsOfCodes } from './reasons.ts';
@@ -40,11 +41,7 @@ const replayed: Readonly<Partial<Record<AuditEvent['event'], string>>> = {
   pkce_challenge_reused: 'pkce_challenge',
 };
 
-/** @param pageErrors their codes, which the pages own */
-export function createAuthorizationServerMetrics(
-  registry: MetricsRegistry,
-  pageErrors: readonly string[],
-) {
+export function createAuthorizationServerMetrics(registry: MetricsRegistry) {
   addProcessMetrics(registry, { app: 'authorization-server' });
   collectPasswordHashing(registry);
   const refusals = registry.counter({
@@ -59,7 +56,7 @@ export function createAuthorizationServerMetrics(
     requested: createRequestMetrics(registry, {
       operations: operationNames,
       credentials: clientCredentialKinds,
-      codes: [...Object.keys(reasonsOfCodes), ...pageErrors],
+      codes: Object.keys({ ...reasonsOfCodes, ...pageErrors, ...formProblems }),
     }),
     audited: createAuditObserver(registry, throttled),
     requestLog: createRequestLogMetrics(registry, requestLogResults),

@@ -5,17 +5,10 @@
  */
 import { type FailureReasonName, failureReasons, signInReasons } from '@gatehouse/errors';
 import { observedRequest } from '@gatehouse/server';
-import type { KoaContextWithOIDC } from 'oidc-provider';
+import type { errors, KoaContextWithOIDC } from 'oidc-provider';
 import { contextOf } from '../requests/request-context.ts';
 
-/** The members of the library's errors. */
-interface LibraryError {
-  readonly error?: string | undefined;
-  readonly error_detail?: string | undefined;
-  readonly error_description?: string | undefined;
-  readonly name: string;
-  readonly cause?: unknown;
-}
+type LibraryError = Error & Partial<errors.OIDCProviderError>;
 
 const MAXIMUM_FINDING_LENGTH = 200;
 

@@ -1,12 +1,10 @@
 /** Every error that a browser sees is a page, with the reference that the log line has. */
 import type { IncomingMessage } from 'node:http';
 import type { FailureReasonName } from '@gatehouse/errors';
-import { PasswordHashingBusyError } from '@gatehouse/identity';
 import { observedRequest } from '@gatehouse/server';
-import { StoreUnavailableError } from '@gatehouse/store';
 import type { ErrorRequestHandler, Request, RequestHandler, Response, Router } from 'express';
 import { type ErrorOut, errors, type KoaContextWithOIDC } from 'oidc-provider';
-import { TooManyAttemptsError } from '../requests/too-many-attempts-error.ts';
+import { failureOf } from '../requests/failures.ts';
 import { fill, html } from './html.ts';
 import { hasCookies, linkButton, type Page, sendPage, showPage, textsFor } from './page.ts';
 import type { TextName, Texts } from './texts-en.ts';
@@ -32,7 +30,7 @@ export const pageErrors = {
   cookiesBlocked: 'cookies_missing',
 } as const satisfies Readonly<Record<string, FailureReasonName>>;
 
-type PageError = keyof typeof pageErrors;
+export type PageError = keyof typeof pageErrors;
 
 /** The codes of forms that are shown again with a problem. The sign-in has noted its reason. */
 export const formProblems = {
@@ -41,7 +39,7 @@ export const formProblems = {
 } as const satisfies Readonly<Record<string, FailureReasonName>>;
 
 /** A link, by its text. */
-interface NextStep {
+export interface NextStep {
   readonly address: string;
   readonly label: TextName;
 }
@@ -53,9 +51,7 @@ const startPage: NextStep = { address: '/', label: 'startPage' };
  * continues at another address by itself, or with a link.
  */
 export class InteractionGoneError extends errors.SessionNotFound {
-  readonly reply:
-    | { readonly redirect: string }
-    | { readonly message: PageError; readonly next?: NextStep | undefined };
+  readonly reply: (request: Request, response: Response) => void;
 
   constructor(reply: InteractionGoneError['reply']) {
     super('the interaction has expired');
@@ -70,48 +66,34 @@ export const handlePageError: ErrorRequestHandler = (error, request, response, n
     return;
   }
   if (error instanceof InteractionGoneError) {
-    const { reply } = error;
-    if ('redirect' in reply) {
-      response.redirect(303, reply.redirect);
-    } else {
-      sendErrorPage(request, response, 400, reply.message, reply.next);
-    }
+    error.reply(request, response);
     return;
   }
-  const [status, message] = classify(error, request);
+  // The status is that of a body parser or of the library.
+  const failure = error?.status === undefined ? failureOf(error) : undefined;
+  const status = Number(failure?.status ?? error.status);
   const { notes } = observedRequest(request);
   if (status >= 500) {
     notes.err = error;
   }
-  if (error instanceof PasswordHashingBusyError) {
-    notes.reason = 'password_hashing_busy';
+  if (failure !== undefined) {
+    notes.reason = failure.reason;
   }
-  if (error instanceof TooManyAttemptsError) {
-    notes.reason = error.reason;
-    response.set('Retry-After', String(error.retryAfterSeconds));
-  }
-  sendErrorPage(request, response, status, message);
-};
-
-function classify(error: unknown, request: Request): readonly [status: number, PageError] {
-  const status = error instanceof Error && 'status' in error ? error.status : undefined;
-  if (error instanceof TooManyAttemptsError) {
-    return [429, 'tooManyAttempts'];
-  }
-  if (
-    error instanceof StoreUnavailableError ||
-    error instanceof PasswordHashingBusyError ||
-    status === 503
-  ) {
-    return [503, 'unavailable'];
+  if (failure?.retryAfterSeconds !== undefined) {
+    response.set('Retry-After', String(failure.retryAfterSeconds));
   }
   if (error instanceof errors.SessionNotFound) {
-    return [400, hasCookies(request) ? 'signInExpired' : 'cookiesBlocked'];
+    sendErrorPage(request, response, 400, hasCookies(request) ? 'signInExpired' : 'cookiesBlocked');
+  } else {
+    sendErrorPage(request, response, status === 415 ? 400 : status, messageOf(status));
   }
-  if (status === 413) {
-    return [413, 'badRequest'];
+};
+
+export function messageOf(status: number): PageError {
+  if (status >= 500) {
+    return status === 503 ? 'unavailable' : 'unexpected';
   }
-  return status === 400 || status === 415 ? [400, 'badRequest'] : [500, 'unexpected'];
+  return status === 429 ? 'tooManyAttempts' : 'badRequest';
 }
 
 /** Notes code and reason for the log, unless finer ones were noted. */
@@ -144,8 +126,7 @@ export function sendErrorPage(
     response.set('Retry-After', '1');
   }
   response.status(status);
-  const title = texts[titles[message] ?? 'errorTitle'];
-  sendPage(response, errorPage(texts, request, { title, message: texts[message], next }));
+  sendPage(response, errorPage(texts, request, message, { next }));
 }
 
 /** The part of a router's layer that lists the methods of a path. */
@@ -204,35 +185,23 @@ export function renderErrorPage(context: PageContext, out: ErrorOut): void {
       description === noLogoutDetails && context.oidc?.session?.accountId === undefined;
     const rejection = isSignedOut ? 'wasSignedOut' : 'formRefused';
     const message = hasCookies(context.req) ? rejection : 'cookiesBlocked';
-    const title = texts[titles[message] ?? 'errorTitle'];
-    showPage(context, errorPage(texts, context.req, { title, message: texts[message] }));
+    showPage(context, errorPage(texts, context.req, message));
     return;
   }
   const detail = [error, description].filter(Boolean).join(': ');
-  const { status } = context;
-  const known = new Map<number, TextName>([
-    [429, 'tooManyAttempts'],
-    [503, 'unavailable'],
-  ]);
-  const message = texts[known.get(status) ?? (status >= 500 ? 'unexpected' : 'badRequest')];
-  showPage(context, errorPage(texts, context.req, { title: texts.errorTitle, message, detail }));
+  showPage(context, errorPage(texts, context.req, messageOf(context.status), { detail }));
 }
 
 function errorPage(
   texts: Texts,
   request: IncomingMessage,
-  view: {
-    readonly title: string;
-    readonly message: string;
-    /** The standard's code and description, for the application's developer. */
-    readonly detail?: string;
-    readonly next?: NextStep;
-  },
+  message: PageError,
+  /** `detail` is the standard's code and description, for the application's developer. */
+  { detail, next = startPage }: { readonly detail?: string; readonly next?: NextStep } = {},
 ): Page {
-  const { title, message, detail, next = startPage } = view;
+  const title = texts[titles[message] ?? 'errorTitle'];
   const reference = fill(texts.errorReference, { reference: observedRequest(request).id });
-  const content = html`<h1>${title}</h1>
-<p>${message}</p>
+  const content = html`<p>${texts[message]}</p>
 ${detail === undefined ? undefined : html`<p class="detail" translate="no">${detail}</p>`}
 ${linkButton(next.address, texts[next.label])}
 <p class="small">${reference}</p>`;

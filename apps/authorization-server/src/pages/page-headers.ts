@@ -1,6 +1,8 @@
 import type { RequestHandler } from 'express';
 import helmet from 'helmet';
 import { providerRoutes as routes } from '../requests/routes.ts';
+import { sendErrorPage } from './error-page.ts';
+import { contentSecurityPolicy } from './page.ts';
 
 /** Pages that an application may open in a popup: those of a sign-in and of a sign-out. */
 const popupPaths = [routes.authorization, '/sign-in', routes.end_session];
@@ -16,64 +18,36 @@ export function createPageHeaders(options: { readonly strict: boolean }): Reques
   return (request, response, next) => {
     const isPopup = popupPaths.some((path) => `${request.path}/`.startsWith(`${path}/`));
     const apply = isPopup && !options.strict ? inPopup : separated;
+    response.set('Content-Security-Policy', contentSecurityPolicy());
     apply(request, response, next);
   };
 }
 
 const policies = {
-  contentSecurityPolicy: { useDefaults: false, directives: contentSecurityDirectives({}) },
+  contentSecurityPolicy: false,
   referrerPolicy: { policy: 'no-referrer' },
   frameguard: { action: 'deny' },
   strictTransportSecurity: false,
   crossOriginEmbedderPolicy: false,
 } as const;
 
-export const noStore: RequestHandler = (_request, response, next) => {
+/** Browsers store no page. Errors are pages for every `Accept` header. */
+export const asPage: RequestHandler = (request, response, next) => {
+  request.headers.accept = 'text/html';
   response.set('Cache-Control', 'no-store');
   next();
 };
-
-/** What a page needs in addition to its stylesheet and forms that post to this server. */
-export interface PageNeeds {
-  /**
-   * Origins (or app schemes) that the redirect after a form may lead to: Chromium applies
-   * `form-action` to that redirect as well.
-   */
-  readonly formTargets?: readonly string[];
-  /** Whether the page runs a script file of this server. */
-  readonly script?: boolean;
-}
-
-export function contentSecurityPolicy(needs: PageNeeds): string {
-  return Object.entries(contentSecurityDirectives(needs))
-    .map(([name, values]) => [name, ...values].join(' '))
-    .join(';');
-}
-
-function contentSecurityDirectives({ formTargets = [], script = false }: PageNeeds) {
-  return {
-    'default-src': ["'none'"],
-    'style-src': ["'self'"],
-    'img-src': ["'self'"],
-    ...(script ? { 'script-src': ["'self'"] } : {}),
-    'form-action': ["'self'", ...formTargets],
-    'frame-ancestors': ["'none'"],
-    'base-uri': ["'none'"],
-  };
-}
 
 /**
  * Rejects forms that another site posts. Browsers report the site in a header that pages cannot
  * forge. Where a browser omits it, the token of the form protects it. `Origin` does not help:
  * Gatehouse's Referrer-Policy makes it `null`.
  */
-export function rejectCrossSite(reject: RequestHandler): RequestHandler {
-  return (request, response, next) => {
-    const site = request.get('sec-fetch-site') ?? 'same-origin';
-    if (request.method === 'POST' && site !== 'same-origin' && site !== 'none') {
-      reject(request, response, next);
-      return;
-    }
+export const rejectForeignForm: RequestHandler = (request, response, next) => {
+  const site = request.get('sec-fetch-site') ?? 'same-origin';
+  if (request.method === 'POST' && site !== 'same-origin' && site !== 'none') {
+    sendErrorPage(request, response, 403, 'formRefused');
+  } else {
     next();
-  };
-}
+  }
+};

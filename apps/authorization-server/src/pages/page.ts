@@ -3,10 +3,9 @@ import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { deriveKeys, describeScope, type MasterKey, type Settings } from '@gatehouse/identity';
 import { type Request, type RequestHandler, type Response, urlencoded } from 'express';
-import type { KoaContextWithOIDC } from 'oidc-provider';
+import type { KoaContextWithOIDC, Session } from 'oidc-provider';
 import { ICON_PATH, STYLESHEET_PATH } from './assets.ts';
 import { foreignName, type Html, html } from './html.ts';
-import { contentSecurityPolicy } from './page-headers.ts';
 import { english, type Texts } from './texts-en.ts';
 import { chinese } from './texts-zh.ts';
 
@@ -40,17 +39,22 @@ function isSupported(language: unknown): language is Language {
 export interface Page {
   readonly texts: Texts;
   readonly title: string;
+  /** If it is more than the title. */
+  readonly heading?: Html | undefined;
   readonly content: Html;
   /** For lists. A form reads best in a narrow column. */
   readonly wide?: boolean;
   /** Address of the one script of a page that has one. */
   readonly script?: string;
-  /** Other places than this server to which a form leads. */
+  /**
+   * Origins (or app schemes) that the redirect after a form may lead to: Chromium applies
+   * `form-action` to that redirect as well.
+   */
   readonly formTargets?: readonly string[];
 }
 
 export function sendPage(response: Response, page: Page): void {
-  setPolicy(response, page);
+  response.set('Content-Security-Policy', contentSecurityPolicy(page));
   response.type('html').end(renderPage(page));
 }
 
@@ -59,23 +63,28 @@ export function showPage(
   context: Pick<KoaContextWithOIDC, 'type' | 'body' | 'set'>,
   page: Page,
 ): void {
-  setPolicy(context, page);
+  context.set('Content-Security-Policy', contentSecurityPolicy(page));
   context.type = 'html';
   context.body = renderPage(page);
 }
 
-function setPolicy(
-  reply: { set(name: string, value: string): unknown },
-  { script, formTargets }: Page,
-): void {
-  if (script !== undefined || formTargets !== undefined) {
-    const needs = { formTargets: formTargets ?? [], script: script !== undefined };
-    reply.set('Content-Security-Policy', contentSecurityPolicy(needs));
-  }
+type PageNeeds = Pick<Page, 'script' | 'formTargets'>;
+
+/** What a page needs in addition to its stylesheet and forms that post to this server. */
+export function contentSecurityPolicy({ script, formTargets = [] }: PageNeeds = {}): string {
+  return [
+    "default-src 'none'",
+    "style-src 'self'",
+    "img-src 'self'",
+    ...(script === undefined ? [] : ["script-src 'self'"]),
+    ["form-action 'self'", ...formTargets].join(' '),
+    "frame-ancestors 'none'",
+    "base-uri 'none'",
+  ].join(';');
 }
 
 /** The document of every page. It works without scripts and loads only Gatehouse's own files. */
-function renderPage({ texts, title, content, wide, script }: Page): string {
+function renderPage({ texts, title, heading, content, wide, script }: Page): string {
   return html`<!doctype html>
 <html lang="${texts.language}">
 <head>
@@ -91,6 +100,7 @@ ${script === undefined ? undefined : html`<script src="${script}" defer></script
 <body>
 <main class="${wide === true ? 'card wide' : 'card'}">
 <p class="brand"><svg class="mark" viewBox="0 0 40 40" width="32" height="32" aria-hidden="true"><path d="M6 36V16a14 14 0 0 1 28 0v20h-7V16a7 7 0 0 0-14 0v20z"/><path d="M17 36V22h6v14z"/></svg><span translate="no">${PRODUCT_NAME}</span></p>
+${heading ?? html`<h1>${title}</h1>`}
 ${content}
 </main>
 </body>
@@ -144,6 +154,11 @@ export function createCsrfTokens(masterKey: MasterKey) {
 
 export function csrfField(token: string): Html {
   return html`<input type="hidden" name="csrf" value="${token}">`;
+}
+
+/** The token of a form that the library verifies. */
+export function xsrfField(session: Session | undefined): Html {
+  return html`<input type="hidden" name="xsrf" value="${String(session?.state?.secret ?? '')}">`;
 }
 
 /** A problem with what the user typed, above the form. Fields refer to it by its id. */

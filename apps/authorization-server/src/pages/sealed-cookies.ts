@@ -9,15 +9,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { createSealer, deriveKeys, type MasterKey } from '@gatehouse/identity';
 import type { Request, RequestHandler, Response } from 'express';
 
-export interface SealedCookies {
-  /**
-   * The record of this request, received or written; undefined if there is none or its seal is
-   * invalid.
-   */
-  read(id: string): string | undefined;
-  write(id: string, record: string, secondsToLive: number): void;
-  clear(id: string): void;
-}
+export type SealedCookies = ReturnType<typeof createSealedCookies>;
 
 /** Browsers keep 4096 bytes of a cookie with its name and attributes (RFC 6265 §6.1). */
 const CHUNK_BYTES = 3800;
@@ -47,7 +39,7 @@ export function createSealedCookies(settings: {
   readonly pathOf: (id: string) => string;
   readonly secure: boolean;
   readonly masterKey: MasterKey;
-}): SealedCookies {
+}) {
   const { pathOf, secure, masterKey } = settings;
   // The cookie has a path, which `__Host-` does not allow.
   const name = secure ? `__Secure-${settings.name}` : settings.name;
@@ -56,14 +48,6 @@ export function createSealedCookies(settings: {
   // repeat.
   const sealerOf = (id: string) => createSealer(deriveKeys(masterKey, contextOf(id)));
   const chunkName = (index: number) => `${name}.${index}`;
-
-  function open(sealed: string, id: string): string | undefined {
-    try {
-      return sealerOf(id).open(sealed, contextOf(id));
-    } catch {
-      return undefined;
-    }
-  }
 
   function clearChunks(
     { request, response, known }: CookieExchange,
@@ -78,7 +62,11 @@ export function createSealedCookies(settings: {
   }
 
   return {
-    read(id) {
+    /**
+     * The record of this request, received or written; undefined if there is none or its seal is
+     * invalid.
+     */
+    read(id: string): string | undefined {
       const exchange = exchanges.getStore();
       if (exchange === undefined) {
         return undefined;
@@ -88,11 +76,17 @@ export function createSealedCookies(settings: {
         return known.record;
       }
       const chunks = readChunks(exchange.request, chunkName);
-      const record = chunks.length === 0 ? undefined : open(chunks.join(''), id);
+      let record: string | undefined;
+      try {
+        const isHeld = chunks.length > 0;
+        record = isHeld ? sealerOf(id).open(chunks.join(''), contextOf(id)) : undefined;
+      } catch {
+        // The seal is invalid.
+      }
       exchange.known.set(contextOf(id), { record, chunks: chunks.length });
       return record;
     },
-    write(id, record, secondsToLive) {
+    write(id: string, record: string, secondsToLive: number): void {
       const exchange = exchanges.getStore();
       if (exchange === undefined) {
         throw new Error('A cookie can only be written while a page is served.');
@@ -115,7 +109,7 @@ export function createSealedCookies(settings: {
       clearChunks(exchange, id, count);
       exchange.known.set(contextOf(id), { record, chunks: count });
     },
-    clear(id) {
+    clear(id: string): void {
       const exchange = exchanges.getStore();
       if (exchange !== undefined) {
         clearChunks(exchange, id, 0);

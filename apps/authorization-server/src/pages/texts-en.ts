@@ -10,7 +10,6 @@ export const english = {
   language: 'en',
 
   // Sign-in and consent
-  signInTitle: 'Sign in',
   signInLead: 'to continue to {client}',
   signInLeadAccount: 'to see and manage your account',
   username: 'Username',
@@ -24,7 +23,7 @@ export const english = {
   signedInAs: 'Signed in as {name}',
   useAnotherAccount: 'Use another account',
   keepAccount: 'Continue as {name}',
-  consentOrganization: 'Organization',
+  organization: 'Organization',
   consentDestination: 'Continues at',
   consentToDevice: 'Your device',
   consentApplicationId: 'Application ID',
@@ -34,7 +33,6 @@ export const english = {
   deny: 'Deny',
   chooseAccountTitle: 'Choose an account',
   returningTitle: 'Back to the application',
-  returningContinue: 'Continue',
   welcomeTitle: 'One account for your devices',
   welcomeLead: 'Sign in to see your profile and the applications with access to your account.',
   openAccount: 'Go to your account',
@@ -43,7 +41,6 @@ export const english = {
     'Did an application send you here to sign in? Its link needs JavaScript. Turn JavaScript on for this address, then open the link again.',
 
   // Devices
-  deviceTitle: 'Connect a device',
   deviceLead: 'Enter the code that your device shows.',
   deviceLeadPrefilled:
     'Compare this code with the one on your device. Continue only if they match.',
@@ -64,7 +61,6 @@ export const english = {
   deviceStoppedTitle: 'Nothing was connected',
   deviceStopped: 'Your device has no access. It will show that you declined.',
   deviceAnother: 'Enter another code',
-  deviceNoCode: 'Enter the code that your device shows.',
   deviceNotFound: 'This code does not exist. Compare it with the code on your device.',
   deviceExpired: 'This code has expired. Get a new code on your device and enter it.',
   deviceUsed: 'This code was already used. Get a new code on your device and enter it.',
@@ -93,7 +89,6 @@ export const english = {
   // Account
   accountTitle: 'Your account',
   accountName: 'Name',
-  accountOrganization: 'Organization',
   accountEmail: 'Email',
   accountEmailUnverified: 'not verified',
   accountRoles: 'Roles',
@@ -104,7 +99,6 @@ export const english = {
   applicationGone: 'This application is no longer registered here.',
   revoke: 'End access',
   revokeLabel: 'End access of {client}',
-  passwordTitle: 'Password',
   passwordLead: 'Changing it signs out your other browsers, every application and every device.',
   changePassword: 'Change password',
   currentPassword: 'Current password',
@@ -127,12 +121,10 @@ export const english = {
     password: 'Your password was changed. Everything else was signed out.',
   },
   backToAccount: 'Back to your account',
-  everywhereTitle: 'Sign out everywhere',
   everywhereQuestion: 'Sign out everywhere?',
   everywhereLead:
     'Signs you out of every browser, application and device at once, including this browser. Use it if you lost a device or something seems wrong.',
   signOutEverywhere: 'Sign out everywhere',
-  signOutHere: 'Sign out',
   signedOutEverywhereTitle: 'You are signed out everywhere',
   signedOutEverywhere: 'No browser, application or device has access to your account anymore.',
 

@@ -4,7 +4,6 @@ export const chinese: Texts = {
   language: 'zh-CN',
 
   // Sign-in and consent
-  signInTitle: '登录',
   signInLead: '以继续使用 {client}',
   signInLeadAccount: '以查看和管理您的账户',
   username: '用户名',
@@ -18,7 +17,7 @@ export const chinese: Texts = {
   signedInAs: '已登录：{name}',
   useAnotherAccount: '使用其他账户',
   keepAccount: '以 {name} 的身份继续',
-  consentOrganization: '组织',
+  organization: '组织',
   consentDestination: '之后前往',
   consentToDevice: '您的设备',
   consentApplicationId: '应用标识',
@@ -28,7 +27,6 @@ export const chinese: Texts = {
   deny: '拒绝',
   chooseAccountTitle: '选择账户',
   returningTitle: '返回应用',
-  returningContinue: '继续',
   welcomeTitle: '一个账户，管理您的设备',
   welcomeLead: '登录后可查看您的身份、哪些应用拥有访问权限，并随时撤销不再需要的权限。',
   openAccount: '前往您的账户',
@@ -37,7 +35,6 @@ export const chinese: Texts = {
     '如果是应用让您来此登录：该链接需要脚本。请为此网址启用脚本，然后重新打开该链接。',
 
   // Devices
-  deviceTitle: '连接设备',
   deviceLead: '请输入您的设备上显示的代码。',
   deviceLeadPrefilled: '请将此代码与设备上显示的代码比对，一致时再继续。',
   userCode: '代码',
@@ -56,7 +53,6 @@ export const chinese: Texts = {
   deviceStoppedTitle: '未连接任何设备',
   deviceStopped: '设备将得知您已拒绝，它没有获得任何权限。',
   deviceAnother: '输入其他代码',
-  deviceNoCode: '请输入您的设备上显示的代码。',
   deviceNotFound: '没有此代码。请与设备上的代码逐个字母比对。',
   deviceExpired: '此代码已过期。请在设备上获取新代码后输入。',
   deviceUsed: '此代码已被使用。请在设备上获取新代码后输入。',
@@ -82,7 +78,6 @@ export const chinese: Texts = {
   // Account
   accountTitle: '您的账户',
   accountName: '姓名',
-  accountOrganization: '组织',
   accountEmail: '电子邮箱',
   accountEmailUnverified: '未验证',
   accountRoles: '角色',
@@ -93,7 +88,6 @@ export const chinese: Texts = {
   applicationGone: '此应用已不再注册。',
   revoke: '撤销权限',
   revokeLabel: '撤销权限：{client}',
-  passwordTitle: '密码',
   passwordLead: '修改密码将使其他浏览器、所有应用和所有设备退出登录。',
   changePassword: '修改密码',
   currentPassword: '当前密码',
@@ -116,12 +110,10 @@ export const chinese: Texts = {
     password: '密码已修改，其他登录均已退出。',
   },
   backToAccount: '返回您的账户',
-  everywhereTitle: '在所有地方退出登录',
   everywhereQuestion: '要在所有地方退出登录吗？',
   everywhereLead:
     '立即结束所有浏览器、应用和设备的访问，包括此浏览器。在设备遗失或发现异常时使用。',
   signOutEverywhere: '在所有地方退出登录',
-  signOutHere: '退出登录',
   signedOutEverywhereTitle: '您已在所有地方退出登录',
   signedOutEverywhere: '任何浏览器、应用或设备都不能再访问您的账户。',
 

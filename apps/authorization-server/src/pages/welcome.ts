@@ -10,10 +10,9 @@ import { sendPage, textsFor } from './page.ts';
  */
 export const serveWelcomePage: RequestHandler = (request, response) => {
   const texts = textsFor(request);
-  const title = texts.welcomeTitle;
-  const content = html`<h1>${title}</h1>
-<p class="lead">${texts.welcomeLead}</p>
+  const script = SIGN_IN_LINK_SCRIPT_PATH;
+  const content = html`<p class="lead">${texts.welcomeLead}</p>
 <p class="actions"><a class="button primary" href="/account">${texts.openAccount}</a> <a class="button" href="/device">${texts.connectDevice}</a></p>
 <noscript><p class="small">${texts.signInLinkNeedsScript}</p></noscript>`;
-  sendPage(response, { texts, title, content, script: SIGN_IN_LINK_SCRIPT_PATH });
+  sendPage(response, { texts, title: texts.welcomeTitle, content, script });
 };

@@ -6,8 +6,6 @@ import { providerRoutes } from '../requests/routes.ts';
 import { isDeviceRoute } from './device-codes.ts';
 import { currentContext } from './library.ts';
 
-export type CookieOptions = ReturnType<typeof cookieOptions>;
-
 export function cookieOptions(secureCookies: boolean) {
   return { httpOnly: true, sameSite: 'lax', secure: secureCookies, signed: true } as const;
 }

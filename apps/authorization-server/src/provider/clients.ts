@@ -12,8 +12,8 @@ export type SecurityProfile = 'compatible' | 'strict';
 
 /** Reads clients from the registry. The library calls no other operation for clients. */
 export function createClientAdapter(clients: ClientRegistry, profile: SecurityProfile): Adapter {
-  const adapter: Pick<Adapter, 'find'> = {
-    async find(clientId) {
+  return {
+    async find(clientId: string) {
       const client = await clients.find(clientId);
       if (client?.enabled !== true) {
         // The same work as for a known client with a wrong secret, so that timing reveals nothing
@@ -27,8 +27,7 @@ export function createClientAdapter(clients: ClientRegistry, profile: SecurityPr
       assertRedirectUris(client, grantTypes);
       return toMetadata(client, grantTypes);
     },
-  };
-  return adapter as Adapter;
+  } as Adapter;
 }
 
 /**

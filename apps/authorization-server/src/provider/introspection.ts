@@ -3,7 +3,7 @@
  * the `sub` of machines, describes X-Access-Tokens, and replies `active: false` for a token in the
  * form of a JWT.
  */
-import type { Identity, XAccessTokens } from '@gatehouse/identity';
+import type { Identity } from '@gatehouse/identity';
 import { observedRequest } from '@gatehouse/server';
 import {
   type AccessToken,
@@ -17,8 +17,7 @@ import { providerRoutes } from '../requests/routes.ts';
 import type { ProviderMiddleware } from './library.ts';
 
 interface Dependencies {
-  readonly identity: Pick<Identity, 'users' | 'clients'>;
-  readonly xAccessTokens: Pick<XAccessTokens, 'find'>;
+  readonly identity: Pick<Identity, 'users' | 'clients' | 'xAccessTokens'>;
   readonly issuer: string;
 }
 
@@ -83,10 +82,10 @@ async function holderOf(
 /** Undefined unless the caller may introspect the token. */
 async function describeXAccessToken(
   { client: caller, params }: KoaContextWithOIDC['oidc'],
-  { identity, xAccessTokens, issuer }: Dependencies,
+  { identity, issuer }: Dependencies,
 ) {
   const { principal, issuedAt, expiresAt } =
-    (await xAccessTokens.find(String(params?.token))) ?? {};
+    (await identity.xAccessTokens.find(String(params?.token))) ?? {};
   if (
     principal === undefined ||
     caller === undefined ||

@@ -12,11 +12,11 @@ import {
   userSessionsKey,
 } from '@gatehouse/identity';
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
+import { TryLaterError } from '../requests/failures.ts';
 import { EXPIRED_DEVICE_CODE_SECONDS, lifetimes } from '../requests/lifetimes.ts';
 import { contextOf } from '../requests/request-context.ts';
-import { RevocationPendingError } from '../requests/too-many-attempts-error.ts';
 import { withoutLostScopes } from './claims.ts';
-import type { TokenOfSecureKey } from './client-patches.ts';
+import { type TokenOfSecureKey, tokenModels } from './client-patches.ts';
 import { currentContext } from './library.ts';
 import type { SingleUse } from './single-use.ts';
 import { endedSessionKey } from './times-to-live.ts';
@@ -36,7 +36,6 @@ export const sealedModels: ReadonlySet<string> = new Set([
 /** A token request redeems them. */
 const redeemedModels = new Set(['AuthorizationCode', 'RefreshToken', 'DeviceCode']);
 const consumableModels = new Set([...redeemedModels, 'PushedAuthorizationRequest']);
-const tokenModels = new Set(['AccessToken', 'ClientCredentials', 'RefreshToken']);
 /** The other tokens are in the index of their Grant. */
 const clientRecordModels = new Set(['ClientCredentials', 'Grant']);
 
@@ -74,11 +73,8 @@ export function createOidcAdapter(model: string, dependencies: AdapterDependenci
     // So that an error can be explained without another read of the store. A replayed credential is
     // deleted together with its grant before its error is handled.
     if (context !== undefined && redeemedModels.has(model)) {
-      const { clientId, accountId: userId, redirectUri } = stored;
-      const { exp: expiresAt } = stored;
-      contextOf(context.req).credential = {
-        ...{ clientId, userId, grantId, redirectUri, isRevoked, expiresAt },
-      };
+      const { clientId, accountId: userId, exp: expiresAt } = stored;
+      contextOf(context.req).credential = { clientId, userId, grantId, isRevoked, expiresAt };
     }
     if (isRevoked) {
       return undefined;
@@ -143,7 +139,7 @@ function createUpsert(
     const expiresAt = Date.now() + expiresIn * 1000;
     const grantId = grantOf(payload, model);
     const { accountId, clientId, uid, userCode } = payload;
-    if (tokenModels.has(model)) {
+    if (tokenModels.some((name) => name === model)) {
       await assertIssuable(payload, dependencies);
     }
     if (grantId !== undefined) {
@@ -230,7 +226,7 @@ function createRecords(
   };
 }
 
-/** @throws RevocationPendingError if a not-before would make the token invalid at once */
+/** @throws TryLaterError if a not-before would make the token invalid at once */
 async function assertIssuable(
   payload: AdapterPayload,
   dependencies: AdapterDependencies,
@@ -241,7 +237,8 @@ async function assertIssuable(
     (await findHolder(payload, dependencies)) === undefined &&
     (await findHolder({ ...payload, iat }, dependencies)) !== undefined
   ) {
-    throw new RevocationPendingError(iat * 1000, Date.now());
+    const message = 'A revocation is taking effect.';
+    throw new TryLaterError('revocation_pending', iat * 1000, message);
   }
 }
 

@@ -14,11 +14,7 @@ import { currentContext, type ProviderMiddleware } from './library.ts';
 import { endSessionsWithGrants } from './times-to-live.ts';
 
 /** Replies with a page that posts the parameters to the redirect URI. */
-export type FormPostPage = (
-  context: KoaContextWithOIDC,
-  redirectUri: string,
-  parameters: Readonly<Record<string, unknown>>,
-) => void;
+export type FormPostPage = Parameters<ReturnType<typeof internalsOf>['responseModes']['set']>[1];
 
 /** @throws Error before anything is changed, if the library does not have the shape it needs */
 export function applyPatches(

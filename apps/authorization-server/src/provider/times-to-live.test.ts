@@ -3,7 +3,7 @@ import { noSettings, type User } from '@gatehouse/identity';
 import { describe, expect, test } from '@jest/globals';
 import { lifetimes } from '../requests/lifetimes.ts';
 import { contextOf } from '../requests/request-context.ts';
-import { type Context, interactionLifetime, isSessionOf, timesToLive } from './times-to-live.ts';
+import { type Context, isSessionOf, timesToLive } from './times-to-live.ts';
 
 const MINUTE = 60;
 const HOUR = 3600;
@@ -60,9 +60,10 @@ describe('the lifetime', () => {
   });
 
   test('of a sign-in page is shorter before the sign-in', () => {
-    expect(interactionLifetime(undefined, {})).toBe(30 * MINUTE);
-    expect(interactionLifetime(undefined, { session: {} })).toBe(30 * MINUTE);
-    expect(interactionLifetime(undefined, { session: { accountId: 'user-1' } })).toBe(HOUR);
+    const { Interaction } = timesToLive(false);
+    expect(Interaction(undefined, {})).toBe(30 * MINUTE);
+    expect(Interaction(undefined, { session: {} })).toBe(30 * MINUTE);
+    expect(Interaction(undefined, { session: { accountId: 'user-1' } })).toBe(HOUR);
   });
 });
 

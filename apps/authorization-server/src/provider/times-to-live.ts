@@ -33,14 +33,6 @@ const IMPLICIT_ACCESS_TOKEN = 10 * MINUTE;
 /** Correct clients redeem a code within a second. The specification allows ten minutes. */
 const STRICT_AUTHORIZATION_CODE = MINUTE;
 
-export function interactionLifetime(
-  _context: unknown,
-  interaction: { readonly session?: { readonly accountId?: string } | undefined },
-): number {
-  const isAnonymous = interaction.session?.accountId === undefined;
-  return isAnonymous ? ANONYMOUS_INTERACTION : lifetimes.Interaction;
-}
-
 /** A session that ends with the browser does not need to be stored for long. */
 const BROWSER_SESSION = 24 * HOUR;
 
@@ -112,7 +104,10 @@ export function timesToLive(strict: boolean) {
       session.accountId === undefined
         ? ANONYMOUS_SESSION
         : sessionLifetime(settingsOf(context), session),
-    Interaction: interactionLifetime,
+    Interaction: (
+      _context: unknown,
+      { session }: { readonly session?: Partial<Pick<Session, 'accountId'>> | undefined },
+    ) => (session?.accountId === undefined ? ANONYMOUS_INTERACTION : lifetimes.Interaction),
   };
 }
 

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
 import type { AuditOrigin, ClientRegistry, RecordedOrigin } from '@gatehouse/identity';
@@ -34,17 +35,46 @@ export function requestOrigin(
 }
 
 /**
+ * The credentials of HTTP Basic, or why the header is unreadable. RFC 6749 §5.2 defines that as
+ * failed client authentication. The library reports `invalid_request`. The problem is evident from
+ * the header alone, so naming it tells an attacker nothing.
+ */
+export function readBasic(
+  authorization: string,
+): { readonly id: string; readonly secret: string } | string {
+  const [scheme = '', encoded = '', ...others] = authorization.trim().split(/ +/);
+  if (scheme.toLowerCase() !== 'basic') {
+    return 'The Authorization header of a client does not use the scheme Basic.';
+  }
+  if (others.length > 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(encoded)) {
+    return 'The credentials in the Authorization header are not Base64.';
+  }
+  const bytes = Buffer.from(encoded, 'base64');
+  if (!isUtf8(bytes)) {
+    return 'The decoded credentials in the Authorization header are not UTF-8.';
+  }
+  const [id = '', secret] = bytes.toString('utf8').split(/:(.*)/s);
+  if (secret === undefined) {
+    return 'The decoded credentials in the Authorization header have no colon.';
+  }
+  if (id === '') {
+    return 'The client id in the Authorization header is empty.';
+  }
+  try {
+    decodeURIComponent(secret);
+    return { id: decodeURIComponent(id.replaceAll('+', '%20')), secret };
+  } catch {
+    return 'The client id or the secret in the Authorization header has an invalid percent-encoding.';
+  }
+}
+
+/**
  * The client id of Basic credentials, authenticated or not. Empty if the header has none. It may be
  * a secret in the wrong field, so only registered ids may be logged.
  */
-export function basicClientId(authorization: string | undefined): string {
-  const [, encoded = ''] = /^basic +(\S+)$/i.exec(authorization ?? '') ?? [];
-  const [id = ''] = Buffer.from(encoded, 'base64').toString('utf8').split(':', 1);
-  try {
-    return decodeURIComponent(id.replaceAll('+', '%20'));
-  } catch {
-    return '';
-  }
+export function basicClientId(authorization = ''): string {
+  const read = readBasic(authorization);
+  return typeof read === 'string' ? '' : read.id;
 }
 
 /**

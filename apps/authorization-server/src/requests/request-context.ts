@@ -12,8 +12,6 @@ interface RequestContext {
   settings?: Settings | undefined;
   /** It came to the platform endpoint, and continues as a request to /token. */
   isPlatform?: boolean;
-  /** The body of a request to a client endpoint, as the provider reads it. */
-  body?: Buffer;
   /** The client id that a request to a client endpoint presented, whether it is registered or not. */
   presentedClientId?: string;
   /** It named a client that is registered but disabled. For the log only. */
@@ -26,27 +24,23 @@ interface RequestContext {
   isRedirectUriOmitted?: boolean;
   /** The session's grant for the client, before the grant of a device replaces it. */
   sessionGrantId?: string | undefined;
-  credential?: PresentedCredential;
+  /** The record of the code or token that it presents. */
+  credential?: {
+    readonly clientId: string | undefined;
+    readonly userId: string | undefined;
+    readonly grantId: string | undefined;
+    /** Epoch seconds. */
+    readonly expiresAt: number | undefined;
+    /**
+     * Whether its user, client, secure key or consent was revoked. The library then treats it as
+     * unknown.
+     */
+    readonly isRevoked: boolean;
+  };
   /** The credentials that it redeemed: the key of each record, and its seconds to live. */
   redeemed?: Map<string, number>;
   /** The pending claim of the refresh token that it redeemed. */
   refreshClaim?: { readonly key: string; readonly holder: string };
-}
-
-/** The record of the code or token that a request presents. */
-interface PresentedCredential {
-  readonly clientId: string | undefined;
-  readonly userId: string | undefined;
-  readonly grantId: string | undefined;
-  /** Epoch seconds. */
-  readonly expiresAt?: number | undefined;
-  /** The redirect URI of the authorization request. Only codes have one. */
-  readonly redirectUri: string | undefined;
-  /**
-   * Whether its user, client, secure key or consent was revoked. The library then treats it as
-   * unknown.
-   */
-  readonly isRevoked: boolean;
 }
 
 const context = Symbol('context');

@@ -1,5 +1,5 @@
 import type { RequestListener } from 'node:http';
-import type { RegisteredOrigins } from '@gatehouse/identity';
+import type { ClientRegistry } from '@gatehouse/identity';
 import { messageProblem, observedRequest } from '@gatehouse/server';
 import type { Express, RequestHandler } from 'express';
 import express from 'express';
@@ -73,12 +73,12 @@ const PREFLIGHT_SECONDS = '600';
  * Precedes an endpoint that browser applications call. An unregistered origin is treated as absent.
  */
 export function allowRegisteredOrigins(
-  origins: RegisteredOrigins,
+  clients: Pick<ClientRegistry, 'hasOrigin'>,
   methods: string,
 ): RequestHandler {
   return async (request, response, next) => {
     const { origin } = request.headers;
-    const registered = origin !== undefined && (await origins.has(origin));
+    const registered = origin !== undefined && (await clients.hasOrigin(origin));
     if (!registered) {
       delete request.headers.origin;
     }
@@ -126,21 +126,27 @@ export function fixOrigin(issuer: string): RequestHandler {
   };
 }
 
+/** RFC 9112 §3.2: a request to a server that is not a proxy names a path. */
+const targetProblem = {
+  property: 'The request target',
+  message: 'must be a path that begins with `/`',
+  reason: 'target_invalid',
+} as const;
+
 /**
  * Rejects requests that two parsers could read differently, before a router or URL parser sees
  * them.
  */
 export function rejectDoubtfulRequests(application: RequestListener): RequestListener {
   return (request, response) => {
-    // RFC 9112 §3.2: a request to a server that is not a proxy names a path.
     const hasPath = request.url?.startsWith('/') === true;
-    const problem = messageProblem(request);
-    if (hasPath && problem === undefined) {
+    const problem = messageProblem(request) ?? (hasPath ? undefined : targetProblem);
+    if (problem === undefined) {
       application(request, response);
       return;
     }
+    const { property, message, reason } = problem;
     const code = 'invalid_request';
-    const reason = problem?.reason ?? 'target_invalid';
     Object.assign(observedRequest(request).notes, { code, reason });
     response.writeHead(400, {
       'Content-Type': 'application/json;charset=UTF-8',
@@ -148,9 +154,6 @@ export function rejectDoubtfulRequests(application: RequestListener): RequestLis
       'X-Content-Type-Options': 'nosniff',
       Connection: 'close',
     });
-    const description = problem
-      ? `${problem.property} ${problem.message}.`
-      : 'The request target must be a path that begins with `/`.';
-    response.end(JSON.stringify({ error: code, error_description: description }));
+    response.end(JSON.stringify({ error: code, error_description: `${property} ${message}.` }));
   };
 }

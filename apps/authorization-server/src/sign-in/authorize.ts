@@ -88,9 +88,8 @@ export const formPostPage: FormPostPage = (context, redirectUri, parameters) => 
   // The application may redirect the form to another of its hosts, and Chromium checks that
   // redirect as well.
   const formTargets = [...formTargetsOf(redirectUri), 'https:'];
-  const content = html`<h1>${title}</h1>
-<form method="post" action="${redirectUri}">
-${fields}<button class="primary" type="submit">${texts.returningContinue}</button>
+  const content = html`<form method="post" action="${redirectUri}">
+${fields}<button class="primary" type="submit">${texts.continue}</button>
 </form>`;
   showPage(context, { texts, title, content, script: SUBMIT_FORM_SCRIPT_PATH, formTargets });
   if (context.status < 500) {

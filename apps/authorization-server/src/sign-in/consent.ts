@@ -1,8 +1,8 @@
 /** The page that asks the user to allow what the application requests, and the decision. */
 import { isScopeForRoles, lifetimesOf } from '@gatehouse/identity';
-import type { Router } from 'express';
+import type { RequestHandler } from 'express';
 import { fill, foreignName, html, plainName, sentence } from '../pages/html.ts';
-import { formField, parseForm, scopeList } from '../pages/page.ts';
+import { formField, scopeList } from '../pages/page.ts';
 import { scopesOfClaims } from '../provider/claims.ts';
 import { grantResourceScopes } from '../provider/resources.ts';
 import { createGrant } from '../provider/times-to-live.ts';
@@ -26,21 +26,22 @@ export async function showConsent(
   const user = await identity.users.find(interaction.session?.accountId ?? '');
   const settings = await identity.settings.read();
   const roles = user?.roles ?? [];
-  const scopes = requestedScopes(interaction).filter((scope) =>
-    isScopeForRoles(scope, roles, settings),
-  );
   const clientName = client?.name ?? '';
+  const { scope = '', claims, redirect_uri: redirectUri } = interaction.params;
+  // Claims that the application requests one by one are shown as the scope that contains them.
+  const requested = new Set([...String(scope).split(' '), ...scopesOfClaims(claims)]);
+  const scopes = [...requested].filter((each) => isScopeForRoles(each, roles, settings));
   const address = `/sign-in/${interaction.uid}`;
   const name = html`<strong>${foreignName(user?.name ?? '')}</strong>`;
-  const host = destinationOf(interaction.params.redirect_uri);
+  const host = destinationOf(redirectUri);
   const destination =
     host === undefined ? html`${texts.consentToDevice}` : html`<bdi translate="no">${host}</bdi>`;
-  const content = html`<h1>${sentence(texts.consentTitle, { client: foreignName(clientName) })}</h1>
-<p class="person"><span>${sentence(texts.signedInAs, { name })}</span> <a href="${address}/account">${texts.useAnotherAccount}</a></p>
+  const heading = html`<h1>${sentence(texts.consentTitle, { client: foreignName(clientName) })}</h1>`;
+  const content = html`<p class="person"><span>${sentence(texts.signedInAs, { name })}</span> <a href="${address}/account">${texts.useAnotherAccount}</a></p>
 <p class="before-list">${texts.consentLead}</p>
 ${scopeList(scopes, texts, settings)}
 <dl class="origin">
-<div><dt>${texts.consentOrganization}</dt><dd>${foreignName(organization?.name ?? client?.orgId ?? '')}</dd></div>
+<div><dt>${texts.organization}</dt><dd>${foreignName(organization?.name ?? client?.orgId ?? '')}</dd></div>
 <div><dt>${texts.consentDestination}</dt><dd>${destination}</dd></div>
 <div><dt>${texts.consentApplicationId}</dt><dd translate="no">${client?.clientId ?? ''}</dd></div>
 </dl>
@@ -50,13 +51,7 @@ ${page.csrf}
 <button type="submit" name="decision" value="deny">${texts.deny}</button>
 </form>
 <p class="small">${texts.endAnyTime}</p>`;
-  page.send(fill(texts.consentTitle, { client: plainName(clientName) }), content);
-}
-
-/** Claims that the application requests one by one are shown as the scope that contains them. */
-function requestedScopes({ params }: Interaction): readonly string[] {
-  const scopes = String(params.scope ?? '').split(' ');
-  return [...new Set([...scopes, ...scopesOfClaims(params.claims)])];
+  page.send(fill(texts.consentTitle, { client: plainName(clientName) }), content, heading);
 }
 
 /** The host of a web address, or the scheme of an app. A device has no redirect URI. */
@@ -65,21 +60,18 @@ function destinationOf(redirectUri: unknown): string | undefined {
   return url === null ? undefined : url.host || url.protocol;
 }
 
-export function addDecision(router: Router, dependencies: SignInDependencies): void {
-  router.post(
-    '/:interaction/decision',
-    parseForm,
-    interactionForm(
-      dependencies,
-      async (request, response, interaction) => {
-        const result =
-          formField(request, 'decision') === 'allow'
-            ? { consent: { grantId: await grant(interaction, dependencies) } }
-            : { error: 'access_denied', error_description: 'The person denied the request.' };
-        await dependencies.provider.interactionFinished(request, response, result);
-      },
-      ({ prompt }) => prompt.name === 'consent',
-    ),
+/** The user's decision. */
+export function decide(dependencies: SignInDependencies): RequestHandler {
+  return interactionForm(
+    dependencies,
+    async (request, response, interaction) => {
+      const result =
+        formField(request, 'decision') === 'allow'
+          ? { consent: { grantId: await grant(interaction, dependencies) } }
+          : { error: 'access_denied', error_description: 'The person denied the request.' };
+      await dependencies.provider.interactionFinished(request, response, result);
+    },
+    ({ prompt }) => prompt.name === 'consent',
   );
 }
 

@@ -5,12 +5,12 @@
  * /device/{interaction} → done. A link with the code (`verification_uri_complete`) only fills in
  * the form. provider/device-codes.ts handles polling and races.
  */
-import type { Client, Identity } from '@gatehouse/identity';
+import type { Identity } from '@gatehouse/identity';
 import { observedRequest } from '@gatehouse/server';
 import type { RequestHandler } from 'express';
 import type { Configuration, ErrorOut, KoaContextWithOIDC } from 'oidc-provider';
 import { noteReason } from '../outcomes/reasons.ts';
-import { noteFailure, rejectedForms } from '../pages/error-page.ts';
+import { messageOf, noteFailure, rejectedForms } from '../pages/error-page.ts';
 import { fill, foreignName, type Html, html, sentence } from '../pages/html.ts';
 import {
   hasCookies,
@@ -21,6 +21,7 @@ import {
   sendPage,
   showPage,
   textsFor,
+  xsrfField,
 } from '../pages/page.ts';
 import type { TextName, Texts } from '../pages/texts-en.ts';
 import { detachDeviceGrant } from '../provider/device-codes.ts';
@@ -30,7 +31,7 @@ import type { UserCodeReply } from '../throttle/limits.ts';
 
 type DeviceFlow = NonNullable<NonNullable<Configuration['features']>['deviceFlow']>;
 
-export function deviceFlow({ clients }: Identity): DeviceFlow {
+export function deviceFlow(identity: Identity): DeviceFlow {
   return {
     enabled: true,
     charset: 'base-20',
@@ -38,17 +39,14 @@ export function deviceFlow({ clients }: Identity): DeviceFlow {
     // Nothing about the device is stored: a device could claim anything about itself.
     deviceInfo: () => ({}),
     userCodeInputSource: (context, _form, out, error) => showInput(context, out, error),
-    async userCodeConfirmSource(context, _form, { clientId }, _deviceInfo, userCode) {
-      const client = await clients.find(clientId);
-      showConfirmation(context, { clientId, client, userCode });
-    },
+    userCodeConfirmSource: (context, _form, { clientId }, _deviceInfo, userCode) =>
+      showConfirmation(context, clientId, userCode, identity),
     async successSource(context) {
       detachDeviceGrant(context);
       const texts = textsFor(context);
-      const client = await clients.find(context.oidc.client?.clientId ?? '');
+      const client = await identity.clients.find(context.oidc.client?.clientId ?? '');
       const name = html`<strong>${foreignName(client?.name ?? '')}</strong>`;
-      const content = html`<h1>${texts.deviceDoneTitle}</h1>
-<p class="success" role="status">${sentence(texts.deviceDone, { client: name })}</p>
+      const content = html`<p class="success" role="status">${sentence(texts.deviceDone, { client: name })}</p>
 ${linkButton('/account', texts.openAccount)}`;
       showPage(context, { texts, title: texts.deviceDoneTitle, content });
     },
@@ -78,7 +76,7 @@ export const rejectUserCode: UserCodeReply = (request, response, { seconds, isSt
 
 /** Problems with the code itself, which another code solves. */
 const codeProblems: Readonly<Record<string, TextName>> = {
-  NoCodeError: 'deviceNoCode',
+  NoCodeError: 'deviceLead',
   NotFoundError: 'deviceNotFound',
   ExpiredError: 'deviceExpired',
   AlreadyUsedError: 'deviceUsed',
@@ -97,8 +95,7 @@ function showInput(
 ): void {
   const texts = textsFor(context);
   if (error?.name === 'AbortedError') {
-    const content = html`<h1>${texts.deviceStoppedTitle}</h1>
-<p>${texts.deviceStopped}</p>
+    const content = html`<p>${texts.deviceStopped}</p>
 ${anotherCode(texts)}`;
     showPage(context, { texts, title: texts.deviceStoppedTitle, content });
     return;
@@ -134,17 +131,16 @@ function showForm(
   const lead =
     userCode === '' || problem !== undefined ? texts.deviceLead : texts.deviceLeadPrefilled;
   const described = problem === undefined ? 'hint' : 'problem hint';
-  const content = html`<h1>${texts.deviceTitle}</h1>
-<p class="lead">${lead}</p>
+  const content = html`<p class="lead">${lead}</p>
 ${problemNotice(problem)}
 <form method="post" action="${providerRoutes.code_verification}">
-${tokenField(context)}
+${xsrfField(context.oidc.session)}
 <label for="user_code">${texts.userCode}</label>
 <input class="code" id="user_code" name="user_code" type="text" autocomplete="off" autocapitalize="characters" autocorrect="off" spellcheck="false" translate="no" required maxlength="32" value="${userCode}" aria-describedby="${described}"${problem === undefined ? undefined : html` aria-invalid="true"`} autofocus>
 <p class="hint" id="hint">${texts.userCodeHint}</p>
 <button class="primary" type="submit">${texts.continue}</button>
 </form>`;
-  showPage(context, { texts, title: texts.deviceTitle, content });
+  showPage(context, { texts, title: texts.connectDevice, content });
 }
 
 /**
@@ -152,30 +148,29 @@ ${tokenField(context)}
  * The consent page lists the scopes, and this page those of an application without one, because the
  * operator trusts it.
  */
-function showConfirmation(
+async function showConfirmation(
   context: KoaContextWithOIDC,
-  view: {
-    readonly clientId: string;
-    readonly client: Client | undefined;
-    readonly userCode: string;
-  },
-): void {
-  const { clientId, client, userCode } = view;
+  clientId: string,
+  userCode: string,
+  { clients }: Identity,
+): Promise<void> {
+  const client = await clients.find(clientId);
   const texts = textsFor(context);
   const name = html`<strong>${foreignName(client?.name ?? '')}</strong>`;
-  const scopes = client?.firstParty === true ? deviceScopeOf(context) : [];
+  // They were validated, or set if missing, when the code was created.
+  const { scope = '' } = context.oidc.entities.DeviceCode?.params ?? {};
+  const scopes = client?.firstParty === true ? String(scope).split(' ').filter(Boolean) : [];
   const request =
     scopes.length === 0
       ? html`<p>${sentence(texts.deviceAsks, { client: name })}</p>`
       : html`<p class="before-list">${sentence(texts.deviceGets, { client: name })}</p>
 ${scopeList(scopes, texts, settingsOf(context))}`;
-  const content = html`<h1>${texts.deviceConfirmTitle}</h1>
-<p class="lead">${texts.deviceConfirmLead}</p>
+  const content = html`<p class="lead">${texts.deviceConfirmLead}</p>
 <p class="code" translate="no"><output>${userCode}</output></p>
 ${request}
 <p class="warning">${texts.deviceWarning}</p>
 <form method="post" action="${providerRoutes.code_verification}">
-${tokenField(context)}
+${xsrfField(context.oidc.session)}
 <input type="hidden" name="user_code" value="${userCode}">
 <button class="primary" type="submit" name="confirm" value="yes">${texts.deviceConfirm}</button>
 <button type="submit" name="abort" value="yes">${texts.deviceCancel}</button>
@@ -186,10 +181,9 @@ ${tokenField(context)}
 
 /** What went wrong where the form itself would not help. */
 function problemPage(texts: Texts, problem: string, next: Html): Page {
-  const content = html`<h1>${texts.deviceTitle}</h1>
-${problemNotice(problem)}
+  const content = html`${problemNotice(problem)}
 ${next}`;
-  return { texts, title: texts.deviceTitle, content };
+  return { texts, title: texts.connectDevice, content };
 }
 
 function anotherCode(texts: Texts): Html {
@@ -200,11 +194,9 @@ function otherProblem(context: KoaContextWithOIDC, error: Error): TextName {
   if (context.status < 500 && !hasCookies(context.req)) {
     return 'deviceCookiesBlocked';
   }
-  if (context.status === 503) {
-    context.set('Retry-After', '1');
-    return 'unavailable';
-  }
-  return context.status >= 500 ? 'unexpected' : (otherProblems[error.name] ?? 'deviceRefused');
+  return context.status >= 500
+    ? messageOf(context.status)
+    : (otherProblems[error.name] ?? 'deviceRefused');
 }
 
 /** The code in the link from the device. */
@@ -212,19 +204,4 @@ function codeOfLink(context: KoaContextWithOIDC): string {
   const { originalUrl } = context.req as { originalUrl?: string };
   const url = URL.parse(originalUrl ?? '', 'http://unused.invalid');
   return url?.searchParams.get('user_code')?.slice(0, 32) ?? '';
-}
-
-function tokenField(context: KoaContextWithOIDC): Html {
-  const secret = context.oidc.session?.state?.secret;
-  const token = typeof secret === 'string' ? secret : '';
-  return html`<input type="hidden" name="xsrf" value="${token}">`;
-}
-
-/**
- * The scopes of the device's request. They were validated, or set if missing, when the code was
- * created.
- */
-function deviceScopeOf({ oidc }: KoaContextWithOIDC): readonly string[] {
-  const scope = oidc.entities.DeviceCode?.params?.scope;
-  return typeof scope === 'string' ? scope.split(' ').filter((each) => each !== '') : [];
 }

@@ -5,16 +5,20 @@
  * The forms carry only what the user typed or pressed, so there is nothing in them to alter. The
  * protocol's own checks are the provider's.
  */
-import type { Client, Identity } from '@gatehouse/identity';
+import type { Identity } from '@gatehouse/identity';
 import { observedRequest } from '@gatehouse/server';
 import type { Request, RequestHandler, Response } from 'express';
 import type Provider from 'oidc-provider';
 import { type AdapterPayload, errors } from 'oidc-provider';
-import { InteractionGoneError, sendErrorPage } from '../pages/error-page.ts';
+import {
+  InteractionGoneError,
+  type NextStep,
+  type PageError,
+  sendErrorPage,
+} from '../pages/error-page.ts';
 import type { Html } from '../pages/html.ts';
 import type { CsrfTokens } from '../pages/page.ts';
 import { csrfField, formField, formTargetsOf, sendPage, textsFor } from '../pages/page.ts';
-import type { Texts } from '../pages/texts-en.ts';
 import type { BrowserState } from '../provider/browser-state.ts';
 import { ACCOUNT_CLIENT_ID } from '../provider/clients.ts';
 import { OMITTED } from '../provider/request-parameters.ts';
@@ -34,13 +38,7 @@ export interface SignInDependencies {
 export type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>;
 
 /** A page of an interaction: what it shows, and the token for its form. */
-export interface InteractionPage {
-  readonly interaction: Interaction;
-  readonly client: Client | undefined;
-  readonly texts: Texts;
-  readonly csrf: Html;
-  send(title: string, content: Html): void;
-}
+export type InteractionPage = Awaited<ReturnType<typeof openPage>>;
 
 /** The address must match the cookie, so that a link from one browser opens nothing in another. */
 export async function findInteraction(
@@ -68,7 +66,7 @@ export async function openPage(
   request: Request,
   response: Response,
   dependencies: SignInDependencies,
-): Promise<InteractionPage> {
+) {
   const { identity, csrfTokens } = dependencies;
   const interaction = await findInteraction(request, response, dependencies);
   const { params, uid } = interaction;
@@ -79,7 +77,8 @@ export async function openPage(
     client: await identity.clients.find(String(params.client_id)),
     texts,
     csrf: csrfField(csrfTokens.issue(uid)),
-    send: (title, content) => sendPage(response, { texts, title, content, formTargets }),
+    send: (title: string, content: Html, heading?: Html) =>
+      sendPage(response, { texts, title, heading, content, formTargets }),
   };
 }
 
@@ -100,25 +99,30 @@ export function interactionForm(
   };
 }
 
+const gone = (message: PageError, next: NextStep | undefined) =>
+  new InteractionGoneError((request, response) =>
+    sendErrorPage(request, response, 400, message, next),
+  );
+
 /** Why the record in the cookie of a browser opens no page, and where its user continues. */
 function interactionGone(record: AdapterPayload): Error {
   if (record.completed === true) {
     // What Back shows after a sign-in.
     const address = applicationAddress(record);
-    const next =
-      address === undefined ? undefined : ({ address, label: 'returningContinue' } as const);
-    return new InteractionGoneError({ message: 'signInCompleted', next });
+    return gone(
+      'signInCompleted',
+      address === undefined ? undefined : { address, label: 'continue' },
+    );
   }
   const address = startAddress(record);
   if (address === undefined) {
     return new errors.SessionNotFound('the interaction has expired');
   }
   if ((record.exp ?? 0) * 1000 <= Date.now()) {
-    return new InteractionGoneError({ redirect: address });
+    return new InteractionGoneError((_request, response) => response.redirect(303, address));
   }
   // An operator revoked everything.
-  const next = { address, label: 'startAgain' } as const;
-  return new InteractionGoneError({ message: 'signInStartAgain', next });
+  return gone('signInStartAgain', { address, label: 'startAgain' });
 }
 
 /** The home page of the application. Its redirect URI would need a code. An app has no address. */

@@ -4,9 +4,9 @@
  * the last page. A GET changes nothing for a signed-in user. All others are redirected at once.
  */
 import type { Identity } from '@gatehouse/identity';
-import type { Configuration, KoaContextWithOIDC, Session } from 'oidc-provider';
+import type { Configuration, Session } from 'oidc-provider';
 import { foreignName, html, sentence } from '../pages/html.ts';
-import { formTargetsOf, linkButton, showPage, textsFor } from '../pages/page.ts';
+import { formTargetsOf, linkButton, showPage, textsFor, xsrfField } from '../pages/page.ts';
 import { ACCOUNT_CLIENT_ID } from '../provider/clients.ts';
 import type { ProviderMiddleware } from '../provider/library.ts';
 import { providerRoutes } from '../requests/routes.ts';
@@ -22,20 +22,22 @@ export function logout({ clients, users }: Identity): Logout {
       assertStateFits(session);
       const texts = textsFor(context, params?.ui_locales);
       const user = await users.find(session?.accountId ?? '');
+      const granted = Object.entries(session?.authorizations ?? {}).filter(
+        ([id, { grantId }]) => grantId !== undefined && id !== ACCOUNT_CLIENT_ID,
+      );
       const items = await Promise.all(
-        grantedClients(context).map(async (id) => {
+        granted.map(async ([id]) => {
           const client = await clients.find(id);
           return html`<li>${foreignName(client?.name ?? id)}</li>`;
         }),
       );
       const name = html`<strong>${foreignName(user?.name ?? '')}</strong>`;
       const returnsTo = postLogoutAddress(session);
-      const content = html`<h1>${texts.logoutTitle}</h1>
-<p class="lead">${sentence(texts.logoutLead, { name })}</p>
+      const content = html`<p class="lead">${sentence(texts.logoutLead, { name })}</p>
 <p class="before-list">${items.length === 0 ? texts.logoutEndsNothing : texts.logoutEnds}</p>
 ${items.length === 0 ? undefined : html`<ul class="plain-list">${items}</ul>`}
 <form method="post" action="${providerRoutes.end_session}/confirm">
-<input type="hidden" name="xsrf" value="${String(session?.state?.secret ?? '')}">
+${xsrfField(session)}
 <button class="primary" type="submit" name="logout" value="yes">${texts.signOut}</button>
 </form>
 ${linkButton(returnsTo ?? '/account', texts.staySignedIn)}
@@ -45,8 +47,7 @@ ${linkButton(returnsTo ?? '/account', texts.staySignedIn)}
     },
     postLogoutSuccessSource(context) {
       const texts = textsFor(context, context.oidc.params?.ui_locales);
-      const content = html`<h1>${texts.signedOutTitle}</h1>
-<p>${texts.signedOut}</p>
+      const content = html`<p>${texts.signedOut}</p>
 ${linkButton('/account', texts.signInAgain)}`;
       showPage(context, { texts, title: texts.signedOutTitle, content });
     },
@@ -93,11 +94,4 @@ function assertStateFits(session: Session | undefined): void {
     }
     throw error;
   }
-}
-
-/** The applications that hold a grant of this session. */
-function grantedClients(context: KoaContextWithOIDC): readonly string[] {
-  return Object.entries(context.oidc.session?.authorizations ?? {})
-    .filter(([id, { grantId }]) => grantId !== undefined && id !== ACCOUNT_CLIENT_ID)
-    .map(([id]) => id);
 }

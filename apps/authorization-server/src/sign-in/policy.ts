@@ -20,23 +20,13 @@ export function createInteractionPolicy(identity: Identity) {
   for (const each of login === undefined ? [] : [login, ...login.checks]) {
     each.details = () => ({});
   }
+  const reason = 'the signed-in account may not be used here';
   login?.checks.add(
-    new Check('parameters_too_long', 'the parameters are too long', ({ oidc }) => {
-      assertParametersFit(oidc.params);
-      return false;
+    new Check('account_not_allowed', reason, async (context) => {
+      assertParametersFit(context.oidc.params);
+      await assertScopeRegistered(context, identity);
+      return !(await mayContinue(context, identity));
     }),
-  );
-  login?.checks.add(
-    new Check('foreign_scope', 'a scope was requested that is not registered', (context) =>
-      assertScopeRegistered(context, identity),
-    ),
-  );
-  login?.checks.add(
-    new Check(
-      'account_not_allowed',
-      'the signed-in account may not be used here',
-      async (context) => !(await mayContinue(context, identity)),
-    ),
   );
   return policy;
 }
@@ -48,14 +38,13 @@ export function createInteractionPolicy(identity: Identity) {
 async function assertScopeRegistered(
   context: KoaContextWithOIDC,
   { clients }: Identity,
-): Promise<false> {
+): Promise<void> {
   const { client, requestParamScopes } = context.oidc;
   const registered = (await clients.find(client?.clientId ?? ''))?.scopes ?? [];
   const rejected = [...requestParamScopes].find((scope) => !registered.includes(scope));
   if (rejected !== undefined || requestParamScopes.size === 0) {
     throw new errors.InvalidScope('requested scope is not allowed', rejected ?? '');
   }
-  return false;
 }
 
 async function mayContinue(context: KoaContextWithOIDC, identity: Identity): Promise<boolean> {

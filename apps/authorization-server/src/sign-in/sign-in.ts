@@ -9,9 +9,8 @@ import { formProblems, noteFailure, rejectMethods } from '../pages/error-page.ts
 import { foreignName, html, sentence } from '../pages/html.ts';
 import { formField, parseForm, problemNotice } from '../pages/page.ts';
 import { ACCOUNT_CLIENT_ID } from '../provider/clients.ts';
-import { addressGroupOf } from '../requests/caller.ts';
 import { lifetimes } from '../requests/lifetimes.ts';
-import { addDecision, showConsent } from './consent.ts';
+import { decide, showConsent } from './consent.ts';
 import {
   type Interaction,
   type InteractionPage,
@@ -54,8 +53,21 @@ export function createSignInRoutes(dependencies: SignInDependencies): Router {
     ),
   );
 
-  addDecision(router, dependencies);
-  addAccountChoice(router, dependencies);
+  router.post('/:interaction/decision', parseForm, decide(dependencies));
+
+  // "Continue as …".
+  const keepAccount = { select_account: {} };
+  router.post(
+    '/:interaction/choice',
+    parseForm,
+    interactionForm(
+      dependencies,
+      (request, response) =>
+        dependencies.provider.interactionFinished(request, response, keepAccount),
+      isAccountChoice,
+    ),
+  );
+
   router.use(rejectMethods(router));
   return router;
 }
@@ -78,8 +90,7 @@ function showSignIn(
   // The page does not reveal which of the two is wrong, so it marks both.
   const invalid = hasFailed ? html` aria-invalid="true" aria-describedby="problem"` : undefined;
   const focus = html` autofocus`;
-  const content = html`<h1>${texts.signInTitle}</h1>
-<p class="lead">${lead}</p>
+  const content = html`<p class="lead">${lead}</p>
 ${problemNotice(hasFailed ? problem : undefined)}
 <form class="credentials" method="post" action="/sign-in/${interaction.uid}/credentials">
 ${page.csrf}
@@ -90,7 +101,7 @@ ${page.csrf}
 <label class="check"><input name="remember" type="checkbox" value="yes" checked> ${texts.rememberMe}</label>
 <button class="primary" type="submit">${texts.signIn}</button>
 </form>`;
-  page.send(texts.signInTitle, content);
+  page.send(texts.signIn, content);
 }
 
 /** After a failure, the browser gets its page again. */
@@ -106,7 +117,6 @@ async function checkCredentials(
     method: interaction.deviceCode === undefined ? 'page' : 'device_code',
     username,
     password: formField(request, 'password'),
-    address: addressGroupOf(request),
     device: await deviceCookies.read(request, response),
     clientId: String(interaction.params.client_id),
     request,
@@ -168,26 +178,11 @@ async function showAccountChoice(
   const user = await identity.users.find(interaction.session?.accountId ?? '');
   const name = html`<strong>${foreignName(client?.name ?? '')}</strong>`;
   const address = `/sign-in/${interaction.uid}`;
-  const content = html`<h1>${texts.chooseAccountTitle}</h1>
-<p class="lead">${sentence(texts.signInLead, { client: name })}</p>
+  const content = html`<p class="lead">${sentence(texts.signInLead, { client: name })}</p>
 <form method="post" action="${address}/choice">
 ${page.csrf}
 <button class="primary" type="submit"><span>${sentence(texts.keepAccount, { name: foreignName(user?.name ?? '') })}</span></button>
 </form>
 <p class="actions"><a href="${address}/account">${texts.useAnotherAccount}</a></p>`;
   page.send(texts.chooseAccountTitle, content);
-}
-
-/** "Continue as …". */
-function addAccountChoice(router: Router, dependencies: SignInDependencies): void {
-  router.post(
-    '/:interaction/choice',
-    parseForm,
-    interactionForm(
-      dependencies,
-      (request, response) =>
-        dependencies.provider.interactionFinished(request, response, { select_account: {} }),
-      isAccountChoice,
-    ),
-  );
 }

@@ -1,7 +1,7 @@
 import type { CredentialHash } from '@gatehouse/identity';
 import type { Counter, Store } from '@gatehouse/store';
 import { LRUCache } from 'lru-cache';
-import { TooManyAttemptsError } from '../requests/too-many-attempts-error.ts';
+import { TryLaterError } from '../requests/failures.ts';
 import { failedSecretLimit } from './limits.ts';
 
 export type FailedSecrets = ReturnType<typeof createFailedSecrets>;
@@ -59,12 +59,12 @@ export function createFailedSecrets(dependencies: {
 
   return {
     mayTry,
-    /** @throws TooManyAttemptsError when this address guessed too often for this client */
+    /** @throws TryLaterError when this address guessed too often for this client */
     async assertMayTry(clientId: string, address: string): Promise<void> {
       if (!(await mayTry(clientId, address))) {
         onLimited?.();
         const { resetsAt } = await count(clientId, address, 0);
-        throw new TooManyAttemptsError('client_secret_limit', resetsAt, now());
+        throw new TryLaterError('client_secret_limit', resetsAt, undefined, now());
       }
     },
     async record(clientId: string, address: string): Promise<void> {

@@ -17,21 +17,16 @@ import { addressGroupOf } from '../requests/caller.ts';
 
 export { accountLimit } from '@gatehouse/identity';
 
-export interface Limit {
-  readonly attempts: number;
-  readonly windowSeconds: number;
-}
-
 const MINUTE = 60;
 
 /**
  * Sign-in attempts from one address for all accounts, or from all known devices of one user.
  * Successes count as well, against password spraying and endless hashing.
  */
-export const addressLimit: Limit = { attempts: 300, windowSeconds: 15 * MINUTE };
+export const addressLimit = { attempts: 300, windowSeconds: 15 * MINUTE };
 
 /** Wrong secrets for one client from one address. */
-export const failedSecretLimit: Limit = { attempts: 50, windowSeconds: 10 * MINUTE };
+export const failedSecretLimit = { attempts: 50, windowSeconds: 10 * MINUTE };
 
 /**
  * Presentations of an authorization code. A correct client needs one. The others are for

@@ -16,17 +16,18 @@
  * reason, no limit is shared by all users of a client. The queue of password hashes bounds the
  * processor time of a flood from many addresses.
  */
+import type { IncomingMessage } from 'node:http';
+import type { SignInReasonName } from '@gatehouse/errors';
 import {
-  type CredentialHash,
-  createSignInLocks,
+  type Identity,
   MAXIMUM_PASSWORD_BYTES,
+  type SignInMethod,
   type User,
-  type UserRegistry,
 } from '@gatehouse/identity';
-import type { Store } from '@gatehouse/store';
-import { TooManyAttemptsError } from '../requests/too-many-attempts-error.ts';
+import { observedRequest } from '@gatehouse/server';
+import { addressGroupOf, requestOrigin } from '../requests/caller.ts';
+import { TryLaterError } from '../requests/failures.ts';
 import { accountLimit, addressLimit } from './limits.ts';
-import type { AuditedAttempt, SignInAudit } from './sign-in-audit.ts';
 
 /** A browser in which this user has signed in before. */
 export interface KnownDevice {
@@ -38,10 +39,16 @@ export interface KnownDevice {
   readonly deviceId: string;
 }
 
-export interface SignInAttempt extends AuditedAttempt {
+interface SignInAttempt {
+  readonly method: SignInMethod;
+  /**
+   * As typed. It is looked up but never stored, because it may be a password in the wrong field.
+   */
+  readonly username: string;
   readonly password: string;
-  /** The address group, from `addressGroupOf`. */
-  readonly address: string;
+  readonly request: IncomingMessage;
+  /** The client that the user signs in to. */
+  readonly clientId?: string;
   /** The device that the request's cookie names. */
   readonly device?: KnownDevice | undefined;
 }
@@ -50,40 +57,38 @@ export interface SignInAttempt extends AuditedAttempt {
  * The user who signed in, or undefined. Unknown, wrong, locked, disabled and not allowed have the
  * same result and the same timing.
  *
- * @throws TooManyAttemptsError when the address, or a user with a known device, tries too often
+ * @throws TryLaterError when the address, or a user with a known device, tries too often
  * @throws PasswordHashingBusyError when too many users sign in at the same moment
  */
 export type SignIn = (attempt: SignInAttempt) => Promise<User | undefined>;
 
-export interface SignInDependencies {
-  readonly store: Store;
-  readonly users: UserRegistry;
-  readonly credentialHash: CredentialHash;
-  /** Whether this client signs in users of this organization. */
-  readonly isAllowed: (user: User, clientId: string) => Promise<boolean>;
-  readonly observer?: SignInAudit;
-  readonly now?: () => number;
-}
-
-export function createSignIn(dependencies: SignInDependencies): SignIn {
-  const { store, users, credentialHash, isAllowed, observer, now = Date.now } = dependencies;
-  const locks = createSignInLocks({ store, credentialHash });
+export function createSignIn(
+  dependencies: Pick<Identity, 'store' | 'users' | 'signInLocks'> & {
+    /** Whether this client signs in users of this organization. */
+    readonly isAllowed: (user: User, clientId: string) => Promise<boolean>;
+    readonly observer: SignInAudit;
+  },
+): SignIn {
+  const { store, users, signInLocks: locks, isAllowed, observer } = dependencies;
 
   /**
    * Other callers behind the same address must not lock out a known device, so it counts for its
    * user.
    *
-   * @throws TooManyAttemptsError
+   * @throws TryLaterError
    */
   async function countOrigin(attempt: SignInAttempt): Promise<void> {
     const [key, reason] =
       attempt.device === undefined
-        ? ([`sign-ins:address:${attempt.address}`, 'sign_in_address_limit'] as const)
+        ? ([
+            `sign-ins:address:${addressGroupOf(attempt.request)}`,
+            'sign_in_address_limit',
+          ] as const)
         : ([`sign-ins:user:${attempt.device.userId}`, 'sign_in_user_limit'] as const);
     const { count, resetsAt } = await store.increment(key, addressLimit.windowSeconds);
     if (count > addressLimit.attempts) {
-      observer?.failed(attempt, reason);
-      throw new TooManyAttemptsError(reason, resetsAt, now());
+      observer.failed(attempt, reason);
+      throw new TryLaterError(reason, resetsAt);
     }
   }
 
@@ -97,10 +102,10 @@ export function createSignIn(dependencies: SignInDependencies): SignIn {
   async function evaluate(attempt: SignInAttempt): Promise<User | undefined> {
     const { username, password, clientId } = attempt;
     const user = await users.verify(username, password, (reason) =>
-      observer?.failed(attempt, reason),
+      observer.failed(attempt, reason),
     );
     if (user !== undefined && clientId !== undefined && !(await isAllowed(user, clientId))) {
-      observer?.failed(attempt, 'user_of_another_organization');
+      observer.failed(attempt, 'user_of_another_organization');
       return undefined;
     }
     return user;
@@ -108,7 +113,7 @@ export function createSignIn(dependencies: SignInDependencies): SignIn {
 
   return async (presented) => {
     if (Buffer.byteLength(presented.password) > MAXIMUM_PASSWORD_BYTES) {
-      observer?.failed(presented, 'password_wrong');
+      observer.failed(presented, 'password_wrong');
       return undefined;
     }
     const attempt = await withKnownDevice(presented, users);
@@ -120,7 +125,7 @@ export function createSignIn(dependencies: SignInDependencies): SignIn {
     let isGuess = false;
     try {
       if (count > accountLimit.attempts) {
-        observer?.failed(attempt, 'account_locked');
+        observer.failed(attempt, 'account_locked');
         await users.reject(attempt.username);
         return undefined;
       }
@@ -131,13 +136,13 @@ export function createSignIn(dependencies: SignInDependencies): SignIn {
       const user = await evaluate(attempt);
       isGuess = user === undefined;
       if (isGuess && count === accountLimit.attempts) {
-        observer?.locked(attempt);
+        observer.locked(attempt);
         if (attempt.device !== undefined) {
           await locks.recordLockedBrowser(attempt.device.userId, key);
         }
       }
       if (user !== undefined) {
-        observer?.succeeded(attempt, user.userId);
+        observer.succeeded(attempt, user.userId);
       }
       return user;
     } finally {
@@ -151,7 +156,7 @@ export function createSignIn(dependencies: SignInDependencies): SignIn {
 /** A device of another user counts as unknown. */
 async function withKnownDevice(
   attempt: SignInAttempt,
-  users: Pick<UserRegistry, 'findByUsername'>,
+  users: Pick<Identity['users'], 'findByUsername'>,
 ): Promise<SignInAttempt> {
   const { username, device } = attempt;
   if (device === undefined) {
@@ -159,4 +164,49 @@ async function withKnownDevice(
   }
   const user = await users.findByUsername(username);
   return user?.userId === device.userId ? attempt : { ...attempt, device: undefined };
+}
+
+type SignInAudit = ReturnType<typeof createSignInAudit>;
+
+/**
+ * For the sign-in page, the password grant and their throttle. Each call adds one entry. A reason
+ * of a failure is also in the log line. No reply contains it.
+ */
+export function createSignInAudit({ audit, users }: Pick<Identity, 'audit' | 'users'>) {
+  /**
+   * The reply does not wait for this lookup, so its timing does not reveal whether the user exists.
+   */
+  function withUser(username: string, then: (userId: string | undefined) => void): void {
+    users.findByUsername(username).then(
+      (user) => then(user?.userId),
+      () => then(undefined),
+    );
+  }
+
+  return {
+    succeeded(attempt: SignInAttempt, userId: string): void {
+      const { method, clientId, request } = attempt;
+      const event = { event: 'sign_in_succeeded', method, clientId, userId } as const;
+      audit.record(event, requestOrigin(request));
+    },
+    failed(attempt: SignInAttempt, reason: SignInReasonName): void {
+      const { method, username, clientId, request } = attempt;
+      const origin = requestOrigin(request);
+      observedRequest(request).notes.reason = reason;
+      withUser(username, (userId) => {
+        audit.record({ event: 'sign_in_failed', method, reason, clientId, userId }, origin);
+      });
+    },
+    /**
+     * Called with the failure that locks the account or the known device. Later attempts are
+     * failures with the reason `account_locked`.
+     */
+    locked(attempt: SignInAttempt): void {
+      const { username, clientId, request } = attempt;
+      const origin = requestOrigin(request);
+      withUser(username, (userId) => {
+        audit.record({ event: 'account_locked', clientId, userId }, origin);
+      });
+    },
+  };
 }

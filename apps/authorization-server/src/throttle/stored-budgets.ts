@@ -8,8 +8,8 @@ import type { Identity } from '@gatehouse/identity';
 import { createStoreBudget, freeBytes, type Store, type Verdict } from '@gatehouse/store';
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { addressGroupOf } from '../requests/caller.ts';
+import { TryLaterError } from '../requests/failures.ts';
 import { EXPIRED_DEVICE_CODE_SECONDS, lifetimes } from '../requests/lifetimes.ts';
-import { TooManyAttemptsError } from '../requests/too-many-attempts-error.ts';
 
 const MIB = 1024 * 1024;
 
@@ -38,7 +38,7 @@ export const storedRequestLimits = {
 
 /**
  * @param context of the request that the library serves
- * @throws TooManyAttemptsError, or InvalidRequest for parameters that are too long
+ * @throws TryLaterError, or InvalidRequest for parameters that are too long
  */
 export async function chargeStoredRequest(
   store: Store,
@@ -64,7 +64,7 @@ export async function chargeStoredRequest(
  * does not slide, so within one lifetime up to twice the budget can be stored. In a small or nearly
  * full store, no budget is larger than the free space.
  *
- * @throws TooManyAttemptsError
+ * @throws TryLaterError
  */
 export async function chargeBudgets(
   store: Store,
@@ -82,7 +82,7 @@ export async function chargeBudgets(
     const { count, resetsAt } = await store.increment(key, charge.windowSeconds, charge.bytes);
     if (count > Math.min(budget.bytes, free)) {
       const message = 'Too much is stored for this address, this client, or all public clients.';
-      throw new TooManyAttemptsError('stored_state_limit', resetsAt, Date.now(), message);
+      throw new TryLaterError('stored_state_limit', resetsAt, message);
     }
   }
 }
@@ -152,11 +152,11 @@ export function createTokenBudgets({ store, clients, users }: Identity) {
 
   return {
     machineTokens,
-    /** @throws TooManyAttemptsError before a code or token is redeemed for records that do not fit */
+    /** @throws TryLaterError before a code or token is redeemed for records that do not fit */
     async assertRedeemable(redeemed: Holder): Promise<void> {
       await assertOpen('', redeemed);
     },
-    /** @throws TooManyAttemptsError before a record is stored that does not fit */
+    /** @throws TryLaterError before a record is stored that does not fit */
     async take(model: string, holder: Holder): Promise<void> {
       const { party, budget } = (await assertOpen(model, holder)) ?? {};
       assertFits(party && (await budget?.take(party)));
@@ -166,12 +166,9 @@ export function createTokenBudgets({ store, clients, users }: Identity) {
 
 function assertFits(rejection: Verdict | undefined): void {
   if (rejection !== undefined) {
-    throw new TooManyAttemptsError(
-      'stored_state_limit',
-      rejection.resetsAt,
-      Date.now(),
-      'The tokens of this client or user, or of its organization, take up too much of the store.',
-    );
+    const message =
+      'The tokens of this client or user, or of its organization, take up too much of the store.';
+    throw new TryLaterError('stored_state_limit', rejection.resetsAt, message);
   }
 }
 

@@ -1,8 +1,8 @@
 /** The endpoints that clients call, mounted in app.ts. Their replies are JSON. */
-import { createRegisteredOrigins, type Identity } from '@gatehouse/identity';
+import type { Identity } from '@gatehouse/identity';
 import { observedRequest } from '@gatehouse/server';
 import type { ErrorRequestHandler, Express, Request, RequestHandler, Response } from 'express';
-import { failureOf } from '../outcomes/errors.ts';
+import { failureOf } from '../requests/failures.ts';
 import { contextOf } from '../requests/request-context.ts';
 import {
   allowRegisteredOrigins,
@@ -33,19 +33,12 @@ export const clientPaths: readonly string[] = [
 export function addClientEndpoints(
   app: Express,
   serve: RequestHandler,
-  {
-    identity,
-    limits,
-    machineTokens,
-  }: {
-    readonly identity: Identity;
-    readonly limits: Limits;
-    readonly machineTokens: RequestHandler;
-  },
+  identity: Identity,
+  limits: Limits,
+  machineTokens: RequestHandler,
 ): void {
-  const origins = createRegisteredOrigins(identity.clients);
-  const postFromBrowser = allowRegisteredOrigins(origins, 'POST');
-  const readFromBrowser = allowRegisteredOrigins(origins, 'GET, POST');
+  const postFromBrowser = allowRegisteredOrigins(identity.clients, 'POST');
+  const readFromBrowser = allowRegisteredOrigins(identity.clients, 'GET, POST');
   const limit = limits.clientEndpoints;
   const endpoint = createClientEndpoint(identity);
 
@@ -85,20 +78,14 @@ export function rejectLimitedClient(request: Request, response: Response): void 
 const rejectUnknownPaths: RequestHandler = (request, response) => {
   const { baseUrl: endpoint, originalUrl } = request;
   contextOf(request).isPlatform = endpoint === PLATFORM_TOKEN_PATH;
-  const failure =
-    originalUrl.split('?', 1)[0] === endpoint
-      ? ({
-          status: 405,
-          reason: 'method_not_allowed',
-          description: 'This endpoint answers GET only.',
-          headers: { Allow: 'GET, HEAD' },
-        } as const)
-      : ({
-          status: 404,
-          reason: 'not_found',
-          description: `There is no such endpoint. Its path is ${endpoint}.`,
-        } as const);
-  void writeTransportError(request, response, failure);
+  if (originalUrl.split('?', 1)[0] === endpoint) {
+    const description = 'This endpoint answers GET only.';
+    const failure = { status: 405, reason: 'method_not_allowed', description } as const;
+    void writeTransportError(request, response, { ...failure, headers: { Allow: 'GET, HEAD' } });
+  } else {
+    const description = `There is no such endpoint. Its path is ${endpoint}.`;
+    void writeTransportError(request, response, { status: 404, reason: 'not_found', description });
+  }
 };
 
 /** OpenID Connect Core §5.3: GET and POST, with a bearer token; errors are JSON. */

@@ -27,7 +27,7 @@ import type { SecurityProfile } from '../provider/clients.ts';
 import { addressGroupOf, requestOrigin } from '../requests/caller.ts';
 import type { FailedSecrets } from '../throttle/failed-secrets.ts';
 import type { TokenBudgets } from '../throttle/stored-budgets.ts';
-import { machineScope } from './client-credentials.ts';
+import { machineScope } from './grants.ts';
 import { replyHeaders } from './replies.ts';
 import { peekBody } from './transport.ts';
 
@@ -63,13 +63,7 @@ export function serveMachineTokens(
 }
 
 /** A machine's token request in a form that every parser reads alike. */
-export interface PlainTokenRequest {
-  readonly clientId: string;
-  readonly clientSecret: string;
-  readonly scope: string | undefined;
-  /** Whether the credentials were in the Authorization header or in the body. */
-  readonly credential: 'basic' | 'body';
-}
+export type PlainTokenRequest = NonNullable<ReturnType<typeof readPlainTokenRequest>>;
 
 const MAXIMUM_PLAIN_BYTES = 2048;
 const FORM_TYPE = /^application\/x-www-form-urlencoded(?:; ?charset=utf-8)?$/i;
@@ -102,10 +96,7 @@ const members = new Set(['grant_type', 'scope', 'client_id', 'client_secret']);
  * unknown, credentials in two places, an encoded character. Undefined does not mean that the
  * request is invalid.
  */
-export function readPlainTokenRequest(
-  authorization: string | undefined,
-  body: string,
-): PlainTokenRequest | undefined {
+export function readPlainTokenRequest(authorization: string | undefined, body: string) {
   const form = new Map<string, string>();
   for (const pair of body.split('&')) {
     const equals = pair.indexOf('=');
@@ -127,10 +118,8 @@ export function readPlainTokenRequest(
  * The credentials from HTTP Basic or from the body, not both. With Basic, an id in the body must be
  * the same.
  */
-function readCredentials(
-  authorization: string | undefined,
-  form: ReadonlyMap<string, string>,
-): Omit<PlainTokenRequest, 'scope'> | undefined {
+function readCredentials(authorization: string | undefined, form: ReadonlyMap<string, string>) {
+  const credential = authorization === undefined ? 'body' : 'basic';
   let clientId = form.get('client_id');
   let clientSecret = form.get('client_secret');
   if (authorization !== undefined) {
@@ -148,7 +137,7 @@ function readCredentials(
     clientSecret !== undefined &&
     PLAIN.test(clientId) &&
     PLAIN.test(clientSecret)
-    ? { clientId, clientSecret, credential: authorization === undefined ? 'body' : 'basic' }
+    ? ({ clientId, clientSecret, credential } as const)
     : undefined;
 }
 

@@ -4,14 +4,13 @@
  * not: one method, one form, one credential, no secret in the URL, JSON replies for every `Accept`.
  * Client authentication and the protocol are the provider's.
  */
-import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { parse } from 'node:querystring';
 import { failureReasons } from '@gatehouse/errors';
 import { grantFacts, grantNames, type Identity } from '@gatehouse/identity';
 import { observedRequest } from '@gatehouse/server';
 import type { Request, RequestHandler } from 'express';
-import { basicClientId, nameClient, requestOrigin } from '../requests/caller.ts';
+import { basicClientId, nameClient, readBasic, requestOrigin } from '../requests/caller.ts';
 import { type TransportError, writeTransportError } from './replies.ts';
 
 /** The bodies that an endpoint reads. */
@@ -142,15 +141,14 @@ export function peekBody(request: IncomingMessage, maximum: number): Promise<Buf
  * confidential client, because the request has no secret.
  */
 function withIdOfEmptySecret({ headers }: IncomingMessage, body: Buffer): Buffer {
-  const [, encoded = ''] = headers.authorization?.trim().split(/ +/) ?? [];
-  if (!/^[^:]+:$/.test(Buffer.from(encoded, 'base64').toString('utf8'))) {
+  const read = readBasic(headers.authorization ?? '');
+  if (typeof read === 'string' || read.secret !== '') {
     return body;
   }
-  const id = basicClientId(headers.authorization);
   const { client_id: idInBody, client_secret: secret } = parse(body.toString());
-  const prefix = idInBody === undefined ? `client_id=${encodeURIComponent(id)}&` : '';
+  const prefix = idInBody === undefined ? `client_id=${encodeURIComponent(read.id)}&` : '';
   // The provider rejects a second id or secret that contradicts the header.
-  if ((idInBody ?? id) === id && !secret) {
+  if ((idInBody ?? read.id) === read.id && !secret) {
     delete headers.authorization;
   }
   return Buffer.concat([Buffer.from(prefix), body]);
@@ -164,43 +162,11 @@ function checkCredentials(request: Request): TransportError | undefined {
   if (names.filter((name) => name.toLowerCase() === 'authorization').length > 1) {
     return { status: 400, reason, description: 'Send one Authorization header.' };
   }
-  const problem = authorization === undefined ? undefined : basicProblem(authorization);
-  const description = `${problem} ${failureReasons[reason].fix}`;
-  return problem === undefined
-    ? undefined
-    : { status: 401, error: 'invalid_client', reason, description };
-}
-
-/**
- * Why an Authorization header at a client endpoint is unreadable. RFC 6749 §5.2 defines this as
- * failed client authentication. The library reports `invalid_request`. The problem is evident from
- * the header alone, so naming it tells an attacker nothing.
- */
-function basicProblem(authorization: string): string | undefined {
-  const [scheme = '', encoded = '', ...others] = authorization.trim().split(/ +/);
-  if (scheme.toLowerCase() !== 'basic') {
-    return 'The Authorization header of a client does not use the scheme Basic.';
-  }
-  if (others.length > 0 || !/^[A-Za-z0-9+/]+={0,2}$/.test(encoded)) {
-    return 'The credentials in the Authorization header are not Base64.';
-  }
-  const bytes = Buffer.from(encoded, 'base64');
-  if (!isUtf8(bytes)) {
-    return 'The decoded credentials in the Authorization header are not UTF-8.';
-  }
-  const text = bytes.toString('utf8');
-  if (!text.includes(':')) {
-    return 'The decoded credentials in the Authorization header have no colon.';
-  }
-  if (text.startsWith(':')) {
-    return 'The client id in the Authorization header is empty.';
-  }
-  try {
-    decodeURIComponent(text);
-    return undefined;
-  } catch {
-    return 'The client id or the secret in the Authorization header has an invalid percent-encoding.';
-  }
+  const read = authorization === undefined ? undefined : readBasic(authorization);
+  const description = `${read} ${failureReasons[reason].fix}`;
+  return typeof read === 'string'
+    ? { status: 401, error: 'invalid_client', reason, description }
+    : undefined;
 }
 
 function checkUrl({ url }: Request): TransportError | undefined {

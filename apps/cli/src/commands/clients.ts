@@ -68,6 +68,7 @@ function toDefinition(client: Client): Readonly<Record<string, unknown>> {
 export function describeClient(client: Client, { clients }: Identity) {
   return {
     ...toDefinition(client),
+    lifetimes: client.lifetimes,
     notBefore: client.notBefore,
     keys: clients.describeKeys(client),
     keptKeyIds: clients.keptKeyIds(client),

@@ -9,16 +9,8 @@ import {
 } from './organization-database.ts';
 import type { DatabaseEngine } from './tables.ts';
 
-/** Stands for the value with this name while a query is compiled. */
-class Placeholder {
-  readonly name: string;
-
-  constructor(name: string) {
-    this.name = name;
-  }
-}
-
-const ORGANIZATION = new Placeholder('organization');
+/** Symbols stand for the values while a query is compiled. */
+const ORGANIZATION = Symbol('organization');
 
 /**
  * Creates a query whose text is always the same. It is built, limited to the organization and
@@ -34,7 +26,7 @@ export function prepared<Values extends object, Row>(
     const { engine, tables } = database;
     const organizationId = ORGANIZATION as unknown as string;
     const scoped = scopeToOrganization({ engine, tables: tables.withoutPlugins() }, organizationId);
-    const placeholders = Object.keys(values).map((name) => [name, new Placeholder(name)]);
+    const placeholders = Object.keys(values).map((name) => [name, Symbol(name)]);
     const query = build(scoped, Object.fromEntries(placeholders)).compile();
     // Derived from the text, because a connection pooler may give a server connection to processes
     // of different versions.
@@ -46,12 +38,12 @@ export function prepared<Values extends object, Row>(
     compiled[database.engine] ??= compile(database, values);
     const query = compiled[database.engine] as ScopedQuery<Row>;
     const parameters = query.parameters.map((parameter) => {
-      if (!(parameter instanceof Placeholder)) {
+      if (typeof parameter !== 'symbol') {
         return parameter;
       }
       return parameter === ORGANIZATION
         ? database.organizationId
-        : values[parameter.name as keyof Values];
+        : values[parameter.description as keyof Values];
     });
     const bound = { ...query, parameters };
     return database.run === undefined

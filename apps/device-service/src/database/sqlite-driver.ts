@@ -225,7 +225,7 @@ type SqliteStatement = (parameters: CompiledQuery['parameters']) => QueryResult<
 /** Reads rows as arrays, because `node:sqlite` needs twice the time for objects. */
 function prepareStatement(database: DatabaseSync, text: string): SqliteStatement {
   const statement = database.prepare(text);
-  let names = statement.columns().map(({ name }) => name);
+  const names = statement.columns().map(({ name }) => name);
   // Kysely types parameters as unknown. node:sqlite throws for values that it cannot bind.
   if (names.length === 0) {
     return (parameters) => {
@@ -236,10 +236,6 @@ function prepareStatement(database: DatabaseSync, text: string): SqliteStatement
   statement.setReturnArrays(true);
   return (parameters) => {
     const rows = statement.all(...(parameters as SQLInputValue[])) as unknown as SQLOutputValue[][];
-    // SQLite prepares `select *` again after a change of the schema.
-    if (rows.length > 0 && rows[0]?.length !== names.length) {
-      names = statement.columns().map(({ name }) => name);
-    }
     return { rows: rows.map((row) => toObject(names, row)) };
   };
 }

@@ -34,15 +34,10 @@ export async function addDevice(
     return added;
   }
   return inTransaction(database, async (transaction) => {
-    const [outcome] = await insertDevices(transaction, [device]);
-    if (outcome === 'duplicate_key' || outcome === 'unknown_product') {
-      return outcome;
-    }
-    const row = await findDevice(transaction, device.id);
-    if (row === undefined) {
-      throw new Error('A device that was just inserted is missing.');
-    }
-    return row;
+    const [outcome] = (await insertDevices(transaction, [device])) as [AddOutcome];
+    return outcome === 'created'
+      ? ((await findDevice(transaction, device.id)) as DeviceRow)
+      : outcome;
   });
 }
 

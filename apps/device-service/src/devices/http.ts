@@ -16,7 +16,6 @@ import {
 import {
   type ApiRequest,
   type Handler,
-  JsonText,
   labelerOf,
   languageOf,
   queryOf,
@@ -47,13 +46,13 @@ export const deviceHandlers = {
   'device.list': async (request: ApiRequest) => {
     const query = parseQuery(queryOf(request.message), deviceSubject);
     const page = await readDevices(request.database, query, languageOf(request));
-    return { result: new JsonText(printItems(page)), headers: countHeaders(page) };
+    return { json: printItems(page), headers: countHeaders(page) };
   },
   /** Operation 6. */
   'device.query': async (request: ApiRequest) => {
     const query = parseQuery(await readQuery(request), deviceSubject);
     const page = await readDevices(request.database, query, languageOf(request));
-    return { result: new JsonText(printPage(page, query)) };
+    return { json: printPage(page, query) };
   },
   'device.count': async (request: ApiRequest) => {
     const { condition } = parseQuery(await readQuery(request), deviceSubject);

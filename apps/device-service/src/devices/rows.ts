@@ -18,22 +18,18 @@ export const summaryColumns = [
   'devices.register_time',
 ] as const;
 
-/** A device without a value has that of its product. */
-export const productColumns = [
-  'products.name as product_name',
-  'products.device_type',
-  sql<string>`coalesce(devices.protocol, products.protocol)`.as('protocol'),
-  sql<string>`coalesce(devices.transport, products.transport)`.as('transport'),
-] as const;
-
 const deviceRows = prepared((database, { id }: { readonly id: string }) =>
   database.tables
     .selectFrom('devices')
     .innerJoin('products', 'products.id', 'devices.product_id')
-    .select(summaryColumns)
-    .select(productColumns)
-    .select('devices.configuration')
-    .select(sql<string>`coalesce(devices.metadata, products.metadata)`.as('metadata'))
+    .select([...summaryColumns, 'devices.configuration'])
+    .select(['products.name as product_name', 'products.device_type'])
+    // A device without a value has that of its product.
+    .select([
+      sql<string>`coalesce(devices.protocol, products.protocol)`.as('protocol'),
+      sql<string>`coalesce(devices.transport, products.transport)`.as('transport'),
+      sql<string>`coalesce(devices.metadata, products.metadata)`.as('metadata'),
+    ])
     .select(jsonArray(database, selectTags(database, id)).as('tags'))
     .where('devices.id', '=', id),
 );
@@ -142,35 +138,17 @@ export async function lockStates(
   return new Map(rows.map(({ id, state }) => [id, state]));
 }
 
-/** Removes those of the devices that are `notActive`. */
+/**
+ * Removes those of the devices that are `notActive`, with their tags, and makes their logs
+ * unreachable. Resolves to their number.
+ */
 export async function removeDevices(
   { tables }: OrganizationDatabase,
   ids: readonly string[],
-): Promise<void> {
+): Promise<number> {
   const devices = tables.deleteFrom('devices').where('id', 'in', ids);
-  await devices.where('state', '=', 'notActive').execute();
-}
-
-/**
- * Removes the device and its tags, and makes its log unreachable. `active`: the state forbids it.
- */
-export async function removeDevice(
-  { tables }: OrganizationDatabase,
-  id: string,
-): Promise<'removed' | 'active' | 'missing'> {
-  const removed = await tables
-    .deleteFrom('devices')
-    .where('id', '=', id)
+  const { numDeletedRows } = await devices
     .where('state', '=', 'notActive')
-    .returning('id')
-    .executeTakeFirst();
-  if (removed !== undefined) {
-    return 'removed';
-  }
-  const found = await tables
-    .selectFrom('devices')
-    .select('id')
-    .where('id', '=', id)
-    .executeTakeFirst();
-  return found === undefined ? 'missing' : 'active';
+    .executeTakeFirstOrThrow();
+  return Number(numDeletedRows);
 }

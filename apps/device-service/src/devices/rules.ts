@@ -12,9 +12,14 @@ import { ApiError, type IllegalArgument, illegalArgument } from '@gatehouse/erro
 import type { z } from 'zod';
 import type { OrganizationDatabase } from '../database/organization-database.ts';
 import { inTransaction } from '../database/queries.ts';
-import { MAXIMUM_REPORTED_PROBLEMS, parsePayload, toIllegalArgument } from '../input.ts';
+import {
+  assertFound,
+  MAXIMUM_REPORTED_PROBLEMS,
+  parsePayload,
+  toIllegalArgument,
+} from '../input.ts';
 import { type AddOutcome, addDevice, insertDevices, type NewDevice } from './add.ts';
-import { type DeviceRow, deployDevices, lockStates, removeDevice, removeDevices } from './rows.ts';
+import { type DeviceRow, deployDevices, findDevice, lockStates, removeDevices } from './rows.ts';
 
 const nameMissing: IllegalArgument = {
   property: 'productName',
@@ -71,10 +76,13 @@ export function createDevices(
   const devices = items.flatMap((item) => ('device' in item ? [item.device] : []));
   const isRejected = allOrNothing && devices.length < items.length;
   return inTransaction(database, async (transaction) => {
-    const outcomes = isRejected ? [] : await insertDevices(transaction, devices);
+    const added = isRejected ? [] : await insertDevices(transaction, devices);
     let position = 0;
-    const results = items.map((item, index) =>
-      describeItem(item, index, 'device' in item ? outcomes[position++] : undefined),
+    const results = items.map(
+      (item, index): BatchItemResult =>
+        'problems' in item
+          ? { index, status: 400, code: 'illegal_argument', problems: item.problems }
+          : { index, id: item.device.id, ...outcomes[added[position++] ?? 'created'] },
     );
     const failed = results.filter(({ status }) => status !== 200).length;
     if (allOrNothing && failed > 0) {
@@ -103,20 +111,11 @@ function readBatch(body: unknown, parameter: string | null) {
   return { payloads: payloads as readonly unknown[], allOrNothing: String(written) === 'true' };
 }
 
-function describeItem(item: Item, index: number, outcome: AddOutcome | undefined): BatchItemResult {
-  if ('problems' in item) {
-    return { index, status: 400, code: 'illegal_argument', problems: item.problems };
-  }
-  const { id } = item.device;
-  switch (outcome) {
-    case 'duplicate_key':
-      return { index, id, status: 400, code: 'duplicate_key' };
-    case 'unknown_product':
-      return { index, id, status: 400, code: 'illegal_argument', problems: [nameMissing] };
-    default:
-      return { index, id, status: 200, code: 'success' };
-  }
-}
+const outcomes = {
+  created: { status: 200, code: 'success' },
+  duplicate_key: { status: 400, code: 'duplicate_key' },
+  unknown_product: { status: 400, code: 'illegal_argument', problems: [nameMissing] },
+} as const satisfies Record<AddOutcome, Omit<BatchItemResult, 'index'>>;
 
 /** Names invalid members as `[3].name`. */
 function batchError(results: readonly BatchItemResult[]): ApiError {
@@ -143,11 +142,8 @@ const stillActive: IllegalArgument = {
 
 /** @throws ApiError `not_found`; `illegal_argument` unless the device is `notActive` */
 export async function deleteDevice(database: OrganizationDatabase, id: string): Promise<void> {
-  const outcome = await removeDevice(database, id);
-  if (outcome === 'missing') {
-    throw new ApiError('not_found');
-  }
-  if (outcome === 'active') {
+  if ((await removeDevices(database, [id])) === 0) {
+    assertFound(await findDevice(database, id));
     throw illegalArgument([stillActive]);
   }
 }
@@ -159,7 +155,7 @@ const missing: Outcome = { status: 404, code: 'not_found' };
 
 interface BatchChange {
   /** One statement, because it locks the counts of the organization until the commit. */
-  readonly change: (transaction: OrganizationDatabase, ids: readonly string[]) => Promise<void>;
+  readonly change: (transaction: OrganizationDatabase, ids: readonly string[]) => Promise<unknown>;
   /** @param states of the existing devices before the change */
   readonly outcomeOf: (id: string, states: Map<string, string>) => Outcome;
 }

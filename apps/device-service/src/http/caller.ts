@@ -5,15 +5,6 @@ import { createRemoteJWKSet, errors, type JWTVerifyGetKey, jwtVerify } from 'jos
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
 
-/** The claims of a verified internal token. */
-interface Caller {
-  readonly clientId: string;
-  readonly organizationId: string;
-  readonly scopes: ReadonlySet<string>;
-  /** Epoch milliseconds. */
-  readonly expiresAt: number;
-}
-
 const SECOND = 1000;
 
 const MAXIMUM_LIFETIME_SECONDS = 60;
@@ -158,11 +149,15 @@ const claims = z
   })
   .refine(({ exp, iat }) => exp - iat <= MAXIMUM_LIFETIME_SECONDS);
 
-function toCaller({ client_id, org, scope, exp }: z.infer<typeof claims>): Caller {
+/** The claims of a verified internal token. */
+type Caller = ReturnType<typeof toCaller>;
+
+function toCaller({ client_id, org, scope, exp }: z.infer<typeof claims>) {
   return {
     clientId: client_id,
     organizationId: org,
     scopes: new Set(scope.split(' ').filter((token) => token !== '')),
+    /** Epoch milliseconds. */
     expiresAt: exp * SECOND,
   };
 }

@@ -19,18 +19,11 @@ export interface ApiRequest {
   readonly now: number;
 }
 
-/** A result that the database has already printed as JSON. */
-export class JsonText {
-  readonly text: string;
-
-  constructor(text: string) {
-    this.text = text;
-  }
-}
-
 /** The reply contains the result in an envelope. */
 export interface Reply {
-  readonly result: unknown;
+  readonly result?: unknown;
+  /** The result as JSON. */
+  readonly json?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 

@@ -21,12 +21,11 @@ import {
   createRouter,
   messageProblem,
   observedRequest,
-  splitPath,
 } from '@gatehouse/server';
 import { DatabaseUnavailableError } from '../database/database-errors.ts';
 import type { OrganizationDatabase } from '../database/organization-database.ts';
 import { assertScope, type Callers } from './caller.ts';
-import { type Handlers, JsonText, type PathParameters, type Reply } from './handler.ts';
+import type { Handlers, PathParameters, Reply } from './handler.ts';
 
 /** Serves every route of the device API. */
 export function handleRequests({
@@ -57,8 +56,8 @@ export function handleRequests({
 
   return async (message, response) => {
     try {
-      const { result, headers = {} } = await answer(message);
-      write(message, response, 200, headers, printSuccess(result, now()));
+      const reply = await answer(message);
+      write(message, response, 200, reply.headers ?? {}, printSuccess(reply, now()));
     } catch (error) {
       writeFailure(message, response, error, now());
     }
@@ -111,10 +110,12 @@ function writeFailure(
   write(request, response, error.status, headers, JSON.stringify(failureEnvelope(error, now)));
 }
 
-function printSuccess(result: unknown, now: number): string {
-  return result instanceof JsonText
-    ? JSON.stringify(successEnvelope('', now)).replace('""', () => result.text)
-    : JSON.stringify(successEnvelope(result, now));
+function printSuccess({ result, json }: Reply, now: number): string {
+  if (json === undefined) {
+    return JSON.stringify(successEnvelope(result, now));
+  }
+  const [start, end] = JSON.stringify(successEnvelope('', now)).split('""');
+  return `${start}${json}${end}`;
 }
 
 /**
@@ -144,19 +145,15 @@ function write(
   atEndOfTurn(() => response.end(body));
 }
 
-/** A parameter of a path, and the position of its segment. */
-interface PathParameter {
-  readonly name: string;
-  readonly index: number;
-}
-
 const router = createRouter(
   routes.map((route) => ({ ...route, parameters: parametersOf(route.path) })),
   { plainPathsHideOthers: true },
 );
 
-function parametersOf(path: string): readonly PathParameter[] {
-  return splitPath(path).flatMap((part, index) =>
+/** The parameters of a path, with the positions of their segments. */
+function parametersOf(path: string) {
+  const parts = path.slice(1).split('/');
+  return parts.flatMap((part, index) =>
     part.startsWith('{') ? [{ name: part.slice(1, -1), index }] : [],
   );
 }
@@ -168,7 +165,7 @@ function parametersOf(path: string): readonly PathParameter[] {
  */
 function findRoute({ url = '', method = '' }: IncomingMessage) {
   const [path = ''] = url.split('?', 1);
-  const segments = splitPath(path);
+  const segments = path.slice(1).split('/');
   const match = router.find(method, { path, segments });
   if (match === undefined) {
     throw new ApiError('not_found');
@@ -185,7 +182,7 @@ function findRoute({ url = '', method = '' }: IncomingMessage) {
  *   can have
  */
 function readParameters(
-  parameters: readonly PathParameter[],
+  parameters: ReturnType<typeof parametersOf>,
   segments: readonly string[],
 ): PathParameters {
   const values: Record<string, string> = {};

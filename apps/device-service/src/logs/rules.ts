@@ -1,4 +1,4 @@
-import { type LogType, logRecordRequest, logRecordsRequest } from '@gatehouse/device-api';
+import { logRecordRequest, logRecordsRequest } from '@gatehouse/device-api';
 import { illegalArgument } from '@gatehouse/errors';
 import { parsePayload } from '../input.ts';
 
@@ -14,43 +14,34 @@ const DAY = 24 * 60 * MINUTE;
 export const MAXIMUM_RECORD_AGE_MILLISECONDS = 30 * DAY;
 export const MAXIMUM_RECORD_LEAD_MILLISECONDS = 5 * MINUTE;
 
-export interface NewLogRecord {
-  readonly type: LogType;
-  /**
-   * Epoch milliseconds: when it happened. If the device sends no time, when the service received
-   * it.
-   */
-  readonly timestamp: number;
-  readonly content: string;
-  /** Empty: none. */
-  readonly message_id: string;
-  /** Address of the connection, only with `online`. */
-  readonly address: string | undefined;
-}
-
 /**
  * Reads a record or an array of records.
  *
  * @throws ApiError `illegal_argument`
  */
-export function readReport(body: unknown, now: number): readonly NewLogRecord[] {
+export function readReport(body: unknown, now: number) {
   const written = Array.isArray(body)
     ? parsePayload(logRecordsRequest, body)
     : [parsePayload(logRecordRequest, body)];
-  const records = written.map(
-    ({ type, timestamp, content, messageId, address }): NewLogRecord => ({
-      type,
-      timestamp: timestamp ?? now,
-      content: content ?? '',
-      message_id: messageId ?? '',
-      address: type === 'online' ? (address ?? undefined) : undefined,
-    }),
-  );
+  const records = written.map(({ type, timestamp, content, messageId, address }) => ({
+    type,
+    timestamp: timestamp ?? now,
+    content: content ?? '',
+    message_id: messageId ?? '',
+    address: type === 'online' ? (address ?? undefined) : undefined,
+  }));
   assertPlausible(records, now, Array.isArray(body));
   return records;
 }
 
-function assertPlausible(records: readonly NewLogRecord[], now: number, isArray: boolean): void {
+/** An empty `message_id` means none. Only `online` has an address, that of the connection. */
+export type NewLogRecord = ReturnType<typeof readReport>[number];
+
+function assertPlausible(
+  records: readonly { readonly timestamp: number }[],
+  now: number,
+  isArray: boolean,
+): void {
   const earliest = now - MAXIMUM_RECORD_AGE_MILLISECONDS;
   const latest = now + MAXIMUM_RECORD_LEAD_MILLISECONDS;
   const problems = records.flatMap(({ timestamp }, index) =>

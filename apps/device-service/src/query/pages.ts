@@ -26,11 +26,6 @@ export interface Page<Row> extends Count {
   readonly rows: readonly Row[];
 }
 
-/** A record as JSON text. */
-export interface PrintedRow {
-  readonly json: string;
-}
-
 /** The rows that a page shows. */
 export interface Window {
   readonly limit: number;
@@ -118,8 +113,8 @@ export function describePage<Row, Item extends object>(
   return { ...describeCount(page, query), data: describeItems(page, query, describe) };
 }
 
-/** A page of rows that the database has printed. */
-export function printPage(page: Page<PrintedRow>, query: Query): string {
+/** A page of records as JSON texts. */
+export function printPage(page: Page<string>, query: Query): string {
   const count = JSON.stringify(describeCount(page, query));
   return `${count.slice(0, -1)},"data":${printItems(page)}}`;
 }
@@ -144,12 +139,8 @@ export function describeItems<Row, Item extends object>(
   return fields === undefined ? items : items.map((item) => pick(item, fields));
 }
 
-export function printItems({ rows }: Page<PrintedRow>): string {
-  let items = '';
-  for (const { json } of rows) {
-    items += items === '' ? json : `,${json}`;
-  }
-  return `[${items}]`;
+export function printItems({ rows }: Page<string>): string {
+  return `[${rows.join(',')}]`;
 }
 
 /** The count, for operations that return an array. */

@@ -229,7 +229,7 @@ type Item = Record<string, unknown>;
  * @throws ApiError `illegal_argument`, also for a misspelled `terms[…` or `sorts[…`, because ignoring
  * it would return more records
  */
-export function readQueryParameters(parameters: URLSearchParams): object {
+function readQueryParameters(parameters: URLSearchParams): object {
   const query: Item = {};
   for (const property of new Set(parameters.keys())) {
     if (PLAIN.test(property)) {

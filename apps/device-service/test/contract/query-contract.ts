@@ -258,6 +258,16 @@ export function queryContract(app: BootedApp): void {
       expect(body).toMatchObject({ code: 'illegal_argument', result: [{ property: 'paging' }] });
     });
 
+    test('returns every character of a name', async () => {
+      const names = ['"', '\\', '\\"', 'a\u2028b', '$&', "{'", '泵 №1 \u{1F4A7}'];
+      const devices = names.map((name, i) => ({ ...camera, id: `c-${i}`, name }));
+      await client.createAll(devices, 'org-characters');
+      const { data } = (await client.query({ orderBy: 'id' }, 'org-characters')).result;
+      expect(data.map(({ name }) => name)).toEqual(names);
+      const bare = { includes: ['id'], excludes: ['id'] };
+      expect((await client.query(bare, 'org-characters')).result.data[0]).toEqual({});
+    });
+
     test('returns an empty page past the end', async () => {
       const deep = await client.query({ pageIndex: 101, pageSize: 1000 });
       expect(deep.result).toMatchObject({ total: 7, data: [] });

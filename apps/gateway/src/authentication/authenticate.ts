@@ -1,94 +1,41 @@
 /**
  * Establishes who sent a request. `presentedCredential` (packages/signing) finds the one credential
- * of a request, and its kind selects the verifier: signed-request, x-access-token or bearer-token. A
- * bad credential never falls through to another verifier. Deliberately not here: permissions
- * (pipeline).
+ * of a request, and its kind selects the verifier (signed-request, tokens). A bad credential never
+ * falls through to another verifier. Deliberately not here: permissions (pipeline).
  */
 import { ApiError } from '@gatehouse/errors';
-import type {
-  AccessTokenVerifier,
-  ClientPrincipals,
-  ClientRegistry,
-  FindTokenKind,
-  Principal,
-  ReplayGuard,
-} from '@gatehouse/identity';
-import { type CredentialKind, explanationOf, similarHeader } from '@gatehouse/signing';
+import type { AccessTokenVerifier, FindTokenKind, Principal } from '@gatehouse/identity';
+import { explanationOf, similarHeader } from '@gatehouse/signing';
 import { bearerChallenge } from '../messages.ts';
-import { createBearerTokenVerifier } from './bearer-token.ts';
-import type { HeldBodiesLimits } from './held-bodies.ts';
-import { createSignedRequestVerifier, type SignatureBudget } from './signed-request.ts';
+import { createSignedRequestVerifier, type SignedRequestDependencies } from './signed-request.ts';
+import { verifyBearerToken, verifyXAccessToken } from './tokens.ts';
 import type { AuthenticationRequest, VerifiedRequest } from './verified-request.ts';
-import { createXAccessTokenVerifier } from './x-access-token.ts';
 
-export interface Verification {
-  readonly credential: CredentialKind;
-  /** Unavailable: verification was impossible, for example because the store is unavailable. */
-  readonly result: 'accepted' | 'refused' | 'unavailable';
-  readonly seconds: number;
-}
-
-/** Rejects with an ApiError for a bad credential. */
+/** Throws or rejects with an ApiError for a bad credential. */
 export type Authenticate = (request: AuthenticationRequest) => Promise<VerifiedRequest>;
 
-export function createAuthenticate(dependencies: {
-  readonly clients: ClientRegistry;
-  readonly principalOf: ClientPrincipals;
-  readonly replayGuard: ReplayGuard;
-  readonly signatures: SignatureBudget;
-  readonly verifyXAccessToken: AccessTokenVerifier;
-  readonly verifyAccessToken: AccessTokenVerifier;
-  readonly findTokenKind: FindTokenKind;
-  readonly heldBodies: HeldBodiesLimits;
-  readonly now: () => number;
-  readonly signatureToleranceMilliseconds: number;
-  readonly strict: boolean;
-  readonly onVerified: (verification: Verification) => void;
-}): Authenticate {
+export function createAuthenticate(
+  dependencies: SignedRequestDependencies & {
+    readonly verifyXAccessToken: AccessTokenVerifier;
+    readonly verifyAccessToken: AccessTokenVerifier;
+    readonly findTokenKind: FindTokenKind;
+  },
+): Authenticate {
   const verifySignature = createSignedRequestVerifier(dependencies);
-  const verifyXAccessToken = createXAccessTokenVerifier({
-    ...dependencies,
-    verifyXAccessToken: shareInFlight(dependencies.verifyXAccessToken),
-  });
-  const verifyBearerToken = createBearerTokenVerifier({
-    ...dependencies,
-    verifyAccessToken: shareInFlight(dependencies.verifyAccessToken),
-    acceptQueryToken: !dependencies.strict,
-  });
-
-  function verify(request: AuthenticationRequest): Promise<VerifiedRequest> {
-    const { credential } = request;
+  const methodB = { ...dependencies, verify: shareInFlight(dependencies.verifyXAccessToken) };
+  const methodC = { ...dependencies, verify: shareInFlight(dependencies.verifyAccessToken) };
+  return (request) => {
+    const { credential, message } = request;
     switch (credential.kind) {
       case 'signature':
         return verifySignature(request, credential.signature);
       case 'access-token':
-        return verifyXAccessToken(request, credential.value);
+        return verifyXAccessToken(request, credential.value, methodB);
       case 'bearer':
-        return verifyBearerToken(credential);
+        return verifyBearerToken(credential, methodC);
       default:
-        throw noCredential(request.message.rawHeaders);
+        throw noCredential(message.rawHeaders);
     }
-  }
-
-  return (request) => {
-    const started = performance.now();
-    const { kind } = request.credential;
-    const verifying = verify(request);
-    // The caller gets the same promise, so that the measurement adds no delay.
-    if (kind !== 'none') {
-      const report = (result: Verification['result']) =>
-        dependencies.onVerified({
-          credential: kind,
-          result,
-          seconds: (performance.now() - started) / 1000,
-        });
-      verifying.then(
-        () => report('accepted'),
-        (error) =>
-          report(error instanceof ApiError && error.status < 500 ? 'refused' : 'unavailable'),
-      );
-    }
-    return verifying;
   };
 }
 

@@ -10,13 +10,7 @@
  * replace the keys that are missing.
  */
 import { ApiError, type FailureReasonName, type SigningReasonName } from '@gatehouse/errors';
-import {
-  type Client,
-  type ClientRegistry,
-  generateSecureKey,
-  MAXIMUM_ACTIVE_KEYS,
-  type ReplayGuard,
-} from '@gatehouse/identity';
+import type { Client, ClientRegistry, ReplayGuard } from '@gatehouse/identity';
 import { addressGroup } from '@gatehouse/server';
 import {
   diagnoseSignature,
@@ -45,12 +39,8 @@ export interface RejectedSignature {
 
 /** The error for a header that cannot be a digest. It needs no client. */
 export function explainMalformed(rejected: RejectedSignature, message: string): ApiError {
-  const result = describe(rejected);
-  return explainedFailure('invalid_signature', {
-    causes: ['signature_malformed'],
-    message,
-    result,
-  });
+  const explanation = { message, result: describe(rejected) };
+  return explainedFailure('invalid_signature', { causes: ['signature_malformed'], ...explanation });
 }
 
 export function createSignatureExplainer(dependencies: {
@@ -59,8 +49,8 @@ export function createSignatureExplainer(dependencies: {
   readonly now: () => number;
 }) {
   const { clients, replayGuard, now } = dependencies;
+  const { decoyKeys } = clients;
   const mayDiagnose = createDiagnosisBudget(DIAGNOSIS_LIMITS, now);
-  const decoyKeys = Array.from({ length: MAXIMUM_ACTIVE_KEYS }, () => generateSecureKey());
 
   async function findCauses(
     { request, clientAddress }: RejectedSignature,
@@ -77,7 +67,7 @@ export function createSignatureExplainer(dependencies: {
       return [];
     }
     const own = client === undefined ? [] : clients.secureKeys(client);
-    const active = [...own, ...decoyKeys].slice(0, MAXIMUM_ACTIVE_KEYS);
+    const active = [...own, ...decoyKeys].slice(0, decoyKeys.length);
     const digests = { digest: nodeDigest, hmac: nodeHmac };
     return diagnoseSignature(request, { active, algorithm }, digests) ?? [];
   }

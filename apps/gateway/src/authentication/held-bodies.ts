@@ -10,23 +10,20 @@ import { assertAnnouncedSize, hasBody } from '../messages.ts';
 const KIBIBYTE = 1024;
 const MEBIBYTE = 1024 * KIBIBYTE;
 
-export interface HeldBodiesLimits {
+export type HeldBodiesLimits = typeof HELD_BODIES;
+
+/** `addressBytes`: per address group (an IPv6 /56). The only body of a group may be larger. */
+type BodyRoomLimits = HeldBodiesLimits['small'];
+
+export const HELD_BODIES = {
   /** The largest small body. Most bodies are small. */
-  readonly smallBodyBytes: number;
+  smallBodyBytes: 64 * KIBIBYTE,
   /** Reserved for small bodies. */
-  readonly small: BodyRoomLimits;
-  readonly large: BodyRoomLimits;
+  small: { totalBytes: 32 * MEBIBYTE, addressBytes: 2 * MEBIBYTE },
+  large: { totalBytes: 96 * MEBIBYTE, addressBytes: 4 * MEBIBYTE },
   /**
    * A body that stops is rejected after this time. Each byte that arrives extends the time again.
    */
-  readonly patienceMilliseconds: number;
-  readonly bytesPerSecond: number;
-}
-
-export const HELD_BODIES: HeldBodiesLimits = {
-  smallBodyBytes: 64 * KIBIBYTE,
-  small: { totalBytes: 32 * MEBIBYTE, addressBytes: 2 * MEBIBYTE },
-  large: { totalBytes: 96 * MEBIBYTE, addressBytes: 4 * MEBIBYTE },
   patienceMilliseconds: 10_000,
   bytesPerSecond: 16 * KIBIBYTE,
 };
@@ -161,24 +158,18 @@ export async function readSignedBody(
         refuse(refusal);
       }
     };
+    // The caller has left and reads no reply, but the promise must settle.
+    const leave = () => reject(new ApiError('illegal_argument', { reason: 'body_incomplete' }));
     held.begin(refuse);
     request.on('data', onData);
     request.once('end', () => {
+      request.off('close', leave);
       held.complete();
       resolve(Buffer.concat(chunks, size));
     });
     request.once('error', reject);
-    // The caller has left and reads no reply, but the promise must settle.
-    request.once('close', () =>
-      reject(new ApiError('illegal_argument', { reason: 'body_incomplete' })),
-    );
+    request.once('close', leave);
   });
-}
-
-export interface BodyRoomLimits {
-  readonly totalBytes: number;
-  /** Per address group (an IPv6 /56 is one group). The only body of a group may be larger. */
-  readonly addressBytes: number;
 }
 
 /** A body that occupies memory. */

@@ -77,13 +77,22 @@ export function createVersion1(strict: boolean, decoyKeys: readonly string[]): S
         signatureAlgorithm === 'SHA-256' || (signatureAlgorithm === 'MD5' && !strict);
       return isAccepted ? signatureAlgorithm : undefined;
     },
-    async read(request, { sign: signature, timestamp }, held) {
-      const { part, signedText, query, body, received: bytes } = await readText(request, held);
+    async read({ message, method, credential, bodyLimitBytes }, presented, held) {
+      const { sign: signature, timestamp } = presented;
+      const { query: sent } = credential;
+      // It checks everything that it can before it reads a body.
+      assertAnnouncedSize(message, bodyLimitBytes);
+      const contentType = message.headers['content-type'];
+      const part = coveredPart({ method, contentType, query: sent, hasBody: hasBody(message) });
+      const { signedText, query, body, received } =
+        part === 'query'
+          ? signedQuery(sent)
+          : signedBody(part, await readSignedBody(message, bodyLimitBytes, held));
       return {
         query,
         body,
         input: { signedAs: part, signed: signedText },
-        received: bytes,
+        received,
         repeatable: part === 'query' && !strict,
         nonce: undefined,
         findKey(secureKeys, client) {
@@ -166,19 +175,6 @@ export const version2: SignatureVersion = {
     };
   },
 };
-
-/** Reads what version 1 covers. It checks everything that it can before it reads a body. */
-function readText(
-  { message, method, credential: { query }, bodyLimitBytes }: AuthenticationRequest,
-  held: HeldBody,
-) {
-  assertAnnouncedSize(message, bodyLimitBytes);
-  const contentType = message.headers['content-type'];
-  const part = coveredPart({ method, contentType, query, hasBody: hasBody(message) });
-  return part === 'query'
-    ? signedQuery(query)
-    : readSignedBody(message, bodyLimitBytes, held).then((bytes) => signedBody(part, bytes));
-}
 
 function digestOf(client: Client | undefined): SignatureAlgorithm {
   return client?.signatureAlgorithm === 'MD5' ? 'MD5' : 'SHA-256';

@@ -1,13 +1,5 @@
 import { ApiError } from '@gatehouse/errors';
-import {
-  type Client,
-  type ClientPrincipals,
-  type ClientRegistry,
-  generateSecureKey,
-  MAXIMUM_ACTIVE_KEYS,
-  type ReplayGuard,
-  type SignatureUse,
-} from '@gatehouse/identity';
+import type { Client, ClientPrincipals, ClientRegistry, ReplayGuard } from '@gatehouse/identity';
 import { addressGroup } from '@gatehouse/server';
 import {
   AmbiguousTextError,
@@ -32,24 +24,15 @@ import {
   type VerifiedRequest,
 } from './verified-request.ts';
 
-/** The budgets of the signatures that a client and its organization can use. */
-export interface SignatureBudget {
-  /**
-   * Runs before a signature is claimed, and counts nothing: an attacker who repeats the requests of
-   * a client must not use up its budget.
-   *
-   * @throws ApiError `too_many_requests`
-   */
-  assertOpen(client: Client): void;
-  /** Counts a claimed signature. @throws ApiError `too_many_requests` */
-  count(client: Client): Promise<void>;
-}
-
-interface SignedRequestDependencies {
+export interface SignedRequestDependencies {
   readonly principalOf: ClientPrincipals;
   readonly clients: ClientRegistry;
   readonly replayGuard: ReplayGuard;
-  readonly signatures: SignatureBudget;
+  /** The budgets of the signatures that a client and its organization can use. */
+  readonly signatures: {
+    assertOpen(client: Client): void;
+    count(client: Client): Promise<void>;
+  };
   readonly heldBodies: HeldBodiesLimits;
   readonly now: () => number;
   readonly signatureToleranceMilliseconds: number;
@@ -62,17 +45,10 @@ interface SignedRequestDependencies {
  * first use → budget. If a step fails, the reply is not signed.
  */
 export function createSignedRequestVerifier(dependencies: SignedRequestDependencies) {
-  const {
-    clients,
-    principalOf,
-    now,
-    strict,
-    signatureToleranceMilliseconds: tolerance,
-  } = dependencies;
+  const { clients, principalOf, replayGuard, signatures, now, strict } = dependencies;
+  const { signatureToleranceMilliseconds: tolerance } = dependencies;
   const holdBody = createHeldBodies(dependencies.heldBodies);
-  // Stand in for missing keys, so that a failure always costs two signatures, even for unknown
-  // clients.
-  const decoyKeys = [generateSecureKey(), generateSecureKey()];
+  const { decoyKeys } = clients;
   const versions = { 1: createVersion1(strict, decoyKeys), 2: version2 } as const;
   const explain = createSignatureExplainer(dependencies);
 
@@ -94,7 +70,8 @@ export function createSignedRequestVerifier(dependencies: SignedRequestDependenc
     const algorithm = named && version.algorithmOf(named);
     const client = named?.enabled === true && algorithm !== undefined ? named : undefined;
     const ownKeys = client === undefined ? [] : clients.secureKeys(client);
-    const candidates = [...ownKeys, ...decoyKeys].slice(0, MAXIMUM_ACTIVE_KEYS);
+    // A failure always costs two signatures, even for unknown clients.
+    const candidates = [...ownKeys, ...decoyKeys].slice(0, decoyKeys.length);
     const secureKey = signed.findKey(candidates, client);
     if (client === undefined || secureKey === undefined || !ownKeys.includes(secureKey)) {
       throw await explain(rejectedSignature(presented, request, signed), named, algorithm);
@@ -102,23 +79,29 @@ export function createSignedRequestVerifier(dependencies: SignedRequestDependenc
     signed.assertNotReplyEnvelope();
     // Precedes the replay guard: an attacker at another address must not use up the signature.
     assertAllowedAddress(client, request.clientAddress);
-    await claim(dependencies, client, {
+    signatures.assertOpen(client);
+    const { path } = request.target;
+    const use = await replayGuard.bind({
       clientId: client.clientId,
       signature: presented.sign,
       method: request.method,
-      target: signed.query === '' ? request.target.path : `${request.target.path}?${signed.query}`,
+      target: signed.query === '' ? path : `${path}?${signed.query}`,
       repeatable: signed.repeatable,
       addressGroup: addressGroup(request.clientAddress),
       nonce: signed.nonce,
       liveUntil: timestamp + tolerance,
     });
+    if (use === 'replayed') {
+      const { clientId } = client;
+      throw new ApiError('replayed_request', { headers: bearerChallenge(), clientId });
+    }
+    await signatures.count(client);
     return {
       kind: 'signature',
       principal: await principalOf(client),
       signer: signed.createSigner(client, secureKey),
       // Known from opening the record. Computing it again would cost an HMAC.
       secureKeyId: clients.describeKeys(client)[ownKeys.indexOf(secureKey)]?.keyId,
-      token: undefined,
       query: signed.query,
       body: signed.body,
     };
@@ -132,27 +115,11 @@ export function createSignedRequestVerifier(dependencies: SignedRequestDependenc
     try {
       return await verify(presented, request, held);
     } catch (error) {
-      throw error instanceof AmbiguousTextError ? explainedAmbiguity(error) : error;
+      throw explained(error);
     } finally {
       held.release();
     }
   };
-}
-
-/** @throws ApiError if the signature was used, or exceeds the budget of the client */
-async function claim(
-  { signatures, replayGuard }: SignedRequestDependencies,
-  client: Client,
-  use: SignatureUse,
-): Promise<void> {
-  signatures.assertOpen(client);
-  if ((await replayGuard.bind(use)) === 'replayed') {
-    throw new ApiError('replayed_request', {
-      headers: bearerChallenge(),
-      clientId: client.clientId,
-    });
-  }
-  await signatures.count(client);
 }
 
 /** The request as the signer must have seen it. */
@@ -198,6 +165,8 @@ function clockDifference(milliseconds: number): string {
   return `X-Timestamp is ${seconds} s ${milliseconds < 0 ? 'behind' : 'ahead of'} this server.`;
 }
 
-function explainedAmbiguity({ reason, message }: AmbiguousTextError): ApiError {
-  return explainedFailure('ambiguous_request', { causes: [reason], message });
+function explained(error: unknown): unknown {
+  return error instanceof AmbiguousTextError
+    ? explainedFailure('ambiguous_request', { causes: [error.reason], message: error.message })
+    : error;
 }

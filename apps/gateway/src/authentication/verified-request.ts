@@ -8,6 +8,7 @@ import type {
   RequestTarget,
   SignedBody,
 } from '@gatehouse/signing';
+import { LRUCache } from 'lru-cache';
 import { bearerChallenge } from '../messages.ts';
 
 /** A request before its credential is verified. */
@@ -27,15 +28,15 @@ export interface VerifiedRequest {
   readonly kind: CredentialKind;
   readonly principal: Principal;
   /** Signs the reply. Only a verified signed request has one. */
-  readonly signer: Signer | undefined;
+  readonly signer?: Signer;
   /** The id of the key that signed the request. Only a signed request has one. */
-  readonly secureKeyId: string | undefined;
+  readonly secureKeyId?: string | undefined;
   /** Verified again while a reply stays open. Signed requests have none. */
-  readonly token: { readonly text: string; readonly verify: AccessTokenVerifier } | undefined;
+  readonly token?: { readonly text: string; readonly verify: AccessTokenVerifier };
   /** The query to forward, without its `?`. */
   readonly query: string;
   /** The verified body to forward. Undefined: the body is still arriving and is streamed. */
-  readonly body: SignedBody | undefined;
+  readonly body?: SignedBody | undefined;
 }
 
 /** Signs the reply with the key and the version of the request's signature. */
@@ -51,19 +52,14 @@ export interface Signer {
   }): string | undefined;
 }
 
-const matchers = new WeakMap<readonly string[], AddressMatcher>();
+const matchers = new LRUCache<readonly string[], AddressMatcher>({
+  max: 1000,
+  memoMethod: (list) => createAddressMatcher(list),
+});
 
 /** @throws ApiError `access_denied` when the client's allowlist does not contain the address */
 export function assertAllowedAddress({ ipAllowList }: Client, address: string): void {
-  if (ipAllowList.length === 0) {
-    return;
-  }
-  let matcher = matchers.get(ipAllowList);
-  if (matcher === undefined) {
-    matcher = createAddressMatcher(ipAllowList);
-    matchers.set(ipAllowList, matcher);
-  }
-  if (!matcher(address)) {
+  if (ipAllowList.length > 0 && !matchers.memo(ipAllowList)(address)) {
     throw new ApiError('access_denied', {
       message: 'This client may not be used from this address.',
       headers: bearerChallenge(),

@@ -9,6 +9,7 @@ import { readFile } from 'node:fs/promises';
 import { ApiError } from '@gatehouse/errors';
 import { explorerClientId } from '@gatehouse/identity';
 import { readSharedStyles } from '@gatehouse/server';
+import { LRUCache } from 'lru-cache';
 import { protectiveHeaders, type Reply } from '../messages.ts';
 import type { PublicEntry } from '../routes/route.ts';
 import { loadBrowserModules } from './browser-modules.ts';
@@ -16,23 +17,20 @@ import { loadBrowserModules } from './browser-modules.ts';
 const PATH = '/explorer';
 const PATHS = [PATH, `${PATH}/`, `${PATH}/{file}`, `${PATH}/{folder}/{file}`];
 
-export function createExplorer(settings: {
-  readonly authorizationServerUrl: string;
-}): readonly PublicEntry[] {
-  const securityHeaders = pageHeaders(settings.authorizationServerUrl);
-  let loading: ReturnType<typeof loadFiles> | undefined;
+export function createExplorer(authorizationServerUrl: string): readonly PublicEntry[] {
+  const securityHeaders = pageHeaders(authorizationServerUrl);
+  // Loaded at the first request, so that a start does not wait for it. A failure is not kept.
+  const files = new LRUCache<string, Awaited<ReturnType<typeof loadFiles>>>({
+    max: 1,
+    fetchMethod: loadFiles,
+  });
 
   async function answer(path: string): Promise<Reply> {
     if (path === `${PATH}/`) {
       const headers = ['Location', `..${PATH}`, ...securityHeaders];
       return { status: 308, headers, body: undefined };
     }
-    // Loaded at the first request, so that a start does not wait for it. A failure is not kept.
-    loading ??= loadFiles().catch((error: unknown) => {
-      loading = undefined;
-      throw error;
-    });
-    const file = (await loading).get(path);
+    const file = (await files.fetch('page'))?.get(path);
     if (file === undefined) {
       throw new ApiError('not_found');
     }
@@ -85,12 +83,12 @@ function pageHeaders(authorizationServerUrl: string): readonly string[] {
     "require-trusted-types-for 'script'",
     "trusted-types 'none'",
   ];
-  const headers = {
-    'Content-Security-Policy': policy.join('; '),
-    'Referrer-Policy': 'no-referrer',
-    'Cross-Origin-Opener-Policy': 'same-origin',
-    'Cross-Origin-Resource-Policy': 'same-origin',
-    'X-Frame-Options': 'DENY',
-  };
-  return [...protectiveHeaders, ...Object.entries(headers).flat()];
+  return [
+    ...protectiveHeaders,
+    ...['Content-Security-Policy', policy.join('; ')],
+    ...['Referrer-Policy', 'no-referrer'],
+    ...['Cross-Origin-Opener-Policy', 'same-origin'],
+    ...['Cross-Origin-Resource-Policy', 'same-origin'],
+    ...['X-Frame-Options', 'DENY'],
+  ];
 }

@@ -5,8 +5,9 @@
  * trust decision.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Transform } from 'node:stream';
 import { ApiError, errorCatalogue, isFailureReason } from '@gatehouse/errors';
-import type { ObservedRequest, RequestNotes } from '@gatehouse/server';
+import { type ObservedRequest, type RequestNotes, sendContinue } from '@gatehouse/server';
 import type { VerifiedRequest } from '../authentication/verified-request.ts';
 import {
   assertAnnouncedSize,
@@ -17,8 +18,7 @@ import {
 } from '../messages.ts';
 import type { Route } from '../routes/route.ts';
 import type { UpgradedConnection, UpstreamReply } from '../upstream/call.ts';
-import type { Upstream } from '../upstream/upstream.ts';
-import { bodyToForward } from './body-to-forward.ts';
+import type { BodyStream, Upstream } from '../upstream/upstream.ts';
 import { forwardedHeaders, repliedHeaders } from './header-policy.ts';
 import type { InternalTokenIssuer } from './internal-token.ts';
 import { handshakeOf, watchCredential } from './open-reply.ts';
@@ -48,7 +48,8 @@ export function createForwarding(dependencies: {
   readonly publicUrl: string;
 }) {
   const { upstreams, issueInternalToken, publicUrl } = dependencies;
-  const headersOf = createRequestHeaders(publicUrl);
+  const { host: publicHost, protocol } = new URL(publicUrl);
+  const publicScheme = protocol.slice(0, -1);
 
   function upstreamOf({ operation, upstream = '' }: Route): Upstream {
     const found = upstreams.get(upstream);
@@ -58,109 +59,144 @@ export function createForwarding(dependencies: {
     return found;
   }
 
-  async function exchangeWith(
-    upstream: Upstream,
-    request: ForwardRequest,
-    internalToken: string,
-  ): Promise<Reply> {
-    const { message, response, observed, route, verified } = request;
-    const headers = headersOf(request, internalToken);
-    const reading = bodyToSend(request);
-    // A request without a body does not wait for a turn of the event loop.
-    const body = reading instanceof Promise ? await reading : reading;
-    // The close event is over if the caller has already left, so nothing would end the exchange.
-    if (response.destroyed) {
-      throw new Error('The caller left before its request was forwarded.');
-    }
-    const sentAt = performance.now();
-    const target = targetOf(request);
-    const { timeoutMilliseconds, streaming } = route;
-    const method = message.method ?? '';
-    const sending = { method, target, headers, body, timeoutMilliseconds, streaming };
-    const exchange = upstream.send(sending);
-    observed.dependent = exchange;
-    let answer: UpstreamReply;
-    try {
-      answer = await exchange.reply;
-    } finally {
-      observed.notes.upstreamMs = performance.now() - sentAt;
-    }
-    answer.body.assertIntact();
-    if (answer.status >= 400) {
-      noteUpstreamFailure(answer, observed.notes);
-    }
-    const reply = toReply(answer, method === 'HEAD', (location) =>
-      publicLocation(location, { target, upstreamUrl: upstream.url, publicUrl }),
-    );
-    if (streaming) {
-      watchCredential(verified, route.scope, response);
-      observed.notes.isOpenEnded = reply.status < 400;
-      return { ...reply, isOpenEnded: true };
-    }
-    return reply;
+  function outgoing(request: ForwardRequest, internalToken: string) {
+    const { message, route, observed, verified, clientAddress, target } = request;
+    const { query, body } = verified;
+    return {
+      target: query === '' ? target.path : `${target.path}?${query}`,
+      headers: forwardedHeaders(message.headers, route.requestHeaders, {
+        requestId: observed.id,
+        clientAddress,
+        publicHost,
+        publicScheme,
+        internalToken,
+        contentType: body?.contentType,
+        traceparent: observed.trace?.traceparent(),
+      }),
+      timeoutMilliseconds: route.timeoutMilliseconds,
+    };
   }
 
   return {
-    /** Throws or rejects with an ApiError. */
-    forward(request: ForwardRequest): Promise<Reply> {
-      const { message, route, verified } = request;
+    /** Rejects with an ApiError. */
+    async forward(request: ForwardRequest): Promise<Reply> {
+      const { message, response, observed, route, verified } = request;
       const upstream = upstreamOf(route);
-      assertForwardableBody(message, route);
-      const token = issueInternalToken(verified, route);
-      return typeof token === 'string'
-        ? exchangeWith(upstream, request, token)
-        : token.then((issued) => exchangeWith(upstream, request, issued));
+      // Neither a request without a body nor a known token waits for a turn of the event loop.
+      const reading = bodyOf(request);
+      const body = reading instanceof Promise ? await reading : reading;
+      const issuing = issueInternalToken(verified, route);
+      const token = typeof issuing === 'string' ? issuing : await issuing;
+      // The close event is over if the caller has already left, so nothing would end the exchange.
+      if (response.destroyed) {
+        throw new Error('The caller left before its request was forwarded.');
+      }
+      const sentAt = performance.now();
+      const sent = outgoing(request, token);
+      const { method = '' } = message;
+      const exchange = upstream.send({ ...sent, method, body, streaming: route.streaming });
+      observed.dependent = exchange;
+      let answer: UpstreamReply;
+      try {
+        answer = await exchange.reply;
+      } finally {
+        observed.notes.upstreamMs = performance.now() - sentAt;
+      }
+      if (exchange.failure !== undefined) {
+        throw exchange.failure;
+      }
+      if (answer.status >= 400) {
+        noteUpstreamFailure(answer, observed.notes);
+      }
+      const reply = toReply(answer, method === 'HEAD', (location) =>
+        publicLocation(location, { target: sent.target, upstreamUrl: upstream.url, publicUrl }),
+      );
+      if (route.streaming) {
+        watchCredential(verified, route.scope, response);
+        observed.notes.isOpenEnded = reply.status < 400;
+        return { ...reply, isOpenEnded: true };
+      }
+      return reply;
     },
     /** Opens the WebSocket to the upstream, with an internal token like any request. */
     async openWebSocket(request: ForwardRequest): Promise<UpgradedConnection> {
       const { message, route, verified } = request;
       const upstream = upstreamOf(route);
       const token = await issueInternalToken(verified, route);
-      return upstream.upgrade({
-        target: targetOf(request),
-        headers: [...headersOf(request, token), ...handshakeOf(message.headers)],
-        timeoutMilliseconds: route.timeoutMilliseconds,
-      });
+      const sent = outgoing(request, token);
+      const headers = [...sent.headers, ...handshakeOf(message.headers)];
+      return upstream.upgrade({ ...sent, headers });
     },
   };
 }
 
-function createRequestHeaders(publicUrl: string) {
-  const { host: publicHost, protocol } = new URL(publicUrl);
-  const publicScheme = protocol.slice(0, -1);
-  return (request: ForwardRequest, internalToken: string): string[] => {
-    const { message, route, observed, verified, clientAddress } = request;
-    return forwardedHeaders(message.headers, route.requestHeaders, {
-      requestId: observed.id,
-      clientAddress,
-      publicHost,
-      publicScheme,
-      internalToken,
-      contentType: verified.body?.contentType,
-      traceparent: observed.trace?.traceparent(),
-    });
-  };
-}
-
-function targetOf({ target: { path }, verified: { query } }: ForwardRequest): string {
-  return query === '' ? path : `${path}?${query}`;
-}
-
-function assertForwardableBody(message: IncomingMessage, route: Route): void {
-  if (!METHODS_WITH_BODY.has(message.method ?? '') && hasBody(message)) {
+/** @throws ApiError for a body that the method or the limit of the route does not allow */
+function bodyOf({ message, route, verified }: ForwardRequest) {
+  const isSent = hasBody(message);
+  if (isSent && !METHODS_WITH_BODY.has(message.method ?? '')) {
     throw new ApiError('illegal_argument', {
       message: 'This method takes no body.',
       reason: 'input_not_accepted',
     });
   }
   assertAnnouncedSize(message, route.bodyLimitBytes);
-}
-
-function bodyToSend({ message, route, verified }: ForwardRequest) {
   if (verified.body !== undefined) {
     return verified.body.bytes;
   }
-  return hasBody(message) ? bodyToForward(message, route.bodyLimitBytes) : undefined;
+  return isSent ? bodyToForward(message, route.bodyLimitBytes) : undefined;
+}
+
+/**
+ * How much of a body is read before the request gets a connection. Most bodies are complete by
+ * then.
+ */
+const READ_AHEAD_BYTES = 64 * 1024;
+
+/**
+ * Reads the body to forward and enforces its limit. A small body is read completely, so that a slow
+ * caller does not occupy a connection to the upstream (CWE-400). A larger body becomes a stream. It
+ * separates the two sockets, so that the end of the exchange with the upstream does not close the
+ * caller's connection before the reply is sent.
+ *
+ * @throws ApiError `payload_too_large`
+ */
+async function bodyToForward(
+  request: IncomingMessage,
+  limitBytes: number,
+): Promise<Buffer | BodyStream> {
+  let size = 0;
+  let isWhole = false;
+  const reading = Promise.withResolvers<void>();
+  // The caller has left and reads no reply, but the promise must settle.
+  const leave = () =>
+    reading.reject(new ApiError('illegal_argument', { reason: 'body_incomplete' }));
+  const counted = new Transform({
+    readableHighWaterMark: READ_AHEAD_BYTES,
+    transform(chunk: Buffer, _encoding, done) {
+      size += chunk.length;
+      done(size > limitBytes ? new ApiError('payload_too_large') : null, chunk);
+      if (size >= READ_AHEAD_BYTES) {
+        reading.resolve();
+      }
+    },
+    flush(done) {
+      isWhole = size < READ_AHEAD_BYTES;
+      request.off('close', leave);
+      done();
+      reading.resolve();
+    },
+  });
+  // Never removed: after an early answer, an error without a listener would end the process.
+  counted.on('error', reading.reject);
+  request.once('close', leave);
+  sendContinue(request);
+  request.pipe(counted);
+  await reading.promise;
+  if (isWhole) {
+    return (counted.read() as Buffer | null) ?? Buffer.alloc(0);
+  }
+  const announced = request.headers['content-length'];
+  return { stream: counted, length: announced === undefined ? undefined : Number(announced) };
 }
 
 function toReply(

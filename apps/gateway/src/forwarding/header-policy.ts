@@ -102,11 +102,16 @@ export function forwardedHeaders(
     'x-forwarded-host',
     context.publicHost,
   ];
+  const { contentType, traceparent } = context;
+  const replacements: Record<string, string | undefined> = {
+    'content-type': contentType,
+    traceparent,
+  };
   const nominated = nominatedHeaders(headers.connection);
   const names =
     more.length === 0 ? forwardedRequestHeaders : new Set([...forwardedRequestHeaders, ...more]);
   for (const name of names) {
-    const value = replacementOf(name, context) ?? headers[name];
+    const value = replacements[name] ?? headers[name];
     // Content-Type is never dropped: it may be signed, and it decides how to read the body.
     const isDropped = name !== 'content-type' && nominated?.has(name) === true;
     if (typeof value === 'string' && !isDropped) {
@@ -114,13 +119,6 @@ export function forwardedHeaders(
     }
   }
   return forwarded;
-}
-
-function replacementOf(name: string, context: ForwardedRequestContext): string | undefined {
-  if (name === 'content-type') {
-    return context.contentType;
-  }
-  return name === 'traceparent' ? context.traceparent : undefined;
 }
 
 /**

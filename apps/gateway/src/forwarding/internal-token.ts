@@ -26,26 +26,24 @@ export const isUserClaim = (name: string): name is keyof typeof userClaims =>
 /** What the token of a call depends on, in addition to its caller. */
 export type TokenRecipient = Pick<Route, 'upstream' | 'claims'>;
 
-/**
- * Returns the token that tells an upstream who the caller is (RFC 9068), from a cache if possible.
- */
-export type InternalTokenIssuer = (
-  caller: { readonly principal: Principal },
-  recipient: TokenRecipient,
-) => string | Promise<string>;
+export type InternalTokenIssuer = ReturnType<typeof createInternalTokenIssuer>;
 
 export function createInternalTokenIssuer(dependencies: {
   readonly issuer: string;
   readonly signingKey: () => Promise<SigningKey>;
   readonly now: () => number;
-}): InternalTokenIssuer {
+}) {
   const { issuer, signingKey, now } = dependencies;
   const cache = new LRUCache<string, { readonly token: string; readonly freshUntil: number }>({
     max: MAXIMUM_ENTRIES,
   });
 
   // Consecutive requests that share a verification have the same principal object.
-  let last: { principal?: Principal; recipient?: TokenRecipient; key: string } = { key: '' };
+  let last = {
+    principal: undefined as Principal | undefined,
+    recipient: undefined as TokenRecipient | undefined,
+    key: '',
+  };
 
   async function issue(
     { principal }: { readonly principal: Principal },
@@ -75,7 +73,11 @@ export function createInternalTokenIssuer(dependencies: {
     return token;
   }
 
-  return (caller, recipient) => {
+  /** The token that tells an upstream who the caller is (RFC 9068), from a cache if possible. */
+  return (
+    caller: { readonly principal: Principal },
+    recipient: TokenRecipient,
+  ): string | Promise<string> => {
     const { principal } = caller;
     if (principal !== last.principal || recipient !== last.recipient) {
       last = { principal, recipient, key: keyOf(principal, recipient) };

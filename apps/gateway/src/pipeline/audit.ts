@@ -38,7 +38,12 @@ export function createSignatureAudit({
     const { notes } = observed;
     const record = () => {
       if (isAudited(code)) {
-        const event = { event: auditedEvents[code], clientId: notes.clientId, reason };
+        const { clientId } = notes;
+        const event = {
+          event: auditedEvents[code],
+          clientId,
+          reason: reason as string | undefined,
+        };
         audit.record(event, requestOrigin(message, clientAddress));
       }
     };

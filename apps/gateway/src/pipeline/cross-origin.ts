@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { ClientRegistry, RegisteredOrigins } from '@gatehouse/identity';
+import type { ClientRegistry } from '@gatehouse/identity';
 import type { Reply } from '../messages.ts';
 import type { Route } from '../routes/route.ts';
 
@@ -19,18 +19,13 @@ export type CrossOrigin = ReturnType<typeof createCrossOrigin>;
  * CORS for registered origins. A preflight names no client, so an origin of any client gets a
  * positive answer. Only the origins of the verified client can read the reply to a request.
  */
-export function createCrossOrigin(dependencies: {
-  readonly registeredOrigins: RegisteredOrigins;
-  readonly clients: ClientRegistry;
-  readonly routes: readonly Route[];
-}) {
-  const { registeredOrigins, clients, routes } = dependencies;
+export function createCrossOrigin(clients: ClientRegistry, routes: readonly Route[]) {
   const ofRoutes = new Set(routes.flatMap(({ requestHeaders }) => requestHeaders));
   const allowedHeaders = [ALLOWED_HEADERS, ...ofRoutes].join(', ');
 
   async function isReadableFor(origin: string, clientId: string | undefined): Promise<boolean> {
     if (clientId === undefined) {
-      return registeredOrigins.has(origin);
+      return clients.hasOrigin(origin);
     }
     return (await clients.find(clientId))?.corsOrigins.includes(origin) === true;
   }
@@ -41,18 +36,15 @@ export function createCrossOrigin(dependencies: {
       const { origin } = headers;
       const isPreflight =
         method === 'OPTIONS' && headers['access-control-request-method'] !== undefined;
-      if (!isPreflight || origin === undefined || !(await registeredOrigins.has(origin))) {
+      if (!isPreflight || origin === undefined || !(await clients.hasOrigin(origin))) {
         return undefined;
       }
       return {
         status: 204,
         headers: [
-          'Access-Control-Allow-Methods',
-          ALLOWED_METHODS,
-          'Access-Control-Allow-Headers',
-          allowedHeaders,
-          'Access-Control-Max-Age',
-          PREFLIGHT_SECONDS,
+          ...['Access-Control-Allow-Methods', ALLOWED_METHODS],
+          ...['Access-Control-Allow-Headers', allowedHeaders],
+          ...['Access-Control-Max-Age', PREFLIGHT_SECONDS],
         ],
         body: undefined,
       };
@@ -67,10 +59,8 @@ export function createCrossOrigin(dependencies: {
       }
       return isReadable
         ? [
-            'Access-Control-Allow-Origin',
-            origin,
-            'Access-Control-Expose-Headers',
-            EXPOSED_HEADERS,
+            ...['Access-Control-Allow-Origin', origin],
+            ...['Access-Control-Expose-Headers', EXPOSED_HEADERS],
             ...vary,
           ]
         : vary;

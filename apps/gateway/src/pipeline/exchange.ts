@@ -7,6 +7,7 @@ import type { AuthenticationRequest, VerifiedRequest } from '../authentication/v
 import type { Forwarding } from '../forwarding/forward.ts';
 import type { InternalTokenIssuer } from '../forwarding/internal-token.ts';
 import { clientAddress, type Reply } from '../messages.ts';
+import type { GatewayMetrics } from '../metrics.ts';
 import type { Entry, Route, RouteMatch } from '../routes/route.ts';
 import type { UpgradedConnection } from '../upstream/call.ts';
 import type { AuditFailure } from './audit.ts';
@@ -23,29 +24,26 @@ export interface Pipeline {
   readonly issueInternalToken: InternalTokenIssuer;
   /** False: `/_verify` is a path like any other. */
   readonly forwardAuth: boolean;
-  /** By the name of the operation. */
-  readonly localOperations: ReadonlyMap<string, LocalOperation>;
+  /** Serves the only route without an upstream. */
+  readonly issueXAccessToken: (request: Admitted) => Promise<Reply>;
   /** The public URL of the gateway, which identifies the device API. */
   readonly deviceApi: string;
-  readonly settings: Pick<Identity['settings'], 'read'>;
+  readonly settings: Identity['settings'];
   readonly crossOrigin: CrossOrigin;
   readonly isTrustedProxy: AddressMatcher;
   readonly signReply: SignReply;
+  readonly verificationDurations: GatewayMetrics['verificationDurations'];
   readonly auditFailure: AuditFailure;
   readonly now: () => number;
   /** Undefined while tracing is off. */
   readonly tracer: Tracer | undefined;
 }
 
-/** An operation that the gateway implements itself. Its caller is authenticated and authorized. */
-export type LocalOperation = (request: {
-  readonly message: IncomingMessage;
-  readonly verified: VerifiedRequest;
-  readonly clientAddress: string;
-}) => Promise<Reply>;
-
 /** A request on its way through the stages, with the facts that they find out. */
 export type Exchange = ReturnType<typeof createExchange>;
+
+/** A request whose caller is verified and may use the route. */
+export type Admitted = Exchange & { readonly verified: VerifiedRequest; readonly route: Route };
 
 const NO_TARGET: RequestTarget = { path: '', sentPath: '', segments: [], query: '' };
 const NO_CREDENTIAL: PresentedCredential = { kind: 'none', query: '' };

@@ -5,14 +5,14 @@ import { describe, expect, test } from '@jest/globals';
 import type { VerifiedRequest } from '../authentication/verified-request.ts';
 import { CircuitOpenError } from '../upstream/circuit-breaker.ts';
 import type { Exchange, Pipeline } from './exchange.ts';
-import { countFailure, noteFailure, toFailure, withChallenge } from './failure.ts';
+import { challengedHeaders, countFailure, noteFailure, toFailure } from './failure.ts';
 
 const METADATA_URL = 'https://api.example/.well-known/oauth-protected-resource';
 const metadata = `resource_metadata="${METADATA_URL}"`;
 
 function challengeOf(code: ErrorCode, given?: string): string | undefined {
   const headers = given === undefined ? {} : { 'WWW-Authenticate': given };
-  return withChallenge(new ApiError(code, { headers }), METADATA_URL).headers['WWW-Authenticate'];
+  return challengedHeaders(new ApiError(code, { headers }), METADATA_URL)['WWW-Authenticate'];
 }
 
 describe('the challenge of an error', () => {
@@ -33,19 +33,9 @@ describe('the challenge of an error', () => {
     expect(challengeOf(code, given)).toBe(expected);
   });
 
-  test('changes nothing else of the error', () => {
-    const details = {
-      message: 'a message',
-      result: { a: 1 },
-      headers: { 'Retry-After': '1' },
-      cause: new Error('the cause'),
-      reason: 'token_unknown',
-      finding: 'a finding',
-      clientId: 'demo',
-    } as const;
-    const error = withChallenge(new ApiError('unauthorized', details), METADATA_URL);
-    expect({ ...error, message: error.message, cause: error.cause }).toMatchObject(details);
-    expect(error.code).toBe('unauthorized');
+  test('keeps the other headers', () => {
+    const error = new ApiError('unauthorized', { headers: { 'Retry-After': '1' } });
+    expect(challengedHeaders(error, METADATA_URL)['Retry-After']).toBe('1');
   });
 });
 
@@ -103,7 +93,7 @@ const exchange: Pick<Exchange, 'clientAddress' | 'credential' | 'appliedLimits' 
   verified: undefined,
 };
 
-/** Counts the failure, and returns its result and the counted requests. */
+/** Counts the failure, and returns the counted requests. */
 async function count(error: ApiError, changes: Partial<Exchange> = {}, overLimit?: Error) {
   const counted: unknown[] = [];
   const limits: Pick<Pipeline['limits'], 'countAddress'> = {
@@ -114,34 +104,32 @@ async function count(error: ApiError, changes: Partial<Exchange> = {}, overLimit
       }
     },
   };
-  return { result: await countFailure(error, { ...exchange, ...changes }, limits), counted };
+  await countFailure(error, { ...exchange, ...changes }, limits);
+  return counted;
 }
 
 describe('a failed request', () => {
   const failure = new ApiError('illegal_argument');
 
   test('counts for its address, without a credential until one was read', async () => {
-    const { result, counted } = await count(failure);
-    expect([result, counted]).toEqual([failure, [['192.0.2.1', false]]]);
+    expect(await count(failure)).toEqual([['192.0.2.1', false]]);
     const credential = { kind: 'access-token', value: 'x', query: '' } as const;
-    expect((await count(failure, { credential })).counted).toEqual([['192.0.2.1', true]]);
+    expect(await count(failure, { credential })).toEqual([['192.0.2.1', true]]);
   });
 
   test.each(['internal_server_error', 'service_unavailable', 'too_many_requests'] as const)(
     'does not count if the error is %s',
     async (code) => {
-      expect((await count(new ApiError(code))).counted).toEqual([]);
+      expect(await count(new ApiError(code))).toEqual([]);
     },
   );
 
   test('does not count for its address if it was verified', async () => {
-    expect((await count(failure, { verified: {} as VerifiedRequest })).counted).toEqual([]);
+    expect(await count(failure, { verified: {} as VerifiedRequest })).toEqual([]);
   });
 
-  test('gets 429 if its address is over the limit, and 500 if counting fails', async () => {
+  test('fails with the error of the count, such as 429 for an address over its limit', async () => {
     const overLimit = new ApiError('too_many_requests');
-    expect((await count(failure, {}, overLimit)).result).toBe(overLimit);
-    const defect = new Error('a defect');
-    await expect(count(failure, {}, defect)).rejects.toBe(defect);
+    await expect(count(failure, {}, overLimit)).rejects.toBe(overLimit);
   });
 });

@@ -1,7 +1,7 @@
-import { ApiError, serviceUnavailable, toApiError } from '@gatehouse/errors';
+import { type ApiError, failureEnvelope, serviceUnavailable, toApiError } from '@gatehouse/errors';
 import type { RequestNotes } from '@gatehouse/server';
 import { StoreFullError, StoreUnavailableError } from '@gatehouse/store';
-import { bearerChallenge, failureReply, type Reply } from '../messages.ts';
+import { bearerChallenge, jsonHeaders, type Reply } from '../messages.ts';
 import { metadataUrlOf } from '../routes/public-documents.ts';
 import { CircuitOpenError } from '../upstream/circuit-breaker.ts';
 import type { Exchange, Pipeline } from './exchange.ts';
@@ -17,15 +17,22 @@ export async function refuse(
     exchange.storeFailed ||= error instanceof StoreUnavailableError && !isFull;
     return toFailure(error);
   };
-  const counted = countFailure(noteAndConvert(thrown), exchange, limits);
-  const error = await counted.catch(noteAndConvert);
+  let error = noteAndConvert(thrown);
+  try {
+    await countFailure(error, exchange, limits);
+  } catch (failed) {
+    error = noteAndConvert(failed);
+  }
   noteFailure(error, exchange.notes, exchange.response.destroyed);
   auditFailure(error, exchange);
-  const reply = failureReply(
-    withChallenge(error, metadataUrlOf(exchange.route?.resource ?? deviceApi)),
-    now(),
-  );
-  return exchange.message.method === 'HEAD' ? { ...reply, body: undefined } : reply;
+  const metadataUrl = metadataUrlOf(exchange.route?.resource ?? deviceApi);
+  const headers = Object.entries(challengedHeaders(error, metadataUrl)).flat();
+  const isHead = exchange.message.method === 'HEAD';
+  return {
+    status: error.status,
+    headers: [...jsonHeaders, ...headers],
+    body: isHead ? undefined : Buffer.from(JSON.stringify(failureEnvelope(error, now()))),
+  };
 }
 
 /** Converts any thrown value to an error of the catalogue. */
@@ -38,25 +45,16 @@ export function toFailure(thrown: unknown): ApiError {
 /**
  * Counts an unverified request against the limit of its address.
  *
- * @returns the error to send: `too_many_requests` if the address exceeds its limit
+ * @throws ApiError `too_many_requests` if the address exceeds its limit
  */
 export async function countFailure(
-  error: ApiError,
+  { status, code }: ApiError,
   exchange: Pick<Exchange, 'verified' | 'clientAddress' | 'credential' | 'appliedLimits'>,
   limits: Pick<Pipeline['limits'], 'countAddress'>,
-): Promise<ApiError> {
-  const { verified, clientAddress, appliedLimits } = exchange;
-  if (verified !== undefined || error.status >= 500 || error.code === 'too_many_requests') {
-    return error;
-  }
-  try {
-    await limits.countAddress(clientAddress, exchange.credential.kind !== 'none', appliedLimits);
-    return error;
-  } catch (overLimit) {
-    if (overLimit instanceof ApiError) {
-      return overLimit;
-    }
-    throw overLimit;
+): Promise<void> {
+  const { verified, clientAddress, credential, appliedLimits } = exchange;
+  if (verified === undefined && status < 500 && code !== 'too_many_requests') {
+    await limits.countAddress(clientAddress, credential.kind !== 'none', appliedLimits);
   }
 }
 
@@ -74,27 +72,19 @@ export function noteFailure(error: ApiError, notes: RequestNotes, hasCallerLeft:
 }
 
 /**
- * Adds a challenge to every 401 and 403 (RFC 9110 §15.5.2), and to every challenge the URL of the
- * resource metadata (RFC 9728 §5.1).
+ * The headers of the error, with a challenge on every 401 and 403 (RFC 9110 §15.5.2), and the URL of
+ * the resource metadata in every challenge (RFC 9728 §5.1).
  */
-export function withChallenge(error: ApiError, metadataUrl: string): ApiError {
-  const given = error.headers['WWW-Authenticate'];
-  const isDouble = error.code === 'multiple_credentials';
-  if (given === undefined && !isDouble && error.status !== 401 && error.status !== 403) {
-    return error;
+export function challengedHeaders(
+  { code, status, headers }: ApiError,
+  metadataUrl: string,
+): Readonly<Record<string, string>> {
+  const name = 'WWW-Authenticate';
+  const isDouble = code === 'multiple_credentials';
+  if (headers[name] === undefined && !isDouble && status !== 401 && status !== 403) {
+    return headers;
   }
   const challenge =
-    given ?? bearerChallenge(isDouble ? 'invalid_request' : undefined)['WWW-Authenticate'];
-  return new ApiError(error.code, {
-    message: error.message,
-    result: error.result,
-    headers: {
-      ...error.headers,
-      'WWW-Authenticate': `${challenge}, resource_metadata="${metadataUrl}"`,
-    },
-    cause: error.cause,
-    reason: error.reason,
-    finding: error.finding,
-    clientId: error.clientId,
-  });
+    headers[name] ?? bearerChallenge(isDouble ? 'invalid_request' : undefined)[name];
+  return { ...headers, [name]: `${challenge}, resource_metadata="${metadataUrl}"` };
 }

@@ -7,16 +7,11 @@
 import type { IncomingMessage } from 'node:http';
 import { deviceScopes } from '@gatehouse/device-api';
 import { ApiError, type FailureReasonName, illegalArgument } from '@gatehouse/errors';
-import { isDeviceScope, noSettings, type Principal, type Settings } from '@gatehouse/identity';
+import { isDeviceScope, noSettings, type Settings } from '@gatehouse/identity';
 import { unmappedAddress } from '@gatehouse/server';
-import {
-  credentialKinds,
-  parseRequestTarget,
-  type RequestTarget,
-  signedPart,
-} from '@gatehouse/signing';
+import { parseRequestTarget, signedPart } from '@gatehouse/signing';
 import { bearerChallenge, hasBody, protectiveHeaders, type Reply } from '../messages.ts';
-import { forwardAuthOperation, type Route } from '../routes/route.ts';
+import { commonOfRoutes, forwardAuthOperation, type Route } from '../routes/route.ts';
 import type { Exchange, Pipeline } from './exchange.ts';
 import { admittedOf, assertServedMethod, setMatch, unrouted } from './stages.ts';
 
@@ -45,13 +40,16 @@ export async function readVerification(
   }
   const { method, target } = readOriginalRequest(message.rawHeaders);
   const query = ownQuery(message.url ?? '');
-  const required = query === '' ? undefined : requiredRoute(query, await settings.read());
   exchange.method = method;
   exchange.target = target;
   assertServedMethod(exchange);
   notes.method = method;
   // A trailing slash counts: the proxy does not remove it when it forwards the request.
-  setMatch(exchange, required === undefined ? router.find(method, target) : { entry: required });
+  const match =
+    query === ''
+      ? router.find(method, target)
+      : { entry: requiredRoute(query, await settings.read()) };
+  setMatch(exchange, match);
 }
 
 /**
@@ -103,19 +101,10 @@ export function assertForwarded({ route, match }: Exchange): undefined {
 }
 
 /** The answer for an authorized caller. */
-export function permit(
-  exchange: Exchange,
-  { issueInternalToken }: Pipeline,
-): Reply | Promise<Reply> {
+export async function permit(exchange: Exchange, { issueInternalToken }: Pipeline): Promise<Reply> {
   const { verified, route } = admittedOf(exchange);
-  const { principal } = verified;
-  const token = issueInternalToken(verified, route);
-  return typeof token === 'string'
-    ? permission(principal, token)
-    : token.then((issued) => permission(principal, issued));
-}
-
-function permission({ clientId, subject, orgId, scopes }: Principal, token: string): Reply {
+  const { clientId, subject, orgId, scopes } = verified.principal;
+  const token = await issueInternalToken(verified, route);
   return {
     // Not 204: Envoy accepts only 200.
     status: 200,
@@ -137,8 +126,9 @@ const pairs = [
   { method: 'X-Forwarded-Method', uri: 'X-Forwarded-Uri' },
 ] as const;
 
-const names: ReadonlySet<string> = new Set(
-  pairs.flatMap(({ method, uri }) => [method.toLowerCase(), uri.toLowerCase()]),
+/** By their form in lower case. */
+const names = new Map<string, string>(
+  pairs.flatMap(Object.values).map((name) => [name.toLowerCase(), name]),
 );
 
 /**
@@ -151,14 +141,9 @@ const NEEDLESS_ESCAPE = /%(?:3\d|4[1-9a-f]|5[0-9a]|6[1-9a-f]|7[0-9a]|2d|5f|7e)/i
  * Reads method and URI of the original request. A proxy sets one pair of headers and passes on what
  * the caller sent of the other, so the gateway never chooses between them.
  */
-function readOriginalRequest(rawHeaders: readonly string[]): {
-  readonly method: string;
-  readonly target: RequestTarget;
-} {
+function readOriginalRequest(rawHeaders: readonly string[]) {
   const found = findHeaders(rawHeaders);
-  const [pair, other] = pairs.filter(
-    ({ method, uri }) => found.has(method.toLowerCase()) || found.has(uri.toLowerCase()),
-  );
+  const [pair, other] = pairs.filter(({ method, uri }) => found.has(method) || found.has(uri));
   if (pair === undefined) {
     const [{ method, uri }] = pairs;
     throw refusal('verification_invalid', method, `is missing, and so is ${uri}`);
@@ -178,11 +163,10 @@ function readOriginalRequest(rawHeaders: readonly string[]): {
 function findHeaders(rawHeaders: readonly string[]): ReadonlyMap<string, string> {
   const found = new Map<string, string>();
   for (let index = 0; index < rawHeaders.length; index += 2) {
-    const given = rawHeaders[index] ?? '';
-    const name = given.toLowerCase();
-    if (names.has(name)) {
+    const name = names.get((rawHeaders[index] ?? '').toLowerCase());
+    if (name !== undefined) {
       if (found.has(name)) {
-        throw refusal('verification_invalid', given, 'was sent twice');
+        throw refusal('verification_invalid', name, 'was sent twice');
       }
       found.set(name, rawHeaders[index + 1] ?? '');
     }
@@ -191,7 +175,7 @@ function findHeaders(rawHeaders: readonly string[]): ReadonlyMap<string, string>
 }
 
 function requireValue(found: ReadonlyMap<string, string>, name: string): string {
-  const value = found.get(name.toLowerCase()) ?? '';
+  const value = found.get(name) ?? '';
   if (value === '') {
     throw refusal('verification_invalid', name, 'is missing or empty');
   }
@@ -264,6 +248,7 @@ function readRequirement(query: string, settings: Settings): Route {
     throw illegalArgument(problems, 'verification_invalid');
   }
   return {
+    ...commonOfRoutes,
     operation: forwardAuthOperation,
     // The query applies to requests of every method and path.
     method: 'GET',
@@ -271,14 +256,7 @@ function readRequirement(query: string, settings: Settings): Route {
     scope,
     resource: declared?.resource.resource,
     roles,
-    claims: [],
-    credentials: credentialKinds,
     upstream: audience,
-    timeoutMilliseconds: 0,
     bodyLimitBytes: 0,
-    requestHeaders: [],
-    rateLimit: undefined,
-    streaming: false,
-    webSocket: false,
   };
 }

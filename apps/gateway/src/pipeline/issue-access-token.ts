@@ -1,28 +1,27 @@
 import { ApiError, illegalArgument, serviceUnavailable, successEnvelope } from '@gatehouse/errors';
-import type { AuditTrail, XAccessTokens } from '@gatehouse/identity';
-import { z } from 'zod';
-import { jsonHeaders } from '../messages.ts';
+import type { Identity } from '@gatehouse/identity';
+import { jsonHeaders, type Reply } from '../messages.ts';
 import { requestOrigin } from './audit.ts';
-import type { LocalOperation } from './exchange.ts';
+import type { Admitted } from './exchange.ts';
+
+const DEFAULT_SECONDS = 7200;
 
 /**
  * `POST /api/v1/token` (operation 4 of the specification). Its route accepts only signed requests.
  */
 export function createXAccessTokenOperation(dependencies: {
-  readonly xAccessTokens: XAccessTokens;
-  readonly audit: AuditTrail;
-  readonly lifetime: LifetimeLimits;
+  readonly identity: Pick<Identity, 'xAccessTokens' | 'audit'>;
+  readonly accessTokenMaximumSeconds: number;
   readonly now: () => number;
-}): LocalOperation {
-  const { xAccessTokens, audit, lifetime, now } = dependencies;
-  return async ({ message, verified, clientAddress }) => {
+}) {
+  const { identity, accessTokenMaximumSeconds, now } = dependencies;
+  const { xAccessTokens, audit } = identity;
+  return async ({ message, verified, clientAddress }: Admitted): Promise<Reply> => {
     if (!isJson(message.headers['content-type'])) {
-      throw new ApiError('unsupported_media_type', {
-        message: 'Send application/json.',
-      });
+      throw new ApiError('unsupported_media_type', { message: 'Send application/json.' });
     }
     const text = Buffer.from(verified.body?.bytes ?? []).toString('utf8');
-    const expires = readLifetime(text, lifetime);
+    const expires = readLifetime(text, accessTokenMaximumSeconds);
     const { clientId } = verified.principal;
     const { secureKeyId } = verified;
     const token = await xAccessTokens.issue({ clientId, secureKeyId }, expires);
@@ -49,20 +48,7 @@ function isJson(contentType: string | undefined): boolean {
   return mediaType === undefined || mediaType === 'application/json';
 }
 
-interface LifetimeLimits {
-  readonly defaultSeconds: number;
-  readonly maximumSeconds: number;
-}
-
-const body = z.strictObject({
-  // Not z.int(), which rejects numbers above 2^53. A number above the maximum becomes the maximum.
-  expires: z
-    .number('must be an integer number of seconds')
-    .refine(Number.isInteger, 'must be an integer number of seconds')
-    .optional(),
-});
-
-/** Excludes a second `expires` and one that is spelled with escapes. */
+/** At most one member, `expires`, without escapes. */
 const PLAIN = /^\s*\{\s*(?:"expires"\s*:\s*[-+.0-9eE]+\s*)?\}\s*$/;
 
 /**
@@ -71,32 +57,18 @@ const PLAIN = /^\s*\{\s*(?:"expires"\s*:\s*[-+.0-9eE]+\s*)?\}\s*$/;
  *
  * @throws ApiError `illegal_argument`
  */
-export function readLifetime(text: string, limits: LifetimeLimits): number {
-  const parsed = body.safeParse(parseJson(text));
-  if (!parsed.success) {
-    throw illegalArgument(
-      parsed.error.issues.map(({ path, message }) => ({
-        property: path.join('.') || 'body',
-        message,
-      })),
-    );
-  }
-  if (!PLAIN.test(text)) {
-    const problem = { property: 'expires', message: 'must occur once and without escapes' };
-    throw illegalArgument([problem]);
-  }
-  const asked = parsed.data.expires ?? limits.defaultSeconds;
-  // Clients send 0 and -1 for "never", which means the maximum.
-  return asked <= 0 ? limits.maximumSeconds : Math.min(asked, limits.maximumSeconds);
-}
-
-function parseJson(text: string): unknown {
+export function readLifetime(text: string, maximumSeconds: number): number {
+  let expires: unknown;
   try {
-    return JSON.parse(text);
+    ({ expires = DEFAULT_SECONDS } = Object(JSON.parse(text)));
   } catch (cause) {
-    throw new ApiError('illegal_argument', {
-      message: 'The body is not JSON.',
-      cause,
-    });
+    throw new ApiError('illegal_argument', { message: 'The body is not JSON.', cause });
   }
+  if (!PLAIN.test(text) || !Number.isInteger(expires)) {
+    const message = 'must be an integer number of seconds, without escapes or other members';
+    throw illegalArgument([{ property: 'expires', message }]);
+  }
+  const asked = Number(expires);
+  // Clients send 0 and -1 for "never", which means the maximum.
+  return asked <= 0 ? maximumSeconds : Math.min(asked, maximumSeconds);
 }

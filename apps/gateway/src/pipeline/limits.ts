@@ -4,6 +4,7 @@
  * which the authorization server counts.
  */
 import { ApiError, type FailureReasonName } from '@gatehouse/errors';
+import type { Client } from '@gatehouse/identity';
 import { addressGroup } from '@gatehouse/server';
 import {
   createRateLimiter,
@@ -16,7 +17,6 @@ import {
   type Store,
   type Verdict,
 } from '@gatehouse/store';
-import type { SignatureBudget } from '../authentication/signed-request.ts';
 import type { Route } from '../routes/route.ts';
 
 /** One limit that a request was counted against. */
@@ -60,14 +60,13 @@ export function createRequestLimits(dependencies: {
     ...addressLimit,
     requests: addressLimit.requests * BAD_CREDENTIALS_FACTOR,
   });
-  const byRoute = new Map(
-    routes.flatMap((route): [Route, NamedLimiter][] => {
-      const { operation, rateLimit } = route;
-      return rateLimit === undefined
-        ? []
-        : [[route, createNamedLimiter(`operation:${operation}`, rateLimit, operation)]];
-    }),
-  );
+  const byRoute = new Map<Route, NamedLimiter>();
+  for (const route of routes) {
+    const { operation: name, rateLimit } = route;
+    if (rateLimit !== undefined) {
+      byRoute.set(route, createNamedLimiter(`operation:${name}`, rateLimit, name));
+    }
+  }
 
   function note(
     { name, policy }: NamedLimiter,
@@ -79,7 +78,20 @@ export function createRequestLimits(dependencies: {
       // Removes the quotation marks that the headers need.
       const limit = name.slice(1, -1);
       onRefused?.(limit);
-      throw tooManyRequests(verdict, reasons.get(limit) ?? 'operation_rate_limit', now());
+      const reason = reasons.get(limit) ?? 'operation_rate_limit';
+      throw tooManyRequests(verdict, now(), { reason });
+    }
+  }
+
+  async function countBoth(
+    clientId: string,
+    verdict: Verdict | Promise<Verdict>,
+    ofRoute: NamedLimiter | undefined,
+    applied: AppliedLimit[],
+  ): Promise<void> {
+    note(clients, await verdict, applied);
+    if (ofRoute !== undefined) {
+      note(ofRoute, await ofRoute.take(clientId), applied);
     }
   }
 
@@ -121,18 +133,11 @@ export function createRequestLimits(dependencies: {
       route: Route | undefined,
       applied: AppliedLimit[],
     ): Promise<void> | undefined {
-      const limiter = route && byRoute.get(route);
-      const countRoute = async (ofRoute: NamedLimiter) =>
-        note(ofRoute, await ofRoute.take(clientId), applied);
+      const ofRoute = route && byRoute.get(route);
       const verdict = clients.take(clientId);
-      if (verdict instanceof Promise) {
-        return verdict.then((late) => {
-          note(clients, late, applied);
-          return limiter && countRoute(limiter);
-        });
-      }
-      note(clients, verdict, applied);
-      return limiter && countRoute(limiter);
+      return verdict instanceof Promise || ofRoute !== undefined
+        ? countBoth(clientId, verdict, ofRoute, applied)
+        : note(clients, verdict, applied);
     },
   };
 }
@@ -143,7 +148,7 @@ export function createRequestLimits(dependencies: {
  */
 const SIGNED_REQUEST_BYTES = 512;
 
-/** See `SignatureBudget`. */
+/** The budgets of the signatures that a client and its organization can use. */
 export function createSignatureBudget(dependencies: {
   readonly store: Store;
   readonly now: () => number;
@@ -151,7 +156,7 @@ export function createSignatureBudget(dependencies: {
   readonly windowSeconds: number;
   /** Called for each rejected request. */
   readonly onRefused?: (limit: string) => void;
-}): SignatureBudget {
+}) {
   const { now, onRefused } = dependencies;
   const record = { ...dependencies, bytes: SIGNED_REQUEST_BYTES };
   const budget = createStoreBudget('signed-requests', record, dependencies);
@@ -159,7 +164,8 @@ export function createSignatureBudget(dependencies: {
   function assertFits(clientId: string, rejection: Verdict | undefined): void {
     if (rejection !== undefined) {
       onRefused?.('signature');
-      throw tooManyRequests(rejection, 'stored_state_limit', now(), {
+      throw tooManyRequests(rejection, now(), {
+        reason: 'stored_state_limit',
         clientId,
         message:
           'Too many signed requests: the used signatures of this client or its organization would ' +
@@ -169,22 +175,31 @@ export function createSignatureBudget(dependencies: {
   }
 
   return {
-    assertOpen: (client) => assertFits(client.clientId, budget.knownRejection(client)),
-    count: async (client) => assertFits(client.clientId, await budget.take(client)),
+    /**
+     * Runs before a signature is claimed, and counts nothing: an attacker who repeats the requests of
+     * a client must not use up its budget.
+     *
+     * @throws ApiError `too_many_requests`
+     */
+    assertOpen: (client: Client): void =>
+      assertFits(client.clientId, budget.knownRejection(client)),
+    /** Counts a claimed signature. @throws ApiError `too_many_requests` */
+    count: async (client: Client): Promise<void> =>
+      assertFits(client.clientId, await budget.take(client)),
   };
 }
 
 function tooManyRequests(
   verdict: Verdict,
-  reason: FailureReasonName,
   now: number,
-  details: { readonly clientId?: string; readonly message?: string } = {},
+  details: {
+    readonly reason: FailureReasonName;
+    readonly clientId?: string;
+    readonly message?: string;
+  },
 ): ApiError {
-  return new ApiError('too_many_requests', {
-    ...details,
-    headers: { 'Retry-After': retryAfter(verdict, now) },
-    reason,
-  });
+  const headers = { 'Retry-After': retryAfter(verdict, now) };
+  return new ApiError('too_many_requests', { ...details, headers });
 }
 
 /** Adds `RateLimit-Policy` and `RateLimit`. */

@@ -8,12 +8,12 @@
  */
 import { type IncomingMessage, type RequestListener, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { type Tracer, traced, type UpgradeListener } from '@gatehouse/server';
+import { traced, type UpgradeListener } from '@gatehouse/server';
 import { parseRequestTarget } from '@gatehouse/signing';
 import { StoreUnavailableError } from '@gatehouse/store';
 import type { Signer } from '../authentication/verified-request.ts';
 import { joinConnections } from '../forwarding/open-reply.ts';
-import type { Reply } from '../messages.ts';
+import { type Reply, writeReply } from '../messages.ts';
 import { forwardAuthOperation, routeOf } from '../routes/route.ts';
 import { createExchange, type Exchange, type Pipeline, type Stage } from './exchange.ts';
 import { refuse } from './failure.ts';
@@ -40,7 +40,6 @@ import {
   readCredential,
   serve,
 } from './stages.ts';
-import { writeReply } from './write-reply.ts';
 
 const requests: readonly Stage[] = [
   assertNoUpgrade,
@@ -102,6 +101,7 @@ export function createPipeline(
   observe: (listener: RequestListener) => RequestListener,
 ): { readonly listener: RequestListener; readonly upgrades: UpgradeListener } {
   const pipeline = withTraces(dependencies);
+  const { forwardAuth } = pipeline;
   const handle = (
     message: IncomingMessage,
     response: ServerResponse,
@@ -114,14 +114,15 @@ export function createPipeline(
       connection.destroy();
     });
   };
-  const isForProxy = (message: IncomingMessage) => pipeline.forwardAuth && isVerification(message);
   return {
-    listener: observe((message, response) =>
-      handle(message, response, isForProxy(message) ? answerVerification : answerRequest),
-    ),
+    listener: observe((message, response) => {
+      const isQuestion = forwardAuth && isVerification(message);
+      handle(message, response, isQuestion ? answerVerification : answerRequest);
+    }),
     upgrades: {
       // The verification request of an upgrade must not open one, even if a route matches its path.
-      accepts: (message) => !isForProxy(message) && isWebSocketRequest(message, pipeline),
+      accepts: (message) =>
+        !(forwardAuth && isVerification(message)) && isWebSocketRequest(message, pipeline),
       handle(message, socket, head) {
         // An error without a listener would end the process.
         socket.on('error', () => socket.destroy());
@@ -237,22 +238,18 @@ function withTraces(pipeline: Pipeline): Pipeline {
   if (tracer === undefined) {
     return pipeline;
   }
-  const internal = <Parameters extends readonly unknown[], Result>(
-    name: string,
-    work: (...parameters: Parameters) => Result,
-  ) => traced(tracer as Tracer, [name, 'internal'], work);
   return {
     ...pipeline,
-    authenticate: internal('authenticate', pipeline.authenticate),
+    authenticate: traced(tracer, ['authenticate', 'internal'], pipeline.authenticate),
     limits: {
       ...limits,
-      countAddress: internal('limit address', limits.countAddress),
-      countClient: internal('limit client', limits.countClient),
+      countAddress: traced(tracer, ['limit address', 'internal'], limits.countAddress),
+      countClient: traced(tracer, ['limit client', 'internal'], limits.countClient),
     },
     forwarding: {
       forward: traced(tracer, ['forward', 'call'], forwarding.forward),
       openWebSocket: traced(tracer, ['forward', 'call'], forwarding.openWebSocket),
     },
-    signReply: internal('sign', pipeline.signReply),
+    signReply: traced(tracer, ['sign', 'internal'], pipeline.signReply),
   };
 }

@@ -1,12 +1,12 @@
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
 import { ApiError } from '@gatehouse/errors';
-import { createLogger, observeRequests } from '@gatehouse/server';
+import { createLogger, createRouter, observeRequests } from '@gatehouse/server';
 import { describe, expect, test } from '@jest/globals';
 import type { VerifiedRequest } from '../authentication/verified-request.ts';
-import { deviceRoutes, type Route } from '../routes/route.ts';
-import { createExchange, type Pipeline } from './exchange.ts';
-import { authenticate, authorize, unrouted } from './stages.ts';
+import { deviceRoutes, type Entry, type Route } from '../routes/route.ts';
+import { createExchange, type Exchange, type Pipeline } from './exchange.ts';
+import { authenticate, authorize, findRoute, unrouted } from './stages.ts';
 
 const deviceApi = 'https://api.example';
 const route = {
@@ -17,7 +17,8 @@ const route = {
 
 function authorizing(kind: string, scopes: readonly string[], asked: Route | undefined = route) {
   const verified = { kind, principal: { scopes: new Set(scopes) } } as unknown as VerifiedRequest;
-  return () => authorize({ verified, route: asked, match: undefined }, { deviceApi });
+  const exchange = { verified, route: asked } as Exchange;
+  return () => authorize(exchange, { deviceApi } as Pipeline);
 }
 
 describe('a verified caller', () => {
@@ -70,5 +71,37 @@ test('Every path accepts the methods of its routes and OPTIONS.', () => {
   const others = deviceRoutes.filter(({ path }) => path === '/device/instance/_query');
   expect(unrouted({ entry: undefined, others }).headers).toEqual({
     Allow: 'POST, GET, HEAD, OPTIONS',
+  });
+});
+
+const router = createRouter<Entry>(deviceRoutes);
+
+function find(method: string, url: string): Exchange {
+  const exchange = { method, message: { url } } as Exchange;
+  findRoute(exchange, { router } as Pipeline);
+  return exchange;
+}
+
+describe('the route of a request', () => {
+  test.each([
+    ['GET', '/api/device', 'device.list'],
+    ['HEAD', '/api/device', 'device.list'],
+    ['GET', '/api/v1/device/any%20id/_detail', 'device.detail'],
+    ['POST', '/device-instance', 'device.create'],
+  ])('for %s %s is %s', (method, path, operation) => {
+    expect(find(method, path).route?.operation).toBe(operation);
+  });
+
+  test.each(['/', '/api', '/API/device', '/api/device/x', '/api/device/x/'])(
+    'for %s does not exist',
+    (path) => {
+      expect(find('GET', path)).toMatchObject({ match: undefined, target: { path } });
+    },
+  );
+
+  test('is that of the path without a trailing slash, and so is the target', () => {
+    const { route: found, target } = find('GET', '/api/device/');
+    expect(found?.operation).toBe('device.list');
+    expect(target).toMatchObject({ path: '/api/device', segments: ['api', 'device'] });
   });
 });

@@ -3,20 +3,11 @@ import { ApiError, type FailureReasonName } from '@gatehouse/errors';
 import { allowedMethods, messageProblem } from '@gatehouse/server';
 import { assertReadableQuery, parseRequestTarget, presentedCredential } from '@gatehouse/signing';
 import { StoreUnavailableError } from '@gatehouse/store';
-import { tokenForOtherResource } from '../authentication/rejected-token.ts';
-import type { VerifiedRequest } from '../authentication/verified-request.ts';
+import { tokenForOtherResource } from '../authentication/tokens.ts';
 import { switchingHeaders } from '../forwarding/open-reply.ts';
 import { bearerChallenge, type Reply } from '../messages.ts';
-import {
-  type Entry,
-  findEntry,
-  isPublic,
-  type PublicEntry,
-  type Route,
-  type RouteMatch,
-  routeOf,
-} from '../routes/route.ts';
-import type { Exchange, Pipeline } from './exchange.ts';
+import { type Entry, type PublicEntry, type RouteMatch, routeOf } from '../routes/route.ts';
+import type { Admitted, Exchange, Pipeline } from './exchange.ts';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 const served: ReadonlySet<string> = new Set(METHODS);
@@ -38,18 +29,14 @@ export function assertNoUpgrade({ message: { headers } }: Checked): undefined {
 export function assertServable(checked: Checked): undefined {
   assertServedMethod(checked);
   if (checked.message.headers['content-encoding'] !== undefined) {
-    throw new ApiError('unsupported_media_type', {
-      message: 'Send the body without an encoding.',
-    });
+    throw new ApiError('unsupported_media_type', { message: 'Send the body without an encoding.' });
   }
   assertUnambiguous(checked);
 }
 
 export function assertServedMethod({ message, method }: Checked): undefined {
   if (!served.has(method) || message.url === '*') {
-    throw new ApiError('method_not_allowed', {
-      headers: { Allow: METHODS.join(', ') },
-    });
+    throw new ApiError('method_not_allowed', { headers: { Allow: METHODS.join(', ') } });
   }
 }
 
@@ -71,9 +58,20 @@ function refusal(reason: FailureReasonName, property: string, message: string): 
   });
 }
 
+/**
+ * Drops a trailing slash if only the path without it has an entry. Every later stage uses the target
+ * of the exchange, so that the path that is authorized is the path that is forwarded.
+ */
 export function findRoute(exchange: Exchange, { router }: Pipeline): undefined {
-  const requested = parseRequestTarget(exchange.message.url ?? '');
-  const { match, target } = findEntry(router, exchange.method, requested);
+  const { method } = exchange;
+  let target = parseRequestTarget(exchange.message.url ?? '');
+  let match = router.find(method, target);
+  if (match === undefined && target.path.endsWith('/') && target.path !== '/') {
+    const segments = target.segments.slice(0, -1);
+    const shorter = { ...target, path: target.path.slice(0, -1), segments };
+    match = router.find(method, shorter);
+    target = match === undefined ? target : shorter;
+  }
   exchange.target = target;
   setMatch(exchange, match);
 }
@@ -94,15 +92,15 @@ export function answerPublic(
   if (method === 'OPTIONS') {
     return answerPreflight(exchange, pipeline);
   }
-  if (match?.entry === undefined) {
-    // Only the public documents of the path may be disclosed.
-    const others = match?.others.filter(isPublic) ?? [];
-    if (others.length > 0) {
-      throw unrouted({ entry: undefined, others });
-    }
-    return undefined;
+  if (match?.entry !== undefined) {
+    return 'read' in match.entry ? readDocument(match.entry, exchange, pipeline) : undefined;
   }
-  return isPublic(match.entry) ? readDocument(match.entry, exchange, pipeline) : undefined;
+  // Only the public documents of the path may be disclosed.
+  const others = match?.others.filter((entry) => 'read' in entry) ?? [];
+  if (others.length > 0) {
+    throw unrouted({ entry: undefined, others });
+  }
+  return undefined;
 }
 
 async function answerPreflight(
@@ -148,13 +146,25 @@ export async function authenticate(exchange: Exchange, pipeline: Pipeline): Prom
   if (credential.kind !== 'signature') {
     assertReadableQuery(target.query);
   }
-  const verified = await pipeline.authenticate(exchange);
-  exchange.verified = verified;
-  notes.clientId = verified.principal.clientId;
-  notes.credential = verified.kind;
-  notes.keyId = verified.secureKeyId;
+  const startedAt = performance.now();
+  let result = 'accepted';
+  try {
+    exchange.verified = await pipeline.authenticate(exchange);
+  } catch (error) {
+    result = error instanceof ApiError && error.status < 500 ? 'refused' : 'unavailable';
+    throw error;
+  } finally {
+    if (credential.kind !== 'none') {
+      const seconds = (performance.now() - startedAt) / 1000;
+      pipeline.verificationDurations.of(credential.kind, result).observe(seconds);
+    }
+  }
+  const { principal, kind, secureKeyId } = exchange.verified;
+  notes.clientId = principal.clientId;
+  notes.credential = kind;
+  notes.keyId = secureKeyId;
   notes.verifiedMs = performance.now() - observed.startedAt;
-  const counting = pipeline.limits.countClient(verified.principal.clientId, route, appliedLimits);
+  const counting = pipeline.limits.countClient(principal.clientId, route, appliedLimits);
   if (counting !== undefined) {
     await counting;
   }
@@ -178,10 +188,7 @@ export function answerUnrouted({ method, match, route }: Exchange): Reply | unde
  *   token for another API (RFC 8707 §2),
  *   `access_denied` for a missing scope or role
  */
-export function authorize(
-  exchange: Pick<Exchange, 'verified' | 'route' | 'match'>,
-  { deviceApi }: Pick<Pipeline, 'deviceApi'>,
-): undefined {
+export function authorize(exchange: Exchange, { deviceApi }: Pipeline): undefined {
   const { verified, route } = admittedOf(exchange);
   if (!route.credentials.includes(verified.kind)) {
     throw new ApiError('unauthorized', {
@@ -212,18 +219,12 @@ export function authorize(
   }
 }
 
-/** Forwards the request to the upstream of its route, or calls the gateway's own operation. */
-export function serve(exchange: Exchange, { forwarding, localOperations }: Pipeline) {
+/** Forwards the request to the upstream of its route, or issues an X-Access-Token. */
+export function serve(exchange: Exchange, { forwarding, issueXAccessToken }: Pipeline) {
   const admitted = admittedOf(exchange);
-  const { operation: name, upstream } = admitted.route;
-  if (upstream !== undefined) {
-    return forwarding.forward(admitted);
-  }
-  const operation = localOperations.get(name);
-  if (operation === undefined) {
-    throw new Error(`The route ${name} has neither an upstream nor a local operation.`);
-  }
-  return operation(admitted);
+  return admitted.route.upstream === undefined
+    ? issueXAccessToken(admitted)
+    : forwarding.forward(admitted);
 }
 
 export async function openWebSocket(exchange: Exchange, { forwarding }: Pipeline): Promise<Reply> {
@@ -236,25 +237,20 @@ export async function openWebSocket(exchange: Exchange, { forwarding }: Pipeline
 }
 
 /** @throws ApiError `not_found` or `method_not_allowed` if no route serves the request */
-export function admittedOf<Admitted extends Pick<Exchange, 'verified' | 'route' | 'match'>>(
-  exchange: Admitted,
-): Admitted & { readonly verified: VerifiedRequest; readonly route: Route } {
-  const { verified, route } = exchange;
-  if (route === undefined) {
+export function admittedOf(exchange: Exchange): Admitted {
+  if (exchange.route === undefined) {
     throw unrouted(exchange.match);
   }
-  if (verified === undefined) {
+  if (exchange.verified === undefined) {
     throw new Error('The request was not verified.');
   }
-  return exchange as Admitted & { verified: VerifiedRequest; route: Route };
+  return exchange as Admitted;
 }
 
 /** The error of a request that no route serves: 405 with `Allow` for a known path, otherwise 404. */
 export function unrouted(match: RouteMatch): ApiError {
   if (match === undefined || match.entry !== undefined) {
-    return new ApiError('not_found', {
-      message: 'There is no such operation.',
-    });
+    return new ApiError('not_found', { message: 'There is no such operation.' });
   }
   const allow = allowHeader(match.others);
   return new ApiError('method_not_allowed', {

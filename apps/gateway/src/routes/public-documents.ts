@@ -1,17 +1,15 @@
+import { createHash } from 'node:crypto';
+import { promisify } from 'node:util';
+import { brotliCompress, gzip } from 'node:zlib';
 import { deviceScopes } from '@gatehouse/device-api';
-import { ApiError, successEnvelope } from '@gatehouse/errors';
+import type { DescribedOperation, DescribedRoute } from '@gatehouse/device-api/openapi';
+import { ApiError, errorCatalogue, successEnvelope } from '@gatehouse/errors';
 import type { Identity, Resource } from '@gatehouse/identity';
+import { LRUCache } from 'lru-cache';
 import { jsonHeaders, type Reply } from '../messages.ts';
-import { createOpenApi } from './open-api.ts';
-import type { PublicEntry, Route } from './route.ts';
+import { deviceRoutes, identityOf, type PublicEntry, type Route } from './route.ts';
 
-const WELL_KNOWN = '/.well-known/oauth-protected-resource';
-
-/**
- * Every document that the gateway serves without a credential. A GET route of `ROUTES_FILE` with the
- * path of a document replaces it, except for the metadata, which every challenge names.
- */
-export function openPublicDocuments(settings: {
+interface Settings {
   /** The public URL of the gateway, which identifies the resource. */
   readonly publicUrl: string;
   readonly authorizationServerUrl: string;
@@ -20,12 +18,20 @@ export function openPublicDocuments(settings: {
   readonly identity: Pick<Identity, 'settings'>;
   /** Epoch milliseconds. */
   readonly now: () => number;
-}) {
+}
+
+const WELL_KNOWN = '/.well-known/oauth-protected-resource';
+
+/**
+ * Every document that the gateway serves without a credential. A GET route of `ROUTES_FILE` with the
+ * path of a document replaces it, except for the metadata, which every challenge names.
+ */
+export function openPublicDocuments(settings: Settings) {
   const routed = new Set(settings.routes.map(({ method, path }) => `${method} ${path}`));
   const isFree = ({ path }: PublicEntry) => !routed.has(`GET ${path}`);
   const metadata = createMetadata(settings);
   const time = [createServerTime(settings.now)].filter(isFree);
-  const openApi = createOpenApi({ ...settings, documents: [...metadata, ...time] });
+  const openApi = createOpenApi(settings, [...metadata, ...time]);
   return [...metadata, ...time, ...[openApi].filter(isFree)];
 }
 
@@ -42,12 +48,7 @@ const MAXIMUM_SEGMENTS = 4;
  * The metadata that names the authorization server of a resource (RFC 9728): of the device API at
  * both its paths, and of each declared resource at its own.
  */
-function createMetadata(settings: {
-  readonly publicUrl: string;
-  readonly authorizationServerUrl: string;
-  readonly strict: boolean;
-  readonly identity: Pick<Identity, 'settings'>;
-}): readonly PublicEntry[] {
+function createMetadata(settings: Settings): readonly PublicEntry[] {
   const { publicUrl, authorizationServerUrl, strict, identity } = settings;
   const describe = (resource: string, name: string, scopes: readonly string[]) =>
     json({
@@ -118,21 +119,10 @@ function createServerTime(now: () => number): PublicEntry {
     operation: 'time',
     description: {
       summary: 'Get the time of the gateway',
-      schema: {
-        type: 'object',
-        required: ['status', 'code', 'message', 'result', 'timestamp'],
-        properties: {
-          status: { const: 200 },
-          code: { const: 'success' },
-          message: { type: 'string' },
-          result: {
-            type: 'integer',
-            format: 'int64',
-            description: 'Epoch milliseconds, as in X-Timestamp.',
-          },
-          timestamp: { type: 'integer', format: 'int64', description: 'Epoch milliseconds.' },
-        },
-        additionalProperties: false,
+      result: {
+        type: 'integer',
+        format: 'int64',
+        description: 'Epoch milliseconds, as in X-Timestamp.',
       },
     },
     read() {
@@ -144,4 +134,105 @@ function createServerTime(now: () => number): PublicEntry {
 
 function json(document: object): Reply {
   return { status: 200, headers: [...jsonHeaders], body: Buffer.from(JSON.stringify(document)) };
+}
+
+const CACHE_SECONDS = 300;
+
+/** The preferred coding first. */
+const codings = ['br', 'gzip', 'identity'] as const;
+
+/**
+ * `/openapi.json`, which describes the other public documents, too. The first request loads its code and creates it, which takes about 0.1 s of one
+ * core. The gateway starts faster without this work. It is compressed once, for all callers.
+ */
+export function createOpenApi(
+  settings: Pick<Settings, 'publicUrl' | 'authorizationServerUrl' | 'routes'>,
+  documents: readonly PublicEntry[],
+): PublicEntry {
+  async function create() {
+    const { createOpenApiDocument } = await import('@gatehouse/device-api/openapi');
+    const document = createOpenApiDocument({
+      ...settings,
+      routes: describedRoutes(settings.routes),
+      errors: errorCatalogue,
+      documents: [...documents, openApi].flatMap(describe),
+    });
+    const identity = Buffer.from(JSON.stringify(document));
+    const br = await promisify(brotliCompress)(identity);
+    const bodies = { br, gzip: await promisify(gzip)(identity), identity };
+    return { bodies, hash: createHash('sha256').update(identity).digest('base64url') };
+  }
+
+  // A failure is not kept.
+  const created = new LRUCache<string, Awaited<ReturnType<typeof create>>>({
+    max: 1,
+    fetchMethod: create,
+  });
+  const openApi: PublicEntry = {
+    method: 'GET',
+    path: '/openapi.json',
+    operation: 'openapi',
+    description: { summary: 'Get this document', schema: { type: 'object' } },
+    async read({ headers: { origin, 'if-none-match': known, 'accept-encoding': accepted } }) {
+      const coding = preferredCoding(accepted);
+      const { bodies, hash } = await created.forceFetch('document');
+      const etag = `"${hash}-${coding}"`;
+      const headers = [
+        ...['ETag', etag, 'Cache-Control', `public, max-age=${CACHE_SECONDS}`],
+        ...['X-Content-Type-Options', 'nosniff'],
+        ...(coding === 'identity' ? [] : ['Content-Encoding', coding]),
+        'Vary',
+        // The pipeline adds Origin for browsers. A shared cache needs it on all replies.
+        origin === undefined ? 'Accept-Encoding, Origin' : 'Accept-Encoding',
+      ];
+      return known !== undefined && isKnown(etag, known)
+        ? { status: 304, headers, body: undefined }
+        : {
+            status: 200,
+            headers: ['Content-Type', 'application/json', ...headers],
+            body: bodies[coding],
+          };
+    },
+  };
+  return openApi;
+}
+
+function describe({ operation, path, description }: PublicEntry) {
+  return description === undefined ? [] : [{ operation, path, ...description }];
+}
+
+/**
+ * The built-in routes that the gateway serves. The document is public, so it must not disclose the
+ * routes of other services.
+ */
+export function describedRoutes(served: readonly Route[]): readonly DescribedRoute[] {
+  const byRequest = new Map(served.map((route) => [identityOf(route), route]));
+  return deviceRoutes.flatMap((builtIn) => {
+    const { method, path } = builtIn;
+    // Each built-in route is an operation of the device API, or issues an X-Access-Token.
+    const operation = builtIn.operation as DescribedOperation;
+    const route = byRequest.get(identityOf(builtIn));
+    if (route === undefined || route.upstream !== builtIn.upstream) {
+      return [];
+    }
+    const { scope, credentials } = route;
+    return [{ operation, method, path, scope, credentials }];
+  });
+}
+
+/** The first coding that the caller names, unless with the weight 0 (RFC 9110 §12.5.3). */
+function preferredCoding(accepted = ''): (typeof codings)[number] {
+  const named = accepted
+    .toLowerCase()
+    .split(',')
+    .flatMap((each) => (/;\s*q=0(\.0*)?\s*$/.test(each) ? [] : [each.split(';', 1)[0]?.trim()]));
+  return codings.find((coding) => named.includes(coding)) ?? 'identity';
+}
+
+/** The weak comparison of RFC 9110 §13.1.2. */
+function isKnown(etag: string, known: string): boolean {
+  return known.split(',').some((each) => {
+    const tag = each.trim();
+    return tag === '*' || tag.replace(/^W\//, '') === etag;
+  });
 }

@@ -7,20 +7,16 @@ import {
   type Settings,
   scopeName,
 } from '@gatehouse/identity';
-import { pathShape } from '@gatehouse/server';
-import {
-  baseUrl,
-  ConfigurationError,
-  type ConfigurationProblem,
-  toProblems,
-} from '@gatehouse/server/configuration';
+import { baseUrl, ConfigurationError, toProblems } from '@gatehouse/server/configuration';
 import { credentialKinds } from '@gatehouse/signing';
 import { z } from 'zod';
 import { isUserClaim } from '../forwarding/internal-token.ts';
+import type { UpstreamAddress } from '../upstream/upstream.ts';
 import {
   DEFAULT_TIMEOUT_MILLISECONDS,
   deviceRoutes,
   deviceService,
+  identityOf,
   type Route,
   routeMethods,
 } from './route.ts';
@@ -29,16 +25,7 @@ import {
 export interface Routing {
   readonly routes: readonly Route[];
   /** By name. The device service is always included. */
-  readonly upstreams: ReadonlyMap<string, RoutedUpstream>;
-}
-
-export interface RoutedUpstream {
-  /** Base URL. */
-  readonly url: string;
-  /** Path of a Unix socket to connect to instead of the host and port of the URL. */
-  readonly socketPath?: string | undefined;
-  /** A path that the upstream answers at once while it works (see circuit-breaker). */
-  readonly health?: string | undefined;
+  readonly upstreams: ReadonlyMap<string, UpstreamAddress>;
 }
 
 /** Without a token the device service answers 401, which also shows that it works. */
@@ -127,14 +114,28 @@ const routeEntry = z
     message: 'must be on a GET route that is not streaming',
   });
 
-const routeFile = z.strictObject({
-  /** False: only the routes of the file. Otherwise they extend or replace the built-in routes. */
-  builtIn: z.boolean().default(true),
-  upstreams: z
-    .record(name, z.strictObject({ url: baseUrl, health: healthPath.optional() }))
-    .default({}),
-  routes: z.array(routeEntry),
-});
+const routeFile = z
+  .strictObject({
+    /** False: only the routes of the file. Otherwise they extend or replace the built-in routes. */
+    builtIn: z.boolean().default(true),
+    upstreams: z
+      .record(name, z.strictObject({ url: baseUrl, health: healthPath.optional() }))
+      .default({}),
+    routes: z.array(routeEntry),
+  })
+  .superRefine(({ routes, upstreams }, { addIssue }) => {
+    const identities = routes.map(identityOf);
+    for (const [index, { upstream }] of routes.entries()) {
+      if (upstream !== deviceService && !Object.hasOwn(upstreams, upstream)) {
+        const path = ['routes', index, 'upstream'];
+        addIssue({ code: 'custom', path, message: 'names an undefined upstream' });
+      }
+      if (identities.indexOf(identities[index] ?? '') < index) {
+        const message = 'matches the same requests as an earlier route';
+        addIssue({ code: 'custom', path: ['routes', index], message });
+      }
+    }
+  });
 
 type RouteFile = z.infer<typeof routeFile>;
 type RouteEntry = RouteFile['routes'][number];
@@ -146,9 +147,9 @@ type RouteEntry = RouteFile['routes'][number];
  */
 export function loadRouting(
   path: string | undefined,
-  deviceServiceAddress: Pick<RoutedUpstream, 'url' | 'socketPath'>,
+  deviceServiceAddress: Pick<UpstreamAddress, 'url' | 'socketPath'>,
 ): Routing {
-  const builtInUpstream: [string, RoutedUpstream] = [
+  const builtInUpstream: [string, UpstreamAddress] = [
     deviceService,
     { ...deviceServiceAddress, health: DEVICE_SERVICE_HEALTH },
   ];
@@ -157,10 +158,6 @@ export function loadRouting(
   }
   const file = readRouteFile(path);
   const upstreams = new Map([builtInUpstream, ...Object.entries(file.upstreams)]);
-  const problems = [...unknownUpstreams(file, upstreams), ...repeatedRoutes(file)];
-  if (problems.length > 0) {
-    throw new ConfigurationError(problems);
-  }
   const own = new Set(file.routes.map(identityOf));
   const kept = file.builtIn ? deviceRoutes.filter((route) => !own.has(identityOf(route))) : [];
   return { routes: [...file.routes.map(toRoute), ...kept], upstreams };
@@ -187,7 +184,10 @@ export function resolveRoutes({ routes }: Pick<Routing, 'routes'>, settings: Set
       ...(isKnown && isOther ? [`the scope ${scope} of another resource`] : []),
       ...(unknownClaim === undefined ? [] : [`the unknown claim ${unknownClaim}`]),
       ...(unknownRole === undefined ? [] : [`the role ${unknownRole}, which is not declared`]),
-    ].map((message) => problem(`route ${operation}`, `names ${message}`));
+    ].map((message) => ({
+      name: `ROUTES_FILE route ${operation}`,
+      message: `names ${message}`,
+    }));
   });
   if (problems.length > 0) {
     throw new ConfigurationError(problems);
@@ -199,36 +199,17 @@ function readRouteFile(path: string): RouteFile {
   try {
     content = JSON.parse(readFileSync(path, 'utf8'));
   } catch {
-    throw new ConfigurationError([problem('', 'names a file that cannot be read as JSON')]);
+    const message = 'names a file that cannot be read as JSON';
+    throw new ConfigurationError([{ name: 'ROUTES_FILE', message }]);
   }
   const parsed = routeFile.safeParse(content);
   if (!parsed.success) {
+    const problems = toProblems(parsed.error);
     throw new ConfigurationError(
-      toProblems(parsed.error).map((each) => problem(each.name, each.message)),
+      problems.map((problem) => ({ ...problem, name: `ROUTES_FILE ${problem.name}`.trim() })),
     );
   }
   return parsed.data;
-}
-
-function unknownUpstreams(file: RouteFile, upstreams: Routing['upstreams']) {
-  return file.routes.flatMap(({ upstream }, index) =>
-    upstreams.has(upstream)
-      ? []
-      : [problem(`routes.${index}.upstream`, 'names an undefined upstream')],
-  );
-}
-
-function repeatedRoutes({ routes }: RouteFile): readonly ConfigurationProblem[] {
-  const identities = routes.map(identityOf);
-  return identities.flatMap((identity, index) =>
-    identities.indexOf(identity) === index
-      ? []
-      : [problem(`routes.${index}`, 'matches the same requests as an earlier route')],
-  );
-}
-
-function identityOf({ method, path }: Pick<Route, 'method' | 'path'>): string {
-  return `${method} ${pathShape(path)}`;
 }
 
 function toRoute(entry: RouteEntry): Route {
@@ -245,8 +226,4 @@ function toRoute(entry: RouteEntry): Route {
 
 function isOpenEnded(route: Pick<Route, 'streaming' | 'webSocket'>): boolean {
   return route.streaming || route.webSocket;
-}
-
-function problem(place: string, message: string): ConfigurationProblem {
-  return { name: place === '' ? 'ROUTES_FILE' : `ROUTES_FILE ${place}`, message };
 }

@@ -5,7 +5,7 @@
 import type { IncomingMessage } from 'node:http';
 import { DEFAULT_BODY_LIMIT_BYTES, routes } from '@gatehouse/device-api';
 import type { Scope } from '@gatehouse/identity';
-import type { RoutedTarget, Router, RouterMatch } from '@gatehouse/server';
+import { pathShape, type RouterMatch } from '@gatehouse/server';
 import { type CredentialKind, credentialKinds } from '@gatehouse/signing';
 import type { RateLimit } from '@gatehouse/store';
 import type { Reply } from '../messages.ts';
@@ -61,8 +61,9 @@ export interface PublicEntry {
   /** Describes a document of JSON in `/openapi.json`. */
   readonly description?: {
     readonly summary: string;
-    /** The JSON Schema of the document. */
-    readonly schema: Readonly<Record<string, unknown>>;
+    /** The JSON Schema of the document, or of the result in its envelope. */
+    readonly schema?: Readonly<Record<string, unknown>>;
+    readonly result?: Readonly<Record<string, unknown>>;
   };
   /** The reply to a GET of the path. @throws ApiError `not_found` */
   read(message: Pick<IncomingMessage, 'headers'>, path: string): Reply | Promise<Reply>;
@@ -72,34 +73,15 @@ export type Entry = Route | PublicEntry;
 
 export type RouteMatch = RouterMatch<Entry> | undefined;
 
-export function isPublic(entry: Entry): entry is PublicEntry {
-  return 'read' in entry;
-}
-
 /** The route of a match, unless it is a public document. */
 export function routeOf(match: RouteMatch): Route | undefined {
   const entry = match?.entry;
-  return entry === undefined || isPublic(entry) ? undefined : entry;
+  return entry === undefined || 'read' in entry ? undefined : entry;
 }
 
-/**
- * Finds the entry of a request, and drops a trailing slash if only the path without it has an entry.
- * Every later stage must use the returned target, so that the path that is authorized is the path
- * that is forwarded.
- */
-export function findEntry<Target extends RoutedTarget>(
-  router: Router<Entry>,
-  method: string,
-  target: Target,
-): { readonly match: RouteMatch; readonly target: Target } {
-  const match = router.find(method, target);
-  if (match !== undefined || !target.path.endsWith('/') || target.path === '/') {
-    return { match, target };
-  }
-  const path = target.path.slice(0, -1);
-  const shorter = { ...target, path, segments: target.segments.slice(0, -1) };
-  const found = router.find(method, shorter);
-  return found === undefined ? { match, target } : { match: found, target: shorter };
+/** Routes with the same identity match the same requests. */
+export function identityOf({ method, path }: Pick<Route, 'method' | 'path'>): string {
+  return `${method} ${pathShape(path)}`;
 }
 
 /** Name of the device service in the routes, and the audience of the tokens that it accepts. */
@@ -119,7 +101,11 @@ export const ownOperations = [
   'time',
 ] as const;
 
-const shared: Omit<Route, 'operation' | 'method' | 'path' | 'scope' | 'bodyLimitBytes'> = {
+/** Of routes that no file describes. */
+export const commonOfRoutes: Omit<
+  Route,
+  'operation' | 'method' | 'path' | 'scope' | 'bodyLimitBytes'
+> = {
   resource: undefined,
   roles: [],
   claims: [],
@@ -138,10 +124,10 @@ export const deviceRoutes: readonly Route[] = [
     // The type rejects a scope that no client can get.
     const scope: Scope = operation.scope;
     const bodyLimitBytes = operation.bodyLimitBytes ?? DEFAULT_BODY_LIMIT_BYTES;
-    return { ...shared, operation: operation.name, method, path, scope, bodyLimitBytes };
+    return { ...commonOfRoutes, operation: operation.name, method, path, scope, bodyLimitBytes };
   }),
   {
-    ...shared,
+    ...commonOfRoutes,
     operation: issueAccessTokenOperation,
     method: 'POST',
     path: '/api/v1/token',

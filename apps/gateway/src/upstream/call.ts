@@ -42,13 +42,15 @@ export class UpstreamCall
   readonly request: OutgoingRequest;
   /** The head of the reply arrived. */
   isAnswered = false;
-  announcedLength: string | undefined;
+  /** Why the reply ended early. */
+  failure: ApiError | undefined;
   /** Monotonic milliseconds. */
   expiresAt: number;
   readonly #isStreaming: boolean;
   readonly #onActivity: () => void;
   readonly #running: RunningCalls;
   #slot = 0;
+  #headers: readonly string[] = [];
   readonly #head = Promise.withResolvers<UpstreamReply>();
   readonly reply = this.#head.promise;
   #controller: ReplyController | undefined;
@@ -56,7 +58,6 @@ export class UpstreamCall
   #isOver = false;
   #chunks: Buffer[] = [];
   #size = 0;
-  #failure: ApiError | undefined;
   #sink: BodySink | undefined;
 
   /** @param running contains the call until the exchange ends */
@@ -104,7 +105,7 @@ export class UpstreamCall
   onResponseHead(_controller: ReplyController, status: number, headers: readonly string[]): void {
     this.#noteActivity();
     this.isAnswered = true;
-    this.announcedLength = headerIn(headers, 'content-length');
+    this.#headers = headers;
     this.#head.resolve({ status, headers, body: this });
   }
 
@@ -154,32 +155,29 @@ export class UpstreamCall
   }
 
   onResponseError(_controller: ReplyController, error: Error): void {
-    this.#failure = toUpstreamError(error);
-    this.#head.reject(this.#failure);
+    this.failure = toUpstreamError(error);
+    this.#head.reject(this.failure);
     this.#finish();
-    this.#sink?.fail(this.#failure);
+    this.#sink?.fail(this.failure);
+  }
+
+  get announcedLength(): string | undefined {
+    return headerIn(this.#headers, 'content-length');
   }
 
   arrived(): Buffer | undefined {
-    if (!this.#isOver || this.#failure !== undefined || this.#sink !== undefined) {
+    if (!this.#isOver || this.failure !== undefined || this.#sink !== undefined) {
       return undefined;
     }
     const [only, ...more] = this.#chunks;
     return only !== undefined && more.length === 0 ? only : Buffer.concat(this.#chunks, this.#size);
   }
 
-  /** @throws the error that ended the body early, if it happened before a sink was connected */
-  assertIntact(): void {
-    if (this.#failure !== undefined) {
-      throw this.#failure;
-    }
-  }
-
   connect(sink: BodySink): void {
     this.#sink = sink;
     const accepted = this.#chunks.splice(0).map((chunk) => sink.write(chunk));
-    if (this.#failure !== undefined) {
-      sink.fail(this.#failure);
+    if (this.failure !== undefined) {
+      sink.fail(this.failure);
     } else if (this.#isOver) {
       sink.end();
     } else if (accepted.at(-1) !== false) {

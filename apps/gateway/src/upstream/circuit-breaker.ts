@@ -84,7 +84,9 @@ export function createCircuitBreaker(dependencies: {
     /** Called when the service sends data. */
     noteActivity(): void {
       isActive = true;
-      change('closed');
+      if (state === 'open') {
+        change('closed');
+      }
     },
     close: () => clearInterval(timer),
   };

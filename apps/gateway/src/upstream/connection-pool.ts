@@ -78,7 +78,7 @@ export class ConnectionPool {
       // Two turns of the event loop read everything that was on its way. A service that sent more
       // than its reply loses the connection and cannot answer the next request
       // (GHSA-35p6-xmwp-9g52).
-      setImmediate(() => setImmediate(() => this.#wake()));
+      setImmediate(setImmediate, this.#wake);
     }
   }
 
@@ -92,18 +92,18 @@ export class ConnectionPool {
     }
   }
 
-  #wake(): void {
+  readonly #wake = () => {
     const rested = this.#resting;
     this.#resting = [];
-    for (const connection of rested.filter(({ isOpen }) => isOpen)) {
-      const next = this.#waiting.shift();
-      if (next === undefined) {
-        this.#idle.push(connection);
-      } else {
+    for (const connection of rested) {
+      const next = connection.isOpen ? this.#waiting.shift() : undefined;
+      if (next !== undefined) {
         connection.send(next);
+      } else if (connection.isOpen) {
+        this.#idle.push(connection);
       }
     }
-  }
+  };
 
   #open(): Connection {
     const { url, maximumAgeMilliseconds = MAXIMUM_AGE_MILLISECONDS } = this.#options;
@@ -133,9 +133,9 @@ export class ConnectionPool {
 
 /**
  * Opens a connection. `onRead` must copy the bytes that it keeps before it returns: the next read of
- * any connection overwrites them.
+ * any connection overwrites them. If it returns false, nothing more is read.
  */
-export type OpenSocket = (onRead: (bytes: Buffer, length: number) => void) => Socket;
+export type OpenSocket = (onRead: (length: number, bytes: Uint8Array) => boolean) => Socket;
 
 /** Most replies arrive in one read. */
 const BUFFER_BYTES = 64 * 1024;
@@ -157,18 +157,13 @@ function createSocketOpener(options: ConnectionPoolOptions): OpenSocket {
     const tls = { port: Number(port || 443), servername, ALPNProtocols: ['http/1.1'] };
     return (onRead) => {
       const socket = limited(connectTls({ ...common, ...tls }), 'secureConnect');
-      return socket.on('data', (bytes) => onRead(bytes, bytes.length));
+      return socket.on('data', (bytes) => onRead(bytes.length, bytes));
     };
   }
   // All connections share one buffer, because Node reads and calls back in one step. Reading without
   // a stream saves CPU time (bench/gateway).
   const buffer = Buffer.allocUnsafeSlow(BUFFER_BYTES);
   const target = socketPath === undefined ? { port: Number(port || 80) } : { path: socketPath };
-  return (onRead) => {
-    const callback = (length: number) => {
-      onRead(buffer, length);
-      return true;
-    };
-    return limited(connect({ ...common, ...target, onread: { buffer, callback } }), 'connect');
-  };
+  return (callback) =>
+    limited(connect({ ...common, ...target, onread: { buffer, callback } }), 'connect');
 }

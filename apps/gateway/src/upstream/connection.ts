@@ -64,7 +64,7 @@ export class Connection implements ReplyController {
     this.#pool = pool;
     this.#hostHeader = `host: ${host}\r\nconnection: keep-alive\r\n`;
     this.#useUntil = useUntil;
-    const socket = open((bytes, length) => this.#read(bytes, length));
+    const socket = open(this.#read);
     this.#socket = socket;
     socket.on('error', (error) => {
       this.#error = error;
@@ -76,7 +76,7 @@ export class Connection implements ReplyController {
       socket.destroy();
     });
     socket.on('close', () => {
-      const unanswered = this.#mayBeSentAgain ? this.#takeExchange() : undefined;
+      const unanswered = this.#mayBeSentAgain() ? this.#takeExchange() : undefined;
       this.#fail(this.#error ?? new Error('The service closed the connection.'));
       pool.closed(this, unanswered);
     });
@@ -102,7 +102,17 @@ export class Connection implements ReplyController {
     }
     this.#progress = 'due';
     this.#reader.begin(request.method);
-    atEndOfTurn(() => this.#write(head, request.body));
+    atEndOfTurn(() => {
+      this.#progress = 'written';
+      if (request.body === undefined) {
+        this.#socket.write(head, 'latin1');
+        return;
+      }
+      this.#socket.cork();
+      this.#socket.write(head, 'latin1');
+      this.#socket.write(request.body);
+      this.#socket.uncork();
+    });
   }
 
   pause(): void {
@@ -131,18 +141,6 @@ export class Connection implements ReplyController {
     this.#socket.destroy();
   }
 
-  #write(head: string, body: Uint8Array | undefined): void {
-    this.#progress = 'written';
-    if (body === undefined) {
-      this.#socket.write(head, 'latin1');
-    } else {
-      this.#socket.cork();
-      this.#socket.write(head, 'latin1');
-      this.#socket.write(body);
-      this.#socket.uncork();
-    }
-  }
-
   #headOf({ method, path, headers, body }: OutgoingRequest): string | undefined {
     if (FORBIDDEN_IN_PATH.test(path)) {
       return undefined;
@@ -166,7 +164,7 @@ export class Connection implements ReplyController {
    * A service may close an idle connection while a request is in transit (RFC 9112 §9.3.1). Only a
    * safe request without a byte of a reply on a reused connection is sent again (RFC 9110 §9.2.2).
    */
-  get #mayBeSentAgain(): boolean {
+  #mayBeSentAgain(): boolean {
     const { method = '', body } = this.#exchange?.request ?? {};
     const isUnanswered = this.#progress === 'due' || this.#progress === 'written';
     return isUnanswered && this.#isReused && SAFE_METHODS.has(method) && body === undefined;
@@ -178,15 +176,15 @@ export class Connection implements ReplyController {
     return exchange;
   }
 
-  #read(bytes: Buffer, length: number): void {
+  readonly #read = (length: number, bytes: Uint8Array): boolean => {
     if (this.#socket.destroyed) {
-      return;
+      return false;
     }
     if (this.#exchange === undefined || this.#progress === 'due') {
       // Without a request, it would be read as the reply to the next one (CWE-444).
       this.#error = new MalformedReplyError('The service sent data without a request.');
       this.#socket.destroy();
-      return;
+      return false;
     }
     this.#progress = 'answered';
     try {
@@ -199,7 +197,8 @@ export class Connection implements ReplyController {
       this.#socket.destroy();
       this.#fail(error as Error);
     }
-  }
+    return true;
+  };
 
   #release(isClean: boolean): void {
     const now = performance.now();

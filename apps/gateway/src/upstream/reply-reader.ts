@@ -66,11 +66,17 @@ export class ReplyReader {
    * @returns how many of the bytes belong to the reply
    * @throws MalformedReplyError
    */
-  read(bytes: Buffer): number {
+  read(bytes: Uint8Array): number {
     let rest = Buffer.concat([this.#held, bytes]);
     this.#held = NO_BYTES;
     while (rest.length > 0 && !this.isOver) {
-      const taken = this.#readPart(rest);
+      const isData = this.#state === 'length' || this.#state === 'chunk';
+      let taken: number;
+      if (this.#state === 'head') {
+        taken = this.#readHead(rest);
+      } else {
+        taken = isData ? this.#readData(rest) : this.#readLine(rest);
+      }
       if (taken === 0) {
         this.#held = rest;
         return bytes.length;
@@ -84,14 +90,6 @@ export class ReplyReader {
   }
 
   /** Returns how many bytes were read: none if the part is incomplete. */
-  #readPart(bytes: Buffer): number {
-    if (this.#state === 'head') {
-      return this.#readHead(bytes);
-    }
-    const isData = this.#state === 'length' || this.#state === 'chunk';
-    return isData ? this.#readData(bytes) : this.#readLine(bytes);
-  }
-
   #readHead(bytes: Buffer): number {
     const end = bytes.indexOf('\r\n\r\n', 0, 'latin1');
     if (end === -1 || end + 4 > HEAD_LIMIT_BYTES) {
@@ -100,20 +98,16 @@ export class ReplyReader {
       }
       return 0;
     }
-    this.#begin(parseReplyHead(bytes.toString('latin1', 0, end), this.#method), end);
-    return end + 4;
-  }
-
-  #begin(head: ReplyHead, length: number): void {
-    const { status, framing } = head;
+    const head = parseReplyHead(bytes.toString('latin1', 0, end), this.#method);
+    const { status, framing, reusableMilliseconds } = head;
     if (status < 200) {
-      if (status === 101 || head.reusableMilliseconds === 0) {
+      if (status === 101 || reusableMilliseconds === 0) {
         throw new MalformedReplyError(`The service answered ${status} out of place.`);
       }
-      this.#assertShort(length);
-      return;
+      this.#assertShort(end);
+      return end + 4;
     }
-    this.reusableMilliseconds = head.reusableMilliseconds;
+    this.reusableMilliseconds = reusableMilliseconds;
     this.#hasBody = framing !== 'none';
     this.#onHead(head);
     if (framing === 'chunked') {
@@ -123,6 +117,7 @@ export class ReplyReader {
       this.#missing = framing === 'none' ? 0 : framing;
       this.isOver = this.#missing === 0;
     }
+    return end + 4;
   }
 
   #readData(bytes: Buffer): number {

@@ -10,7 +10,7 @@
 import type { Readable } from 'node:stream';
 import { ApiError, type ErrorCode, serviceUnavailable } from '@gatehouse/errors';
 import { type Dispatcher, Pool } from 'undici';
-import { type RunningCalls, type UpgradedConnection, UpstreamCall } from './call.ts';
+import { type RunningCalls, UpstreamCall } from './call.ts';
 import { type CircuitState, createCircuitBreaker } from './circuit-breaker.ts';
 import type { OutgoingRequest } from './connection.ts';
 import { ConnectionPool, type ConnectionPoolOptions } from './connection-pool.ts';
@@ -43,21 +43,26 @@ const CONNECT_TIMEOUT_MILLISECONDS = 900;
 /** A deadline ends a call up to 50 ms late, never early. One timer for each call would cost more. */
 const SWEEP_MILLISECONDS = 50;
 
-export function createUpstream(options: {
+export interface UpstreamAddress {
   /** Base URL. */
   readonly url: string;
   /** Path of a Unix socket to connect to instead of the host and port of the URL. */
   readonly socketPath?: string | undefined;
+  /** A path that the service answers at once while it works (see circuit-breaker). */
+  readonly health?: string | undefined;
+}
+
+interface UpstreamOptions extends UpstreamAddress {
   readonly connections: number;
   /** Separate connections for streams and large bodies, so that ordinary requests keep theirs. */
   readonly streamConnections: number;
-  /** A path that the service answers at once while it works. */
-  readonly health: string | undefined;
   /** Called when the circuit opens and when it closes. */
   readonly onCircuitChange: (state: CircuitState) => void;
   /** Maximum number of requests in flight or waiting for a connection. More get 503. */
   readonly maximumRequests: number;
-}) {
+}
+
+export function createUpstream(options: UpstreamOptions) {
   const { socketPath, connections, streamConnections, health } = options;
   const url = new URL(options.url);
   const prefix = url.pathname === '/' ? '' : url.pathname;
@@ -118,7 +123,15 @@ export function createUpstream(options: {
       const request = { method: 'GET', path: prefix + target, headers, body: undefined };
       const call = start('streams', request, { timeoutMilliseconds, streaming: true });
       streams.send(call, undefined, 'websocket');
-      return upgradedConnection(call);
+      const { status, upgraded } = await call.reply;
+      if (upgraded === undefined) {
+        const cause = new Error(`The service answered ${status} to an upgrade.`);
+        const code = upgradeRefusals[status] ?? 'bad_gateway';
+        const error = new ApiError(code, { cause, reason: 'upstream_refused' });
+        call.cancel(error);
+        throw error;
+      }
+      return upgraded;
     },
     /** The load of its connections now: of ordinary requests, and of streams. */
     load: () => ({ requests: requests.load, streams: streams.load() }),
@@ -141,18 +154,6 @@ const upgradeRefusals: Readonly<Record<number, ErrorCode>> = {
   429: 'too_many_requests',
   503: 'service_unavailable',
 };
-
-async function upgradedConnection(call: UpstreamCall): Promise<UpgradedConnection> {
-  const { status, upgraded } = await call.reply;
-  if (upgraded === undefined) {
-    const cause = new Error(`The service answered ${status} to an upgrade.`);
-    const code = upgradeRefusals[status] ?? 'bad_gateway';
-    const error = new ApiError(code, { cause, reason: 'upstream_refused' });
-    call.cancel(error);
-    throw error;
-  }
-  return upgraded;
-}
 
 const PROBE_MILLISECONDS = 2500;
 

@@ -1,6 +1,6 @@
 import { deviceIdPattern } from '../device-schemas.ts';
 import { EXAMPLE_TIME } from '../members.ts';
-import { deviceScopes } from '../operation.ts';
+import type { deviceScopes } from '../operation.ts';
 import { queryRequest } from '../queries.ts';
 import type { DescribedRoute } from './document.ts';
 
@@ -59,7 +59,7 @@ function inPath(name: string, description: string, pattern?: string): Json {
   return { name, in: 'path', required: true, description, schema };
 }
 
-const scopeTexts: Readonly<Record<(typeof deviceScopes)[number], string>> = {
+const scopes: Readonly<Record<(typeof deviceScopes)[number], string>> = {
   'device:read': 'Read devices, tags and products.',
   'device:write': 'Create, change, deploy and delete devices, tags and products.',
   'device:log': 'Read log records.',
@@ -68,7 +68,6 @@ const scopeTexts: Readonly<Record<(typeof deviceScopes)[number], string>> = {
 
 /** A signature consists of several headers. Each header is one scheme. */
 export function securitySchemes(authorizationServerUrl: string): Json {
-  const scopes = Object.fromEntries(deviceScopes.map((scope) => [scope, scopeTexts[scope]]));
   const tokenUrl = `${authorizationServerUrl}/token`;
   const authorizationUrl = `${authorizationServerUrl}/authorize`;
   return {

@@ -30,7 +30,7 @@ import {
   replyName,
 } from './schemas.ts';
 
-export { type DescribedOperation, issueAccessToken };
+export type { DescribedOperation };
 
 /** A served route of the device API. */
 export interface DescribedRoute {
@@ -44,35 +44,7 @@ export interface DescribedRoute {
   readonly credentials: readonly ('signature' | 'access-token' | 'bearer')[];
 }
 
-export interface OpenApiDocument {
-  readonly openapi: string;
-  readonly info: Json;
-  readonly servers: readonly Json[];
-  readonly tags: readonly Json[];
-  /** By path and lower-case method. */
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Json>>>>;
-  readonly components: Readonly<Record<string, Json>>;
-}
-
-/** A document that the gateway serves without a credential. */
-export interface DescribedDocument {
-  readonly operation: string;
-  readonly path: string;
-  readonly summary: string;
-  /** The JSON Schema of the document. */
-  readonly schema: Json;
-}
-
-export interface OpenApiSettings {
-  /** The public URL of the gateway. */
-  readonly publicUrl: string;
-  readonly authorizationServerUrl: string;
-  /** The served routes of the device API, the preferred route of each operation first. */
-  readonly routes: readonly DescribedRoute[];
-  readonly documents: readonly DescribedDocument[];
-  /** All error codes of the platform API. */
-  readonly errors: ErrorCatalogue;
-}
+export type OpenApiDocument = ReturnType<typeof createOpenApiDocument>;
 
 const description = `Every reply is a JSON envelope. A successful one has the result of the operation in \`result\`. A failed one has a \`code\`, which is stable, and a \`message\` for people.
 
@@ -100,8 +72,23 @@ const headers = {
   'Retry-After': header('Seconds to wait before the next request.', 'integer'),
 };
 
-export function createOpenApiDocument(settings: OpenApiSettings): OpenApiDocument {
-  const { routes, documents, errors } = settings;
+export function createOpenApiDocument({
+  publicUrl,
+  authorizationServerUrl,
+  routes,
+  documents,
+  errors,
+}: {
+  /** Of the gateway. */
+  readonly publicUrl: string;
+  readonly authorizationServerUrl: string;
+  /** The served routes of the device API, the preferred route of each operation first. */
+  readonly routes: readonly DescribedRoute[];
+  /** The documents that the gateway serves without a credential, with their JSON Schemas. */
+  readonly documents: readonly DescribedDocument[];
+  /** All error codes of the platform API. */
+  readonly errors: ErrorCatalogue;
+}) {
   const requests = convert('input', ({ request }) => request);
   const replies = convert('output', ({ reply }) => reply);
   const paths: Record<string, Record<string, Json>> = {};
@@ -132,11 +119,11 @@ export function createOpenApiDocument(settings: OpenApiSettings): OpenApiDocumen
       description,
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
-    servers: [{ url: settings.publicUrl }],
+    servers: [{ url: publicUrl }],
     tags,
     paths,
     components: {
-      securitySchemes: securitySchemes(settings.authorizationServerUrl),
+      securitySchemes: securitySchemes(authorizationServerUrl),
       parameters,
       headers,
       responses: errorResponses(errors),
@@ -149,9 +136,20 @@ function header(text: string, type: string): Json {
   return { description: text, schema: { type } };
 }
 
-function describeDocument({ operation, summary, schema }: DescribedDocument): Json {
+/** A document that the gateway serves without a credential. */
+interface DescribedDocument {
+  readonly operation: string;
+  readonly path: string;
+  readonly summary: string;
+  /** The JSON Schema of the document, or of the result in its envelope. */
+  readonly schema?: Json;
+  readonly result?: Json;
+}
+
+function describeDocument({ operation: name, summary, ...document }: DescribedDocument): Json {
+  const { result, schema = envelope({ name }, result) } = document;
   return {
-    operationId: operation,
+    operationId: name,
     tags: ['Gateway'],
     summary,
     security: [],

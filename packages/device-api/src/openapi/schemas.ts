@@ -79,7 +79,7 @@ export function replyName({ name }: Entry): string {
   return `${name.replaceAll(/(?:^|[.-])(\w)/g, (_all, first: string) => first.toUpperCase())}Reply`;
 }
 
-export function envelope({ name }: Entry, result: Json | undefined): Json {
+export function envelope({ name }: { readonly name: string }, result: Json | undefined): Json {
   const integer = (text: string) => ({ type: 'integer', format: 'int64', description: text });
   const properties = {
     status: { const: 200 },

@@ -88,15 +88,9 @@ function clientChanges(
   { describeKeys }: ClientRegistry,
 ): readonly AuditEvent[] {
   const changed = { event: 'client_changed', clientId: after.clientId } as const;
-  const [old, current] = [before, after].map((client) =>
-    describeKeys(client).map(({ keyId }) => keyId),
-  );
-  const missingIn =
-    (others: readonly string[] = []) =>
-    (keyId: string) =>
-      !others.includes(keyId);
-  const added = (current ?? []).filter(missingIn(old));
-  const removed = (old ?? []).filter(missingIn(current));
+  const idsOf = (client: Client) => describeKeys(client).map(({ keyId }) => keyId);
+  const added = idsOf(after).filter((keyId) => !idsOf(before).includes(keyId));
+  const removed = idsOf(before).filter((keyId) => !idsOf(after).includes(keyId));
   return [
     ...added.map((keyId) => ({ ...changed, change: 'key_added', keyId }) as const),
     ...removed.map((keyId) => ({ ...changed, change: 'key_removed', keyId }) as const),

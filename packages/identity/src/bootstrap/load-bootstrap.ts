@@ -20,7 +20,7 @@ import { type BootstrapDefinition, bootstrapSchema } from './bootstrap-schema.ts
 import { demoDefinition, demoFile, readOrCreateDemo } from './demo.ts';
 
 /** The settings that select the definition. */
-export interface BootstrapSettings {
+interface BootstrapSettings {
   readonly bootstrapFile: string | undefined;
   readonly dataDirectory: string;
   /** STORE_URL is not set. */

@@ -5,7 +5,7 @@ import type { Sealer } from '../secrets/seal.ts';
 import { findMatchingSecret, generateSecureKey } from '../secrets/secure-keys.ts';
 import { type Client, type ClientKey, storedClient } from './client.ts';
 
-export const MAXIMUM_ACTIVE_KEYS = 2;
+const MAXIMUM_ACTIVE_KEYS = 2;
 const KEY_ID_LENGTH = 12;
 
 /** Removing a key revokes the tokens that were issued with it, unless `keepTokens` is set. */
@@ -19,7 +19,7 @@ export const secureKeyContext = ({ clientId }: Pick<Client, 'clientId'>): string
   `client:${clientId}:secureKey`;
 
 /** Replace the keys that a client does not have, so that each comparison takes the same time. */
-const decoyKeys: readonly string[] = Array.from({ length: MAXIMUM_ACTIVE_KEYS }, () =>
+export const decoyKeys: readonly string[] = Array.from({ length: MAXIMUM_ACTIVE_KEYS }, () =>
   generateSecureKey(),
 );
 
@@ -156,10 +156,11 @@ function createKeyOpener(sealer: Sealer, onDamagedRecord: OnDamagedRecord | unde
     const keys: ClientKey[] = [];
     const secrets: string[] = [];
     for (const key of client.keys.filter(isActive)) {
-      try {
-        secrets.push(sealer.open(key.sealed ?? '', secureKeyContext(client)));
+      const secret = sealer.tryOpen(key.sealed ?? '', secureKeyContext(client));
+      if (secret !== undefined) {
+        secrets.push(secret);
         keys.push(key);
-      } catch {
+      } else {
         onDamagedRecord?.(
           'secure key',
           clientRecordKey(client.clientId),
@@ -195,12 +196,9 @@ function parseClient(
   }
   const { sealedSecureKeys, secureKeyCreatedAt, removedKeyIds, keptKeyIds } = former;
   const active = sealedSecureKeys.map((sealed): ClientKey => {
-    let id = '';
-    try {
-      id = idOf(sealer.open(sealed, secureKeyContext(former)));
-    } catch {
-      // The key is reported when it is used.
-    }
+    const secret = sealer.tryOpen(sealed, secureKeyContext(former));
+    // A damaged key is reported when it is used.
+    const id = secret === undefined ? '' : idOf(secret);
     return { id, sealed, createdAt: secureKeyCreatedAt[id], state: 'active' };
   });
   const others = [...new Set([...keptKeyIds, ...removedKeyIds])]

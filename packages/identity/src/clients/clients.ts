@@ -1,17 +1,13 @@
-import { NEVER_EXPIRES, type Store } from '@gatehouse/store';
 import { LRUCache } from 'lru-cache';
-import { type OnDamagedRecord, RejectedChangeError, readForUpdate } from '../records/record.ts';
-import { createRecordCache } from '../records/record-cache.ts';
-import { withRecordLock } from '../records/record-lock.ts';
-import type { CredentialHash } from '../secrets/credential-keys.ts';
-import type { Sealer } from '../secrets/seal.ts';
+import { type RecordDependencies, RejectedChangeError } from '../records/record.ts';
+import { createRegistry } from '../records/registry.ts';
 import { assertSecureKey } from '../secrets/secure-keys.ts';
 import { isDeviceScope, isKnownScope } from '../settings/resource.ts';
 import type { SettingsRegistry } from '../settings/settings.ts';
 import type { Client, ClientSettings } from './client.ts';
 import {
-  clientRecordKey,
   createClientKeys,
+  decoyKeys,
   formatClient,
   isActive,
   isLive,
@@ -26,33 +22,31 @@ export type NewClient = ClientSettings & {
   readonly notBefore?: number | undefined;
 };
 
-const INDEX_KEY = 'clients';
-
 export type ClientRegistry = ReturnType<typeof createClientRegistry>;
 
-export function createClientRegistry(dependencies: {
-  readonly store: Store;
-  readonly sealer: Sealer;
-  readonly credentialHash: CredentialHash;
-  readonly settings: Pick<SettingsRegistry, 'read'>;
-  readonly onDamagedRecord?: OnDamagedRecord | undefined;
-  readonly now: () => number;
-}) {
-  const { store, now } = dependencies;
+export function createClientRegistry(
+  dependencies: RecordDependencies &
+    Parameters<typeof createClientKeys>[0] & { readonly settings: SettingsRegistry },
+) {
   const keys = createClientKeys(dependencies);
-  const cache = createRecordCache(store, keys.parse, now, { ...dependencies, kind: 'client' });
-  const { write, update } = createWrites(dependencies, keys.parse, cache.forget);
+  const { find, list, write, update } = createRegistry<Client>(
+    {
+      kind: 'client',
+      parse: keys.parse,
+      format: formatClient,
+      settle: (client, existing) => withDeclaredScopes(client, existing, dependencies.settings),
+    },
+    dependencies,
+  );
 
   return {
-    /** Returns a copy that is at most 50 ms old. */
-    find: (clientId: string): Promise<Client | undefined> => cache.read(clientRecordKey(clientId)),
-    async list(): Promise<readonly Client[]> {
-      const ids = await store.members(INDEX_KEY);
-      const found = await Promise.all(ids.map((id) => cache.read(clientRecordKey(id))));
-      return found.filter((client) => client !== undefined);
-    },
+    find,
+    list,
+    /** Whether an enabled client registered this origin. The copy is at most one second old. */
+    hasOrigin: createOriginCheck(list),
     /** The decrypted active keys, newest first, to verify request signatures. */
     secureKeys: keys.open,
+    decoyKeys,
     /** Takes the same time for unknown clients and wrong secrets, so that timing reveals neither. */
     verifySecret: (client: Client | undefined, presented: string): boolean =>
       keys.identify(client, presented) !== undefined,
@@ -133,49 +127,6 @@ export function createClientRegistry(dependencies: {
   };
 }
 
-function createWrites(
-  { store, settings }: { readonly store: Store; readonly settings: Pick<SettingsRegistry, 'read'> },
-  parse: (text: string) => Client | undefined,
-  forget: (key: string) => void,
-) {
-  async function write(
-    clientId: string,
-    toSaved: (existing: Client | undefined) => Client,
-  ): Promise<Client> {
-    const key = clientRecordKey(clientId);
-    return withRecordLock(store, key, async (assertHeld) => {
-      const existing = await readForUpdate(store, key, parse);
-      const wanted = await withDeclaredScopes(toSaved(existing), existing, settings);
-      const notBefore = Math.max(wanted.notBefore, existing?.notBefore ?? 0);
-      const saved: Client = { ...wanted, clientId, notBefore };
-      if (existing === undefined) {
-        await store.addToIndex(INDEX_KEY, clientId, NEVER_EXPIRES);
-      }
-      assertHeld();
-      const revokes = existing !== undefined;
-      await store.set(key, formatClient(saved), undefined, { revokes });
-      forget(key);
-      return saved;
-    });
-  }
-
-  return {
-    write,
-    /**
-     * Changes an existing client under its lock. The not-before never decreases.
-     *
-     * @throws RejectedChangeError if the client does not exist, or `change` throws it
-     */
-    update: (clientId: string, change: (client: Client) => Client): Promise<Client> =>
-      write(clientId, (existing) => {
-        if (existing === undefined) {
-          throw new RejectedChangeError(`The client ${clientId} does not exist.`);
-        }
-        return change(existing);
-      }),
-  };
-}
-
 /**
  * The client with its default resource: if it has no scope of the device API, the resource of its
  * first scope.
@@ -185,7 +136,7 @@ function createWrites(
 async function withDeclaredScopes(
   client: Client,
   existing: Client | undefined,
-  settings: Pick<SettingsRegistry, 'read'>,
+  settings: SettingsRegistry,
 ): Promise<Client> {
   const { scopes, defaultResource } = client;
   const ofResources = scopes.filter((scope) => !isKnownScope(scope));
@@ -230,24 +181,17 @@ function withState(client: NewClient, existing: Client | undefined): Client {
 
 const REFRESH_MILLISECONDS = 1000;
 
-export type RegisteredOrigins = ReturnType<typeof createRegisteredOrigins>;
-
 /** The origins that clients registered for browser applications (RFC 9700 §2.6). */
-export function createRegisteredOrigins(clients: Pick<ClientRegistry, 'list'>) {
+function createOriginCheck(list: () => Promise<readonly Client[]>) {
   const cache = new LRUCache<string, ReadonlySet<string>>({
     max: 1,
     ttl: REFRESH_MILLISECONDS,
     // Concurrent callers share a read. A failed read is discarded.
     fetchMethod: async () => {
-      const registered = await clients.list();
-      const enabled = registered.filter((client) => client.enabled);
+      const enabled = (await list()).filter((client) => client.enabled);
       return new Set(enabled.flatMap((client) => client.corsOrigins));
     },
   });
-
-  return {
-    /** Whether an enabled client registered this origin. The copy is at most one second old. */
-    has: async (origin: string): Promise<boolean> =>
-      (await cache.fetch('origins'))?.has(origin) === true,
-  };
+  return async (origin: string): Promise<boolean> =>
+    (await cache.fetch('origins'))?.has(origin) === true;
 }

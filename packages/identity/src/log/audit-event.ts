@@ -16,8 +16,6 @@ export const clientChangeNames = [
   'revoked',
 ] as const;
 
-export type ClientChange = (typeof clientChangeNames)[number];
-
 export const userChangeNames = [
   'added',
   'changed',
@@ -28,97 +26,10 @@ export const userChangeNames = [
   'revoked',
 ] as const;
 
-export type UserChange = (typeof userChangeNames)[number];
-
 /** The known parties. Never a username as entered, which can be a password in the wrong field. */
 interface Parties {
   readonly clientId?: string | undefined;
   readonly userId?: string | undefined;
-}
-
-interface Explained {
-  /** A name of `packages/errors`. Absent in entries of earlier releases. */
-  readonly reason?: string | undefined;
-}
-
-/** All audited events. No member contains a secret, a token, a code or text that a user entered. */
-export type AuditEvent = Parties &
-  (
-    | {
-        readonly event: 'sign_in_succeeded';
-        readonly method: SignInMethod;
-        readonly userId: string;
-      }
-    | {
-        readonly event: 'sign_in_failed';
-        readonly method: SignInMethod;
-        readonly reason: SignInReasonName;
-      }
-    | { readonly event: 'account_locked' }
-    | { readonly event: 'sign_out'; readonly userId: string; readonly everywhere: boolean }
-    | (Explained & {
-        readonly event: 'client_authentication_failed';
-        readonly endpoint: string;
-      })
-    | {
-        readonly event: 'token_issued';
-        readonly clientId: string;
-        readonly grant: string;
-        readonly scope?: string | undefined;
-      }
-    | {
-        readonly event: 'token_revoked';
-        readonly kind: string;
-        /** The first tokens that the entry counts: `credentialId` of each. */
-        readonly tokenIds: readonly string[];
-        /** The grant that ended with the token. */
-        readonly grantId?: string | undefined;
-      }
-    | { readonly event: 'grant_revoked'; readonly grantIds: readonly string[] }
-    | {
-        readonly event: 'code_replayed' | 'refresh_token_replayed';
-        /** The grant that ended because of the replay. */
-        readonly grantId?: string | undefined;
-      }
-    | { readonly event: 'code_guessed' }
-    | { readonly event: 'pkce_challenge_reused' }
-    | (Explained & { readonly event: 'signature_refused' | 'request_replayed' })
-    | {
-        readonly event: 'client_changed';
-        readonly clientId: string;
-        readonly change: ClientChange;
-        /** The id of the secure key that was added or removed. */
-        readonly keyId?: string | undefined;
-      }
-    | { readonly event: 'user_changed'; readonly userId: string; readonly change: UserChange }
-    | { readonly event: 'organization_added'; readonly organizationId: string }
-    | { readonly event: 'everything_revoked' }
-    | { readonly event: 'revocations_replayed'; readonly changes: number }
-    | {
-        readonly event: 'bootstrap_applied';
-        /** How many of each the file contains, changed or not. */
-        readonly resources?: number;
-        readonly organizations: number;
-        readonly clients: number;
-        readonly users: number;
-      }
-    | {
-        readonly event: 'master_key_changed';
-        readonly change: 'added' | 'rotated' | 'continued' | 'retired';
-        readonly keyId: string;
-      }
-    | { readonly event: 'signing_key_made'; readonly purpose: string; readonly kid: string }
-  );
-
-export type AuditEventName = AuditEvent['event'];
-
-export interface AuditEventKind {
-  readonly severity: AuditSeverity;
-  /** Replaces `severity` if the event names neither a registered client nor an existing user. */
-  readonly severityOfUnknown?: 'noise';
-  readonly outcome: 'success' | 'failure';
-  /** Events that differ only in time and request share one entry, which counts them. */
-  readonly isAggregated: boolean;
 }
 
 /**
@@ -135,6 +46,17 @@ export const auditSeverities = ['alert', 'warning', 'notice', 'info', 'noise'] a
 
 export type AuditSeverity = (typeof auditSeverities)[number];
 
+interface EventKind<Members> {
+  readonly severity: AuditSeverity;
+  /** Replaces `severity` if the event names neither a registered client nor an existing user. */
+  readonly severityOfUnknown?: 'noise';
+  readonly outcome: 'success' | 'failure';
+  /** Events that differ only in time and request share one entry, which counts them. */
+  readonly isAggregated: boolean;
+  /** Only a type: what an event has in addition to its known parties. */
+  readonly members?: Members;
+}
+
 const alert = { severity: 'alert', outcome: 'failure', isAggregated: true } as const;
 const failure = {
   severity: 'warning',
@@ -143,32 +65,74 @@ const failure = {
   isAggregated: true,
 } as const;
 const change = { severity: 'notice', outcome: 'success', isAggregated: false } as const;
-const success = { severity: 'info', outcome: 'success' } as const;
+const success = { severity: 'info', outcome: 'success', isAggregated: false } as const;
+const countedSuccess = { ...success, isAggregated: true } as const;
 
-export const auditEvents: Readonly<Record<AuditEventName, AuditEventKind>> = {
-  sign_in_succeeded: { ...success, isAggregated: false },
-  sign_in_failed: failure,
-  account_locked: { ...alert, severityOfUnknown: 'noise' },
-  sign_out: { ...success, isAggregated: false },
-  client_authentication_failed: failure,
-  token_issued: { ...success, isAggregated: true },
-  token_revoked: { ...success, isAggregated: true },
-  grant_revoked: change,
-  code_replayed: alert,
-  code_guessed: alert,
-  refresh_token_replayed: alert,
-  pkce_challenge_reused: alert,
-  signature_refused: failure,
-  request_replayed: alert,
-  client_changed: change,
-  user_changed: change,
-  organization_added: change,
-  everything_revoked: change,
-  revocations_replayed: change,
-  bootstrap_applied: change,
-  master_key_changed: change,
-  signing_key_made: change,
+type Plain = EventKind<object>;
+/** A name of `packages/errors`. Absent in entries of earlier releases. */
+type Explained = EventKind<{ reason?: string | undefined }>;
+/** The grant that ended because of the replay. */
+type EndedGrant = EventKind<{ grantId?: string | undefined }>;
+
+/** All audited events. No member contains a secret, a token, a code or text that a user entered. */
+export const auditEvents = {
+  sign_in_succeeded: success as EventKind<{ method: SignInMethod; userId: string }>,
+  sign_in_failed: failure as EventKind<{ method: SignInMethod; reason: SignInReasonName }>,
+  account_locked: { ...alert, severityOfUnknown: 'noise' } as Plain,
+  sign_out: success as EventKind<{ userId: string; everywhere: boolean }>,
+  client_authentication_failed: failure as EventKind<{
+    endpoint: string;
+    /** A name of `packages/errors`. Absent in entries of earlier releases. */
+    reason?: string | undefined;
+  }>,
+  token_issued: countedSuccess as EventKind<{
+    clientId: string;
+    grant: string;
+    scope?: string | undefined;
+  }>,
+  token_revoked: countedSuccess as EventKind<{
+    kind: string;
+    /** The first tokens that the entry counts: `credentialId` of each. */
+    tokenIds: readonly string[];
+    /** The grant that ended with the token. */
+    grantId?: string | undefined;
+  }>,
+  grant_revoked: change as EventKind<{ grantIds: readonly string[] }>,
+  code_replayed: alert as EndedGrant,
+  code_guessed: alert as Plain,
+  refresh_token_replayed: alert as EndedGrant,
+  pkce_challenge_reused: alert as Plain,
+  signature_refused: failure as Explained,
+  request_replayed: alert as Explained,
+  client_changed: change as EventKind<{
+    clientId: string;
+    change: (typeof clientChangeNames)[number];
+    /** The id of the secure key that was added or removed. */
+    keyId?: string | undefined;
+  }>,
+  user_changed: change as EventKind<{ userId: string; change: (typeof userChangeNames)[number] }>,
+  organization_added: change as EventKind<{ organizationId: string }>,
+  everything_revoked: change as Plain,
+  revocations_replayed: change as EventKind<{ changes: number }>,
+  /** How many of each the file contains, changed or not. */
+  bootstrap_applied: change as EventKind<
+    Record<'organizations' | 'clients' | 'users', number> & { resources?: number }
+  >,
+  master_key_changed: change as EventKind<{
+    change: 'added' | 'rotated' | 'continued' | 'retired';
+    keyId: string;
+  }>,
+  signing_key_made: change as EventKind<{ purpose: string; kid: string }>,
 };
+
+type AuditEventName = keyof typeof auditEvents;
+
+type Members<Kind> = Kind extends EventKind<infer Found> ? Readonly<Found> : never;
+
+export type AuditEvent = {
+  readonly [Name in AuditEventName]: Parties &
+    Members<(typeof auditEvents)[Name]> & { readonly event: Name };
+}[AuditEventName];
 
 /**
  * `account_locked` and `sign_in_failed` concern a user. They are noise if the user is unknown, even
@@ -198,7 +162,7 @@ export type AuditEntry = AuditEvent &
     /** The time of the first event: ISO 8601 in UTC with milliseconds, which sorts as text. */
     readonly at: string;
     readonly severity: AuditSeverity;
-    readonly outcome: AuditEventKind['outcome'];
+    readonly outcome: 'success' | 'failure';
     /**
      * The number of events if there is more than one. Address and request are those of the first.
      */

@@ -64,8 +64,6 @@ export interface AuditFilter {
   readonly limit: number;
 }
 
-export type AuditTrail = ReturnType<typeof createAuditTrail>;
-
 export function createAuditTrail(dependencies: {
   readonly store: Pick<Store, 'append' | 'read' | 'increment'>;
   readonly now: () => number;
@@ -79,7 +77,7 @@ export function createAuditTrail(dependencies: {
     dependencies,
   );
   const writer = createEntryWriter(log, dependencies.onLost);
-  const aggregate = createAggregation({ writer, log, now });
+  const aggregate = createAggregation(log, writer, now);
 
   function entryOf(event: AuditEvent, origin: AuditOrigin, severity: AuditSeverity) {
     const { outcome } = auditEvents[event.event];

@@ -86,7 +86,7 @@ export type BoundedLog<Trail extends string> = ReturnType<typeof createBoundedLo
 
 type LogStore = Pick<Store, 'append' | 'read' | 'increment'>;
 
-export interface LogSearch<Entry> {
+interface LogSearch<Entry> {
   /** Omits damaged lines. */
   readonly parse: (lines: readonly string[]) => readonly Entry[];
   /** Epoch milliseconds. */

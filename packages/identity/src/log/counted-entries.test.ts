@@ -13,7 +13,7 @@ test('An entry that changes while it is stored replaces its first version.', asy
     },
   } as unknown as AuditLog;
   const writer = createEntryWriter(log, undefined);
-  const aggregate = createAggregation({ writer, log, now: () => 0 });
+  const aggregate = createAggregation(log, writer, () => 0);
   const entry = { at: '2026-01-31T00:00:00.000Z', severity: 'alert' } as AuditEntry;
   aggregate(entry, '192.0.2.1');
   await new Promise(setImmediate);

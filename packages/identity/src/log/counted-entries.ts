@@ -16,8 +16,6 @@ const MAXIMUM_TOKEN_IDS = 20;
 /** An entry that still counts events. */
 interface OpenEntry {
   first: AuditEntry;
-  /** Epoch milliseconds. */
-  readonly closesAt: number;
   count: number;
   lastAt: string;
   /** The line in the store. The next version replaces it. */
@@ -30,27 +28,21 @@ interface OpenEntry {
  * its count. An origin that exhausts its share with failures under varying names gets one entry a
  * day for each event, which counts them. Successes require a credential and are not limited.
  */
-export function createAggregation({
-  writer,
-  log,
-  now,
-}: {
-  readonly writer: ReturnType<typeof createEntryWriter>;
-  readonly log: AuditLog;
-  readonly now: () => number;
-}) {
-  const entries = new LRUCache<string, OpenEntry>({ max: MAXIMUM_OPEN });
+export function createAggregation(
+  log: AuditLog,
+  writer: ReturnType<typeof createEntryWriter>,
+  now: () => number,
+) {
+  const entries = new LRUCache<string, OpenEntry>({
+    max: MAXIMUM_OPEN,
+    perf: { now },
+    ttlResolution: 0,
+  });
 
-  function find(key: string): OpenEntry | undefined {
-    const found = entries.get(key);
-    return found !== undefined && found.closesAt > now() ? found : undefined;
-  }
-
-  function open(key: string, first: AuditEntry, lifetime: number, count: number): OpenEntry {
-    const closesAt = now() + lifetime;
+  function open(key: string, first: AuditEntry, ttl: number, count: number): OpenEntry {
     const isBeingStored = false;
-    const opened = { first, closesAt, count, lastAt: first.at, line: undefined, isBeingStored };
-    entries.set(key, opened);
+    const opened = { first, count, lastAt: first.at, line: undefined, isBeingStored };
+    entries.set(key, opened, { ttl });
     return opened;
   }
 
@@ -71,13 +63,13 @@ export function createAggregation({
     writer.forget(opened);
     const summary = summaryOf(opened.first);
     const summaryKey = keyOf(summary, origin);
-    const target = find(summaryKey) ?? open(summaryKey, summary, DAY, 0);
+    const target = entries.get(summaryKey) ?? open(summaryKey, summary, DAY, 0);
     writer.countSoon(target, opened.count, opened.lastAt);
   }
 
   return (entry: AuditEntry, origin: string): void => {
     const key = keyOf(entry, origin);
-    const found = find(key);
+    const found = entries.get(key);
     if (found !== undefined) {
       if (entry.event === 'token_revoked') {
         found.first = withTokenIds(found.first, entry.tokenIds);

@@ -71,8 +71,6 @@ type Trail = keyof typeof capacities;
 /** The trails in which each client or address group has a share. */
 type SharedTrail = Exclude<Trail, `${string}-overflow`>;
 
-const RETENTION_DAYS = 7;
-const SHARE_SECONDS = 60 * 60;
 const FLUSH_MILLISECONDS = 1000;
 
 /** What happened to an entry. Only `stored` entries can be found. */
@@ -80,7 +78,7 @@ export const requestLogResults = ['stored', 'over_quota', 'queue_full', 'unavail
 
 export type RequestLogResult = (typeof requestLogResults)[number];
 
-export interface RequestFilter {
+interface RequestFilter {
   readonly clientId?: string | undefined;
   readonly code?: string | undefined;
   readonly reason?: string | undefined;
@@ -101,12 +99,7 @@ export function createRequestLog(dependencies: {
 }) {
   const { count = () => {} } = dependencies;
   const log = createBoundedLog<Trail>(
-    {
-      name: 'request-log',
-      capacities,
-      retentionDays: RETENTION_DAYS,
-      shareSeconds: SHARE_SECONDS,
-    },
+    { name: 'request-log', capacities, retentionDays: 7, shareSeconds: 60 * 60 },
     dependencies,
   );
   const queue = createQueue(log.isUsedUp);

@@ -9,15 +9,13 @@ type Organization = Readonly<z.infer<typeof storedOrganization>>;
 
 const INDEX_KEY = 'organizations';
 
-export type OrganizationRegistry = ReturnType<typeof createOrganizationRegistry>;
-
 export function createOrganizationRegistry(store: Store, onDamagedRecord: OnDamagedRecord) {
   const keyOf = (id: string) => `organization:${id}`;
 
   async function find(id: string): Promise<Organization | undefined> {
     const key = keyOf(id);
     const parse = (text: string) => parseRecord(storedOrganization, text);
-    return readRecord(await store.get(key), parse, { kind: 'organization', key, onDamagedRecord });
+    return readRecord(await store.get(key), parse, () => onDamagedRecord('organization', key));
   }
 
   return {

@@ -1,6 +1,6 @@
 import type { Store } from '@gatehouse/store';
 import { LRUCache } from 'lru-cache';
-import type { OnDamagedRecord } from './record.ts';
+import { readRecord } from './record.ts';
 
 /** A revocation of a client or user takes effect within this time. */
 export const MAXIMUM_RECORD_AGE_MILLISECONDS = 50;
@@ -31,7 +31,7 @@ export function createRecordCache<Value>(
   store: Store,
   parse: (text: string) => Value | undefined,
   now: () => number,
-  damage?: { readonly kind: string; readonly onDamagedRecord?: OnDamagedRecord | undefined },
+  onDamaged?: (key: string) => void,
 ) {
   const entries = new LRUCache<string, Entry<Value>>({ max: MAXIMUM_ENTRIES });
   const running = new Map<string, Reading<Value>>();
@@ -41,9 +41,9 @@ export function createRecordCache<Value>(
     const forgottenBefore = forgotten;
     const text = await store.get(key);
     const known = entries.get(key);
-    const value = parseChanged(text, known, parse);
-    if (text !== undefined && value === undefined && known?.text !== text) {
-      damage?.onDamagedRecord?.(damage.kind, key);
+    let value = known?.value;
+    if (text !== known?.text) {
+      value = readRecord(text, parse, () => onDamaged?.(key));
     }
     // The copy must not hide a write that happened in the meantime.
     if (forgotten === forgottenBefore && key.length <= MAXIMUM_KEY_LENGTH) {
@@ -80,17 +80,6 @@ export function createRecordCache<Value>(
       entries.delete(key);
     },
   };
-}
-
-function parseChanged<Value>(
-  text: string | undefined,
-  known: Entry<Value> | undefined,
-  parse: (text: string) => Value | undefined,
-): Value | undefined {
-  if (text === undefined) {
-    return undefined;
-  }
-  return known?.text === text ? known.value : parse(text);
 }
 
 /** The age is negative if the clock was set back. The copy is then not fresh. */

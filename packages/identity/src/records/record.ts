@@ -59,6 +59,13 @@ export async function readForUpdate<Value>(
  */
 export type OnDamagedRecord = (kind: string, key: string, advice?: string) => void;
 
+/** The store and the clock (epoch milliseconds) of those who read records. */
+export interface RecordDependencies {
+  readonly store: Store;
+  readonly now: () => number;
+  readonly onDamagedRecord?: OnDamagedRecord | undefined;
+}
+
 const REPORT_AGAIN_MILLISECONDS = 60_000;
 
 /**
@@ -78,26 +85,15 @@ export function limitReports(
   };
 }
 
-/** Returns undefined if the record is absent or damaged, and reports a damaged one. */
+/** Returns undefined if the record is absent or damaged. */
 export function readRecord<Value>(
   text: string | undefined,
   parse: (text: string) => Value | undefined,
-  {
-    kind,
-    key,
-    onDamagedRecord,
-  }: {
-    readonly kind: string;
-    readonly key: string;
-    readonly onDamagedRecord?: OnDamagedRecord | undefined;
-  },
+  onDamaged: () => void,
 ): Value | undefined {
-  if (text === undefined) {
-    return undefined;
-  }
-  const value = parse(text);
-  if (value === undefined) {
-    onDamagedRecord?.(kind, key);
+  const value = text === undefined ? undefined : parse(text);
+  if (text !== undefined && value === undefined) {
+    onDamaged();
   }
   return value;
 }

@@ -7,21 +7,18 @@ import {
 } from 'node:crypto';
 import { deriveKey, type RotatedKeys, toRotatedKeys } from './master-key.ts';
 
-/** Encrypts secure keys, signing keys and payloads with secrets for the store. */
-export interface Sealer {
-  /** @param context the record that the text belongs to. Decryption with another context fails */
-  seal(text: string, context: string): string;
-  /** @throws Error if the text was changed, or the context or master key is different */
-  open(sealed: string, context: string): string;
-}
-
 const ALGORITHM = 'aes-256-gcm';
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const VERSION = 'v1';
 
-/** Encrypts with the first master key, and decrypts with each of them. */
-export function createSealer(masterKey: Buffer | RotatedKeys): Sealer {
+export type Sealer = ReturnType<typeof createSealer>;
+
+/**
+ * Encrypts secure keys, signing keys and payloads with secrets for the store. The first master key
+ * encrypts, and each of them decrypts.
+ */
+export function createSealer(masterKey: Buffer | RotatedKeys) {
   const { keys, refresh } = toRotatedKeys(masterKey);
   const derived = new WeakMap<Buffer, KeyObject>();
   const sealKey = (key: Buffer) => {
@@ -38,26 +35,34 @@ export function createSealer(masterKey: Buffer | RotatedKeys): Sealer {
     }
     return undefined;
   };
+
+  function tryOpen(sealed: string, context: string): string | undefined {
+    const [version, encoded = '', ...rest] = sealed.split('.');
+    const bytes = Buffer.from(encoded, 'base64url');
+    // Node ignores characters that are not base64url. Reject them, so that each text has one form.
+    const isWhole = rest.length === 0 && bytes.toString('base64url') === encoded;
+    if (version !== VERSION || !isWhole || bytes.length < NONCE_BYTES + TAG_BYTES) {
+      return undefined;
+    }
+    const opened = openWithAnyKey(bytes, context);
+    // Another process may have encrypted it with a key that this one has not read yet.
+    return opened ?? (refresh() ? openWithAnyKey(bytes, context) : undefined);
+  }
+
   return {
-    seal(text, context) {
+    /** @param context the record that the text belongs to. Decryption with another context fails */
+    seal(text: string, context: string): string {
       const nonce = randomBytes(NONCE_BYTES);
       const key = sealKey(keys()[0]);
       const cipher = createCipheriv(ALGORITHM, key, nonce).setAAD(Buffer.from(context));
       const body = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
       return `${VERSION}.${Buffer.concat([nonce, cipher.getAuthTag(), body]).toString('base64url')}`;
     },
-    open(sealed, context) {
-      const [version, encoded = '', ...rest] = sealed.split('.');
-      const bytes = Buffer.from(encoded, 'base64url');
-      // Node ignores characters that are not base64url. Reject them, so that each text has one
-      // form.
-      const isWhole = rest.length === 0 && bytes.toString('base64url') === encoded;
-      if (version !== VERSION || !isWhole || bytes.length < NONCE_BYTES + TAG_BYTES) {
-        throw new Error('The text is not encrypted by Gatehouse.');
-      }
-      const opened = openWithAnyKey(bytes, context);
-      // Another process may have encrypted it with a key that this one has not read yet.
-      const text = opened ?? (refresh() ? openWithAnyKey(bytes, context) : undefined);
+    /** Undefined if the text was changed, or the context or master key is different. */
+    tryOpen,
+    /** Like `tryOpen`, but throws an Error instead of returning undefined. */
+    open(sealed: string, context: string): string {
+      const text = tryOpen(sealed, context);
       if (text === undefined) {
         const reason = 'it was changed, or its context or master key is different';
         throw new Error(`An encrypted text cannot be decrypted: ${reason}.`);

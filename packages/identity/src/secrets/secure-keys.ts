@@ -28,7 +28,7 @@ export const secureKeyRules = {
   weak: `is too easy to guess, because it is a sequence or repetition, or has few different characters: ${advice}`,
 } as const;
 
-export type SecureKeyProblem = keyof typeof secureKeyRules;
+type SecureKeyProblem = keyof typeof secureKeyRules;
 
 /**
  * The policy for new secure keys in commands and bootstrap files. Existing keys stay valid.

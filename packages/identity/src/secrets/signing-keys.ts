@@ -12,7 +12,6 @@ import {
   generateKeyPair,
   hash,
   type JsonWebKey,
-  type KeyObject,
 } from 'node:crypto';
 import { promisify } from 'node:util';
 import { type Store, StoreUnavailableError } from '@gatehouse/store';
@@ -21,7 +20,9 @@ import { withRecordLock } from '../records/record-lock.ts';
 import type { Sealer } from './seal.ts';
 
 /** The provider signs ID tokens. The gateway signs the identity headers for upstream services. */
-export type SigningPurpose = 'authorization-server' | 'gateway';
+const algorithms = { 'authorization-server': 'RS256', gateway: 'EdDSA' } as const;
+
+export type SigningPurpose = keyof typeof algorithms;
 
 export interface SigningKeyPolicy {
   /** The age at which a successor is created. */
@@ -43,20 +44,14 @@ export const defaultSigningKeyPolicy: SigningKeyPolicy = {
 };
 
 /** How often processes read the keys. Keys are kept longer by this time. */
-export const KEY_RELOAD_SECONDS: number = MINUTE;
+const KEY_RELOAD_SECONDS = MINUTE;
 
-export interface SigningKeys {
-  readonly current: SigningKey;
-  /** All keys of the JWKS document, the current one first. */
-  readonly all: readonly SigningKey[];
-}
-
-export interface SigningKeyDependencies {
+interface SigningKeyDependencies {
   readonly store: Store;
   readonly sealer: Sealer;
   /** Epoch milliseconds. */
   readonly now?: () => number;
-  readonly policy?: SigningKeyPolicy;
+  readonly policy?: SigningKeyPolicy | undefined;
   /** Called in the process that created a key. */
   readonly onMade?: (kid: string) => void;
   readonly onDamagedRecord?: OnDamagedRecord | undefined;
@@ -67,16 +62,17 @@ export interface SigningKeyDependencies {
  * Requests get 503 until an operator deletes the record.
  */
 export class DamagedSigningKeysError extends StoreUnavailableError {
+  override readonly name = 'DamagedSigningKeysError';
+
   constructor(storeKey: string, cause: unknown) {
     const reason = `The record ${storeKey} in the store cannot be decrypted: it was damaged, or encrypted with another master key.`;
     super('signing keys', cause, `${reason} Delete the record. The server then creates a new key.`);
-    this.name = 'DamagedSigningKeysError';
   }
 }
 
 /** The store key of the keys of a purpose, which is also the context of their encryption. */
-export function signingKeyRecord(purpose: SigningPurpose, algorithm: SigningAlgorithm): string {
-  return `signing-key:${purpose}:${algorithm}`;
+export function signingKeyRecord(purpose: SigningPurpose): string {
+  return `signing-key:${purpose}:${algorithms[purpose]}`;
 }
 
 /** Newest first. */
@@ -85,30 +81,29 @@ type Ring = readonly { readonly jwk: JsonWebKey; readonly createdAt: number }[];
 /** Reads the keys, creates the first key or a successor that is due, and deletes expired keys. */
 export async function loadSigningKeys(
   purpose: SigningPurpose,
-  algorithm: SigningAlgorithm,
   dependencies: SigningKeyDependencies,
 ): Promise<SigningKeys> {
-  const { store, now = Date.now, policy = defaultSigningKeyPolicy, onMade } = dependencies;
-  const storeKey = signingKeyRecord(purpose, algorithm);
+  const { store, sealer, now = Date.now, policy = defaultSigningKeyPolicy, onMade } = dependencies;
+  const storeKey = signingKeyRecord(purpose);
   const read = async () => openRing(await store.get(storeKey), storeKey, dependencies);
+  const isDue = ([newest]: Ring) =>
+    newest === undefined || now() - newest.createdAt >= policy.rotateAfterSeconds * 1000;
   const ring = await read();
-  if (!needsChange(ring, now(), policy)) {
-    return select(ring, algorithm, now(), policy);
+  if (!isDue(ring) && withoutExpired(ring, now(), policy).length === ring.length) {
+    return select(ring, purpose, now(), policy);
   }
   return withRecordLock(store, storeKey, async (assertHeld) => {
     const before = await read();
-    const isDue = needsSuccessor(before, now(), policy);
-    const made = isDue
-      ? [{ jwk: await generatePrivateJwk(algorithm), createdAt: now() }, ...before]
-      : before;
-    const after = made.filter((_key, i) => !isOver(made, i, now(), policy));
+    const made = isDue(before)
+      ? [{ jwk: await generatePrivateJwk(purpose), createdAt: now() }]
+      : [];
+    const after = withoutExpired([...made, ...before], now(), policy);
     assertHeld();
-    await store.set(storeKey, dependencies.sealer.seal(JSON.stringify({ keys: after }), storeKey));
-    const keys = select(after, algorithm, now(), policy);
-    if (isDue && after[0] !== undefined) {
-      onMade?.(toSigningKey(after[0].jwk, algorithm).kid);
+    await store.set(storeKey, sealer.seal(JSON.stringify({ keys: after }), storeKey));
+    for (const { jwk } of made) {
+      onMade?.(toSigningKey(jwk, purpose).kid);
     }
-    return keys;
+    return select(after, purpose, now(), policy);
   });
 }
 
@@ -131,47 +126,35 @@ function openRing(
   }
 }
 
-function needsChange(ring: Ring, now: number, policy: SigningKeyPolicy): boolean {
-  return needsSuccessor(ring, now, policy) || ring.some((_key, i) => isOver(ring, i, now, policy));
-}
-
-function needsSuccessor([newest]: Ring, now: number, policy: SigningKeyPolicy): boolean {
-  return newest === undefined || now - newest.createdAt >= policy.rotateAfterSeconds * 1000;
-}
-
-/** Whether all tokens of the key have expired since its successor replaced it. */
-function isOver(ring: Ring, index: number, now: number, policy: SigningKeyPolicy): boolean {
-  const successor = ring[index - 1];
+/** A key is over when all of its tokens have expired since its successor replaced it. */
+function withoutExpired(ring: Ring, now: number, policy: SigningKeyPolicy): Ring {
   const seconds = policy.publishAheadSeconds + policy.longestTokenSeconds + 2 * KEY_RELOAD_SECONDS;
-  return successor !== undefined && now >= successor.createdAt + seconds * 1000;
+  return ring.filter((_key, i) => {
+    const successor = ring[i - 1];
+    return successor === undefined || now < successor.createdAt + seconds * 1000;
+  });
 }
 
-function select(
-  ring: Ring,
-  algorithm: SigningAlgorithm,
-  now: number,
-  policy: SigningKeyPolicy,
-): SigningKeys {
+export type SigningKeys = ReturnType<typeof select>;
+
+function select(ring: Ring, purpose: SigningPurpose, now: number, policy: SigningKeyPolicy) {
   const publishedBefore = now - policy.publishAheadSeconds * 1000;
   const ready = ring.findIndex(({ createdAt }) => createdAt <= publishedBefore);
   // At the first start, no key was published long enough, but no verifier has an older set.
   const index = ready === -1 ? ring.length - 1 : ready;
-  const keys = ring.map(({ jwk }) => toSigningKey(jwk, algorithm));
+  const keys = ring.map(({ jwk }) => toSigningKey(jwk, purpose));
   const current = keys[index];
   if (current === undefined) {
     throw new Error('The record of the signing keys in the store is empty.');
   }
+  /** `all` keys of the JWKS document, the current one first. */
   return { current, all: [current, ...keys.filter((key) => key !== current)] };
 }
 
 export type KeptSigningKeys = ReturnType<typeof keepSigningKeys>;
 
 /** The signing keys of a running process, which reads them every minute and rotates them. */
-export function keepSigningKeys(
-  purpose: SigningPurpose,
-  algorithm: SigningAlgorithm,
-  dependencies: SigningKeyDependencies,
-) {
+export function keepSigningKeys(purpose: SigningPurpose, dependencies: SigningKeyDependencies) {
   const { now = Date.now } = dependencies;
   let kept: { readonly keys: Promise<SigningKeys>; readonly readAt: number } | undefined;
 
@@ -185,7 +168,7 @@ export function keepSigningKeys(
     if (last !== undefined && age >= 0 && age < KEY_RELOAD_SECONDS * 1000) {
       return last.keys;
     }
-    const keys = loadSigningKeys(purpose, algorithm, dependencies).catch((error: unknown) => {
+    const keys = loadSigningKeys(purpose, dependencies).catch((error: unknown) => {
       // The last keys stay in use while the store is unavailable.
       const isOutage =
         error instanceof StoreUnavailableError && !(error instanceof DamagedSigningKeysError);
@@ -207,37 +190,27 @@ export function keepSigningKeys(
   };
 }
 
-/** A private key that all processes of one app share in the store, where it is encrypted. */
-export interface SigningKey {
-  /** The thumbprint of the public key (RFC 7638). */
-  readonly kid: string;
-  readonly algorithm: SigningAlgorithm;
-  readonly privateKey: KeyObject;
-  readonly privateJwk: JsonWebKey;
-  /** With `kid`, `alg` and `use`, as in a JWKS document. */
-  readonly publicJwk: JsonWebKey;
-}
-
-export type SigningAlgorithm = 'EdDSA' | 'RS256';
-
 const generate = promisify(generateKeyPair);
 
 /** Asynchronous, because an RSA key takes up to a second. */
-export async function generatePrivateJwk(algorithm: SigningAlgorithm): Promise<JsonWebKey> {
+async function generatePrivateJwk(purpose: SigningPurpose): Promise<JsonWebKey> {
   const { privateKey } =
-    algorithm === 'EdDSA'
+    algorithms[purpose] === 'EdDSA'
       ? await generate('ed25519')
       : await generate('rsa', { modulusLength: 2048 });
   return privateKey.export({ format: 'jwk' });
 }
 
-export function toSigningKey(privateJwk: JsonWebKey, algorithm: SigningAlgorithm): SigningKey {
+/** A private key that all processes of one app share in the store, where it is encrypted. */
+export type SigningKey = ReturnType<typeof toSigningKey>;
+
+function toSigningKey(privateJwk: JsonWebKey, purpose: SigningPurpose) {
   const privateKey = createPrivateKey({ key: privateJwk, format: 'jwk' });
   const bare = createPublicKey(privateKey).export({ format: 'jwk' });
-  const description = { kid: thumbprint(bare), alg: algorithm, use: 'sig' };
+  const kid = thumbprint(bare);
+  const description = { kid, alg: algorithms[purpose], use: 'sig' };
   return {
-    kid: description.kid,
-    algorithm,
+    kid,
     privateKey,
     privateJwk: { ...privateJwk, ...description },
     publicJwk: { ...bare, ...description },

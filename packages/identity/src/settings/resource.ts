@@ -1,4 +1,4 @@
-import { type DeviceScope, deviceScopes } from '@gatehouse/device-api';
+import { deviceScopes } from '@gatehouse/device-api';
 import { isLoopbackUrl } from '@gatehouse/server/configuration';
 import { z } from 'zod';
 import { role, text } from '../records/record.ts';
@@ -70,7 +70,7 @@ export function canonicalResource(identifier: string): string {
 }
 
 /** Whether the scope belongs to the device API, the built-in resource. */
-export const isDeviceScope = (scope: string): scope is DeviceScope =>
+export const isDeviceScope = (scope: string): scope is (typeof deviceScopes)[number] =>
   (deviceScopes as readonly string[]).includes(scope);
 
 /** The description in a language of the pages, otherwise in the first language that it has. */

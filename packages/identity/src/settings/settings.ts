@@ -2,11 +2,11 @@
  * The settings of the installation, which live in the store: what operators declare.
  * Every process reads them through a copy that is at most 50 ms old.
  */
-import { NEVER_EXPIRES, type Store } from '@gatehouse/store';
+import { NEVER_EXPIRES } from '@gatehouse/store';
 import { z } from 'zod';
 import {
-  type OnDamagedRecord,
   parseRecord,
+  type RecordDependencies,
   RejectedChangeError,
   readForUpdate,
   role,
@@ -49,17 +49,15 @@ const DEVICE_API_KEY = 'device-api-addresses';
 
 export type SettingsRegistry = ReturnType<typeof createSettingsRegistry>;
 
-export function createSettingsRegistry(dependencies: {
-  readonly store: Store;
-  readonly onDamagedRecord?: OnDamagedRecord | undefined;
-  readonly now: () => number;
-}) {
+export function createSettingsRegistry(dependencies: RecordDependencies) {
   const { store, now } = dependencies;
   const parse = (text: string) => {
     const definition = parseRecord(storedSettings, text);
     return definition && toSettings(definition);
   };
-  const cache = createRecordCache(store, parse, now, { ...dependencies, kind: 'settings' });
+  const cache = createRecordCache(store, parse, now, (key) =>
+    dependencies.onDamagedRecord?.('settings', key),
+  );
   return {
     /** The same object as long as nothing changes. @throws StoreUnavailableError */
     read: async (): Promise<Settings> => (await cache.read(KEY)) ?? noSettings,

@@ -2,7 +2,7 @@ import type { Store } from '@gatehouse/store';
 import { LRUCache } from 'lru-cache';
 import type { Client } from '../clients/client.ts';
 import type { ClientRegistry } from '../clients/clients.ts';
-import { type OnDamagedRecord, readRecord } from '../records/record.ts';
+import { type RecordDependencies, readRecord } from '../records/record.ts';
 import { createRecordCache } from '../records/record-cache.ts';
 import { withRecordLock } from '../records/record-lock.ts';
 import {
@@ -52,7 +52,7 @@ interface SignIn {
 }
 
 /** The members of a stored access token that a verifier needs. */
-export interface StoredAccessToken extends SignIn {
+interface StoredAccessToken extends SignIn {
   readonly kind: string;
   readonly clientId: string;
   readonly accountId?: string;
@@ -70,14 +70,13 @@ export interface StoredAccessToken extends SignIn {
 /** The number of tokens whose grant is cached, with about 2 MB. */
 const MAXIMUM_KNOWN_GRANTS = 10_000;
 
-export function createAccessTokenVerifier(dependencies: {
-  readonly store: Store;
+export interface TokenDependencies extends RecordDependencies {
   readonly credentialHash: CredentialHash;
   readonly findLiveHolder: FindLiveHolder;
-  readonly settings: Pick<SettingsRegistry, 'read'>;
-  readonly onDamagedRecord?: OnDamagedRecord | undefined;
-  readonly now: () => number;
-}): AccessTokenVerifier {
+  readonly settings: SettingsRegistry;
+}
+
+export function createAccessTokenVerifier(dependencies: TokenDependencies): AccessTokenVerifier {
   const { settings, store, credentialHash, findLiveHolder, onDamagedRecord, now } = dependencies;
   const tombstones = createRecordCache(store, (text) => text, now);
   // The grant of a token never changes. If it is known, both reads share one round trip.
@@ -94,11 +93,9 @@ export function createAccessTokenVerifier(dependencies: {
     const key = accessTokenKey(credentialHash(token));
     const knownGrant = knownGrants.get(key);
     let tombstone = knownGrant === undefined ? undefined : readTombstone(knownGrant);
-    const stored = readRecord(await store.get(key), parseStoredToken, {
-      kind: 'access token',
-      key,
-      onDamagedRecord,
-    });
+    const stored = readRecord(await store.get(key), parseStoredToken, () =>
+      onDamagedRecord?.('access token', key),
+    );
     if (stored === undefined || stored.exp * 1000 <= now()) {
       knownGrants.delete(key);
       return undefined;
@@ -189,14 +186,8 @@ interface IssuedCredential {
   readonly secureKeyId?: string | undefined;
 }
 
-/** The client and the user that a credential names. */
-export interface LiveHolder {
-  readonly client: Client | undefined;
-  readonly user: User | undefined;
-}
-
 /**
- * Returns undefined if the credential is invalid for one of these reasons:
+ * Finds the client and the user that a credential names. Returns undefined if the credential is invalid for one of these reasons:
  *
  * - Its client or user is unknown or disabled, or has a later not-before.
  * - The installation has a later not-before.
@@ -205,18 +196,14 @@ export interface LiveHolder {
  *
  * Reads copies that are at most 50 ms old.
  */
-export type FindLiveHolder = (credential: IssuedCredential) => Promise<LiveHolder | undefined>;
+export type FindLiveHolder = ReturnType<typeof createLiveHolders>;
 
-export function createLiveHolders({
-  clients,
-  users,
-  notBefore,
-}: {
-  readonly clients: ClientRegistry;
-  readonly users: UserRegistry;
-  readonly notBefore: NotBefore;
-}): FindLiveHolder {
-  return async ({ issuedAt, clientId, userId, secureKeyId }) => {
+export function createLiveHolders(
+  clients: ClientRegistry,
+  users: UserRegistry,
+  notBefore: NotBefore,
+) {
+  return async ({ issuedAt, clientId, userId, secureKeyId }: IssuedCredential) => {
     if (issuedAt <= (await notBefore.read())) {
       return undefined;
     }

@@ -27,11 +27,6 @@ export interface SignatureUse {
  */
 const MARGIN_SECONDS = 60;
 
-/** The longest lifetime of a binding, for a timestamp that is as late as the tolerance allows. */
-export function longestBindingSeconds(toleranceMilliseconds: number): number {
-  return Math.ceil((2 * toleranceMilliseconds) / 1000) + MARGIN_SECONDS;
-}
-
 /**
  * Parallel requests of one millisecond have equal signatures if version 1 signs no parameters, so
  * the signature must serve all of their targets (decision 21).
@@ -43,6 +38,9 @@ export type ReplayGuard = ReturnType<typeof createReplayGuard>;
 
 export function createReplayGuard(store: Store, now: () => number) {
   return {
+    /** The longest lifetime of a binding, for a timestamp that is as late as the tolerance allows. */
+    longestBindingSeconds: (toleranceMilliseconds: number): number =>
+      Math.ceil((2 * toleranceMilliseconds) / 1000) + MARGIN_SECONDS,
     /**
      * Whether a request or a signed reply has used the signature, or the client has used the nonce.
      *
@@ -67,19 +65,21 @@ export function createReplayGuard(store: Store, now: () => number) {
       const claim = (key: string, owner: string) => store.claim(key, owner, secondsToLive);
       const key = keyOf(identityOf(use));
       if (!use.repeatable) {
-        const owner = randomOwner();
+        const owner = randomUUID();
         return (await claim(key, owner)) === owner ? 'accepted' : 'replayed';
       }
       const binding = bindingOf(use.method, use.target);
-      const owner = ownerOf(binding, use, usedAt);
+      const group = sharedGroupOf(use);
+      // A binding that may be shared ends with `.group.usedAt`.
+      const owner = group === undefined ? binding : `${binding}.${group}.${usedAt}`;
       const holder = await claim(key, owner);
       if (holder === owner || holder.split('.', 1)[0] === binding) {
         return 'accepted';
       }
-      if (!isShared(use, usedAt, holder)) {
+      if (group === undefined || !isShared(use, group, usedAt, holder)) {
         return 'replayed';
       }
-      const further = randomOwner();
+      const further = randomUUID();
       const target = `${key}:${digest(use.target)}`;
       return (await claim(target, further)) === further ? 'accepted' : 'replayed';
     },
@@ -96,18 +96,11 @@ function keyOf(identity: string): string {
   return `replay:${digest(identity)}`;
 }
 
-/** The binding of the first use. A binding that may be shared ends with `.group.usedAt`. */
-function ownerOf(binding: string, use: SignatureUse, usedAt: number): string {
-  const group = sharedGroupOf(use);
-  return group === undefined ? binding : `${binding}.${group}.${usedAt}`;
-}
-
 /** Whether a further target is in time, and is not the first target with another method. */
-function isShared(use: SignatureUse, usedAt: number, holder: string): boolean {
-  const [binding, group, firstUsedAt] = holder.split('.');
+function isShared(use: SignatureUse, group: string, usedAt: number, holder: string): boolean {
+  const [binding, firstGroup, firstUsedAt] = holder.split('.');
   return (
-    group !== undefined &&
-    group === sharedGroupOf(use) &&
+    group === firstGroup &&
     Math.abs(usedAt - Number(firstUsedAt)) <= SHARED_MILLISECONDS &&
     !SHARED_METHODS.some((method) => binding === bindingOf(method, use.target))
   );
@@ -131,9 +124,4 @@ function sharedGroupOf(use: SignatureUse): string | undefined {
 /** Hides signatures from readers of the store. They cannot be guessed, so no key is needed. */
 function digest(text: string): string {
   return hash('sha256', text, 'base64url');
-}
-
-/** Node reads random bytes for many UUIDs at once. */
-function randomOwner(): string {
-  return randomUUID();
 }

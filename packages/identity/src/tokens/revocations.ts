@@ -33,8 +33,6 @@ const storedCredential = z.object({
   grantId: z.string().optional(),
 });
 
-export type Revocations = ReturnType<typeof createRevocations>;
-
 /** Revocations by operators. They take effect in all processes within 50 ms. */
 export function createRevocations(dependencies: {
   readonly store: Store;

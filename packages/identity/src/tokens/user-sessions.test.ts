@@ -34,7 +34,7 @@ const store = {
 const findLiveHolder: FindLiveHolder = async ({ issuedAt }) =>
   issuedAt > 100 ? { client: undefined, user: undefined } : undefined;
 
-const userSessions = createUserSessions({ store, sealer, findLiveHolder });
+const userSessions = createUserSessions(store, sealer, findLiveHolder);
 
 test('The sessions of a user are listed, without revoked, foreign and damaged ones.', async () => {
   const shown = { signedInAt: 200, expiresAt: 900, clientIds: ['web'] };

@@ -20,31 +20,14 @@ const storedGrant = z.object({
   openid: z.object({ scope: z.string().default('') }).default({ scope: '' }),
 });
 
-export type UserSessions = ReturnType<typeof createUserSessions>;
-
 /** Reads what the authorization server stores about a user. Damaged records are omitted. */
-export function createUserSessions({
-  store,
-  sealer,
-  findLiveHolder,
-}: {
-  readonly store: Store;
-  readonly sealer: Sealer;
-  readonly findLiveHolder: FindLiveHolder;
-}) {
+export function createUserSessions(store: Store, sealer: Sealer, findLiveHolder: FindLiveHolder) {
   const isLive = async (credential: Parameters<FindLiveHolder>[0]) =>
     (await findLiveHolder(credential)) !== undefined;
 
-  function open(sealed: string | undefined, key: string): string {
-    try {
-      return sealed === undefined ? '' : sealer.open(sealed, key);
-    } catch {
-      return '';
-    }
-  }
-
   async function readSession(userId: string, key: string) {
-    const session = parseRecord(storedSession, open(await store.get(key), key));
+    const text = sealer.tryOpen((await store.get(key)) ?? '', key);
+    const session = parseRecord(storedSession, text ?? '');
     if (session?.accountId !== userId || !(await isLive({ issuedAt: session.loginTs, userId }))) {
       return [];
     }

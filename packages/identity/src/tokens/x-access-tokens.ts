@@ -1,27 +1,20 @@
 import { randomBytes } from 'node:crypto';
-import type { Store } from '@gatehouse/store';
 import { z } from 'zod';
 import type { Client } from '../clients/client.ts';
 import { isActive } from '../clients/client-keys.ts';
-import { type OnDamagedRecord, parseRecord, readRecord } from '../records/record.ts';
+import { parseRecord, readRecord } from '../records/record.ts';
 import { MAXIMUM_RECORD_AGE_MILLISECONDS } from '../records/record-cache.ts';
-import {
-  accessTokenKey,
-  type CredentialHash,
-  xAccessTokenKey,
-  xAccessTokensKey,
-} from '../secrets/credential-keys.ts';
+import { accessTokenKey, xAccessTokenKey, xAccessTokensKey } from '../secrets/credential-keys.ts';
 import {
   noSettings,
   type Settings,
   type SettingsRegistry,
   scopesOfResource,
 } from '../settings/settings.ts';
-import type { FindLiveHolder } from './access-tokens.ts';
-import { type Principal, parseStoredToken } from './access-tokens.ts';
+import { type Principal, parseStoredToken, type TokenDependencies } from './access-tokens.ts';
 
 const TOKEN_BYTES = 32;
-const DEFAULT_MAXIMUM_LIVE_TOKENS = 1000;
+const MAXIMUM_LIVE_TOKENS = 1000;
 
 /** Separates these tokens from OAuth access tokens, as the key prefix does. */
 const KIND = 'XAccessToken';
@@ -39,25 +32,17 @@ const storedToken = z.object({
 /** Fails closed: a damaged record is not a token. */
 const parseXAccessToken = (text: string) => parseRecord(storedToken, text);
 
-export type XAccessTokens = ReturnType<typeof createXAccessTokens>;
-
 /**
  * The tokens of Method B. A client requests one with a signed request, and sends it in a header.
  *
- * @param dependencies.maximumLiveTokens of one client. A further token revokes the one that expires
+ * @param maximumLiveTokens of one client. A further token revokes the one that expires
  *   first. This limits the space that a client can use.
  */
-export function createXAccessTokens(dependencies: {
-  readonly store: Store;
-  readonly credentialHash: CredentialHash;
-  readonly findLiveHolder: FindLiveHolder;
-  readonly principalOf: ClientPrincipals;
-  readonly onDamagedRecord?: OnDamagedRecord | undefined;
-  readonly now: () => number;
-  readonly maximumLiveTokens?: number;
-}) {
+export function createXAccessTokens(
+  dependencies: TokenDependencies & { readonly principalOf: ClientPrincipals },
+  maximumLiveTokens = MAXIMUM_LIVE_TOKENS,
+) {
   const { store, credentialHash, findLiveHolder, principalOf, onDamagedRecord, now } = dependencies;
-  const maximumLiveTokens = dependencies.maximumLiveTokens ?? DEFAULT_MAXIMUM_LIVE_TOKENS;
 
   async function revokeSurplus(indexKey: string, newest: string): Promise<void> {
     const others = (await store.members(indexKey)).filter((member) => member !== newest);
@@ -69,11 +54,9 @@ export function createXAccessTokens(dependencies: {
   /** The client with its current scopes, and the times of the token in epoch seconds. */
   async function find(token: string) {
     const key = xAccessTokenKey(credentialHash(token));
-    const stored = readRecord(await store.get(key), parseXAccessToken, {
-      kind: 'X-Access-Token',
-      key,
-      onDamagedRecord,
-    });
+    const stored = readRecord(await store.get(key), parseXAccessToken, () =>
+      onDamagedRecord?.('X-Access-Token', key),
+    );
     if (stored === undefined || stored.expiresAt <= now()) {
       return undefined;
     }
@@ -96,12 +79,10 @@ export function createXAccessTokens(dependencies: {
      * @param secureKeyId of the key that signed the request
      */
     async issue(
-      {
-        clientId,
-        secureKeyId,
-      }: { readonly clientId: string; readonly secureKeyId?: string | undefined },
+      holder: { readonly clientId: string; readonly secureKeyId?: string | undefined },
       lifetimeSeconds: number,
     ): Promise<string> {
+      const { clientId, secureKeyId } = holder;
       const token = randomBytes(TOKEN_BYTES).toString('base64url');
       const hashed = credentialHash(token);
       const expiresAt = now() + lifetimeSeconds * 1000;
@@ -127,7 +108,7 @@ export function createXAccessTokens(dependencies: {
 export type ClientPrincipals = (client: Client) => Principal | Promise<Principal>;
 
 /** Such a client has all of its scopes of its default resource. */
-export function createClientPrincipals(settings: Pick<SettingsRegistry, 'read'>): ClientPrincipals {
+export function createClientPrincipals(settings: SettingsRegistry): ClientPrincipals {
   const principals = new WeakMap<
     Client,
     { readonly of: Settings; readonly principal: Principal }
@@ -161,15 +142,10 @@ export type TokenKind = 'access-token' | 'x-access-token';
  *
  * @throws StoreUnavailableError
  */
-export type FindTokenKind = (token: string) => Promise<TokenKind | undefined>;
+export type FindTokenKind = ReturnType<typeof createTokenKinds>;
 
-export function createTokenKinds(dependencies: {
-  readonly store: Store;
-  readonly credentialHash: CredentialHash;
-  readonly now: () => number;
-}): FindTokenKind {
-  const { store, credentialHash, now } = dependencies;
-  return async (token) => {
+export function createTokenKinds({ store, credentialHash, now }: TokenDependencies) {
+  return async (token: string): Promise<TokenKind | undefined> => {
     const hashed = credentialHash(token);
     // Both reads always happen, so that every unknown token takes the same time.
     const [access, xAccess] = await Promise.all([

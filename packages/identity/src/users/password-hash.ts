@@ -1,14 +1,11 @@
 import { type Argon2Parameters, argon2, randomBytes, timingSafeEqual } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism, constants, getPriority, setPriority } from 'node:os';
+import { promisify } from 'node:util';
 import { createPasswordHashingQueue } from './password-hashing-queue.ts';
 
-export interface PasswordHashCost {
-  /** Kibibytes. */
-  readonly memory: number;
-  readonly passes: number;
-  readonly parallelism: number;
-}
+/** The memory is in kibibytes. */
+export type PasswordHashCost = Pick<Argon2Parameters, 'memory' | 'passes' | 'parallelism'>;
 
 /**
  * OWASP's second profile for argon2id: 19 MiB, two passes, one lane. It takes about 30 ms of one
@@ -39,15 +36,15 @@ export async function hashPassword(
 
 /** Whether the cost of a hash differs from the current cost. */
 export function isOutdatedHash(phc: string): boolean {
-  const parsed = parsePhc(phc);
-  const { memory, passes, parallelism } = passwordHashCost;
-  return (
-    parsed?.memory !== memory || parsed.passes !== passes || parsed.parallelism !== parallelism
-  );
+  return !phc.startsWith(phcPrefix(passwordHashCost));
 }
 
-function toPhc({ memory, passes, parallelism }: PasswordHashCost, salt: Buffer, tag: Buffer) {
-  return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$${unpadded(salt)}$${unpadded(tag)}`;
+function phcPrefix({ memory, passes, parallelism }: PasswordHashCost): string {
+  return `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$`;
+}
+
+function toPhc(cost: PasswordHashCost, salt: Buffer, tag: Buffer): string {
+  return `${phcPrefix(cost)}${unpadded(salt)}$${unpadded(tag)}`;
 }
 
 /**
@@ -132,27 +129,19 @@ export async function pauseLikeVerifying(): Promise<void> {
   }
 }
 
-type Cost = Pick<Argon2Parameters, 'memory' | 'passes' | 'parallelism' | 'tagLength'>;
+type Cost = PasswordHashCost & Pick<Argon2Parameters, 'tagLength'>;
 
-function argon2id(password: string, nonce: Buffer, cost: Cost): Promise<Buffer> {
-  return queue.run(() => computeArgon2id(password, nonce, cost));
-}
-
+const computeArgon2 = promisify(argon2);
 let hasYielded = false;
 
-function computeArgon2id(password: string, nonce: Buffer, cost: Cost): Promise<Buffer> {
-  return new Promise((resolve, reject) => {
-    argon2('argon2id', { message: password, nonce, ...cost }, (error, tag) => {
-      if (error === null) {
-        resolve(tag);
-      } else {
-        reject(error);
-      }
-    });
+function argon2id(message: string, nonce: Buffer, cost: Cost): Promise<Buffer> {
+  return queue.run(() => {
+    const tag = computeArgon2('argon2id', { message, nonce, ...cost });
     if (!hasYielded) {
       hasYielded = true;
       yieldToMainThread();
     }
+    return tag;
   });
 }
 
@@ -170,7 +159,7 @@ const STEP = 10;
  * idle core and no other request waits for one. They exist after the first hash has started. Only
  * Linux has a priority for each thread.
  */
-export function yieldToMainThread(): void {
+function yieldToMainThread(): void {
   try {
     // The process itself may have been started with a lower priority.
     const lowered = Math.min(getPriority() + STEP, constants.priority.PRIORITY_LOW);

@@ -20,7 +20,7 @@ export const passwordRules = {
   pattern: `is a sequence or repetition: ${advice}`,
 } as const;
 
-export type PasswordProblem = keyof typeof passwordRules;
+type PasswordProblem = keyof typeof passwordRules;
 
 /**
  * The policy for new passwords on the account page, in commands and in bootstrap files. Existing
@@ -65,7 +65,7 @@ function isNameWithDigits(password: string, name: string): boolean {
 const file = new URL('common-passwords.txt', import.meta.url);
 
 /** In lower case. The file states their source and license. */
-export const commonPasswords: ReadonlySet<string> = new Set(
+const commonPasswords: ReadonlySet<string> = new Set(
   readFileSync(file, 'utf8')
     .split('\n')
     .filter((line) => line !== '' && !line.startsWith('#')),

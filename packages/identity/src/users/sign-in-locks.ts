@@ -17,16 +17,8 @@ export interface SignInLock {
 
 type Account = Pick<User, 'userId' | 'username'>;
 
-export type SignInLocks = ReturnType<typeof createSignInLocks>;
-
 /** The counts of wrong passwords (docs/decisions/07-sign-in-throttle.md), and their removal. */
-export function createSignInLocks({
-  store,
-  credentialHash,
-}: {
-  readonly store: Store;
-  readonly credentialHash: CredentialHash;
-}) {
+export function createSignInLocks(store: Store, credentialHash: CredentialHash) {
   // Users type passwords into the wrong field, so a username must not be readable in a key.
   const accountKey = (username: string) =>
     `sign-ins:account:${credentialHash(canonicalUsername(username))}`;

@@ -1,12 +1,6 @@
-import { NEVER_EXPIRES, type Store, StoreUnavailableError } from '@gatehouse/store';
-import {
-  type OnDamagedRecord,
-  parseRecord,
-  RejectedChangeError,
-  readForUpdate,
-} from '../records/record.ts';
-import { createRecordCache } from '../records/record-cache.ts';
-import { withRecordLock } from '../records/record-lock.ts';
+import { StoreUnavailableError } from '@gatehouse/store';
+import { parseRecord, type RecordDependencies } from '../records/record.ts';
+import { createRegistry } from '../records/registry.ts';
 import { generateId } from '../secrets/secure-keys.ts';
 import { assertAttributes } from '../settings/attributes.ts';
 import type { SettingsRegistry } from '../settings/settings.ts';
@@ -28,25 +22,27 @@ import {
   type User,
 } from './user.ts';
 
-const INDEX_KEY = 'users';
-const keyOf = (userId: string) => `user:${userId}`;
 const usernameKeyOf = (username: string) => `username:${canonicalUsername(username)}`;
 
 export type UserRegistry = ReturnType<typeof createUserRegistry>;
 
-export function createUserRegistry(dependencies: {
-  readonly store: Store;
-  readonly settings: Pick<SettingsRegistry, 'read'>;
-  readonly onDamagedRecord?: OnDamagedRecord | undefined;
-  readonly now: () => number;
-}) {
+export function createUserRegistry(
+  dependencies: RecordDependencies & { readonly settings: SettingsRegistry },
+) {
   const { store, settings, now } = dependencies;
-  const parseUser = (text: string) => parseRecord(storedUser, text);
-  const cache = createRecordCache(store, parseUser, now, { ...dependencies, kind: 'user' });
+  const users = createRegistry(
+    {
+      kind: 'user',
+      parse: (text) => parseRecord(storedUser, text),
+      format: (user: User) => JSON.stringify(user),
+      settle: (user, existing) => withDeclaredAttributes(user, existing, settings),
+    },
+    dependencies,
+  );
 
   async function findByUsername(username: string): Promise<User | undefined> {
     const userId = await store.get(usernameKeyOf(username));
-    return userId === undefined ? undefined : cache.read(keyOf(userId));
+    return userId === undefined ? undefined : users.find(userId);
   }
 
   /**
@@ -54,38 +50,13 @@ export function createUserRegistry(dependencies: {
    *
    * @throws RejectedChangeError if the user does not exist, or gets an attribute that is not declared
    */
-  async function update(userId: string, change: (user: User) => User): Promise<User> {
-    const key = keyOf(userId);
-    return withRecordLock(store, key, async (assertHeld) => {
-      const existing = await readForUpdate(store, key, parseUser);
-      if (existing === undefined) {
-        throw new RejectedChangeError(`The user ${userId} does not exist.`);
-      }
-      const changed = change(existing);
-      const notBefore = Math.max(changed.notBefore, existing.notBefore);
-      const user = withUpdateTime({ ...changed, userId, notBefore }, existing, now());
-      await assertDeclared(user, existing, settings);
-      assertHeld();
-      await store.set(key, JSON.stringify(user), undefined, { revokes: true });
-      cache.forget(key);
-      return user;
-    });
-  }
-
-  const verifyUser = createUserVerification({
-    findByUsername,
-    update,
-    async read(userId) {
-      const text = await store.get(keyOf(userId));
-      return text === undefined ? undefined : parseUser(text);
-    },
-  });
+  const update = (userId: string, change: (user: User) => User): Promise<User> =>
+    users.update(userId, (existing) => withUpdateTime(change(existing), existing, now()));
 
   return {
-    /** Returns a copy that is at most 50 ms old. */
-    find: (userId: string): Promise<User | undefined> => cache.read(keyOf(userId)),
+    find: users.find,
     findByUsername,
-    verify: verifyUser,
+    verify: createUserVerification(findByUsername, users.read, update),
     /** Takes as long as `verify` without hashing, for a sign-in that the throttle rejects. */
     async reject(username: string): Promise<void> {
       await findByUsername(username);
@@ -94,49 +65,37 @@ export function createUserRegistry(dependencies: {
     /** Creates the user, or updates name, organization, state and a changed bootstrap password. */
     async ensure(wanted: BootstrapUser): Promise<User> {
       const userId = await store.claim(usernameKeyOf(wanted.username), generateId());
-      const key = keyOf(userId);
       for (;;) {
-        const last = (await readForUpdate(store, key, parseUser))?.bootstrapPasswordHash;
+        const last = (await users.read(userId))?.bootstrapPasswordHash;
         // Hashed before the lock, which could expire first on a busy machine.
         const hash = await bootstrapHash(wanted.password, last);
-        const user = await withRecordLock(store, key, async (assertHeld) => {
-          const existing = await readForUpdate(store, key, parseUser);
-          if (existing?.bootstrapPasswordHash !== last) {
-            return undefined;
-          }
-          const changed = bootstrappedUser(userId, wanted, existing, hash);
-          const replacement = withUpdateTime(changed, existing, now());
-          await assertDeclared(replacement, existing, settings);
-          assertHeld();
-          await store.set(key, JSON.stringify(replacement));
-          cache.forget(key);
-          await store.addToIndex(INDEX_KEY, userId, NEVER_EXPIRES);
-          return replacement;
-        });
-        if (user !== undefined) {
+        const user = await users.write(userId, (existing) =>
+          existing === undefined || existing.bootstrapPasswordHash === last
+            ? withUpdateTime(bootstrappedUser(userId, wanted, existing, hash), existing, now())
+            : existing,
+        );
+        if (user.bootstrapPasswordHash === hash) {
           return user;
         }
         // Another process has applied another password in the meantime.
       }
     },
-    async list(): Promise<readonly User[]> {
-      const ids = await store.members(INDEX_KEY);
-      const found = await Promise.all(ids.map((id) => cache.read(keyOf(id))));
-      return found.filter((user) => user !== undefined);
-    },
+    list: users.list,
     update,
   };
 }
 
 /** @throws RejectedChangeError if an attribute changes that is not declared */
-async function assertDeclared(
-  { attributes = {} }: User,
+async function withDeclaredAttributes(
+  user: User,
   existing: User | undefined,
-  settings: Pick<SettingsRegistry, 'read'>,
-): Promise<void> {
+  settings: SettingsRegistry,
+): Promise<User> {
+  const { attributes = {} } = user;
   if (JSON.stringify(attributes) !== JSON.stringify(existing?.attributes ?? {})) {
     assertAttributes(attributes, (await settings.read()).userAttributes);
   }
+  return user;
 }
 
 /** Returns the last hash if the bootstrap file contains the same password again. */
@@ -182,17 +141,16 @@ function withUpdateTime(user: User, existing: User | undefined, now: number): Us
   return isChanged ? { ...user, updatedAt: Math.floor(now / 1000) } : user;
 }
 
-/** Verifies the password of a user, and hashes it again if the cost has changed. */
-function createUserVerification({
-  findByUsername,
-  update,
-  read,
-}: {
-  readonly findByUsername: (username: string) => Promise<User | undefined>;
-  readonly update: (userId: string, change: (user: User) => User) => Promise<User>;
-  /** Reads the record without the cache. */
-  readonly read: (userId: string) => Promise<User | undefined>;
-}) {
+/**
+ * Verifies the password of a user, and hashes it again if the cost has changed.
+ *
+ * @param read reads the record without the cache
+ */
+function createUserVerification(
+  findByUsername: (username: string) => Promise<User | undefined>,
+  read: (userId: string) => Promise<User | undefined>,
+  update: (userId: string, change: (user: User) => User) => Promise<User>,
+) {
   /**
    * Hashing takes time. If the password changed or the account was disabled in the meantime, the
    * sign-in fails. A concurrent sign-in may have replaced the hash of the same password.

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import { type FailureReasonName, failureReasons, isFailureReason } from '@gatehouse/errors';
 import { createRequestLineWriter, type Logger, type RequestLine } from '../telemetry/logger.ts';
 import type { Tracer } from '../telemetry/tracer.ts';
@@ -125,7 +126,9 @@ export function observeRequests(
 
   return (request, response) => {
     const startedAt = performance.now();
-    checkForwarding?.(request);
+    if (request.headers['x-forwarded-for'] !== undefined) {
+      checkForwarding?.(request.socket);
+    }
     const entry: ObservedRequest = {
       id: requestId(request),
       receivedAt: Date.now(),
@@ -194,13 +197,10 @@ function describe(
  */
 function createForwardingCheck(isTrustedProxy: AddressMatcher, logger: Logger) {
   let hasWarned = false;
-  return ({ headers, socket }: IncomingMessage) => {
-    if (hasWarned || headers['x-forwarded-for'] === undefined) {
-      return;
-    }
-    const peer = unmappedAddress(socket.remoteAddress ?? '');
-    hasWarned = !isTrustedProxy(peer);
-    if (hasWarned) {
+  return ({ remoteAddress }: Socket) => {
+    const peer = unmappedAddress(remoteAddress ?? '');
+    if (!hasWarned && !isTrustedProxy(peer)) {
+      hasWarned = true;
       const hint =
         'If this peer is your proxy, add its address to TRUSTED_PROXIES. Otherwise all its callers share one rate limit.';
       logger.warn({ peer }, `Ignored X-Forwarded-For from an untrusted peer. ${hint}`);

@@ -18,6 +18,7 @@ interface RouterEntry {
 export interface RoutedTarget {
   /** Normalized by the app: paths with equal segments must be equal texts. */
   readonly path: string;
+  /** `/device/` has the segments `device` and an empty one. */
   readonly segments: readonly string[];
 }
 
@@ -48,7 +49,7 @@ export function createRouter<Entry extends RouterEntry>(
   for (const entry of entries) {
     const shape = pathShape(entry.path);
     const shapes = shape.includes('{}') ? patterns : plain;
-    const pattern = shapes.get(shape) ?? { parts: splitPath(shape), byMethod: new Map() };
+    const pattern = shapes.get(shape) ?? { parts: shape.slice(1).split('/'), byMethod: new Map() };
     pattern.byMethod.set(entry.method, { entry });
     shapes.set(shape, pattern);
   }
@@ -97,11 +98,6 @@ export function allowedMethods(others: readonly RouterEntry[]): readonly string[
 /** Two paths with the same shape match the same requests. The names of parameters do not matter. */
 export function pathShape(path: string): string {
   return path.replaceAll(/\{[^}]*\}/g, '{}');
-}
-
-/** `/device/` has the segments `device` and an empty one. */
-export function splitPath(path: string): readonly string[] {
-  return path.slice(1).split('/');
 }
 
 function fits(parts: readonly string[], segments: readonly string[]): boolean {

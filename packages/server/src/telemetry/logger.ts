@@ -1,9 +1,10 @@
 import cluster from 'node:cluster';
+import { createRequire } from 'node:module';
 import { Writable } from 'node:stream';
 import { types } from 'node:util';
 import type { FailureReasonName, FailureStage } from '@gatehouse/errors';
 import pino from 'pino';
-import pretty, { type PrettyStream } from 'pino-pretty';
+import type { PrettyStream } from 'pino-pretty';
 
 export type Logger = pino.Logger;
 
@@ -82,6 +83,8 @@ function withoutControls(text: string): string {
 
 /** Turns each log record into one short line for a terminal. The stack of an error follows it. */
 export function terminalStream(destination: NodeJS.WritableStream = process.stdout): PrettyStream {
+  // Loaded only for a terminal, because it occupies 2 MB.
+  const pretty: typeof import('pino-pretty') = createRequire(import.meta.url)('pino-pretty');
   return pretty({
     sync: true,
     singleLine: true,

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
+import { atEndOfTurn } from '../end-of-turn.ts';
 import { OPERATION_DEADLINE_MILLISECONDS } from '../store.ts';
-import { atEndOfTurn } from './redis-deadline.ts';
 import { NO_REPLY, UnsafeRedisError } from './redis-outage-reason.ts';
 import { sendScript } from './redis-scripts.ts';
 import { durabilityWarnings, parseReplication, RequiredReplicas } from './required-replicas.ts';
@@ -26,11 +26,9 @@ interface SharedByBatches {
   readonly warn: (message: string) => void;
 }
 
-interface QueuedWrite {
+interface QueuedWrite extends PromiseWithResolvers<unknown> {
   readonly run: () => Promise<unknown>;
   readonly startedAt: number;
-  resolve(reply: unknown): void;
-  reject(error: unknown): void;
 }
 
 /**
@@ -64,30 +62,24 @@ export class ConfirmedBatches {
     if (!this.#isBusy && this.#isCurrent() && this.#required.count === 0) {
       return run();
     }
-    return new Promise<Reply>((resolve, reject) => {
-      this.#queue.push({
-        run,
-        startedAt: performance.now(),
-        resolve: resolve as (reply: unknown) => void,
-        reject,
-      });
-      if (!this.#isBusy) {
-        this.#isBusy = true;
-        atEndOfTurn(() => this.#work());
-      }
-    });
+    const queued = { run, startedAt: performance.now(), ...Promise.withResolvers<unknown>() };
+    this.#queue.push(queued);
+    if (!this.#isBusy) {
+      this.#isBusy = true;
+      atEndOfTurn(() => this.#work());
+    }
+    return queued.promise as Promise<Reply>;
   }
 
   async #work(): Promise<void> {
     while (this.#queue.length > 0) {
       // Writes that arrive during this belong to the batch.
-      const [learned] = await Promise.allSettled([this.#learn()]);
+      const learning = this.#learn();
+      await learning.catch(() => undefined);
       const batch = this.#queue;
       this.#queue = [];
       try {
-        if (learned.status === 'rejected') {
-          throw learned.reason;
-        }
+        await learning;
         await this.#confirm(batch);
       } catch (error) {
         for (const { reject } of batch) {
@@ -99,10 +91,6 @@ export class ConfirmedBatches {
   }
 
   async #confirm(batch: readonly QueuedWrite[]): Promise<void> {
-    const [oldest] = batch;
-    if (oldest === undefined) {
-      return;
-    }
     if (this.#client.status !== 'ready') {
       throw new Error('The connection was lost.');
     }
@@ -110,27 +98,20 @@ export class ConfirmedBatches {
     const { stream } = this.#client;
     stream.cork();
     const replies = batch.map(({ run }) => run());
-    const confirmation = required === 0 ? undefined : this.#wait(required, oldest.startedAt);
+    const confirmation = required === 0 ? undefined : this.#wait(required, batch);
     stream.uncork();
-    // Each write settles separately. A rejected write does not affect the others of the batch.
-    const outcomes = Promise.allSettled(replies);
-    const failure = await confirmation?.then(
-      () => undefined,
-      (error: unknown) => ({ error }),
-    );
-    (await outcomes).forEach((outcome, index) => {
-      if (outcome.status === 'rejected') {
-        batch[index]?.reject(outcome.reason);
-      } else if (failure === undefined) {
-        batch[index]?.resolve(outcome.value);
-      } else {
-        batch[index]?.reject(failure.error);
-      }
+    const outcomes = batch.map(({ resolve }, index) => {
+      // A rejected write does not affect the others of the batch.
+      const outcome = Promise.all([replies[index], confirmation]).then(([reply]) => reply);
+      resolve(outcome);
+      return outcome;
     });
+    await Promise.allSettled(outcomes);
   }
 
-  async #wait(required: number, startedAt: number): Promise<void> {
-    const remaining = Math.floor(LONGEST_WAIT_MILLISECONDS - (performance.now() - startedAt));
+  async #wait(required: number, batch: readonly QueuedWrite[]): Promise<void> {
+    const oldest = Math.min(...batch.map(({ startedAt }) => startedAt));
+    const remaining = Math.floor(LONGEST_WAIT_MILLISECONDS - (performance.now() - oldest));
     const timeout = Math.max(SHORTEST_WAIT_MILLISECONDS, remaining);
     const [, confirmed] = await Promise.all([
       // A full server must accept the fence, because deletions there need confirmation too.

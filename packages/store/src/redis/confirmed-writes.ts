@@ -1,6 +1,5 @@
 import { Cluster, type Redis, ReplyError } from 'ioredis';
 import type { RedisLocation } from '../store-url.ts';
-import type { EngineSignals } from '../store-watch.ts';
 import { ConfirmedBatches, type Write } from './confirmed-batches.ts';
 import {
   keyOfEveryShard,
@@ -10,7 +9,7 @@ import {
   redirectionOf,
   someKeyOf,
 } from './redis-client.ts';
-import { RedisConnection } from './redis-connection.ts';
+import { RedisConnection, type RedisConnectionDependencies } from './redis-connection.ts';
 import type { RequiredReplicas } from './required-replicas.ts';
 
 const FENCE_PREFIX = 'fence:';
@@ -27,9 +26,9 @@ export class ConfirmedWrites {
   /** The key is the replication id of a data set. Each failover adds an entry, so there are few. */
   readonly #required = new Map<string, RequiredReplicas>();
 
-  constructor(location: RedisLocation, signals: EngineSignals, warn: (message: string) => void) {
-    this.#connection = new RedisConnection(location, signals, warn);
-    this.#warn = warn;
+  constructor(location: RedisLocation, dependencies: RedisConnectionDependencies) {
+    this.#connection = new RedisConnection(location, dependencies);
+    this.#warn = dependencies.warn;
   }
 
   /**
@@ -82,7 +81,7 @@ export class ConfirmedWrites {
         }
         throw error;
       }
-      const master = await redirectedMaster(cluster, redirection);
+      const master = await redirectedMaster(cluster, redirection.address);
       const command = (client: Redis) => {
         if (redirection.asking) {
           client.asking().catch(() => undefined);
@@ -93,7 +92,7 @@ export class ConfirmedWrites {
     }
   }
 
-  #batchesOf(client: RedisClient | Cluster, server: Redis): ConfirmedBatches {
+  #batchesOf(client: RedisClient, server: Redis): ConfirmedBatches {
     const known = this.#batches.get(server);
     if (known !== undefined) {
       return known;

@@ -1,14 +1,8 @@
 import { Cluster, Command, Redis, type RedisOptions, ReplyError } from 'ioredis';
 import { OPERATION_DEADLINE_MILLISECONDS } from '../store.ts';
 import type { RedisLocation } from '../store-url.ts';
-import { type RedisScriptCommands, redisScripts } from './redis-scripts.ts';
 
-export type RedisClient = (Redis | Cluster) & RedisScriptCommands;
-
-/** The servers that accept writes. */
-export function mastersOf(client: RedisClient): readonly Redis[] {
-  return client instanceof Cluster ? client.nodes('master') : [client];
-}
+export type RedisClient = Redis | Cluster;
 
 const CONNECT_TIMEOUT_MILLISECONDS = 1000;
 /**
@@ -34,7 +28,6 @@ export function reconnectPauseMilliseconds(): number {
  * a command succeeds in time or fails.
  */
 const clientOptions = {
-  scripts: redisScripts,
   connectTimeout: CONNECT_TIMEOUT_MILLISECONDS,
   disconnectTimeout: DISCONNECT_TIMEOUT_MILLISECONDS,
   enableOfflineQueue: false,
@@ -49,28 +42,11 @@ const clientOptions = {
   reconnectOnError: (error: Error) => error.message.startsWith('READONLY'),
 } satisfies RedisOptions;
 
-/**
- * In a cluster, ioredis resends each command that fails with "Connection is closed." With one
- * attempt to reconnect to the node, commands in flight fail with a different error, so ioredis
- * resends only commands that were never sent, and applies none twice.
- */
-function reconnectNodeOnce(attempt: number): number | null {
-  return attempt === 1 ? SHORTEST_PAUSE_MILLISECONDS : null;
-}
-
 export function createRedisClient(location: RedisLocation): RedisClient {
-  const credentials = {
-    ...(location.username !== undefined && { username: location.username }),
-    ...(location.password !== undefined && { password: location.password }),
-  };
-  const options = { ...clientOptions, ...credentials, ...(location.tls && { tls: {} }) };
+  const options = { ...clientOptions, ...location.connection };
   switch (location.engine) {
     case 'redis':
-      return new Redis({
-        ...options,
-        ...location.endpoint,
-        db: location.database,
-      }) as RedisClient;
+      return new Redis({ ...options, ...location.endpoint, db: location.database });
     case 'redis-sentinel':
       return new Redis({
         ...options,
@@ -79,37 +55,36 @@ export function createRedisClient(location: RedisLocation): RedisClient {
         sentinelRetryStrategy: reconnectPauseMilliseconds,
         sentinelCommandTimeout: OPERATION_DEADLINE_MILLISECONDS,
         failoverDetector: true,
-        ...(location.tls && { enableTLSForSentinelMode: true, sentinelTLS: {} }),
-      }) as RedisClient;
+        ...(options.tls && { enableTLSForSentinelMode: true, sentinelTLS: {} }),
+      });
     case 'redis-cluster':
       return new Cluster([...location.endpoints], {
         redisOptions: options,
         // Sends a node's commands of one event-loop turn in one write. RedisConnection does this
         // for the other topologies.
         enableAutoPipelining: true,
-        scripts: redisScripts,
         enableOfflineQueue: false,
         clusterRetryStrategy: reconnectPauseMilliseconds,
         slotsRefreshTimeout: OPERATION_DEADLINE_MILLISECONDS,
         maxRedirections: 3,
         retryDelayOnFailover: 100,
-        clusterNodeRetryStrategy: reconnectNodeOnce,
+        // ioredis resends each command that fails with "Connection is closed." With one attempt to
+        // reconnect to the node, commands in flight fail with a different error, so ioredis resends
+        // only commands that were never sent, and applies none twice.
+        clusterNodeRetryStrategy: (attempt) => (attempt === 1 ? SHORTEST_PAUSE_MILLISECONDS : null),
         retryDelayOnClusterDown: 100,
-      }) as RedisClient;
+      });
   }
 }
 
 const slotOf = (key: string) => new Command('get', [key]).getSlot();
 const addressOf = ({ options: { host, port } }: Redis) => `${host}:${port}`;
 
-/** A cluster's reply that another server has the key. */
-export interface Redirection {
-  /** True for ASK: the slot is migrating, so the redirection applies to this command only. */
-  readonly asking: boolean;
-  readonly address: string;
-}
-
-export function redirectionOf(error: unknown): Redirection | undefined {
+/**
+ * A cluster's reply that another server has the key. `asking` is true for ASK: the slot is migrating,
+ * so the redirection applies to this command only.
+ */
+export function redirectionOf(error: unknown) {
   const [, word, address] =
     error instanceof ReplyError
       ? (/^(MOVED|ASK) \d+ (\S+)$/.exec((error as Error).message) ?? [])
@@ -126,7 +101,7 @@ export function masterOf(cluster: Cluster, key: string): Redis {
 }
 
 /** Refreshes the slot cache, and waits for it if the server has only just joined the cluster. */
-export async function redirectedMaster(cluster: Cluster, { address }: Redirection): Promise<Redis> {
+export async function redirectedMaster(cluster: Cluster, address: string): Promise<Redis> {
   const known = connectionTo(cluster, address);
   const refreshed = new Promise<void>((resolve) => cluster.refreshSlotsCache(() => resolve()));
   if (known !== undefined) {

@@ -1,13 +1,14 @@
 import { Cluster, Redis } from 'ioredis';
+import { atEndOfTurn } from '../end-of-turn.ts';
 import {
   OPERATION_DEADLINE_MILLISECONDS,
   StoreFullError,
   StoreUnavailableError,
 } from '../store.ts';
 import type { RedisLocation } from '../store-url.ts';
-import type { EngineSignals } from '../store-watch.ts';
+import type { StoreWatch } from '../store-watch.ts';
 import { createRedisClient, type RedisClient, reconnectPauseMilliseconds } from './redis-client.ts';
-import { atEndOfTurn, closeSilentConnections, withinDeadline } from './redis-deadline.ts';
+import { closeSilentConnections, withinDeadline } from './redis-deadline.ts';
 import { isFull, NO_REPLY, outageReason } from './redis-outage-reason.ts';
 import { assertReplayable, readRoom } from './redis-servers.ts';
 
@@ -18,6 +19,12 @@ const EXAMINE_AGAIN_MILLISECONDS = 500;
  * Their request still gets its 503 within 700 ms (test/faults).
  */
 const FAILING_CLUSTER_DEADLINE_MILLISECONDS = 225;
+
+export interface RedisConnectionDependencies {
+  readonly watch: StoreWatch | undefined;
+  /** Receives warnings that an operator should check. */
+  readonly warn: (message: string) => void;
+}
 
 type Send<Reply> = (client: RedisClient, isExpired: () => boolean) => Promise<Reply>;
 
@@ -33,8 +40,7 @@ type Send<Reply> = (client: RedisClient, isExpired: () => boolean) => Promise<Re
  */
 export class RedisConnection {
   readonly #client: RedisClient;
-  readonly #signals: EngineSignals;
-  readonly #warn: (message: string) => void;
+  readonly #dependencies: RedisConnectionDependencies;
   readonly #stopClosing: () => void;
   #corkedStream: Redis['stream'] | undefined;
   #state: 'connecting' | 'available' | 'unavailable' | 'closed' = 'connecting';
@@ -43,9 +49,8 @@ export class RedisConnection {
   #reconnecting: NodeJS.Timeout | undefined;
   #examining: NodeJS.Timeout | undefined;
 
-  constructor(location: RedisLocation, signals: EngineSignals, warn: (message: string) => void) {
-    this.#signals = signals;
-    this.#warn = warn;
+  constructor(location: RedisLocation, dependencies: RedisConnectionDependencies) {
+    this.#dependencies = dependencies;
     const client = createRedisClient(location);
     this.#client = client;
     this.#stopClosing = closeSilentConnections(() =>
@@ -71,7 +76,9 @@ export class RedisConnection {
   async send<Reply>(operation: string, send: Send<Reply>): Promise<Reply> {
     try {
       return await withinDeadline(this.#deadline(), (isExpired) =>
-        this.#isReady() ? this.#sendNow(send, isExpired) : this.#sendOnceConnected(send, isExpired),
+        this.#state === 'available' && this.#client.status === 'ready'
+          ? send(this.#corked(), isExpired)
+          : this.#sendOnceConnected(send, isExpired),
       );
     } catch (error) {
       const Failure = isFull(error) ? StoreFullError : StoreUnavailableError;
@@ -105,17 +112,6 @@ export class RedisConnection {
     return isFailing ? FAILING_CLUSTER_DEADLINE_MILLISECONDS : OPERATION_DEADLINE_MILLISECONDS;
   }
 
-  #isReady(): boolean {
-    return this.#state === 'available' && this.#client.status === 'ready';
-  }
-
-  #sendNow<Reply>(send: Send<Reply>, isExpired: () => boolean): Promise<Reply> {
-    if (this.#client instanceof Redis) {
-      this.#corkUntilEndOfTurn(this.#client.stream);
-    }
-    return send(this.#client, isExpired);
-  }
-
   async #sendOnceConnected<Reply>(send: Send<Reply>, isExpired: () => boolean): Promise<Reply> {
     await this.#connected.promise;
     if (isExpired()) {
@@ -130,7 +126,10 @@ export class RedisConnection {
    */
   #examine(): void {
     clearTimeout(this.#examining);
-    Promise.all([readRoom(this.#client), assertReplayable(this.#client, this.#warn)]).then(
+    Promise.all([
+      readRoom(this.#client),
+      assertReplayable(this.#client, this.#dependencies.warn),
+    ]).then(
       () => this.#becomeAvailable(),
       (error: unknown) => {
         this.#fail(error);
@@ -147,8 +146,10 @@ export class RedisConnection {
    * pipelines in a Map through which the garbage collector retains every request that waited
    * (bench/gateway).
    */
-  #corkUntilEndOfTurn(stream: Redis['stream']): void {
-    if (this.#corkedStream !== stream) {
+  #corked(): RedisClient {
+    const client = this.#client;
+    if (client instanceof Redis && this.#corkedStream !== client.stream) {
+      const { stream } = client;
       this.#corkedStream = stream;
       stream.cork();
       atEndOfTurn(() => {
@@ -156,6 +157,7 @@ export class RedisConnection {
         stream.uncork();
       });
     }
+    return client;
   }
 
   #becomeAvailable(): void {
@@ -168,7 +170,7 @@ export class RedisConnection {
     this.#state = 'available';
     this.#connectionError = undefined;
     this.#connected.resolve();
-    this.#signals.recheck();
+    this.#dependencies.watch?.recheck();
   }
 
   /** After a loss, operations wait for the first attempt to reconnect, and fail if it fails. */
@@ -187,7 +189,7 @@ export class RedisConnection {
     }
     this.#connected.reject(error);
     this.#state = 'unavailable';
-    this.#signals.lost(outageReason(error));
+    this.#dependencies.watch?.lost(outageReason(error));
   }
 
   /** Needed because ioredis gives up if a failover interrupts its search for the master. */

@@ -42,18 +42,6 @@ export function withinDeadline<Reply>(
 
 const SILENT_TICKS = OPERATION_DEADLINE_MILLISECONDS / TICK_MILLISECONDS;
 
-interface Silence {
-  bytesRead: number;
-  ticks: number;
-}
-
-/**
- * Private in the types of ioredis: the commands that wait for a reply, those of a handshake too.
- */
-interface WithQueue {
-  readonly commandQueue: { readonly length: number };
-}
-
 /**
  * Closes a connection with waiting commands that returned no byte for the time of one operation, so
  * that further commands do not wait behind them. Counts ticks instead of time: a process that was
@@ -63,12 +51,13 @@ interface WithQueue {
  * @returns a function that stops the check
  */
 export function closeSilentConnections(connections: () => readonly Redis[]): () => void {
-  const silences = new WeakMap<Redis['stream'], Silence>();
+  const silences = new WeakMap<Redis['stream'], { bytesRead: number; ticks: number }>();
 
   function check(connection: Redis): void {
     const { stream } = connection;
     const { bytesRead } = stream;
-    const waiting = (connection as unknown as WithQueue).commandQueue.length;
+    // Private in the types of ioredis: the commands that wait for a reply, those of a handshake too.
+    const waiting = (connection as unknown as { commandQueue: unknown[] }).commandQueue.length;
     const silence = silences.get(stream);
     if (waiting === 0 || silence === undefined || silence.bytesRead !== bytesRead) {
       silences.set(stream, { bytesRead, ticks: 0 });
@@ -89,24 +78,4 @@ export function closeSilentConnections(connections: () => readonly Redis[]): () 
     }
   }, TICK_MILLISECONDS).unref();
   return () => clearInterval(timer);
-}
-
-let callbacks: (() => void)[] = [];
-
-/**
- * Runs a callback at the end of the event-loop turn, after the callbacks that were added earlier. It
- * must not throw.
- */
-export function atEndOfTurn(callback: () => void): void {
-  if (callbacks.push(callback) === 1) {
-    setImmediate(runAll);
-  }
-}
-
-function runAll(): void {
-  // Includes callbacks that a callback adds. A further immediate would run one turn later.
-  for (const callback of callbacks) {
-    callback();
-  }
-  callbacks = [];
 }

@@ -30,15 +30,17 @@ export function isFull(error: unknown): boolean {
   return fullReplies.has(replyWord(error));
 }
 
-/** The first word of an error reply. In a cluster, the reply is the last node's. */
-function replyWord(error: unknown): string | undefined {
-  if (error instanceof ReplyError) {
-    return /^[A-Z]{2,20}(?= |$)/.exec(String((error as Error).message))?.[0];
-  }
-  const { lastNodeError } = Object(error) as { lastNodeError?: unknown };
-  return lastNodeError === undefined || lastNodeError === null
-    ? undefined
-    : replyWord(lastNodeError);
+/** The first word of an error reply. */
+function replyWord(thrown: unknown): string | undefined {
+  const error = nodeErrorOf(thrown);
+  return error instanceof ReplyError
+    ? /^[A-Z]{2,20}(?= |$)/.exec(String((error as Error).message))?.[0]
+    : undefined;
+}
+
+/** In a cluster, the error of the last node. */
+function nodeErrorOf(error: unknown): unknown {
+  return (Object(error) as { lastNodeError?: unknown }).lastNodeError ?? error;
 }
 
 /**
@@ -48,7 +50,8 @@ function replyWord(error: unknown): string | undefined {
  *
  * @returns undefined if the error has neither
  */
-export function outageReason(error: unknown): string | undefined {
+export function outageReason(thrown: unknown): string | undefined {
+  const error = nodeErrorOf(thrown);
   if (error instanceof UnsafeRedisError) {
     return error.message;
   }
@@ -57,10 +60,7 @@ export function outageReason(error: unknown): string | undefined {
     const advice = adviceByWord[word];
     return `Redis replies ${word}.${advice === undefined ? '' : ` ${advice}`}`;
   }
-  const { code, lastNodeError, message } = Object(error) as Record<string, unknown>;
-  if (lastNodeError !== undefined && lastNodeError !== null) {
-    return outageReason(lastNodeError);
-  }
+  const { code, message } = Object(error) as Record<string, unknown>;
   if (typeof message === 'string' && timeout.test(message)) {
     return 'Redis does not reply in time. Check that it runs and that the network reaches it.';
   }

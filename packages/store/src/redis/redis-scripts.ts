@@ -1,8 +1,8 @@
-import type { Redis } from 'ioredis';
+import type { Cluster, Redis } from 'ioredis';
 import { lifetimeMilliseconds, NEVER_EXPIRES, type WriteOptions } from '../store.ts';
 
 /** A script with this flag may write while Redis is over its maxmemory (Redis 7.0 and later). */
-export const ALLOW_OOM = '#!lua flags=allow-oom\n';
+const ALLOW_OOM = '#!lua flags=allow-oom\n';
 
 /**
  * A score is the time of the append in microseconds. If the last score is not lower, it is the last
@@ -31,56 +31,34 @@ const appendToLog = `
         redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', string.format('%.0f', (now - maximumAge) * 1000))
       end`;
 
-/**
- * The operations on counters and logs. Each is atomic and uses one key, so that it runs on a
- * cluster. ioredis sends a script by its digest, and sends the source if the server does not know
- * the digest (NOSCRIPT). Confirmed writes must not be sent twice (`sendScript`).
- */
-export const redisScripts = {
+/** An index key outlives its last member by this margin, in case the clock is set back. */
+const INDEX_MARGIN_MILLISECONDS = 60_000;
+
+/** Each is atomic and, except `claimAll`, uses one key, so that it runs on a cluster. */
+const scripts = {
   /**
    * A counter without an expiry would lock its subject out forever, so a counter that lacks one
    * gets one. An amount of 0 writes nothing.
    */
-  incrementInWindow: {
-    numberOfKeys: 1,
-    lua: `
-      if ARGV[2] == '0' then
-        return {redis.call('GET', KEYS[1]) or 0, redis.call('PTTL', KEYS[1])}
-      end
-      local count = redis.call('INCRBY', KEYS[1], ARGV[2])
-      local remaining = redis.call('PTTL', KEYS[1])
-      if remaining < 0 then
-        remaining = tonumber(ARGV[1])
-        redis.call('PEXPIRE', KEYS[1], remaining)
-      end
-      return {count, remaining}`,
-  },
-  decrementToZero: {
-    numberOfKeys: 1,
-    lua: `
-      local count = redis.call('GET', KEYS[1])
-      if count and tonumber(count) > 0 then
-        redis.call('DECR', KEYS[1])
-      end`,
-  },
-  appendToLog: { numberOfKeys: 1, lua: appendToLog },
+  incrementInWindow: `
+    if ARGV[2] == '0' then
+      return {redis.call('GET', KEYS[1]) or 0, redis.call('PTTL', KEYS[1])}
+    end
+    local count = redis.call('INCRBY', KEYS[1], ARGV[2])
+    local remaining = redis.call('PTTL', KEYS[1])
+    if remaining < 0 then
+      remaining = tonumber(ARGV[1])
+      redis.call('PEXPIRE', KEYS[1], remaining)
+    end
+    return {count, remaining}`,
+  decrementToZero: `
+    local count = redis.call('GET', KEYS[1])
+    if count and tonumber(count) > 0 then
+      redis.call('DECR', KEYS[1])
+    end`,
+  appendToLog,
   /** The same write as part of a revocation. Redis accepts it even at its maxmemory. */
-  appendToLogAlways: { numberOfKeys: 1, lua: `${ALLOW_OOM}${appendToLog}` },
-} as const;
-
-/** The methods that ioredis creates, one for each script. Their replies are not validated. */
-export type RedisScriptCommands = {
-  readonly [name in keyof typeof redisScripts]: (
-    key: string,
-    ...arguments_: (string | number)[]
-  ) => Promise<unknown>;
-};
-
-/** An index key outlives its last member by this margin, in case the clock is set back. */
-const INDEX_MARGIN_MILLISECONDS = 60_000;
-
-/** The scripts of confirmed writes. Each is atomic and, except `claimAll`, uses one key. */
-export const confirmedScripts = {
+  appendToLogAlways: `${ALLOW_OOM}${appendToLog}`,
   replace: `
     if redis.call('GET', KEYS[1]) ~= ARGV[1] then
       return 0
@@ -125,15 +103,13 @@ export const confirmedScripts = {
  * validated.
  */
 export function sendScript(
-  client: Redis,
-  name: keyof typeof confirmedScripts,
+  client: Redis | Cluster,
+  name: keyof typeof scripts,
   keys: readonly string[],
-  words: readonly (string | number)[],
+  words: readonly (string | number)[] = [],
 ): Promise<unknown> {
-  return client.call('eval', [confirmedScripts[name], keys.length, ...keys, ...words]);
+  return client.eval(scripts[name], keys.length, ...keys, ...words);
 }
-
-type SetWords = readonly [value: string, ...(string | number)[]];
 
 /** The words of SET for a lifetime. Without one, the value stays until it is deleted. */
 export type ExpiryWords = readonly [] | readonly ['PX', milliseconds: number];
@@ -146,7 +122,7 @@ export function expiryWords(ttlSeconds: number | undefined): ExpiryWords {
 export function sendSet(
   client: Redis,
   key: string,
-  words: SetWords,
+  words: readonly [value: string, ...(string | number)[]],
   { revokes = false }: WriteOptions,
 ): Promise<unknown> {
   return revokes
@@ -185,7 +161,10 @@ export function unexpectedReply(): Error {
   return new Error('Redis sent an unexpected reply.');
 }
 
-/** The commands of the store and its scripts. HELLO, AUTH, QUIT and RESET need no permission. */
+/**
+ * The commands of the store and its scripts, and EVALSHA, which the previous release sends. HELLO,
+ * AUTH, QUIT and RESET need no permission.
+ */
 const operations =
   'get set unlink exists incrby decr pttl pexpire persist ' +
   'zadd zrem zrange zrangebyscore zremrangebyscore evalsha eval';

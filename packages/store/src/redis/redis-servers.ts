@@ -1,8 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { type Redis, ReplyError } from 'ioredis';
+import { Cluster, type Redis, ReplyError } from 'ioredis';
 import type { StoreRoom } from '../store.ts';
-import { mastersOf, type RedisClient } from './redis-client.ts';
+import type { RedisClient } from './redis-client.ts';
 import { UnsafeRedisError } from './redis-outage-reason.ts';
+
+/** The servers that accept writes. */
+const mastersOf = (client: RedisClient): readonly Redis[] =>
+  client instanceof Cluster ? client.nodes('master') : [client];
 
 /**
  * Sends INFO to every master, because a Redis user without the right to read the configuration may
@@ -14,8 +18,9 @@ import { UnsafeRedisError } from './redis-outage-reason.ts';
  * @throws UnsafeRedisError if a master may evict keys
  */
 export async function readRoom(client: RedisClient): Promise<StoreRoom> {
-  const masters = mastersOf(client);
-  const reports = await Promise.all(masters.map((master) => master.info('memory', 'server')));
+  const reports = await Promise.all(
+    mastersOf(client).map((master) => master.info('memory', 'server')),
+  );
   const rooms = reports.map((report) => {
     const word = (name: string) => new RegExp(`^${name}:(\\S+)`, 'm').exec(report)?.[1];
     const policy = word('maxmemory_policy');

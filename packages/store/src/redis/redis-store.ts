@@ -1,20 +1,16 @@
 import {
-  type AppendOptions,
   assertAmount,
   assertEpochMilliseconds,
   assertPositiveInteger,
-  type Counter,
   lifetimeMilliseconds,
   type Store,
   type StoreRoom,
-  type WriteOptions,
 } from '../store.ts';
 import type { RedisLocation } from '../store-url.ts';
-import type { EngineSignals } from '../store-watch.ts';
 import { ConfirmedWrites } from './confirmed-writes.ts';
-import { RedisClaims } from './redis-claims.ts';
+import { createRedisClaims } from './redis-claims.ts';
 import { keyOfEveryShard, type RedisClient } from './redis-client.ts';
-import { RedisConnection } from './redis-connection.ts';
+import { RedisConnection, type RedisConnectionDependencies } from './redis-connection.ts';
 import {
   expiryWords,
   optionalText,
@@ -25,128 +21,107 @@ import {
 } from './redis-scripts.ts';
 import { readRoom } from './redis-servers.ts';
 
-export interface RedisStoreDependencies {
-  readonly signals: EngineSignals;
-  /** Receives warnings that an operator should check. */
-  readonly warn: (message: string) => void;
-  readonly now: () => number;
-}
-
 /** The key of a ping expires soon after the last process ends. */
 const PING_MILLISECONDS = 60_000;
 
 /**
- * The engine for several machines. This function does not wait for Redis (see `RedisConnection`).
+ * The engine for several machines. The constructor does not wait for Redis (see `RedisConnection`).
  */
-export function createRedisStore(
-  location: RedisLocation,
-  dependencies: RedisStoreDependencies,
-): Store {
-  return new RedisStore(location, dependencies);
-}
-
-class RedisStore implements Store {
+export class RedisStore implements Store {
   readonly #connection: RedisConnection;
   readonly #writes: ConfirmedWrites;
-  readonly #claims: RedisClaims;
+  readonly #claims: ReturnType<typeof createRedisClaims>;
   readonly #now: () => number;
 
-  constructor(location: RedisLocation, { signals, warn, now }: RedisStoreDependencies) {
-    this.#connection = new RedisConnection(location, signals, warn);
-    this.#writes = new ConfirmedWrites(location, signals, warn);
-    this.#claims = new RedisClaims(this.#writes, location.engine === 'redis-cluster');
-    this.#now = now;
+  constructor(
+    location: RedisLocation,
+    dependencies: RedisConnectionDependencies & { readonly now: () => number },
+  ) {
+    this.#connection = new RedisConnection(location, dependencies);
+    this.#writes = new ConfirmedWrites(location, dependencies);
+    this.#claims = createRedisClaims(this.#writes, location.engine === 'redis-cluster');
+    this.#now = dependencies.now;
   }
 
-  get(key: string): Promise<string | undefined> {
-    return this.#send('get', async (client) => optionalText(await client.get(key)));
-  }
+  readonly get: Store['get'] = (key) =>
+    this.#connection.send('get', async (client) => optionalText(await client.get(key)));
 
-  async set(
-    key: string,
-    value: string,
-    ttlSeconds?: number,
-    options: WriteOptions = {},
-  ): Promise<void> {
+  readonly set: Store['set'] = async (key, value, ttlSeconds, options = {}) => {
     const words = [value, ...expiryWords(ttlSeconds)] as const;
     await this.#writes.send('set', key, (client) => sendSet(client, key, words, options));
-  }
+  };
 
-  async claim(
-    key: string,
-    owner: string,
-    ttlSeconds?: number,
-    options: WriteOptions = {},
-  ): Promise<string> {
+  readonly claim: Store['claim'] = async (key, owner, ttlSeconds, options = {}) => {
     const claim = { key, owner, expiry: expiryWords(ttlSeconds) };
     return (await this.#claims.add(claim, options)) ?? owner;
-  }
+  };
 
-  async replace(key: string, expected: string, value: string): Promise<boolean> {
+  readonly replace: Store['replace'] = async (key, expected, value) => {
     const reply = await this.#writes.send('replace', key, (client) =>
       sendScript(client, 'replace', [key], [expected, value]),
     );
     return reply === 1;
-  }
+  };
 
-  async delete(keys: readonly string[]): Promise<void> {
+  readonly delete: Store['delete'] = async (keys) => {
     await Promise.all(
       keys.map((key) => this.#writes.send('delete', key, (client) => client.unlink(key))),
     );
-  }
+  };
 
-  async increment(key: string, windowSeconds: number, amount = 1): Promise<Counter> {
+  readonly increment: Store['increment'] = async (key, windowSeconds, amount = 1) => {
     const window = lifetimeMilliseconds(windowSeconds);
     assertAmount(amount);
-    return this.#send('increment', async (client) =>
-      this.#counterOf(await client.incrementInWindow(key, window, amount)),
+    return this.#connection.send('increment', async (client) => {
+      const reply = await sendScript(client, 'incrementInWindow', [key], [window, amount]);
+      const [count, remaining] = Array.isArray(reply) ? reply.map(Number) : [];
+      if (!(Number.isInteger(count) && Number.isInteger(remaining))) {
+        throw unexpectedReply();
+      }
+      return { count: Number(count), resetsAt: this.#now() + Math.max(Number(remaining), 0) };
+    });
+  };
+
+  readonly decrement: Store['decrement'] = async (key) => {
+    await this.#connection.send('decrement', (client) =>
+      sendScript(client, 'decrementToZero', [key]),
     );
-  }
+  };
 
-  async decrement(key: string): Promise<void> {
-    await this.#send('decrement', (client) => client.decrementToZero(key));
-  }
-
-  async addToIndex(key: string, member: string, expiresAt: number): Promise<void> {
+  readonly addToIndex: Store['addToIndex'] = async (key, member, expiresAt) => {
     assertEpochMilliseconds(expiresAt);
     await this.#writes.send('addToIndex', key, (client) =>
       sendScript(client, 'addIndexMember', [key], [member, expiresAt, this.#now()]),
     );
-  }
+  };
 
-  async removeFromIndex(key: string, member: string): Promise<void> {
+  readonly removeFromIndex: Store['removeFromIndex'] = async (key, member) => {
     await this.#writes.send('removeFromIndex', key, (client) => client.zrem(key, member));
-  }
+  };
 
-  members(key: string): Promise<readonly string[]> {
-    return this.#send('members', async (client) =>
+  readonly members: Store['members'] = (key) =>
+    this.#connection.send('members', async (client) =>
       texts(await client.zrangebyscore(key, `(${this.#now()}`, '+inf')),
     );
-  }
 
-  async append(
-    key: string,
-    entries: readonly string[],
-    capacity: number,
-    { replaces = '', maximumAgeSeconds, revokes = false }: AppendOptions = {},
-  ): Promise<void> {
+  readonly append: Store['append'] = async (key, entries, capacity, options = {}) => {
+    const { replaces = '', maximumAgeSeconds, revokes = false } = options;
     assertPositiveInteger('A capacity', capacity);
     const age = maximumAgeSeconds === undefined ? 0 : lifetimeMilliseconds(maximumAgeSeconds);
     const words = [capacity, this.#now(), age, replaces, ...entries];
-    await this.#send('append', (client) =>
-      revokes ? client.appendToLogAlways(key, ...words) : client.appendToLog(key, ...words),
-    );
-  }
+    const script = revokes ? 'appendToLogAlways' : 'appendToLog';
+    await this.#connection.send('append', (client) => sendScript(client, script, [key], words));
+  };
 
-  async read(key: string, limit: number): Promise<readonly string[]> {
+  readonly read: Store['read'] = async (key, limit) => {
     assertPositiveInteger('A limit', limit);
-    return this.#send('read', async (client) =>
+    return this.#connection.send('read', async (client) =>
       texts(await client.zrange(key, 0, String(limit - 1), 'REV')),
     );
-  }
+  };
 
   async ping(): Promise<StoreRoom> {
-    const examined = this.#send('ping', async (client) => {
+    const examined = this.#connection.send('ping', async (client) => {
       const [room] = await Promise.all([
         readRoom(client),
         ...keyOfEveryShard(client).map((key) => writeAndRead(client, key)),
@@ -160,21 +135,6 @@ class RedisStore implements Store {
   async close(): Promise<void> {
     this.#claims.flush();
     await Promise.all([this.#connection.close(), this.#writes.close()]);
-  }
-
-  #send<Reply>(
-    operation: string,
-    command: (client: RedisClient) => Promise<Reply>,
-  ): Promise<Reply> {
-    return this.#connection.send(operation, command);
-  }
-
-  #counterOf(reply: unknown): Counter {
-    const [count, remaining] = Array.isArray(reply) ? reply.map(Number) : [];
-    if (!(Number.isInteger(count) && Number.isInteger(remaining))) {
-      throw unexpectedReply();
-    }
-    return { count: Number(count), resetsAt: this.#now() + Math.max(Number(remaining), 0) };
   }
 }
 

@@ -11,30 +11,25 @@ const MAXIMUM_LAG_SECONDS = 2;
  */
 export const REPLICA_HOLD_MILLISECONDS = 5000;
 
-/** The reply of one server to `INFO replication`. */
-export interface ReplicationReport {
-  /**
-   * The replication id of the server's data set. It changes after a failover, and after a restart
-   * without a saved data set.
-   */
-  readonly history: string;
-  /** Whether the server lists a replica that has ever acknowledged a write, in sync or not. */
-  readonly hasReplicas: boolean;
-  /** The addresses of the replicas that acknowledged writes recently. */
-  readonly inSync: readonly string[];
-  /** Whether the server has both `min-replicas-to-write` and `min-replicas-max-lag`. */
-  readonly refusesWithoutReplicas: boolean;
-}
+type ReplicationReport = ReturnType<typeof parseReplication>;
 
-export function parseReplication(information: string): ReplicationReport {
+/** The reply of one server to `INFO replication`. */
+export function parseReplication(information: string) {
   const lines = information.matchAll(/^slave\d+:(.*)$/gm);
   const replicas = Array.from(lines, ([, words = '']) => parseReplica(words)).filter(
     ({ hasAcknowledged }) => hasAcknowledged,
   );
   return {
+    /**
+     * The replication id of the server's data set. It changes after a failover, and after a restart
+     * without a saved data set.
+     */
     history: /^master_replid:(\S+)/m.exec(information)?.[1] ?? '',
+    /** Whether the server lists a replica that has ever acknowledged a write, in sync or not. */
     hasReplicas: replicas.length > 0,
+    /** The addresses of the replicas that acknowledged writes recently. */
     inSync: replicas.filter(({ isInSync }) => isInSync).map(({ address }) => address),
+    /** Whether the server has both `min-replicas-to-write` and `min-replicas-max-lag`. */
     refusesWithoutReplicas: /^min_slaves_good_slaves:/m.test(information),
   };
 }

@@ -66,7 +66,7 @@ export function openSqliteDatabase(path: string): DatabaseSync {
       database.close();
       // If two processes switch a new file to WAL at the same time, SQLite reports "busy"
       // immediately.
-      if (!isBusy(error) || attempt === OPENING_ATTEMPTS) {
+      if (codeOf(error) !== SQLITE_BUSY || attempt === OPENING_ATTEMPTS) {
         throw error;
       }
     }
@@ -88,17 +88,6 @@ export function inTransaction<Result>(database: DatabaseSync, work: () => Result
     }
     throw error;
   }
-}
-
-/** Whether another connection holds the lock. The low byte is the primary result code. */
-export function isBusy(error: unknown): boolean {
-  return (
-    typeof error === 'object' &&
-    error !== null &&
-    'errcode' in error &&
-    typeof error.errcode === 'number' &&
-    (error.errcode & 0xff) === SQLITE_BUSY
-  );
 }
 
 const BUSY_MILLISECONDS = 5_000;
@@ -143,8 +132,8 @@ export async function runWhenUnlocked<Result>(
     try {
       return work();
     } catch (error) {
-      if (!isBusy(error) || paused > OPERATION_DEADLINE_MILLISECONDS) {
-        const Failure = isDiskFull(error) ? StoreFullError : StoreUnavailableError;
+      if (codeOf(error) !== SQLITE_BUSY || paused > OPERATION_DEADLINE_MILLISECONDS) {
+        const Failure = codeOf(error) === SQLITE_FULL ? StoreFullError : StoreUnavailableError;
         throw new Failure(operation, error, sqliteOutageReason(error));
       }
       if (performance.now() - started < EAGER_RETRY_MILLISECONDS) {
@@ -171,11 +160,6 @@ const adviceByCode: Readonly<Record<number, string>> = {
 
 /** System errors from opening the file before SQLite opens it. */
 const refusedToOpen = ['EROFS', 'EACCES', 'EPERM'];
-
-/** The disk is full. Reads of the file still work. */
-export function isDiskFull(error: unknown): boolean {
-  return codeOf(error) === SQLITE_FULL;
-}
 
 /** SQLite's error text, which is fixed and never quotes a value, and what to do about it. */
 export function sqliteOutageReason(error: unknown): string | undefined {

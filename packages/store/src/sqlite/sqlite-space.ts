@@ -56,7 +56,7 @@ export function startSweeping(
 }
 
 /** Disk space for several thousand revocations. SQLite's write-ahead log uses up to half of it. */
-export const RESERVE_BYTES: number = 8 * 1024 * 1024;
+const RESERVE_BYTES = 8 * 1024 * 1024;
 const CHECK_AGAIN_MILLISECONDS = 10;
 
 export const reserveReason =
@@ -88,20 +88,13 @@ export function createReserve(path: string): () => boolean {
  * other files fill 85 % of a disk, the rest may still last the store for years.
  */
 export async function readSqliteRoom(path: string): Promise<StoreRoom> {
-  const [file, log, { bavail, bsize }] = await Promise.all([
-    sizeOf(path),
-    sizeOf(`${path}-wal`),
-    statfs(path),
-  ]);
-  const usedBytes = file + log;
+  const sizeOf = (file: string) => stat(file).catch(() => ({ size: 0 }));
+  const [file, log] = await Promise.all([sizeOf(path), sizeOf(`${path}-wal`)]);
+  const { bavail, bsize } = await statfs(path);
+  const usedBytes = file.size + log.size;
   return {
     usedBytes,
     maximumBytes: usedBytes + Math.max(0, bavail * bsize - RESERVE_BYTES),
     servers: [{ version: process.versions.sqlite ?? 'unknown', time: Date.now() }],
   };
-}
-
-async function sizeOf(path: string): Promise<number> {
-  const found = await stat(path).catch(() => undefined);
-  return found?.size ?? 0;
 }

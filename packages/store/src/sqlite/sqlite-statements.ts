@@ -95,13 +95,6 @@ function prepareLogs(database: DatabaseSync) {
   };
 }
 
-export interface TrimmedLog {
-  readonly key: string;
-  readonly capacity: number;
-  /** Milliseconds. Removes entries that are at least this old. 0 keeps them. */
-  readonly maximumAge: number;
-}
-
 /** A log is trimmed after this part of its capacity was appended. */
 const SLACK_DIVISOR = 128;
 
@@ -111,12 +104,10 @@ const SLACK_DIVISOR = 128;
  * Therefore each process lets a log exceed its capacity by up to 1/128. Logs with a capacity below
  * 128 never exceed it.
  */
-export function createLogTrim(
-  statements: Pick<SqliteStatements, 'trim' | 'trimByAge'>,
-  now: () => number,
-): (log: TrimmedLog, appended: number) => void {
+export function createLogTrim(statements: SqliteStatements, now: () => number) {
   const untrimmed = new Map<string, number>();
-  return ({ key, capacity, maximumAge }, appended) => {
+  /** @param maximumAge in milliseconds. Removes entries that are at least this old. 0 keeps them */
+  return (key: string, capacity: number, maximumAge: number, appended: number): void => {
     // The first append of a process trims, because processes that append little also have to.
     const excess = (untrimmed.get(key) ?? capacity) + appended;
     const isDue = excess > capacity / SLACK_DIVISOR;

@@ -1,6 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
+import { createTurnBatch } from '../end-of-turn.ts';
 import {
-  type AppendOptions,
   assertAmount,
   assertEpochMilliseconds,
   assertPositiveInteger,
@@ -22,17 +22,13 @@ import {
 import { createReserve, readSqliteRoom, reserveReason, startSweeping } from './sqlite-space.ts';
 import { createLogTrim, prepareStatements, type SqliteStatements } from './sqlite-statements.ts';
 
-export interface SqliteStoreDependencies {
-  readonly now: () => number;
-}
-
 const PING_KEY = 'ready';
 const PING_SECONDS = 60;
 
 /** @throws StoreUnavailableError if the file cannot be opened or created */
-export function createSqliteStore(path: string, dependencies: SqliteStoreDependencies): Store {
+export function createSqliteStore(path: string, now: () => number): Store {
   try {
-    return new SqliteStore(path, openSqliteDatabase(path), dependencies);
+    return new SqliteStore(path, openSqliteDatabase(path), now);
   } catch (error) {
     throw new StoreUnavailableError('open', error, sqliteOutageReason(error));
   }
@@ -45,78 +41,62 @@ class SqliteStore implements Store {
   readonly #statements: SqliteStatements;
   readonly #now: () => number;
   readonly #isReserveReached: () => boolean;
-  readonly #shareCommit: ReturnType<typeof createSharedCommit>;
+  readonly #claims: ReturnType<typeof createClaims>;
   readonly #trimLog: ReturnType<typeof createLogTrim>;
   readonly #stopSweeping: () => void;
 
-  constructor(path: string, database: DatabaseSync, dependencies: SqliteStoreDependencies) {
+  constructor(path: string, database: DatabaseSync, now: () => number) {
     this.#path = path;
     this.#database = database;
     this.#statements = prepareStatements(database);
-    this.#now = dependencies.now;
-    this.#trimLog = createLogTrim(this.#statements, dependencies.now);
+    this.#now = now;
+    this.#trimLog = createLogTrim(this.#statements, now);
     this.#isReserveReached = createReserve(path);
-    this.#shareCommit = createSharedCommit(database, (work) => runWhenUnlocked('claim', work));
-    this.#stopSweeping = startSweeping(database, this.#statements, dependencies.now);
+    this.#claims = createClaims(database);
+    this.#stopSweeping = startSweeping(database, this.#statements, now);
   }
 
-  get(key: string): Promise<string | undefined> {
-    return runWhenUnlocked('get', () => {
+  readonly get: Store['get'] = (key) =>
+    runWhenUnlocked('get', () => {
       const row = this.#statements.get.get(key, this.#now());
       return row === undefined ? undefined : String(row.value);
     });
-  }
 
-  async set(
-    key: string,
-    value: string,
-    ttlSeconds?: number,
-    options?: WriteOptions,
-  ): Promise<void> {
-    const lifetime = ttlSeconds === undefined ? undefined : lifetimeMilliseconds(ttlSeconds);
+  readonly set: Store['set'] = async (key, value, ttlSeconds, options) => {
+    const expiry = this.#expiryIn(ttlSeconds);
     this.#assertRoom('set', options);
-    await runWhenUnlocked('set', () =>
-      this.#statements.set.run(key, value, this.#expiry(lifetime)),
-    );
-  }
+    await runWhenUnlocked('set', () => this.#statements.set.run(key, value, expiry()));
+  };
 
-  async claim(
-    key: string,
-    owner: string,
-    ttlSeconds?: number,
-    options?: WriteOptions,
-  ): Promise<string> {
-    const lifetime = ttlSeconds === undefined ? undefined : lifetimeMilliseconds(ttlSeconds);
+  readonly claim: Store['claim'] = async (key, owner, ttlSeconds, options) => {
+    const expiry = this.#expiryIn(ttlSeconds);
     this.#assertRoom('claim', options);
     const work = () => {
-      const now = this.#now();
-      const expiry = this.#expiry(lifetime);
-      const [row] = this.#statements.claim.all({ key, owner, expiry, now });
-      return String(row?.holder);
+      const words = { key, owner, expiry: expiry(), now: this.#now() };
+      return String(this.#statements.claim.all(words)[0]?.holder);
     };
     // On a full disk, a revocation must not fail together with other writes.
-    return options?.revokes === true ? runWhenUnlocked('claim', work) : this.#shareCommit(work);
-  }
+    return options?.revokes === true ? runWhenUnlocked('claim', work) : this.#claims.add(work);
+  };
 
-  async replace(key: string, expected: string, value: string): Promise<boolean> {
+  readonly replace: Store['replace'] = async (key, expected, value) => {
     this.#assertRoom('replace');
     return runWhenUnlocked('replace', () => {
       const now = this.#now();
       return Number(this.#statements.replace.run({ key, expected, value, now }).changes) > 0;
     });
-  }
+  };
 
-  async delete(keys: readonly string[]): Promise<void> {
-    await this.#write('delete', () => {
+  readonly delete: Store['delete'] = (keys) =>
+    this.#write('delete', () => {
       for (const key of keys) {
         for (const statement of this.#statements.removeKey) {
           statement.run(key);
         }
       }
     });
-  }
 
-  async increment(key: string, windowSeconds: number, amount = 1): Promise<Counter> {
+  readonly increment: Store['increment'] = async (key, windowSeconds, amount = 1) => {
     const window = lifetimeMilliseconds(windowSeconds);
     assertAmount(amount);
     if (amount > 0) {
@@ -130,42 +110,34 @@ class SqliteStore implements Store {
       const [row] = this.#statements.increment.all({ key, amount, now, end: now + window });
       return counterOf(row);
     });
-  }
+  };
 
-  async decrement(key: string): Promise<void> {
+  readonly decrement: Store['decrement'] = async (key) => {
     await runWhenUnlocked('decrement', () => this.#statements.decrement.run(key, this.#now()));
-  }
+  };
 
-  async addToIndex(key: string, member: string, expiresAt: number): Promise<void> {
+  readonly addToIndex: Store['addToIndex'] = async (key, member, expiresAt) => {
     assertEpochMilliseconds(expiresAt);
     this.#assertRoom('addToIndex');
-    await runWhenUnlocked('addToIndex', () =>
-      this.#statements.addToIndex.run(key, member, expiresAt),
-    );
-  }
+    const words = [key, member, expiresAt] as const;
+    await runWhenUnlocked('addToIndex', () => this.#statements.addToIndex.run(...words));
+  };
 
-  async removeFromIndex(key: string, member: string): Promise<void> {
-    await runWhenUnlocked('removeFromIndex', () =>
-      this.#statements.removeFromIndex.run(key, member),
-    );
-  }
+  readonly removeFromIndex: Store['removeFromIndex'] = async (...words) => {
+    await runWhenUnlocked('removeFromIndex', () => this.#statements.removeFromIndex.run(...words));
+  };
 
-  members(key: string): Promise<readonly string[]> {
-    return runWhenUnlocked('members', () =>
+  readonly members: Store['members'] = (key) =>
+    runWhenUnlocked('members', () =>
       this.#statements.members.all(key, this.#now()).map((row) => String(row.member)),
     );
-  }
 
-  async append(
-    key: string,
-    entries: readonly string[],
-    capacity: number,
-    { replaces, maximumAgeSeconds, revokes = false }: AppendOptions = {},
-  ): Promise<void> {
+  readonly append: Store['append'] = async (key, entries, capacity, options = {}) => {
+    const { replaces, maximumAgeSeconds } = options;
     assertPositiveInteger('A capacity', capacity);
     const maximumAge =
       maximumAgeSeconds === undefined ? 0 : lifetimeMilliseconds(maximumAgeSeconds);
-    this.#assertRoom('append', { revokes });
+    this.#assertRoom('append', options);
     await this.#write('append', () => {
       if (replaces !== undefined) {
         this.#statements.removeEntry.run(key, replaces);
@@ -173,16 +145,16 @@ class SqliteStore implements Store {
       for (const entry of entries) {
         this.#statements.append.run(key, entry, this.#now());
       }
-      this.#trimLog({ key, capacity, maximumAge }, entries.length);
+      this.#trimLog(key, capacity, maximumAge, entries.length);
     });
-  }
+  };
 
-  async read(key: string, limit: number): Promise<readonly string[]> {
+  readonly read: Store['read'] = async (key, limit) => {
     assertPositiveInteger('A limit', limit);
     return runWhenUnlocked('read', () =>
       this.#statements.read.all(key, limit).map((row) => String(row.entry)),
     );
-  }
+  };
 
   async ping(): Promise<StoreRoom> {
     await this.set(PING_KEY, '', PING_SECONDS);
@@ -197,8 +169,10 @@ class SqliteStore implements Store {
     }
   }
 
-  #expiry(lifetime: number | undefined): number {
-    return lifetime === undefined ? NEVER_EXPIRES : this.#now() + lifetime;
+  /** Checks the lifetime now, and returns the expiry at the time of the write. */
+  #expiryIn(ttlSeconds: number | undefined): () => number {
+    const lifetime = ttlSeconds === undefined ? undefined : lifetimeMilliseconds(ttlSeconds);
+    return () => (lifetime === undefined ? NEVER_EXPIRES : this.#now() + lifetime);
   }
 
   /** @throws StoreFullError for a write that is not a revocation, if only the reserve is left */
@@ -217,48 +191,15 @@ function counterOf(row: Record<string, unknown> | undefined): Counter {
   return { count: Number(row?.count), resetsAt: Number(row?.resetsAt) };
 }
 
-interface Write {
-  readonly work: () => string;
-  readonly resolve: (result: string) => void;
-  readonly reject: (error: unknown) => void;
-}
-
 /**
- * Returns a function that runs a write together with all others of one turn of the event loop. They
- * share a transaction, because a commit costs several times as much as a small write. All succeed
- * after the commit, or all fail.
- *
- * @param run runs the transaction, and repeats it while another process holds the lock
+ * Runs the claims of one turn of the event loop in one transaction, because a commit costs several
+ * times as much as a small write.
  */
-export function createSharedCommit(
-  database: DatabaseSync,
-  run: (work: () => readonly string[]) => Promise<readonly string[]>,
-): (work: () => string) => Promise<string> {
-  let waiting: Write[] = [];
-
-  async function commit(): Promise<void> {
-    const writes = waiting;
-    waiting = [];
-    const runAll = () => writes.map(({ work }) => work());
-    try {
-      // SQLite gives a single statement its own transaction.
-      const results = await run(
-        writes.length === 1 ? runAll : () => inTransaction(database, runAll),
-      );
-      for (const [index, result] of results.entries()) {
-        writes[index]?.resolve(result);
-      }
-    } catch (error) {
-      for (const { reject } of writes) {
-        reject(error);
-      }
-    }
-  }
-
-  return (work) =>
-    new Promise((resolve, reject) => {
-      if (waiting.push({ work, resolve, reject }) === 1) {
-        setImmediate(commit);
-      }
-    });
+function createClaims(database: DatabaseSync) {
+  return createTurnBatch((claims: readonly (() => string)[]) => {
+    const runAll = () => claims.map((claim) => claim());
+    // SQLite gives a single statement its own transaction.
+    const isSingle = claims.length === 1;
+    return runWhenUnlocked('claim', isSingle ? runAll : () => inTransaction(database, runAll));
+  });
 }

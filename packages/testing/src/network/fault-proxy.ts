@@ -27,7 +27,14 @@ export async function startFaultProxy() {
     ] as const) {
       connections.set(from, side);
       from.setNoDelay(true);
-      from.on('data', (data) => pass(data, to, faults[side]));
+      from.on('data', (data) => {
+        const { isCut, delayMilliseconds } = faults[side];
+        if (delayMilliseconds > 0 && !isCut) {
+          setTimeout(() => to.write(data), delayMilliseconds);
+        } else if (!isCut) {
+          to.write(data);
+        }
+      });
       from.on('error', () => undefined);
       from.on('close', () => {
         connections.delete(from);
@@ -73,17 +80,4 @@ export async function startFaultProxy() {
       await once(server, 'close');
     },
   };
-}
-
-interface Fault {
-  readonly isCut: boolean;
-  readonly delayMilliseconds: number;
-}
-
-function pass(data: Buffer, to: Socket, { isCut, delayMilliseconds }: Fault): void {
-  if (delayMilliseconds > 0 && !isCut) {
-    setTimeout(() => to.write(data), delayMilliseconds);
-  } else if (!isCut) {
-    to.write(data);
-  }
 }

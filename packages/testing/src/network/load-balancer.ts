@@ -7,14 +7,14 @@ import {
   type ServerResponse,
 } from 'node:http';
 import type { AppName } from '../servers/app-process.ts';
-import { type ConstellationOptions, startConstellation } from '../servers/constellation.ts';
+import {
+  type ConstellationOptions,
+  type Member,
+  startConstellation,
+} from '../servers/constellation.ts';
 import { freePort } from './free-port.ts';
 
-interface Backend {
-  readonly url: string;
-  /** URL of `/ready`. */
-  readonly operationsUrl: string;
-}
+type Backend = Pick<Member, 'url' | 'operationsUrl'>;
 
 const LOOK_MILLISECONDS = 200;
 const ofOneConnection = /^(?:connection|transfer-encoding|keep-alive)$/i;

@@ -7,17 +7,7 @@ const root = join(import.meta.dirname, '..', '..', '..', '..');
 export type AppName = 'authorization-server' | 'gateway' | 'device-service';
 
 /** An app in a separate process, as an operator runs it. */
-export interface AppProcess {
-  readonly pid: number;
-  /** The output so far. */
-  output(): string;
-  /** Sends SIGTERM and resolves to the exit code. */
-  stop(): Promise<number | null>;
-  /** Sends a second signal immediately, so that the app writes its log but does not drain. */
-  stopWithoutDraining(): Promise<void>;
-  /** Sends SIGKILL. */
-  kill(): Promise<void>;
-}
+export type AppProcess = Awaited<ReturnType<typeof startApp>>;
 
 /**
  * Starts an app and waits until it listens. Its environment contains the given variables and those
@@ -30,18 +20,17 @@ export async function startApp(
   app: AppName,
   environment: Readonly<Record<string, string>>,
   source: string = root,
-): Promise<AppProcess> {
+) {
   const child = spawn(process.execPath, [join(source, 'apps', app, 'src', 'main.ts')], {
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     env: { ...processEnvironment, ...environment },
   });
   let output = '';
-  child.stdout?.on('data', (chunk: Buffer) => {
-    output += chunk.toString('utf8');
-  });
-  child.stderr?.on('data', (chunk: Buffer) => {
-    output += chunk.toString('utf8');
-  });
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding('utf8').on('data', (text: string) => {
+      output += text;
+    });
+  }
   const closed = once(child, 'close');
   endWithThisProcess(child);
   await Promise.race([
@@ -59,25 +48,24 @@ export async function startApp(
   };
   return {
     pid: child.pid ?? 0,
+    /** The output so far. */
     output: () => output,
+    /** Sends SIGTERM and resolves to the exit code. */
     stop: () => end('SIGTERM'),
-    stopWithoutDraining: async () => {
+    /** Sends a second signal immediately, so that the app writes its log but does not drain. */
+    stopWithoutDraining() {
       const ended = end('SIGTERM');
       child.kill('SIGINT');
-      await ended;
+      return ended;
     },
-    kill: async () => {
-      await end('SIGKILL');
-    },
+    kill: () => end('SIGKILL'),
   };
 }
 
 /** Variables that every test process inherits: the program path and the compile cache of Node. */
 export const processEnvironment: NodeJS.ProcessEnv = {
   PATH: process.env.PATH,
-  ...(process.env.NODE_COMPILE_CACHE === undefined
-    ? {}
-    : { NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE }),
+  NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
 };
 
 const running = new Map<ChildProcess, () => void>();

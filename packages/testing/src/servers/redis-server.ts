@@ -31,7 +31,8 @@ export async function startRedisServer(options: RedisServerOptions = {}) {
   const directory = await mkdtemp(join(tmpdir(), 'gatehouse-redis-'));
   const port = await freePort();
   /** Sends one command on a separate connection and resolves to the raw reply. */
-  const command = (...words: readonly string[]) => sendCommand(port, words, login(options));
+  const login = [options.username, options.password].filter((word) => word !== undefined);
+  const command = (...words: readonly string[]) => sendCommand(port, words, login);
   const startArguments =
     options.sentinel === undefined
       ? serverArguments(port, directory, options)
@@ -53,11 +54,6 @@ export async function startRedisServer(options: RedisServerOptions = {}) {
       await rm(directory, { recursive: true, force: true });
     },
   };
-}
-
-/** Arguments of AUTH. */
-function login({ username, password }: RedisServerOptions): readonly string[] {
-  return [username, password].filter((word) => word !== undefined);
 }
 
 function serverArguments(port: number, directory: string, options: RedisServerOptions) {

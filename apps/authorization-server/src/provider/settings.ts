@@ -1,21 +1,13 @@
 /**
- * Configures oidc-provider. The library implements the protocol. This folder has the rest: its
- * settings, rules and records, the changes to its internals (patches.ts), and the Koa steps around
- * its endpoints. Callers pass pages, endpoints and their steps, so that this folder does not import
- * its callers.
+ * The settings of oidc-provider, and where it keeps its records. The library implements the protocol.
+ * This folder has the rest: rules, records, and the changes to its internals (patches.ts). app.ts adds
+ * the pages of the other folders and the Koa steps around the endpoints.
  */
-import {
-  type Identity,
-  type KeptSigningKeys,
-  knownScopes,
-  type MasterKey,
-  type SigningKeys,
-} from '@gatehouse/identity';
+import { type Identity, knownScopes, type SigningKeys } from '@gatehouse/identity';
 import type { Store } from '@gatehouse/store';
-import Provider, { type Adapter, type Configuration, type JWKS } from 'oidc-provider';
+import type { Adapter, Configuration, JWKS } from 'oidc-provider';
 import { renderErrorPage } from '../pages/error-page.ts';
 import { providerRoutes } from '../requests/routes.ts';
-import type { FailedSecrets } from '../throttle/failed-secrets.ts';
 import {
   chargeStoredRequest,
   limitedModels,
@@ -28,13 +20,11 @@ import {
   keepInteractionsInBrowser,
 } from './browser-state.ts';
 import { claimsOfScopes, createFindAccount, limitRequestedClaims } from './claims.ts';
-import { countFailedSecrets } from './client-patches.ts';
 import { createClientAdapter, type SecurityProfile } from './clients.ts';
-import { addPollingInterval, completeDeviceCodes } from './device-codes.ts';
+import { completeDeviceCodes } from './device-codes.ts';
 import { mayIntrospect, mayRevoke } from './introspection.ts';
-import { currentContext, failClosed, type ProviderMiddleware } from './library.ts';
+import { currentContext, failClosed } from './library.ts';
 import { createOidcAdapter } from './oidc-adapter.ts';
-import { applyPatches, type FormPostPage, keepClaimsCurrent, keepJwksCurrent } from './patches.ts';
 import {
   keepOfflineAccess,
   OMITTED,
@@ -42,71 +32,16 @@ import {
   requireRedirectUri,
 } from './request-parameters.ts';
 import { resourceIndicators } from './resources.ts';
-import { createSingleUses, type SingleUse } from './single-use.ts';
+import type { SingleUse } from './single-use.ts';
 import { timesToLive } from './times-to-live.ts';
-
-export type { Provider };
-
-type Features = NonNullable<Configuration['features']>;
 
 interface ProviderDependencies {
   readonly issuer: string;
   readonly identity: Identity;
-  readonly masterKey: MasterKey;
+  readonly cookieKeys: readonly string[];
   readonly securityProfile: SecurityProfile;
   readonly browserState: BrowserState;
-  readonly failedSecrets: FailedSecrets;
   readonly tokenBudgets: TokenBudgets;
-  /** The keys at start. `keptSigningKeys` has later ones. */
-  readonly signingKeys: SigningKeys;
-  readonly keptSigningKeys: KeptSigningKeys;
-  readonly cookieKeys: readonly string[];
-}
-
-/** The parts of the provider that other folders own. */
-interface ProviderExtensions {
-  readonly configuration: Pick<
-    Configuration,
-    'clientBasedCORS' | 'interactions' | 'loadExistingGrant'
-  > &
-    Required<Pick<Features, 'deviceFlow' | 'rpInitiatedLogout'>>;
-  readonly formPostPage: FormPostPage;
-  /** The outermost steps, which change every reply, including errors. */
-  readonly replySteps: readonly ProviderMiddleware[];
-  /** The steps before and after an endpoint. Their errors are handled. */
-  readonly endpointSteps: readonly ProviderMiddleware[];
-}
-
-/** @throws Error when the installed oidc-provider does not have the shape that the patches need */
-export function createProvider(
-  dependencies: ProviderDependencies,
-  extensions: ProviderExtensions,
-): Provider {
-  const { issuer, identity, masterKey, failedSecrets, securityProfile } = dependencies;
-  const singleUses = createSingleUses(identity, masterKey, securityProfile);
-  const adapter = (model: string) =>
-    failClosed(adapterOf(model, dependencies, singleUses.of(model)));
-  const provider = new Provider(issuer, {
-    adapter,
-    ...settingsOf(dependencies, extensions.configuration),
-  });
-  const { formPostPage } = extensions;
-  applyPatches(provider, { ...dependencies, formPostPage, successorOf: singleUses.successorOf });
-  // fixOrigin alone sets the proxy headers, so that every URL starts with the issuer.
-  provider.proxy = true;
-  const steps = [
-    ...extensions.replySteps,
-    addPollingInterval,
-    countFailedSecrets(failedSecrets),
-    singleUses.complete,
-    ...extensions.endpointSteps,
-    keepJwksCurrent(provider, dependencies.keptSigningKeys),
-    keepClaimsCurrent(provider),
-  ];
-  for (const step of steps) {
-    provider.use(step);
-  }
-  return provider;
 }
 
 const secretMethods: NonNullable<Configuration['clientAuthMethods']> = [
@@ -115,13 +50,12 @@ const secretMethods: NonNullable<Configuration['clientAuthMethods']> = [
 ];
 
 /** Sets explicitly what the library leaves open: its defaults are for development. */
-function settingsOf(
-  { issuer, identity, securityProfile, signingKeys, cookieKeys }: ProviderDependencies,
-  { deviceFlow, rpInitiatedLogout, ...configuration }: ProviderExtensions['configuration'],
-): Configuration {
+export function providerSettings(
+  { issuer, identity, securityProfile, cookieKeys }: ProviderDependencies,
+  signingKeys: SigningKeys,
+) {
   const strict = securityProfile === 'strict';
   return {
-    ...configuration,
     jwks: { keys: signingKeys.all.map((key) => key.privateJwk) } as JWKS,
     cookies: cookieSettings(cookieKeys, issuer.startsWith('https:')),
     clientAuthMethods: [...secretMethods, 'none'],
@@ -140,14 +74,12 @@ function settingsOf(
     features: {
       claimsParameter: { enabled: true, assertClaimsParameter: limitRequestedClaims({ strict }) },
       clientCredentials: { enabled: true },
-      deviceFlow,
       devInteractions: { enabled: false },
       dPoP: { enabled: false },
       introspection: { enabled: true, allowedPolicy: mayIntrospect(identity) },
       pushedAuthorizationRequests: { enabled: true },
       resourceIndicators: resourceIndicators(identity),
       revocation: { enabled: true, allowedPolicy: mayRevoke },
-      rpInitiatedLogout,
       userinfo: { enabled: true },
     },
     routes: providerRoutes,
@@ -166,10 +98,18 @@ function settingsOf(
     },
     findAccount: createFindAccount(identity),
     renderError: renderErrorPage,
-  };
+  } satisfies Configuration;
 }
 
 /** Where the records of a model are kept. */
+export function createAdapter(
+  model: string,
+  dependencies: ProviderDependencies,
+  singleUse: SingleUse,
+): Adapter {
+  return failClosed(adapterOf(model, dependencies, singleUse));
+}
+
 function adapterOf(
   model: string,
   { identity, securityProfile, browserState, tokenBudgets }: ProviderDependencies,
@@ -197,7 +137,7 @@ function adapterOf(
 }
 
 /**
- * Throws TooManyAttemptsError before a record is stored, and before a code or refresh token is
+ * Throws TryLaterError before a record is stored, and before a code or refresh token is
  * redeemed for records that would not fit. Otherwise, the client would lose it.
  */
 function limitTokens(stored: Adapter, model: string, budgets: TokenBudgets): Adapter {

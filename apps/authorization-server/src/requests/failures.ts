@@ -1,0 +1,62 @@
+import type { FailureReasonName } from '@gatehouse/errors';
+import { PasswordHashingBusyError } from '@gatehouse/identity';
+import { StoreUnavailableError } from '@gatehouse/store';
+
+export const TRY_AGAIN = 'Try again shortly.';
+
+/**
+ * The request can succeed later. Beyond a limit, nothing is evaluated, so the reply reveals nothing
+ * about the account or the client. After a revocation, tokens that are issued until the end of its
+ * second would be invalid at once (`nextNotBefore` of packages/identity).
+ */
+export class TryLaterError extends Error {
+  /** For `Retry-After`. */
+  readonly retryAfterSeconds: number;
+  /** The limit. For the log only. */
+  readonly reason: FailureReasonName;
+
+  /** @param from when the request can succeed, in epoch milliseconds */
+  constructor(
+    reason: FailureReasonName,
+    from: number,
+    message = 'Too many attempts.',
+    now = Date.now(),
+  ) {
+    super(message);
+    this.name = 'TryLaterError';
+    this.reason = reason;
+    this.retryAfterSeconds = Math.max(1, Math.ceil((from - now) / 1000));
+  }
+}
+
+export interface Failure {
+  readonly status: 429 | 500 | 503;
+  readonly code: 'too_many_requests' | 'temporarily_unavailable' | 'server_error';
+  readonly reason: FailureReasonName;
+  readonly description: string;
+  readonly retryAfterSeconds?: number;
+}
+
+/** The failure for an exception that is no error of the library. */
+export function failureOf(thrown: unknown): Failure {
+  const unavailable = { status: 503, code: 'temporarily_unavailable' } as const;
+  if (thrown instanceof TryLaterError) {
+    const { reason, message, retryAfterSeconds } = thrown;
+    const isLimit = reason !== 'revocation_pending';
+    const kind = isLimit ? ({ status: 429, code: 'too_many_requests' } as const) : unavailable;
+    const description = `${message} ${isLimit ? 'Try again later.' : TRY_AGAIN}`;
+    return { ...kind, reason, description, retryAfterSeconds };
+  }
+  const isHashingBusy = thrown instanceof PasswordHashingBusyError;
+  if (thrown instanceof StoreUnavailableError || isHashingBusy) {
+    const reason = isHashingBusy ? 'password_hashing_busy' : 'store_unavailable';
+    const description = `The service is temporarily unavailable. ${TRY_AGAIN}`;
+    return { ...unavailable, reason, description, retryAfterSeconds: 1 };
+  }
+  return {
+    status: 500,
+    code: 'server_error',
+    reason: 'unexpected_error',
+    description: TRY_AGAIN,
+  };
+}
