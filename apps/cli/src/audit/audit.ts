@@ -8,7 +8,6 @@ import {
   MAXIMUM_AUDIT_ENTRIES,
 } from '@gatehouse/identity';
 import { z } from 'zod';
-import { describeReplay, readRevocations, replayRevocations } from '../backup/revocations.ts';
 import {
   type Command,
   type CommandContext,
@@ -21,6 +20,7 @@ import { limitOption, readLimit, readTime, sinceOption } from '../command-line/l
 import { assertConfirmed, withFileErrors, yesOption } from '../command-line/terminal.ts';
 import { createChain, openExportFile, readCompleteExport } from './export-file.ts';
 import { followTrail, startOfOverlap, versionOf } from './follow-trail.ts';
+import { describeReplay, readRevocations, replayRevocations } from './revocations.ts';
 
 /** An entry with the current names of its client and its user. */
 export type NamedEntry = Awaited<ReturnType<typeof withNames>>[number];

@@ -6,11 +6,11 @@ import {
   parseEnvironment,
 } from '@gatehouse/server/configuration';
 import { hashOption } from '../audit/audit.ts';
+import { describeReplay, readRevocations, replayRevocations } from '../audit/revocations.ts';
 import { type Command, text } from '../command-line/command.ts';
 import { recordChange, variables } from '../open-identity-store.ts';
 import { createBackup, readManifest } from './backup-folder.ts';
 import { type RestoreTarget, restoreBackup } from './restore-backup.ts';
-import { describeReplay, readRevocations, replayRevocations } from './revocations.ts';
 
 const guide = 'See docs/operations/back-up-and-restore.md.';
 const noDevices =

@@ -4,9 +4,9 @@
  */
 import { clientChangeNames, RejectedChangeError, userChangeNames } from '@gatehouse/identity';
 import { z } from 'zod';
-import { readCompleteExport } from '../audit/export-file.ts';
 import type { CommandContext } from '../command-line/command.ts';
 import { printable } from '../command-line/format.ts';
+import { readCompleteExport } from './export-file.ts';
 
 /** The clocks of servers may differ by this time. */
 const CLOCK_MILLISECONDS = 60_000;
