@@ -49,7 +49,8 @@ describe.each(systems)('records between two requests of a browser, on $engine', 
 
   test('contain no readable session id or form token, and a session ends after 14 days', async () => {
     const visitor = createPageVisitor();
-    await open(visitor, '/account');
+    const staying = { ...alice, remember: 'yes' };
+    await open(visitor, '/account', staying);
     const question = await visitor.get(`${issuer}/logout`);
     const secrets = [hiddenField(question, 'xsrf'), visitor.cookies.get('session|/') ?? ''];
     expect(secrets.map((text) => text.length > 20)).toEqual([true, true]);

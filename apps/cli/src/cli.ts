@@ -31,6 +31,7 @@ import { organizationCommands } from './commands/organizations.ts';
 import { reasonsCommand } from './commands/reasons.ts';
 import { requestCommands } from './commands/requests.ts';
 import { resourcesCommand } from './commands/resources.ts';
+import { showUserCommand } from './commands/show-user.ts';
 import { signCommand } from './commands/sign.ts';
 import { revokeCommand } from './commands/tokens.ts';
 import { userCommands } from './commands/users.ts';
@@ -45,6 +46,7 @@ export const commands: readonly Command[] = [
   ...clientCommands,
   ...clientKeyCommands,
   ...userCommands,
+  showUserCommand,
   revokeCommand,
   masterKeyCommand,
   ...backupCommands,

@@ -2,7 +2,6 @@ import { randomUUID } from 'node:crypto';
 import type { Principal, SigningKey } from '@gatehouse/identity';
 import { SignJWT } from 'jose';
 import { LRUCache } from 'lru-cache';
-import type { Route } from '../routes/route.ts';
 
 const LIFETIME_SECONDS = 60;
 /** Every token that an upstream gets is valid for at least half of its lifetime. */
@@ -23,8 +22,11 @@ const userClaims = {
 export const isUserClaim = (name: string): name is keyof typeof userClaims =>
   Object.hasOwn(userClaims, name);
 
-/** What the token of a call depends on, in addition to its caller. */
-export type TokenRecipient = Pick<Route, 'upstream' | 'claims'>;
+/** The route of a call: its service, and the claims that the service needs. */
+interface TokenRecipient {
+  readonly upstream: string | undefined;
+  readonly claims: readonly string[];
+}
 
 export type InternalTokenIssuer = ReturnType<typeof createInternalTokenIssuer>;
 

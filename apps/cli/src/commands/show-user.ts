@@ -1,0 +1,58 @@
+import type { SignInLock } from '@gatehouse/identity';
+import type { Command } from '../command-line/command.ts';
+import { formatTable, formatTime } from '../command-line/format.ts';
+import { describeUser, findUser } from './users.ts';
+
+export const showUserCommand: Command = {
+  usage: 'users show <username>',
+  summary: 'Show a user: settings, locks, and the browsers and applications with access.',
+  notes: ['To end all sessions, run gatehouse tokens revoke --user.'],
+  example: 'alice',
+  async run({ positionals: { username = '' } }, { identity }) {
+    const found = await findUser(username, identity);
+    const locks = await identity.signInLocks.list(found);
+    const sessions = await identity.userSessions.sessions(found.userId);
+    const applications = await identity.userSessions.grants(found.userId);
+    const { notBefore, roles, attributes, ...members } = describeUser(found);
+    return {
+      json: { user: describeUser(found), locks, sessions, applications },
+      text: [
+        formatTable([
+          ...Object.entries(members).map(([name, value]) => [name, String(value ?? '-')]),
+          ['roles', roles.length === 0 ? '-' : roles.join(', ')],
+          ...Object.entries(attributes).map(([name, value]) => [name, String(value)]),
+          ['revoked before', notBefore === 0 ? 'never' : formatTime(notBefore)],
+          ...(locks.length === 0
+            ? [['locked', 'no']]
+            : locks.map((lock) => ['locked', describeLock(lock)])),
+          ['sessions', String(sessions.length)],
+        ]),
+        formatTable([
+          ['BROWSER SIGNED IN', 'EXPIRES', 'APPLICATIONS'],
+          ...sessions.map(({ signedInAt, expiresAt, clientIds }) => [
+            formatTime(signedInAt),
+            formatTime(expiresAt),
+            clientIds.join(' '),
+          ]),
+        ]),
+        formatTable([
+          ['APPLICATION', 'ACCESS SINCE', 'EXPIRES', 'SCOPE'],
+          ...applications.map(({ clientId, since, expiresAt, scope }) => [
+            clientId,
+            formatTime(since),
+            formatTime(expiresAt),
+            scope,
+          ]),
+        ]),
+      ].join('\n\n'),
+    };
+  },
+};
+
+function describeLock({ kind, until }: SignInLock): string {
+  const browsers = {
+    account: 'browsers in which the user never signed in',
+    browser: 'one browser in which the user signed in before',
+  };
+  return `until ${formatTime(until / 1000)}: ${browsers[kind]}`;
+}
