@@ -10,7 +10,6 @@ import {
 import { baseUrl, ConfigurationError, toProblems } from '@gatehouse/server/configuration';
 import { credentialKinds } from '@gatehouse/signing';
 import { z } from 'zod';
-import { isUserClaim } from '../forwarding/internal-token.ts';
 import type { UpstreamAddress } from '../upstream/upstream.ts';
 import {
   DEFAULT_TIMEOUT_MILLISECONDS,
@@ -19,6 +18,7 @@ import {
   identityOf,
   type Route,
   routeMethods,
+  userClaims,
 } from './route.ts';
 
 /** The routes of the gateway and their upstreams. */
@@ -174,7 +174,8 @@ export function resolveRoutes({ routes }: Pick<Routing, 'routes'>, settings: Set
     const declared = settings.scopes.get(scope)?.resource.resource;
     const isKnown = declared !== undefined || isDeviceScope(scope) || route.scope === undefined;
     const unknownClaim = claims.find(
-      (each) => !isUserClaim(each) && !Object.hasOwn(settings.userAttributes, each),
+      (each) =>
+        !userClaims.some((name) => name === each) && !Object.hasOwn(settings.userAttributes, each),
     );
     const unknownRole = roles.find((each) => !settings.roles.has(each));
     const isOther = route.resource !== undefined && route.resource !== declared;

@@ -12,6 +12,17 @@ import type { Reply } from '../messages.ts';
 
 export const routeMethods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
+/** The claims of a user that a route can ask for, in addition to declared attributes. */
+export const userClaims = [
+  'preferred_username',
+  'name',
+  'email',
+  'roles',
+  'auth_time',
+  'acr',
+  'amr',
+] as const;
+
 /** One operation. For an unknown path, callers get 401, and 404 after authentication. */
 export interface Route {
   /** Replaces the URL in logs and metrics. */
