@@ -129,7 +129,7 @@ export function createApp({
   });
   return observeRequests(handleRequests({ handlers, callers, databases, now }), logger, {
     observer: createRequestMetrics(registry, {
-      operations: operations.map(({ name }) => name),
+      operations: ['unmatched', ...operations.map(({ name }) => name)],
       credentials: [],
       codes: Object.keys(errorCatalogue),
     }),

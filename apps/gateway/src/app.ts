@@ -1,5 +1,19 @@
-import { canonicalResource, type Identity, type SigningKeyPolicy } from '@gatehouse/identity';
-import { createAddressMatcher, createRouter, type Logger, type Tracer } from '@gatehouse/server';
+import type { RequestListener } from 'node:http';
+import { isDeepStrictEqual } from 'node:util';
+import {
+  canonicalResource,
+  type Identity,
+  type SigningKey,
+  type SigningKeyPolicy,
+} from '@gatehouse/identity';
+import {
+  createAddressMatcher,
+  createRouter,
+  type Logger,
+  type Router,
+  type Tracer,
+  type UpgradeListener,
+} from '@gatehouse/server';
 import { createAuthenticate } from './authentication/authenticate.ts';
 import { HELD_BODIES, type HeldBodiesLimits } from './authentication/held-bodies.ts';
 import type { GatewayConfiguration } from './config.ts';
@@ -15,6 +29,7 @@ import { createPipeline } from './pipeline/pipeline.ts';
 import { createReplySigner } from './pipeline/reply-signature.ts';
 import { openPublicDocuments } from './routes/public-documents.ts';
 import type { Entry } from './routes/route.ts';
+import type { Routing } from './routes/route-file.ts';
 import { createUpstream, type Upstream, type UpstreamAddress } from './upstream/upstream.ts';
 
 type Settings = Pick<
@@ -52,77 +67,115 @@ const CAPACITY = { connections: 256, streamConnections: 1024, maximumRequests: 1
 export type Gateway = ReturnType<typeof createGateway>;
 
 export function createGateway(dependencies: GatewayDependencies) {
-  const { identity, now, metrics, publicUrl, routing, tracer } = dependencies;
+  const { identity, now, metrics, publicUrl } = dependencies;
   const policy = dependencies.signingKeyPolicy;
   const signingKeys = identity.keepSigningKeys('gateway', thisGateway, { now, policy });
-  const upstreams = openUpstreams(dependencies);
-  metrics.watchUpstreams(upstreams);
-  const issueInternalToken = createInternalTokenIssuer({
-    issuer: publicUrl,
-    signingKey: signingKeys.current,
-    now,
-  });
-  const isTrustedProxy = createAddressMatcher(dependencies.trustedProxies);
-  const windowSeconds = identity.replayGuard.longestBindingSeconds(
-    dependencies.signatureToleranceMilliseconds,
-  );
-  const counting = { store: identity.store, now, onRefused: metrics.limited };
+  const shared = openShared(dependencies, signingKeys.current);
+  const { issueInternalToken, isTrustedProxy } = shared;
   const { observe, recordMalformed } = observeTraffic(dependencies, isTrustedProxy);
-  const pipeline = createPipeline(
-    {
-      router: openRouter(dependencies),
-      deviceApi: canonicalResource(publicUrl),
-      settings: identity.settings,
-      authenticate: createAuthenticate({
-        ...dependencies,
-        ...identity,
-        signatures: createSignatureBudget({ ...counting, windowSeconds }),
-        verifyXAccessToken: identity.xAccessTokens.verify,
-        heldBodies: dependencies.heldBodies ?? HELD_BODIES,
-      }),
-      limits: createRequestLimits({
-        ...counting,
-        client: dependencies.clientRateLimit,
-        address: dependencies.addressRateLimit,
-        routes: routing.routes,
-      }),
-      forwarding: createForwarding({ upstreams, issueInternalToken, publicUrl }),
-      issueInternalToken,
-      forwardAuth: dependencies.forwardAuth,
-      issueXAccessToken: createXAccessTokenOperation(dependencies),
-      crossOrigin: createCrossOrigin(identity.clients, routing.routes),
-      auditFailure: createSignatureAudit(identity),
-      signReply: createReplySigner({ ...dependencies, ...identity }),
-      isTrustedProxy,
-      verificationDurations: metrics.verificationDurations,
-      now,
-      tracer,
-    },
-    observe,
-  );
+
+  /** The parts that depend on the routes. */
+  function open(routing: Routing, upstreams: Upstreams) {
+    const { routes } = routing;
+    metrics.addOperations(routes);
+    const pipeline = createPipeline(
+      {
+        ...shared,
+        router: openRouter(dependencies, routes),
+        limits: createRequestLimits({
+          store: identity.store,
+          now,
+          onRefused: metrics.limited,
+          client: dependencies.clientRateLimit,
+          address: dependencies.addressRateLimit,
+          routes,
+        }),
+        forwarding: createForwarding({ upstreams, issueInternalToken, publicUrl }),
+        crossOrigin: createCrossOrigin(identity.clients, routes),
+      },
+      observe,
+    );
+    return { ...pipeline, routing, upstreams };
+  }
+
+  let serving = open(dependencies.routing, openUpstreams(dependencies, dependencies.routing));
+  metrics.watchUpstreams(() => serving.upstreams);
   return {
-    ...pipeline,
+    listener: ((message, response) => serving.listener(message, response)) as RequestListener,
+    upgrades: {
+      accepts: (message) => serving.upgrades.accepts(message),
+      handle: (...upgrade) => serving.upgrades.handle(...upgrade),
+    } as UpgradeListener,
+    /** Serves new requests with other routes. Running requests keep theirs, and their services. */
+    use(routing: Routing): void {
+      const former = serving;
+      serving = open(routing, openUpstreams(dependencies, routing, former));
+      const kept = new Set(serving.upstreams.values());
+      for (const upstream of former.upstreams.values()) {
+        if (!kept.has(upstream)) {
+          closeWhenIdle(upstream);
+        }
+      }
+    },
     recordMalformed,
     /** A readiness check: rejects while no key for internal tokens is available. */
     signingKey: signingKeys.current,
     /** The public keys of internal tokens, for upstreams (RFC 7517 §5). */
     jwks: signingKeys.jwks,
     close: async () => {
-      await Promise.all([...upstreams.values()].map((upstream) => upstream.close()));
+      await Promise.all([...serving.upstreams.values()].map((upstream) => upstream.close()));
     },
   };
 }
 
+/** The parts that stay when the routes change. */
+function openShared(dependencies: GatewayDependencies, signingKey: () => Promise<SigningKey>) {
+  const { identity, now, metrics, publicUrl } = dependencies;
+  const windowSeconds = identity.replayGuard.longestBindingSeconds(
+    dependencies.signatureToleranceMilliseconds,
+  );
+  const counting = { store: identity.store, now, onRefused: metrics.limited };
+  return {
+    deviceApi: canonicalResource(publicUrl),
+    settings: identity.settings,
+    authenticate: createAuthenticate({
+      ...dependencies,
+      ...identity,
+      signatures: createSignatureBudget({ ...counting, windowSeconds }),
+      verifyXAccessToken: identity.xAccessTokens.verify,
+      heldBodies: dependencies.heldBodies ?? HELD_BODIES,
+    }),
+    issueInternalToken: createInternalTokenIssuer({ issuer: publicUrl, signingKey, now }),
+    forwardAuth: dependencies.forwardAuth,
+    issueXAccessToken: createXAccessTokenOperation(dependencies),
+    auditFailure: createSignatureAudit(identity),
+    signReply: createReplySigner({ ...dependencies, ...identity }),
+    isTrustedProxy: createAddressMatcher(dependencies.trustedProxies),
+    verificationDurations: metrics.verificationDurations,
+    now,
+    tracer: dependencies.tracer,
+  };
+}
+
 /** Routes, and what the gateway serves without a credential. */
-function openRouter({ explorer, ...settings }: GatewayDependencies) {
-  const { routes } = settings.routing;
+function openRouter(
+  { explorer, ...settings }: GatewayDependencies,
+  routes: Routing['routes'],
+): Router<Entry> {
   const documents = openPublicDocuments({ ...settings, routes });
   const page = explorer ? createExplorer(settings.authorizationServerUrl) : [];
   return createRouter<Entry>([...routes, ...documents, ...page]);
 }
 
-function openUpstreams(dependencies: GatewayDependencies): ReadonlyMap<string, Upstream> {
-  const { routing, logger, workers } = dependencies;
+type Upstreams = ReadonlyMap<string, Upstream>;
+
+/** @param former the services until now. An unchanged one keeps its connections and its circuit */
+function openUpstreams(
+  dependencies: GatewayDependencies,
+  routing: Routing,
+  former?: { readonly routing: Routing; readonly upstreams: Upstreams },
+): Upstreams {
+  const { logger, workers } = dependencies;
   const capacity = { ...CAPACITY, ...dependencies.capacity };
   const open = (name: string, address: UpstreamAddress) =>
     createUpstream({
@@ -132,5 +185,26 @@ function openUpstreams(dependencies: GatewayDependencies): ReadonlyMap<string, U
         logger.warn({ upstream: name, state }, `upstream circuit ${state}`),
       connections: Math.ceil(capacity.connections / workers),
     });
-  return new Map([...routing.upstreams].map(([name, upstream]) => [name, open(name, upstream)]));
+  return new Map(
+    [...routing.upstreams].map(([name, address]) => {
+      const isUnchanged = isDeepStrictEqual(address, former?.routing.upstreams.get(name));
+      const kept = isUnchanged ? former?.upstreams.get(name) : undefined;
+      return [name, kept ?? open(name, address)];
+    }),
+  );
+}
+
+const IDLE_CHECK_MILLISECONDS = 1000;
+
+/** Closes a service that no route names, after its last request. */
+function closeWhenIdle(upstream: Upstream): void {
+  const timer = setInterval(() => {
+    const isBusy = Object.values(upstream.load()).some(
+      ({ running, pending }) => running + pending > 0,
+    );
+    if (!isBusy) {
+      clearInterval(timer);
+      void upstream.close();
+    }
+  }, IDLE_CHECK_MILLISECONDS).unref();
 }

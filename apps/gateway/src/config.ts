@@ -119,7 +119,8 @@ export function loadConfiguration(environment: Environment) {
     const message = 'needs a DEVICE_SERVICE_URL that begins with http://';
     problems.add([{ name: 'DEVICE_SERVICE_SOCKET', message }]);
   }
-  const routing = problems.attempt(() => loadRouting(read.ROUTES_FILE, deviceService));
+  const readRouting = () => loadRouting(read.ROUTES_FILE, deviceService);
+  const routing = problems.attempt(readRouting);
   const identity = problems.attempt(() => resolveIdentitySettings(read));
   const bootstrap = problems.attempt(() =>
     bootstrapDefinition({
@@ -148,6 +149,8 @@ export function loadConfiguration(environment: Environment) {
     publicUrl,
     authorizationServerUrl: read.AUTHORIZATION_SERVER_URL,
     routing,
+    /** Reads ROUTES_FILE again. */
+    readRouting,
     clientRateLimit: read.CLIENT_RATE_LIMIT,
     addressRateLimit: read.ADDRESS_RATE_LIMIT,
     accessTokenMaximumSeconds: read.ACCESS_TOKEN_MAXIMUM_SECONDS,

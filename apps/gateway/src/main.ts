@@ -19,6 +19,7 @@ import { resolveRoutes } from './routes/route-file.ts';
 await runApp({
   name: 'gateway',
   portVariable: 'GATEWAY_PORT',
+  reloads: true,
   loadConfiguration: () => loadConfiguration(process.env),
   start,
 });
@@ -28,7 +29,7 @@ async function start(configuration: GatewayConfiguration, logger: Logger): Promi
   const tracer = await openTracer({ app: 'gateway', logger });
   const registry = createMetricsRegistry();
   collectMasterKey(registry, () => masterKeyId(masterKey.keys()[0]));
-  const metrics = createGatewayMetrics(registry, configuration.routing);
+  const metrics = createGatewayMetrics(registry);
   const { identity, checkStore, close } = await connectIdentity(configuration.identity, {
     signals: (store) => storeSignals(registry, logger, store, tracer),
     logger,
@@ -55,6 +56,12 @@ async function start(configuration: GatewayConfiguration, logger: Logger): Promi
     signingKeyPolicy,
   });
   return {
+    /** A valid ROUTES_FILE takes effect. An invalid one changes nothing. */
+    async reload() {
+      const routing = configuration.readRouting();
+      resolveRoutes(routing, await identity.settings.read());
+      gateway.use(routing);
+    },
     listener: gateway.listener,
     metrics: registry,
     listen: {

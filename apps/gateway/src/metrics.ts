@@ -29,15 +29,13 @@ export type GatewayMetrics = ReturnType<typeof createGatewayMetrics>;
 const VERIFICATION_BUCKETS_SECONDS = [0.0005, 0.001, 0.0025, 0.01, 0.05, 0.5] as const;
 const UPSTREAM_BUCKETS_SECONDS = [0.0025, 0.005, 0.01, 0.05, 0.25, 1, 5, 15] as const;
 
-export function createGatewayMetrics(
-  registry: MetricsRegistry,
-  { routes }: { readonly routes: readonly Route[] },
-) {
+export function createGatewayMetrics(registry: MetricsRegistry) {
   addProcessMetrics(registry, { app: 'gateway' });
-  const operations = [...new Set(routes.map((route) => route.operation))];
+  // The label values of requests. A reload of the routes can add some.
+  const operations: string[] = ['unmatched', ...ownOperations];
   return {
     requested: createRequestMetrics(registry, {
-      operations: [...operations, ...ownOperations],
+      operations,
       credentials: credentialKinds,
       codes: Object.keys(errorCatalogue),
     }),
@@ -62,8 +60,14 @@ export function createGatewayMetrics(
     audited: createAuditObserver(registry),
     /** Counts what happened to entries of the request log. */
     requestLog: createRequestLogMetrics(registry, requestLogResults),
+    /** Counts the requests of these routes by the name of their operation. */
+    addOperations(routes: readonly Route[]): void {
+      const added = new Set(routes.map((route) => route.operation));
+      operations.push(...[...added].filter((each) => !operations.includes(each)));
+    },
     /** Called once. Registers the metrics of the connections. */
-    watchUpstreams: (upstreams: ReadonlyMap<string, Upstream>) => collectPools(registry, upstreams),
+    watchUpstreams: (upstreams: () => ReadonlyMap<string, Upstream>) =>
+      collectPools(registry, upstreams),
   };
 }
 
@@ -130,9 +134,12 @@ function createAuditObserver(registry: MetricsRegistry) {
   };
 }
 
-function collectPools(registry: MetricsRegistry, upstreams: ReadonlyMap<string, Upstream>): void {
+function collectPools(
+  registry: MetricsRegistry,
+  upstreams: () => ReadonlyMap<string, Upstream>,
+): void {
   const loads = (...states: readonly ('connected' | 'free' | 'pending' | 'running')[]) =>
-    [...upstreams].flatMap(([upstream, { load }]) =>
+    [...upstreams()].flatMap(([upstream, { load }]) =>
       Object.entries(load()).flatMap(([pool, counts]) =>
         states.map((state) => ({ labels: { upstream, pool, state }, value: counts[state] })),
       ),
@@ -148,7 +155,7 @@ function collectPools(registry: MetricsRegistry, upstreams: ReadonlyMap<string, 
     help: '1 while an upstream does not answer and the gateway rejects requests for it at once.',
     acrossWorkers: 'max',
     read: () =>
-      [...upstreams].map(([upstream, { circuit }]) => ({
+      [...upstreams()].map(([upstream, { circuit }]) => ({
         labels: { upstream },
         value: circuit === 'closed' ? 0 : 1,
       })),

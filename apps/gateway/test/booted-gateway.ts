@@ -92,7 +92,7 @@ export async function bootGateway(options: BootOptions = {}): Promise<BootedGate
   const gateway = createGateway({
     identity,
     logger,
-    metrics: createGatewayMetrics(registry, routing),
+    metrics: createGatewayMetrics(registry),
     now,
     publicUrl,
     authorizationServerUrl: 'http://login.example:9000',

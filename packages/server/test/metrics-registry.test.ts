@@ -107,7 +107,7 @@ test.each<[Partial<RequestLine>, string]>([
 ])('a request is counted by its labels: %j', (change, labels) => {
   const registry = createMetricsRegistry();
   const observe = createRequestMetrics(registry, {
-    operations: ['read'],
+    operations: ['unmatched', 'read'],
     credentials: ['bearer'],
     codes: ['not_found'],
   });

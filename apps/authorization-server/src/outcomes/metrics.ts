@@ -54,7 +54,7 @@ export function createAuthorizationServerMetrics(registry: MetricsRegistry) {
   };
   return {
     requested: createRequestMetrics(registry, {
-      operations: operationNames,
+      operations: ['unmatched', ...operationNames],
       credentials: clientCredentialKinds,
       codes: Object.keys({ ...reasonsOfCodes, ...pageErrors, ...formProblems }),
     }),

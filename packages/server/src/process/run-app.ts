@@ -1,5 +1,6 @@
 import cluster from 'node:cluster';
 import type { RequestListener } from 'node:http';
+import { ConfigurationError } from '../configuration/configuration-error.ts';
 import type { serverSettings } from '../configuration/variable-kinds.ts';
 import { explainPortInUse } from '../server/listen.ts';
 import {
@@ -18,6 +19,8 @@ interface App<Configuration extends AppConfiguration> {
   readonly name: string;
   /** Name of the variable that sets the port. */
   readonly portVariable: string;
+  /** `ServedApp.reload` exists. */
+  readonly reloads?: boolean;
   loadConfiguration(): Configuration;
   /** Connects the app to its store or database. */
   start(configuration: Configuration, logger: Logger): Promise<ServedApp>;
@@ -34,6 +37,8 @@ export interface ServedApp extends OperationsOptions {
     ServeOptions,
     'answersContinue' | 'readsAnnouncedBodiesOnly' | 'recordMalformed' | 'upgrades'
   >;
+  /** Called on SIGHUP. @throws ConfigurationError for settings that cannot be used */
+  readonly reload?: () => Promise<void>;
   /** Called first at a shutdown, while requests are still served. */
   readonly stopStarting?: () => void;
   /** Called last, after both servers have closed. */
@@ -44,7 +49,7 @@ export interface ServedApp extends OperationsOptions {
 export function runApp<Configuration extends AppConfiguration>(
   app: App<Configuration>,
 ): Promise<void> {
-  const { name, portVariable } = app;
+  const { name, portVariable, reloads = false } = app;
   return runProcess(name, async () => {
     const configuration = app.loadConfiguration();
     const logger = startLog(name, configuration);
@@ -53,7 +58,7 @@ export function runApp<Configuration extends AppConfiguration>(
       serveOperations(operations, { host, port }).catch(
         explainPortInUse(`OPERATIONS_PORT (with npm start: ${portVariable})`),
       );
-    const starting = { name, configuration, openOperations, logger };
+    const starting = { name, configuration, openOperations, logger, reloads };
     if (configuration.workers > 1 && cluster.isPrimary) {
       return superviseWorkers(starting);
     }
@@ -84,6 +89,9 @@ async function serveApp(
     ...app.listen,
     ...(cluster.isWorker && { untilListenerCloses, shutdownDelayMilliseconds: 0 }),
   }).catch(explainPortInUse(portVariable));
+  if (app.reload !== undefined) {
+    reloadOnSignal(app.reload, logger);
+  }
   const operations = cluster.isWorker
     ? answerSupervisor(createOperations(app))
     : await openOperations(createOperations(app));
@@ -101,4 +109,18 @@ async function serveApp(
       await app.release();
     },
   };
+}
+
+/** Signals that arrive together cause one reload after the other. */
+function reloadOnSignal(reload: () => Promise<void>, logger: Logger): void {
+  let last = Promise.resolve();
+  process.on('SIGHUP', () => {
+    last = last.then(reload).then(
+      () => logger.info('reloaded'),
+      (error: unknown) => {
+        const problems = error instanceof ConfigurationError ? error.problems : undefined;
+        logger.error({ problems, ...(problems === undefined && { err: error }) }, 'not reloaded');
+      },
+    );
+  });
 }

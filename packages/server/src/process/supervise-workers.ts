@@ -28,6 +28,8 @@ export interface StartingApp {
   readonly configuration: AppConfiguration;
   readonly openOperations: (operations: Operations) => ReturnType<typeof serveOperations>;
   readonly logger: Logger;
+  /** Whether its workers reload their settings on SIGHUP. */
+  readonly reloads: boolean;
 }
 
 /**
@@ -35,7 +37,7 @@ export interface StartingApp {
  * and if it cannot start, it reports the reason.
  */
 export async function superviseWorkers(app: StartingApp) {
-  const { name, configuration, openOperations, logger } = app;
+  const { name, configuration, openOperations, logger, reloads } = app;
   const { socketPath, workers: count } = configuration;
   const metrics = createMetricsRegistry();
   const restarts = addProcessMetrics(metrics, { app: name, isSupervisor: true });
@@ -83,6 +85,16 @@ export async function superviseWorkers(app: StartingApp) {
     void replaceWhenLost(worker);
   }
   await Promise.all(others.map((worker) => worker.started));
+  if (reloads) {
+    process.on('SIGHUP', () => {
+      for (const worker of workers) {
+        // Another one reads its settings when it starts.
+        if (worker.isRunning() && worker.pid !== undefined) {
+          process.kill(worker.pid, 'SIGHUP');
+        }
+      }
+    });
+  }
   const port = socketPath ?? first.port();
   logger.info({ port, operationsPort: operations.port, workers: count }, 'listening');
   return {

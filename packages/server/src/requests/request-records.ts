@@ -14,14 +14,14 @@ const STATUS_CLASSES = ['none', '1xx', '2xx', '3xx', '4xx', '5xx'] as const;
 const DURATION_BUCKETS_SECONDS = [0.005, 0.01, 0.025, 0.1, 0.5, 2.5, 10] as const;
 
 /**
- * @param labels the allowed values: the names of the route table, the kinds of credential, and the
- *   error codes of the app. Other values count as `other`
+ * @param labels the allowed values: the names of the route table and `unmatched`, the kinds of
+ *   credential, and the error codes of the app. Other values count as `other`
  */
 export function createRequestMetrics(
   registry: MetricsRegistry,
   labels: Readonly<Record<'operations' | 'credentials' | 'codes', readonly string[]>>,
 ): (line: RequestLine) => void {
-  const operation = ['unmatched', ...labels.operations];
+  const { operations: operation } = labels;
   const requests = registry.counter({
     name: 'gatehouse_requests_total',
     help: 'Requests that have ended, with a reply or because the client disconnected.',

@@ -1,4 +1,4 @@
-/** Label → allowed values. */
+/** Label → allowed values. Values can be added later. */
 export type LabelValues = Readonly<Record<string, readonly string[]>>;
 
 /** Replaces a label value that is not declared. */
@@ -16,11 +16,10 @@ interface Level<Cell> {
  */
 export function labelledCells<Cell>(labels: LabelValues, make: () => Cell) {
   const names = Object.keys(labels);
-  const declared = names.map((name) => new Set(labels[name]));
   const root: Level<Cell> = { path: [], next: new Map(), cell: undefined };
 
   function descend(level: Level<Cell>, depth: number, value: string): Level<Cell> {
-    const known = declared[depth]?.has(value) === true ? value : OTHER;
+    const known = labels[names[depth] ?? '']?.includes(value) === true ? value : OTHER;
     let next = level.next.get(known);
     if (next === undefined) {
       next = { path: [...level.path, known], next: new Map(), cell: undefined };
