@@ -17,6 +17,14 @@ import { type AttributeDeclarations, attributeDeclarations } from './attributes.
 import { installationLifetimes, type LifetimeSettings } from './lifetimes.ts';
 import { canonicalResource, isDeviceScope, type Resource, resourceSchema } from './resource.ts';
 
+const hostName = z
+  .string()
+  .max(253)
+  .refine(
+    (value) => URL.parse(`https://${value}`)?.hostname === value && !value.includes('*'),
+    'must be a host in lower case, without scheme, port and path',
+  );
+
 /** What a bootstrap file declares. */
 export const settingsMembers = {
   resources: z.array(resourceSchema).default([]),
@@ -24,6 +32,11 @@ export const settingsMembers = {
   roles: z.array(role).max(200).default([]),
   userAttributes: attributeDeclarations.default({}),
   lifetimes: installationLifetimes.default({}),
+  /**
+   * Hosts that may have private addresses, where registered clients have their keys and logout
+   * addresses. An absent member keeps what was declared before.
+   */
+  privateHosts: z.array(hostName).max(100).optional(),
 };
 
 export type SettingsDefinition = Readonly<z.output<z.ZodObject<typeof settingsMembers>>>;
@@ -63,6 +76,8 @@ export function createSettingsRegistry(dependencies: RecordDependencies) {
     read: async (): Promise<Settings> => (await cache.read(KEY)) ?? noSettings,
     /**
      * Adds and replaces resources, attributes and lifetimes by their names, and adds roles.
+     * Adds and replaces resources and attributes by their names, adds roles, and replaces the other
+     * members that are present. Idempotent.
      *
      * @throws RejectedChangeError if two resources have the same scope
      */
@@ -70,6 +85,7 @@ export function createSettingsRegistry(dependencies: RecordDependencies) {
       withRecordLock(store, KEY, async (assertHeld) => {
         const definition = { ...nothing, ...change };
         const { definition: existing } = (await readForUpdate(store, KEY, parse)) ?? noSettings;
+        const { privateHosts = existing.privateHosts } = definition;
         const declared = new Set(definition.resources.map(({ resource }) => resource));
         const kept = existing.resources.filter(({ resource }) => !declared.has(resource));
         const changed = toSettings({
@@ -77,6 +93,7 @@ export function createSettingsRegistry(dependencies: RecordDependencies) {
           roles: [...new Set([...existing.roles, ...definition.roles])],
           userAttributes: { ...existing.userAttributes, ...definition.userAttributes },
           lifetimes: { ...existing.lifetimes, ...definition.lifetimes },
+          privateHosts,
         });
         assertHeld();
         await store.set(KEY, JSON.stringify(changed.definition));
@@ -109,6 +126,7 @@ function toSettings(definition: SettingsDefinition) {
   const roles = [...scopes.values()].flatMap((scope) => scope.roles);
   return {
     definition,
+    privateHosts: definition.privateHosts ?? [],
     /** By identifier. The device API is not one of them. */
     resources: resources as ReadonlyMap<string, Resource>,
     /** The scopes of these resources, by name. Each belongs to exactly one. */
