@@ -9,7 +9,7 @@
  * changes nothing (DNS rebinding). The certificate must be for the name. No setting and no variable
  * turns this off.
  *
- * Not here: caches, and how often somebody may cause a fetch.
+ * Not here: caches, and how often a caller may cause a fetch.
  */
 import { lookup, Resolver } from 'node:dns/promises';
 import { isIP, type Socket } from 'node:net';
@@ -49,7 +49,7 @@ export class GuardedFetchError extends Error {
 }
 
 /** @throws GuardedFetchError */
-export type GuardedFetch = (address: string | URL, request?: GuardedRequest) => Promise<Response>;
+export type GuardedFetch = (address: string, request?: GuardedRequest) => Promise<Response>;
 
 /** What tests replace. */
 export interface Outbound {
@@ -73,7 +73,7 @@ export function createGuardedFetch({
   const occupy = createPlaces();
   return async (address, request = {}) => {
     const { privateHosts = [] } = request;
-    const url = parseAddress(address, privateHosts);
+    const url = parseAddress(address);
     const { host, hostname } = url;
     const isPrivate = privateHosts.includes(hostname);
     const leave = occupy(host, request.privateHosts === undefined);
@@ -81,9 +81,7 @@ export function createGuardedFetch({
     const signal = AbortSignal.any([deadline, ...(request.signal ? [request.signal] : [])]);
     let client: Client | undefined;
     const work = async () => {
-      const literal = hostname.replace(/^\[|\]$/g, '');
-      const addresses =
-        isIP(literal) === 0 ? await resolve(hostname, { isPrivate, signal }) : [literal];
+      const addresses = await resolve(hostname, { isPrivate, signal });
       if (addresses.length === 0) {
         throw new GuardedFetchError(`${host} has no address`);
       }
@@ -91,12 +89,9 @@ export function createGuardedFetch({
         throw new GuardedFetchError(`${host} has an address that is not public`);
       }
       signal.throwIfAborted();
+      const target = { connect, servername: hostname, isPrivate, signal };
       client = new Client(url.origin, {
-        connect: connectTo(addresses.slice(0, TRIED_ADDRESSES), {
-          ...{ connect, isPrivate },
-          // A name only: a certificate for an address is compared with the address.
-          servername: isIP(literal) === 0 ? hostname : '',
-        }),
+        connect: connectTo(addresses.slice(0, TRIED_ADDRESSES), target),
         maxHeaderSize: MAXIMUM_HEADER_BYTES,
         pipelining: 0,
       });
@@ -119,19 +114,15 @@ export function createGuardedFetch({
   };
 }
 
-/** @throws GuardedFetchError unless it is https, with a name, or with a literal that is listed */
-function parseAddress(address: string | URL, privateHosts: readonly string[]): URL {
+/** @throws GuardedFetchError unless it is https, with a name */
+function parseAddress(address: string): URL {
   // The parser turns every notation of an IPv4 address, such as 0x7f.1, into the usual one.
-  const url = URL.parse(String(address));
+  const url = URL.parse(address);
   if (url === null || url.protocol !== 'https:' || url.username !== '' || url.password !== '') {
     throw new GuardedFetchError('the address is not https, or has a user name');
   }
-  const isLiteral = url.hostname.startsWith('[') || isIP(url.hostname) !== 0;
-  if (isLiteral && !privateHosts.includes(url.hostname)) {
-    throw new GuardedFetchError('the address has an IP address in place of a name');
-  }
-  if (url.hostname.endsWith('.')) {
-    throw new GuardedFetchError('the name ends with a dot');
+  if (isIP(url.hostname) !== 0 || /^\[|\.$/.test(url.hostname)) {
+    throw new GuardedFetchError('the address has an IP address, or a name that ends with a dot');
   }
   return url;
 }
@@ -191,28 +182,23 @@ function connectTo(
     readonly connect: buildConnector.connector;
     readonly servername: string;
     readonly isPrivate: boolean;
+    readonly signal: AbortSignal;
   },
 ): buildConnector.connector {
   return (options, callback) => {
-    const { connect, servername, isPrivate } = target;
+    const { connect, servername, isPrivate, signal } = target;
     connect({ ...options, hostname: address, servername }, (...[error, socket]) => {
-      if (error !== null) {
-        if (others.length > 0) {
-          connectTo(others, target)(options, callback);
-        } else {
-          callback(error, null);
-        }
-        return;
-      }
-      const { remoteAddress = '' } = socket as Socket;
-      if (isAllowed(remoteAddress, isPrivate)) {
+      const { remoteAddress = '' } = (socket ?? {}) as Partial<Socket>;
+      if (error !== null && others.length > 0 && !signal.aborted) {
+        connectTo(others, target)(options, callback);
+      } else if (error !== null) {
+        callback(error, null);
+      } else if (isAllowed(remoteAddress, isPrivate)) {
         callback(null, socket);
       } else {
         socket.destroy();
-        callback(
-          new GuardedFetchError(`${options.host} led to an address that is not public`),
-          null,
-        );
+        const message = `${servername} led to an address that is not public`;
+        callback(new GuardedFetchError(message), null);
       }
     });
   };
@@ -242,17 +228,12 @@ async function exchange(
     throw new GuardedFetchError(`${host} replied with a compressed body`);
   }
   const chunks: Uint8Array[] = [];
-  let size = Number(reply.headers['content-length'] ?? 0);
-  const assertFits = () => {
+  let size = 0;
+  for await (const chunk of body as AsyncIterable<Uint8Array>) {
+    size += chunk.length;
     if (size > maximumBytes) {
       throw new GuardedFetchError(`${host} replied with more than ${maximumBytes} bytes`);
     }
-  };
-  assertFits();
-  size = 0;
-  for await (const chunk of body as AsyncIterable<Uint8Array>) {
-    size += chunk.length;
-    assertFits();
     chunks.push(chunk);
   }
   const passed = PASSED_HEADERS.flatMap((name) =>
@@ -277,21 +258,15 @@ function endAt<Result>(signal: AbortSignal, work: Promise<Result>): Promise<Resu
 
 /** Limits the fetches that run at the same time: for each host, and for strangers. */
 function createPlaces() {
-  const running: string[] = [];
-  const assertFree = (host: string, maximum: number) => {
-    if (running.filter((each) => each === host).length >= maximum) {
-      throw new GuardedFetchError(`too many fetches of ${host} are running`);
-    }
-  };
+  const running = new Set<{ readonly host: string; readonly isStranger: boolean }>();
   return (host: string, isStranger: boolean): (() => void) => {
-    const places = isStranger ? ['all strangers', `stranger ${host}`] : [host];
-    assertFree(places[0] ?? '', isStranger ? MAXIMUM_RUNNING.strangers : MAXIMUM_RUNNING.host);
-    assertFree(places.at(-1) ?? '', MAXIMUM_RUNNING.host);
-    running.push(...places);
-    return () => {
-      for (const place of places) {
-        running.splice(running.indexOf(place), 1);
-      }
-    };
+    const alike = [...running].filter((each) => each.isStranger === isStranger);
+    const isFull = isStranger && alike.length >= MAXIMUM_RUNNING.strangers;
+    if (isFull || alike.filter((each) => each.host === host).length >= MAXIMUM_RUNNING.host) {
+      throw new GuardedFetchError(`too many fetches, or too many of ${host}, are running`);
+    }
+    const place = { host, isStranger };
+    running.add(place);
+    return () => running.delete(place);
   };
 }

@@ -39,7 +39,7 @@ describeOnBothEngines('the settings', ({ openIdentity }) => {
 
   test('hosts that may be private stay until others are declared', async () => {
     const { settings } = openIdentity();
-    const privateHosts = ['keys.internal', '10.0.0.5', '[fd00::1]'];
+    const privateHosts = ['keys.internal', 'localhost'];
     await settings.apply({ privateHosts });
     await settings.apply({});
     expect((await openIdentity().settings.read()).privateHosts).toEqual(privateHosts);

@@ -174,9 +174,10 @@ test.each([
   '*',
   '',
   '0x7f.1',
+  ...['10.0.0.5', '[fd00::1]', 'a.internal.'],
 ])('the private host %j is rejected', (host) => {
   expect(problemsOf({ privateHosts: [host] })).toEqual([
-    expect.stringMatching(/^BOOTSTRAP_FILE privateHosts\.0: must be a host/),
+    expect.stringMatching(/^BOOTSTRAP_FILE privateHosts\.0: must be the name of a host/),
   ]);
 });
 

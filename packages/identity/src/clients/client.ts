@@ -167,6 +167,13 @@ const state = {
   notBefore: z.number(),
   /** Newest first. At most two are active. A public client has none. */
   keys: z.array(clientKey),
+  /** Its metadata document describes it. No operator registered it. */
+  document: z
+    .object({
+      /** Epoch seconds. Undefined: an operator changed the record, so it stays. */
+      expiresAt: z.number().optional(),
+    })
+    .optional(),
 };
 
 /** New members must be optional. Otherwise, existing records are treated as damaged. */
@@ -186,4 +193,5 @@ export type Client = ClientSettings & {
   readonly enabled: boolean;
   readonly notBefore: number;
   readonly keys: readonly ClientKey[];
+  readonly document?: { readonly expiresAt?: number | undefined } | undefined;
 };
