@@ -28,7 +28,7 @@ import { countFailedSecrets } from './provider/client-patches.ts';
 import { withAccountClient } from './provider/clients.ts';
 import { addPollingInterval } from './provider/device-codes.ts';
 import { completeIntrospection } from './provider/introspection.ts';
-import { announceDocuments, createMetadataDocuments } from './provider/metadata-documents.ts';
+import { announceClients, createMetadataDocuments } from './provider/metadata-documents.ts';
 import { applyPatches, keepClaimsCurrent, keepJwksCurrent } from './provider/patches.ts';
 import { createAdapter, providerSettings } from './provider/settings.ts';
 import { createSingleUses } from './provider/single-use.ts';
@@ -125,7 +125,7 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   // The account is a public client, so the fast path reads the registry without it.
   const fast = createMachineTokenIssuer(provider, { ...parts, identity: dependencies.identity });
   const machineTokens = serveMachineTokens(fast, identity);
-  addClientEndpoints(app, serve, identity, limits, machineTokens);
+  addClientEndpoints(app, serve, { identity, issuer, limits, machineTokens });
   app.use(createPageHeaders({ strict: dependencies.securityProfile === 'strict' }));
   addPages(app, serve, {
     limits,
@@ -188,7 +188,7 @@ async function openProvider(dependencies: ProviderParts): Promise<Provider> {
     clientEndpointReply,
     handleUnexpectedErrors,
     addPollingInterval,
-    announceDocuments,
+    announceClients(identity),
     countFailedSecrets(dependencies.failedSecrets),
     singleUses.complete,
     explainMistakes,

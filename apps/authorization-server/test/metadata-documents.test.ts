@@ -1,5 +1,6 @@
 /** Clients whose id is the address of the document that describes them, from consent to revocation. */
 import { createHash, randomUUID } from 'node:crypto';
+import { StoreUnavailableError } from '@gatehouse/store';
 import { createPageVisitor, type VisitedPage } from '@gatehouse/testing';
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { advanceSeconds, startInProcess } from './in-process-server.ts';
@@ -21,7 +22,10 @@ const pkce = {
 
 const site = await startWebsite([LISTED, OTHER]);
 let address = '93.184.215.14';
+let isStoreDown = false;
 const server = await startInProcess({
+  aroundStore: (run) =>
+    isStoreDown ? Promise.reject(new StoreUnavailableError('get', undefined)) : run(),
   app: { outbound: { resolve: async () => [address], connect: site.dial() } },
 });
 const { identity } = server;
@@ -138,6 +142,23 @@ test('a pushed request reads the document as well', async () => {
   expect([status, site.dialed.length]).toEqual([201, 1]);
   const location = await server.land({ client_id, request_uri: body.request_uri });
   expect(location.searchParams.get('code')).toEqual(expect.anything());
+});
+
+test('an unavailable store is 503, and nothing is fetched', async () => {
+  const clientId = publish();
+  const tokens = await tokensOf(clientId);
+  site.dialed.length = 0;
+  isStoreDown = true;
+  advanceSeconds(1);
+  const statuses = [
+    (await authorize(clientId)).status,
+    (await authorize(publish())).status,
+    (await asClient(clientId, tokens)).status,
+    (await server.post('/register', '{}', { authorization: 'Bearer a' })).status,
+  ];
+  isStoreDown = false;
+  expect([statuses, site.dialed]).toEqual([[503, 503, 503, 503], []]);
+  expect((await metadata()).includes('registration_endpoint')).toBe(false);
 });
 
 describe('the consent page', () => {

@@ -30,6 +30,7 @@ import { addressGroupOf } from '../requests/caller.ts';
 import { TryLaterError } from '../requests/failures.ts';
 import { lifetimes } from '../requests/lifetimes.ts';
 import { contextOf } from '../requests/request-context.ts';
+import { REGISTRATION_PATH } from '../requests/routes.ts';
 import { documentLimits } from '../throttle/limits.ts';
 import { chargeBudgets } from '../throttle/stored-budgets.ts';
 import { currentContext, type ProviderMiddleware } from './library.ts';
@@ -195,15 +196,24 @@ async function withRenamedScope(reply: Response): Promise<Response> {
   }
 }
 
-/** The metadata announce the feature only if a host is accepted. */
-export const announceDocuments: ProviderMiddleware = async (context, next) => {
-  await next();
-  const { oidc, body } = context as KoaContextWithOIDC;
-  const { settings } = contextOf(context.req);
-  if (oidc?.route === 'discovery' && !settings?.clientIdMetadata.hosts.length) {
-    delete (body as Record<string, unknown>).client_id_metadata_document_supported;
-  }
-};
+/** The metadata announce only what operators allowed: documents of a host, and registrations. */
+export function announceClients({ registrationTokens }: Identity): ProviderMiddleware {
+  return async (context, next) => {
+    await next();
+    const { oidc, body } = context as KoaContextWithOIDC;
+    if (oidc?.route !== 'discovery') {
+      return;
+    }
+    const metadata = body as Record<string, unknown>;
+    if (!contextOf(context.req).settings?.clientIdMetadata.hosts.length) {
+      delete metadata.client_id_metadata_document_supported;
+    }
+    // Without the store, nobody can register.
+    if (await registrationTokens.exist().catch(() => false)) {
+      metadata.registration_endpoint = `${oidc.issuer}${REGISTRATION_PATH}`;
+    }
+  };
+}
 
 /**
  * The user allowed the access of the client, so its record is kept until everything that was issued

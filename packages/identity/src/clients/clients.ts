@@ -21,6 +21,8 @@ export type NewClient = ClientSettings & {
   readonly enabled?: boolean | undefined;
   /** Epoch seconds. Never decreases, because that would undo a revocation. */
   readonly notBefore?: number | undefined;
+  /** If undefined, it does not change. */
+  readonly registration?: Client['registration'];
 };
 
 /** Most of its members expire, and no request lists them. */
@@ -225,11 +227,13 @@ async function withDeclaredScopes(
 /** The settings of `client` with the state and the keys of the existing record. */
 function withState(client: NewClient, existing: Client | undefined): Client {
   const { enabled = existing?.enabled ?? true, notBefore = 0 } = client;
+  const { registration = existing?.registration } = client;
   const held = existing?.keys ?? [];
   return {
     ...client,
     enabled,
     notBefore,
+    registration,
     keys: client.public ? keysOfPublicClient(held) : held,
   };
 }
