@@ -28,7 +28,11 @@ const confinements: readonly (readonly [module: string, places: readonly string[
       ),
       'domain code never sees Request or Response; the other servers use node:http',
     ],
-    ['undici', ['apps/gateway/src/upstream/'], 'no request bypasses the header and retry policy'],
+    [
+      'undici',
+      ['apps/gateway/src/upstream/', `${server}/guarded-fetch.ts`],
+      'no request bypasses the header and retry policy, or the check of addresses that clients declare',
+    ],
     [
       '@opentelemetry',
       ['packages/server/src/telemetry/open-telemetry-tracer.ts'],

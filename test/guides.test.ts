@@ -122,6 +122,13 @@ describe('docs/applications.md', () => {
     expect(answer('discovery')).toMatchObject({ issuer: system.authorizationServerUrl });
   });
 
+  test('registers a client with the token of an operator', () => {
+    const issued = runCommands(block('sh registration-token'), system.commandEnvironment);
+    const [, token = ''] = /\(shown once\): (\S+)/.exec(issued) ?? [];
+    const registered = answer('registration', { REGISTRATION_TOKEN: token });
+    expect(registered).toMatchObject({ client_name: 'Agent', scope: 'device:read' });
+  });
+
   test('signs a user in at a web application', async () => {
     run('verifier');
     const back = await signIn('web');

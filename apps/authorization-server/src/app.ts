@@ -13,6 +13,7 @@ import Provider from 'oidc-provider';
 import { type AccountDependencies, createAccountRoutes } from './account/account.ts';
 import { CHANGE_PASSWORD_PATH, createAccountSessions } from './account/session.ts';
 import type { Configuration } from './config.ts';
+import type { Outbound } from './guarded-fetch.ts';
 import { auditProviderEvents } from './outcomes/audit.ts';
 import { explainMistakes, handleUnexpectedErrors, logOutcomes } from './outcomes/errors.ts';
 import type { ThrottledLimit } from './outcomes/metrics.ts';
@@ -27,6 +28,7 @@ import { countFailedSecrets } from './provider/client-patches.ts';
 import { withAccountClient } from './provider/clients.ts';
 import { addPollingInterval } from './provider/device-codes.ts';
 import { completeIntrospection } from './provider/introspection.ts';
+import { announceClients, createMetadataDocuments } from './provider/metadata-documents.ts';
 import { applyPatches, keepClaimsCurrent, keepJwksCurrent } from './provider/patches.ts';
 import { createAdapter, providerSettings } from './provider/settings.ts';
 import { createSingleUses } from './provider/single-use.ts';
@@ -79,6 +81,8 @@ export interface AppDependencies
   readonly masterKey: MasterKey;
   /** Called for each request that a limit rejects, for metrics. */
   readonly onThrottled?: (limit: ThrottledLimit) => void;
+  /** How the server reaches what clients declare. Tests replace parts of it. */
+  readonly outbound?: Outbound;
   /** Undefined while tracing is off. */
   readonly tracer?: Tracer | undefined;
   /** Of the signing keys. Epoch milliseconds. */
@@ -121,7 +125,7 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   // The account is a public client, so the fast path reads the registry without it.
   const fast = createMachineTokenIssuer(provider, { ...parts, identity: dependencies.identity });
   const machineTokens = serveMachineTokens(fast, identity);
-  addClientEndpoints(app, serve, identity, limits, machineTokens);
+  addClientEndpoints(app, serve, { identity, issuer, limits, machineTokens });
   app.use(createPageHeaders({ strict: dependencies.securityProfile === 'strict' }));
   addPages(app, serve, {
     limits,
@@ -156,11 +160,13 @@ async function openProvider(dependencies: ProviderParts): Promise<Provider> {
   });
   const singleUses = createSingleUses(identity, masterKey, securityProfile);
   const settings = providerSettings(dependencies, await keptSigningKeys.load());
+  const documents = createMetadataDocuments(identity);
   const provider = new Provider(issuer, {
     ...settings,
     adapter: (model: string) => createAdapter(model, dependencies, singleUses.of(model)),
     features: {
       ...settings.features,
+      clientIdMetadataDocument: documents.feature,
       deviceFlow: deviceFlow(identity),
       rpInitiatedLogout: logout(identity),
     },
@@ -171,7 +177,8 @@ async function openProvider(dependencies: ProviderParts): Promise<Provider> {
     loadExistingGrant: createLoadExistingGrant(identity),
     clientBasedCORS: forgetForeignOrigin,
   });
-  applyPatches(provider, { ...dependencies, formPostPage, successorOf: singleUses.successorOf });
+  const { successorOf } = singleUses;
+  applyPatches(provider, { ...dependencies, documents, formPostPage, successorOf });
   // fixOrigin alone sets the proxy headers, so that every URL starts with the issuer.
   provider.proxy = true;
   const steps = [
@@ -181,6 +188,7 @@ async function openProvider(dependencies: ProviderParts): Promise<Provider> {
     clientEndpointReply,
     handleUnexpectedErrors,
     addPollingInterval,
+    announceClients(identity),
     countFailedSecrets(dependencies.failedSecrets),
     singleUses.complete,
     explainMistakes,

@@ -29,6 +29,7 @@ import { clientCommands } from './commands/clients.ts';
 import { masterKeyCommand } from './commands/master-key.ts';
 import { organizationCommands } from './commands/organizations.ts';
 import { reasonsCommand } from './commands/reasons.ts';
+import { registrationTokenCommand } from './commands/registration-token.ts';
 import { requestCommands } from './commands/requests.ts';
 import { resourcesCommand } from './commands/resources.ts';
 import { showUserCommand } from './commands/show-user.ts';
@@ -44,6 +45,7 @@ export const commands: readonly Command[] = [
   resourcesCommand,
   ...organizationCommands,
   ...clientCommands,
+  registrationTokenCommand,
   ...clientKeyCommands,
   ...userCommands,
   showUserCommand,

@@ -365,6 +365,24 @@ describe.each(integrationEngines)('gatehouse on %s', (engineName) => {
       expect(await shown()).not.toBe(before);
     });
 
+    test('issues a registration token, and revokes it', async () => {
+      const options = '--org org-1 --scope device:read --redirect-host localhost';
+      const issued = await jsonOf(`clients registration-token ${options} --count 5`);
+      expect(issued).toMatchObject({ count: 5, validFor: 7, scopes: ['device:read'] });
+      expect(await codeOf('tokens revoke --yes', `${issued.token}\n`)).toBe(0);
+      expect(await codeOf('tokens revoke --yes', `${issued.token}\n`)).toBe(1);
+      for (const wrong of [
+        '--count 0',
+        '--count 101',
+        '--valid-for 366',
+        '--scope unknown:scope',
+      ]) {
+        expect(await codeOf(`clients registration-token ${options} ${wrong}`)).not.toBe(0);
+      }
+      expect(await codeOf('clients registration-token --org org-1')).toBe(2);
+      expect(await codeOf(`clients registration-token ${options} --org unknown`)).not.toBe(0);
+    });
+
     test('records revoke all, which requires confirmation', async () => {
       expect(await codeOf('tokens revoke --all')).toBe(1);
       expect(await codeOf('tokens revoke --all --yes')).toBe(0);

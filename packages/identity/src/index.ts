@@ -20,7 +20,9 @@ export {
   grantNames,
 } from './clients/client.ts';
 export type { ClientRegistry, NewClient } from './clients/clients.ts';
-export { redirectUriProblem } from './clients/redirect-uris.ts';
+export { documentHost, documentScopes } from './clients/document-clients.ts';
+export { isAllowedRedirectUri, redirectUriProblem } from './clients/redirect-uris.ts';
+export { type Registration, registrationTokenSchema } from './clients/registration-tokens.ts';
 export { connectIdentity, prepareStore } from './connect-identity.ts';
 export {
   type IdentitySettings,

@@ -7,6 +7,7 @@
  */
 import type { Store } from '@gatehouse/store';
 import { createClientRegistry } from './clients/clients.ts';
+import { createRegistrationTokens } from './clients/registration-tokens.ts';
 import type { AuditEvent, AuditOrigin } from './log/audit-event.ts';
 import { createAuditTrail } from './log/audit-trail.ts';
 import type { OnAuditLost } from './log/counted-entries.ts';
@@ -79,6 +80,7 @@ export function openIdentity(dependencies: {
     settings,
     organizations: createOrganizationRegistry(store, onDamagedRecord),
     clients,
+    registrationTokens: createRegistrationTokens({ ...records, credentialHash }),
     users,
     signInLocks: createSignInLocks(store, credentialHash),
     userSessions: createUserSessions(store, sealer, findLiveHolder),

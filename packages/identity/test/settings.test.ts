@@ -37,6 +37,16 @@ describeOnBothEngines('the settings', ({ openIdentity }) => {
     expect([...changed.roles]).toContain('support');
   });
 
+  test('hosts that may be private stay until others are declared', async () => {
+    const { settings } = openIdentity();
+    const privateHosts = ['keys.internal', 'localhost'];
+    await settings.apply({ privateHosts });
+    await settings.apply({});
+    expect((await openIdentity().settings.read()).privateHosts).toEqual(privateHosts);
+    await settings.apply({ privateHosts: [] });
+    expect((await openIdentity().settings.read()).privateHosts).toEqual([]);
+  });
+
   test('no two resources have the same scope', async () => {
     const { settings } = openIdentity();
     const { read, declared } = newResource();

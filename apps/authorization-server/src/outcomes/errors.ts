@@ -4,6 +4,7 @@ import { observedRequest } from '@gatehouse/server';
 import { StoreUnavailableError } from '@gatehouse/store';
 import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
+import { GuardedFetchError } from '../guarded-fetch.ts';
 import { renderErrorPage } from '../pages/error-page.ts';
 import { basicClientId, nameClient } from '../requests/caller.ts';
 import { type Failure, failureOf, TRY_AGAIN } from '../requests/failures.ts';
@@ -35,8 +36,9 @@ export function logOutcomes(provider: Provider, clients: ClientRegistry): void {
       const { notes } = observedRequest(context.req);
       notes.code = error.error;
       noteReason(context, error);
-      if (error.cause instanceof StoreUnavailableError) {
-        notes.err = error.cause;
+      const { cause } = error;
+      if (cause instanceof StoreUnavailableError || cause instanceof GuardedFetchError) {
+        notes.err = cause;
       }
     });
   }

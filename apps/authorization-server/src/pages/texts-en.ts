@@ -28,6 +28,9 @@ export const english = {
   consentToDevice: 'Your device',
   consentApplicationId: 'Application ID',
   applicationId: 'Application ID: {clientId}',
+  consentSite: 'You are giving access to',
+  consentUnknownSite:
+    'The operator of this server does not know this website. Allow access only if you started this yourself and trust the website.',
   endAnyTime: 'You can end this access at any time on your account page.',
   allow: 'Allow',
   deny: 'Deny',

@@ -21,6 +21,9 @@ export const chinese: Texts = {
   consentDestination: '之后前往',
   consentToDevice: '您的设备',
   consentApplicationId: '应用标识',
+  consentSite: '您正在授权的网站',
+  consentUnknownSite:
+    '此服务器的运营方不了解该网站。仅当此操作由您本人发起且您信任该网站时，才允许访问。',
   applicationId: '应用标识：{clientId}',
   endAnyTime: '您可以随时在账户页面撤销此权限。',
   allow: '允许',

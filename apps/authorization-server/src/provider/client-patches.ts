@@ -11,6 +11,7 @@ import { clientEndpointPaths } from '../requests/routes.ts';
 import type { FailedSecrets } from '../throttle/failed-secrets.ts';
 import type { SecurityProfile } from './clients.ts';
 import { currentContext, type ProviderMiddleware } from './library.ts';
+import { type MetadataDocuments, rejectUnknown } from './metadata-documents.ts';
 import { addOmittedRedirectUri, settleScope } from './request-parameters.ts';
 
 /**
@@ -134,7 +135,13 @@ export function storeSecureKeys(provider: Provider, { clients }: Identity): void
 export function limitLookups(
   provider: Provider,
   { clients }: Identity,
-  failedSecrets: Pick<FailedSecrets, 'assertMayTry'>,
+  {
+    failedSecrets,
+    documents,
+  }: {
+    readonly failedSecrets: Pick<FailedSecrets, 'assertMayTry'>;
+    readonly documents: Pick<MetadataDocuments, 'read'>;
+  },
 ): void {
   const clientOfRecord = new WeakMap<RegisteredClient, Client>();
   const findInLibrary = provider.Client.find.bind(provider.Client);
@@ -148,12 +155,13 @@ export function limitLookups(
       contextOf(context.req).presentedClientId = clientId;
       await failedSecrets.assertMayTry(clientId, addressGroupOf(context.req));
     }
+    await documents.read(clientId, findInLibrary);
     const record = await clients.find(clientId);
     if (found !== undefined && record?.enabled === false) {
       found.isClientDisabled = true;
     }
     const known = record && clientOfRecord.get(record);
-    const client = known ?? (await findInLibrary(clientId));
+    const client = known ?? (await findInLibrary(clientId).catch(rejectUnknown));
     if (record !== undefined && client !== undefined) {
       clientOfRecord.set(record, client);
     }

@@ -7,6 +7,7 @@ import {
   redirectUriProblem,
 } from '@gatehouse/identity';
 import { type Adapter, type AdapterPayload, errors, type ResponseType } from 'oidc-provider';
+import { isReadingDocument } from './metadata-documents.ts';
 
 export type SecurityProfile = 'compatible' | 'strict';
 
@@ -14,6 +15,9 @@ export type SecurityProfile = 'compatible' | 'strict';
 export function createClientAdapter(clients: ClientRegistry, profile: SecurityProfile): Adapter {
   return {
     async find(clientId: string) {
+      if (isReadingDocument(clientId)) {
+        return undefined;
+      }
       const client = await clients.find(clientId);
       if (client?.enabled !== true) {
         // The same work as for a known client with a wrong secret, so that timing reveals nothing

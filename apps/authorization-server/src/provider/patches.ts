@@ -11,6 +11,7 @@ import type { FailedSecrets } from '../throttle/failed-secrets.ts';
 import { checkPermissions, limitLookups, storeSecureKeys, tokenModels } from './client-patches.ts';
 import type { SecurityProfile } from './clients.ts';
 import { currentContext, type ProviderMiddleware } from './library.ts';
+import type { MetadataDocuments } from './metadata-documents.ts';
 import { endSessionsWithGrants } from './times-to-live.ts';
 
 /** Replies with a page that posts the parameters to the redirect URI. */
@@ -24,11 +25,12 @@ export function applyPatches(
     readonly securityProfile: SecurityProfile;
     readonly failedSecrets: Pick<FailedSecrets, 'assertMayTry'>;
     readonly formPostPage: FormPostPage;
+    readonly documents: Pick<MetadataDocuments, 'read'>;
     /** The one token that follows a refresh token. */
     readonly successorOf: (refreshToken: string) => string;
   },
 ): void {
-  const { identity, securityProfile, failedSecrets, formPostPage, successorOf } = dependencies;
+  const { identity, securityProfile, failedSecrets, formPostPage, documents } = dependencies;
   assertLibraryShape(provider);
   const { configuration, responseModes } = internalsOf(provider);
   // lib/helpers/configuration.js: the specification requires response_type=token (RFC 6749 §4.2).
@@ -41,11 +43,11 @@ export function applyPatches(
   // Content-Security-Policy forbids, and is in English only. registerResponseMode() does not replace
   // a mode of the library.
   responseModes.set('form_post', formPostPage);
-  deriveRefreshTokens(provider, successorOf);
+  deriveRefreshTokens(provider, dependencies.successorOf);
   endSessionsWithGrants(provider, identity);
   checkPermissions(provider, securityProfile);
   storeSecureKeys(provider, identity);
-  limitLookups(provider, identity, failedSecrets);
+  limitLookups(provider, identity, { failedSecrets, documents });
 }
 
 /** A later version of the library could turn a patch into one that does nothing. */

@@ -6,6 +6,7 @@
 import { type Identity, knownScopes, type SigningKeys } from '@gatehouse/identity';
 import type { Store } from '@gatehouse/store';
 import type { Adapter, Configuration, JWKS } from 'oidc-provider';
+import { createGuardedFetch, type Outbound } from '../guarded-fetch.ts';
 import { renderErrorPage } from '../pages/error-page.ts';
 import { providerRoutes } from '../requests/routes.ts';
 import {
@@ -24,6 +25,7 @@ import { createClientAdapter, type SecurityProfile } from './clients.ts';
 import { completeDeviceCodes } from './device-codes.ts';
 import { mayIntrospect, mayRevoke } from './introspection.ts';
 import { currentContext, failClosed } from './library.ts';
+import { libraryFetch } from './metadata-documents.ts';
 import { createOidcAdapter } from './oidc-adapter.ts';
 import {
   keepOfflineAccess,
@@ -42,6 +44,7 @@ interface ProviderDependencies {
   readonly securityProfile: SecurityProfile;
   readonly browserState: BrowserState;
   readonly tokenBudgets: TokenBudgets;
+  readonly outbound?: Outbound;
 }
 
 const secretMethods: NonNullable<Configuration['clientAuthMethods']> = [
@@ -51,7 +54,7 @@ const secretMethods: NonNullable<Configuration['clientAuthMethods']> = [
 
 /** Sets explicitly what the library leaves open: its defaults are for development. */
 export function providerSettings(
-  { issuer, identity, securityProfile, cookieKeys }: ProviderDependencies,
+  { issuer, identity, securityProfile, cookieKeys, outbound }: ProviderDependencies,
   signingKeys: SigningKeys,
 ) {
   const strict = securityProfile === 'strict';
@@ -98,6 +101,11 @@ export function providerSettings(
     },
     findAccount: createFindAccount(identity),
     renderError: renderErrorPage,
+    fetch: libraryFetch(createGuardedFetch(outbound)),
+    // The guarded fetch has the limits.
+    fetchResponseBodyLimits: { 'client_id metadata document': Number.POSITIVE_INFINITY },
+    // All subjects are public, so the address has no use.
+    sectorIdentifierUriValidate: () => false,
   } satisfies Configuration;
 }
 

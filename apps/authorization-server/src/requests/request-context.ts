@@ -24,6 +24,8 @@ interface RequestContext {
   isRedirectUriOmitted?: boolean;
   /** The session's grant for the client, before the grant of a device replaces it. */
   sessionGrantId?: string | undefined;
+  /** The client whose metadata document it read, or is reading. */
+  readDocument?: { readonly clientId: string; readonly isReading: boolean };
   /** The record of the code or token that it presents. */
   credential?: {
     readonly clientId: string | undefined;

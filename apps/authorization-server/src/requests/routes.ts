@@ -18,6 +18,9 @@ export const providerRoutes = {
   end_session: '/logout',
 } as const;
 
+/** Dynamic client registration. The provider does not serve it. */
+export const REGISTRATION_PATH = '/register';
+
 /** The endpoints that clients call with their own credentials. */
 export const clientEndpointPaths: readonly string[] = [
   providerRoutes.token,
@@ -38,6 +41,7 @@ export const operationNames = [
   'par',
   'device-authorization',
   'userinfo',
+  'register',
   'stylesheet',
   'script',
   'icon',

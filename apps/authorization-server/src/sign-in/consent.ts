@@ -1,9 +1,11 @@
 /** The page that asks the user to allow what the application requests, and the decision. */
-import { isScopeForRoles, lifetimesOf } from '@gatehouse/identity';
+import { documentHost, isScopeForRoles, lifetimesOf } from '@gatehouse/identity';
 import type { RequestHandler } from 'express';
 import { fill, foreignName, html, plainName, sentence } from '../pages/html.ts';
 import { formField, scopeList } from '../pages/page.ts';
+import type { Texts } from '../pages/texts-en.ts';
 import { scopesOfClaims } from '../provider/claims.ts';
+import { keepDocument } from '../provider/metadata-documents.ts';
 import { grantResourceScopes } from '../provider/resources.ts';
 import { createGrant } from '../provider/times-to-live.ts';
 import {
@@ -37,11 +39,14 @@ export async function showConsent(
   const destination =
     host === undefined ? html`${texts.consentToDevice}` : html`<bdi translate="no">${host}</bdi>`;
   const heading = html`<h1>${sentence(texts.consentTitle, { client: foreignName(clientName) })}</h1>`;
-  const content = html`<p class="person"><span>${sentence(texts.signedInAs, { name })}</span> <a href="${address}/account">${texts.useAnotherAccount}</a></p>
+  // Such a client chose its name.
+  const site = client?.document && documentHost(client.clientId, settings);
+  const owner = foreignName(organization?.name ?? client?.orgId ?? '');
+  const content = html`${site && siteNotice(site, texts)}<p class="person"><span>${sentence(texts.signedInAs, { name })}</span> <a href="${address}/account">${texts.useAnotherAccount}</a></p>
 <p class="before-list">${texts.consentLead}</p>
 ${scopeList(scopes, texts, settings)}
 <dl class="origin">
-<div><dt>${texts.organization}</dt><dd>${foreignName(organization?.name ?? client?.orgId ?? '')}</dd></div>
+${site ? undefined : html`<div><dt>${texts.organization}</dt><dd>${owner}</dd></div>`}
 <div><dt>${texts.consentDestination}</dt><dd>${destination}</dd></div>
 <div><dt>${texts.consentApplicationId}</dt><dd translate="no">${client?.clientId ?? ''}</dd></div>
 </dl>
@@ -53,6 +58,13 @@ ${page.csrf}
 <p class="small">${texts.endAnyTime}</p>`;
   page.send(fill(texts.consentTitle, { client: plainName(clientName) }), content, heading);
 }
+
+/** The host whose document describes the client, and a warning if no operator listed it. */
+const siteNotice = ({ host, isListed }: { host: string; isListed: boolean }, texts: Texts) =>
+  html`<p class="hint">${texts.consentSite}</p>
+<p class="site"><bdi translate="no">${host}</bdi></p>
+${isListed ? undefined : html`<p class="warning">${texts.consentUnknownSite}</p>`}
+`;
 
 /** The host of a web address, or the scheme of an app. A device has no redirect URI. */
 function destinationOf(redirectUri: unknown): string | undefined {
@@ -93,6 +105,9 @@ async function grant(
       { accountId, clientId },
       lifetimesOf(settings.lifetimes, { client: client?.lifetimes }),
     );
+  if (client?.document !== undefined) {
+    await keepDocument(client, accountId, identity);
+  }
   const { missingOIDCScope, missingOIDCClaims, missingResourceScopes } = interaction.prompt.details;
   if (Array.isArray(missingOIDCScope)) {
     granted.addOIDCScope(missingOIDCScope.join(' '));

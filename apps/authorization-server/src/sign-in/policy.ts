@@ -28,6 +28,16 @@ export function createInteractionPolicy(identity: Identity) {
       return !(await mayContinue(context, identity));
     }),
   );
+  // The user has to see which host asks, at each authorization.
+  const isUnseen = new Check(
+    'document_client',
+    'the user has to see the host of the client',
+    'consent_required',
+    async ({ oidc }) =>
+      oidc.result?.consent === undefined &&
+      (await identity.clients.find(oidc.client?.clientId ?? ''))?.document !== undefined,
+  );
+  policy.get('consent')?.checks.add(isUnseen);
   return policy;
 }
 

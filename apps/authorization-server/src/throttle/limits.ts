@@ -41,6 +41,18 @@ export const clientEndpointLimit = { requests: 6000, windowSeconds: MINUTE };
 /** To the pages. PAGE_RATE_LIMIT replaces it. A sign-in takes four to six requests. */
 export const pageLimit = { requests: 1200, windowSeconds: MINUTE };
 
+/**
+ * Metadata documents of clients. Fetches within a minute from an address group and of a host, and
+ * the bytes of the records: of an address group and of all until a user allowed the access, then of
+ * a user and of all. Clients on listed hosts have their own sums.
+ */
+export const documentLimits = {
+  address: { requests: 30, windowSeconds: MINUTE },
+  host: { requests: 120, windowSeconds: MINUTE },
+  pending: { payerBytes: 256 * 1024, allBytes: 4 * 1024 * 1024 },
+  kept: { payerBytes: 1024 * 1024, allBytes: 64 * 1024 * 1024 },
+} as const;
+
 const USER_CODE_WINDOW_SECONDS = 10 * MINUTE;
 
 /**

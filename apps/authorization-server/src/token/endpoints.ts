@@ -8,10 +8,12 @@ import {
   allowRegisteredOrigins,
   clientEndpointPaths,
   operation,
+  REGISTRATION_PATH,
   providerRoutes as routes,
 } from '../requests/routes.ts';
 import type { Limits } from '../throttle/limits.ts';
 import { continueAtToken, fromPlatform, jsonOrForm, PLATFORM_TOKEN_PATH } from './platform.ts';
+import { createRegistration } from './registration.ts';
 import { writeTransportError } from './replies.ts';
 import { createClientEndpoint } from './transport.ts';
 
@@ -27,15 +29,24 @@ export const clientPaths: readonly string[] = [
   PLATFORM_TOKEN_PATH,
   routes.userinfo,
   routes.jwks,
+  REGISTRATION_PATH,
 ];
 
 /** @param machineTokens the fast path of client_credentials */
 export function addClientEndpoints(
   app: Express,
   serve: RequestHandler,
-  identity: Identity,
-  limits: Limits,
-  machineTokens: RequestHandler,
+  {
+    identity,
+    issuer,
+    limits,
+    machineTokens,
+  }: {
+    readonly identity: Identity;
+    readonly issuer: string;
+    readonly limits: Limits;
+    readonly machineTokens: RequestHandler;
+  },
 ): void {
   const postFromBrowser = allowRegisteredOrigins(identity.clients, 'POST');
   const readFromBrowser = allowRegisteredOrigins(identity.clients, 'GET, POST');
@@ -61,6 +72,7 @@ export function addClientEndpoints(
   app.all(routes.pushed_authorization_request, operation('par'), limit, endpoint, serve);
   app.all(routes.device_authorization, operation('device-authorization'), limit, endpoint, serve);
   app.all(routes.userinfo, operation('userinfo'), readFromBrowser, userinfoEndpoint, serve);
+  app.use(REGISTRATION_PATH, operation('register'), limit, createRegistration(identity, issuer));
   app.use([...clientPaths], rejectUnknownPaths);
 }
 

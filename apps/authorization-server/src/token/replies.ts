@@ -43,8 +43,8 @@ export async function writeTransportError(
   const text = JSON.stringify(contextOf(request).isPlatform ? inEnvelope(status, body) : body);
   response.status(status).set({
     ...replyHeaders,
-    ...headers,
     ...(status === 401 ? challengeClient : {}),
+    ...headers,
     // The rest of the body must not be parsed as the next request on this connection (CWE-444).
     Connection: 'close',
     'Content-Length': String(Buffer.byteLength(text)),

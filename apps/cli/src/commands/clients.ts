@@ -129,11 +129,13 @@ const add: Command = {
 
 const list: Command = {
   usage: 'clients list',
-  summary: 'List all clients.',
+  summary: 'List all clients, also those that metadata documents describe.',
   options: filterOptions,
   example: '--org acme --disabled',
   async run(input, { identity }) {
-    const clients = filtered(await identity.clients.list(), input, ['clientId', 'name']);
+    const { clients: registry } = identity;
+    const all = [...(await registry.list()), ...(await registry.listDocuments())];
+    const clients = filtered(all, input, ['clientId', 'name']);
     const rows = clients.map((client) => [
       client.clientId,
       client.orgId,

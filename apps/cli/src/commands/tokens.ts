@@ -62,6 +62,7 @@ export const revokeCommand: Command = {
       );
     }
     await audit({ event: 'token_revoked', ...revoked });
-    return { json: { revoked }, text: `Revoked the ${revoked.kind} of ${revoked.clientId}.` };
+    const holder = revoked.clientId === undefined ? '' : ` of ${revoked.clientId}`;
+    return { json: { revoked }, text: `Revoked the ${revoked.kind}${holder}.` };
   },
 };

@@ -166,6 +166,21 @@ describe('a bootstrap file', () => {
   });
 });
 
+test.each([
+  'https://a.internal',
+  'a.internal:8443',
+  'A.internal',
+  'a.internal/',
+  '*',
+  '',
+  '0x7f.1',
+  ...['10.0.0.5', '[fd00::1]', 'a.internal.'],
+])('the private host %j is rejected', (host) => {
+  expect(problemsOf({ privateHosts: [host] })).toEqual([
+    expect.stringMatching(/^BOOTSTRAP_FILE privateHosts\.0: must be the name of a host/),
+  ]);
+});
+
 describe('a client in the file', () => {
   test.each([
     ['a short secureKey', { secureKey: 'short' }],

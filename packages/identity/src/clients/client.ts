@@ -5,6 +5,7 @@ import { secureKeyProblem, secureKeyRules } from '../secrets/secure-keys.ts';
 import { clientLifetimes } from '../settings/lifetimes.ts';
 import { resourceIdentifier, scopeName } from '../settings/resource.ts';
 import { isAllowedRedirectUri, redirectUriProblem } from './redirect-uris.ts';
+import { type Registration, registration } from './registration-tokens.ts';
 
 /** With HMAC-SHA-256, a client can use signature version 2 only. The others allow both versions. */
 const signatureAlgorithms = ['MD5', 'SHA-256', 'HMAC-SHA-256'] as const;
@@ -167,6 +168,15 @@ const state = {
   notBefore: z.number(),
   /** Newest first. At most two are active. A public client has none. */
   keys: z.array(clientKey),
+  /** Its metadata document describes it. No operator registered it. */
+  document: z
+    .object({
+      /** Epoch seconds. Undefined: an operator changed the record, so it stays. */
+      expiresAt: z.number().optional(),
+    })
+    .optional(),
+  /** Registered dynamically (RFC 7591), and managed by the holder of a token. */
+  registration: registration.optional(),
 };
 
 /** New members must be optional. Otherwise, existing records are treated as damaged. */
@@ -186,4 +196,6 @@ export type Client = ClientSettings & {
   readonly enabled: boolean;
   readonly notBefore: number;
   readonly keys: readonly ClientKey[];
+  readonly registration?: Registration | undefined;
+  readonly document?: { readonly expiresAt?: number | undefined } | undefined;
 };

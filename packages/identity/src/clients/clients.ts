@@ -14,13 +14,19 @@ import {
   keysOfPublicClient,
   type RemovalOptions,
 } from './client-keys.ts';
+import { createDocumentRules, isDocumentAddress, withDocument } from './document-clients.ts';
 
 export type NewClient = ClientSettings & {
   /** If undefined, a new client is enabled and an existing client does not change. */
   readonly enabled?: boolean | undefined;
   /** Epoch seconds. Never decreases, because that would undo a revocation. */
   readonly notBefore?: number | undefined;
+  /** If undefined, it does not change. */
+  readonly registration?: Client['registration'];
 };
+
+/** Most of its members expire, and no request lists them. */
+const DOCUMENTS_INDEX = 'document-clients';
 
 export type ClientRegistry = ReturnType<typeof createClientRegistry>;
 
@@ -29,19 +35,12 @@ export function createClientRegistry(
     Parameters<typeof createClientKeys>[0] & { readonly settings: SettingsRegistry },
 ) {
   const keys = createClientKeys(dependencies);
-  const { find, list, write, update } = createRegistry<Client>(
-    {
-      kind: 'client',
-      parse: keys.parse,
-      format: formatClient,
-      settle: (client, existing) => withDeclaredScopes(client, existing, dependencies.settings),
-    },
-    dependencies,
-  );
+  const records = createClientRecords(dependencies, keys);
+  const { write, ...face } = records;
+  const { list, update } = face;
 
   return {
-    find,
-    list,
+    ...face,
     /** Whether an enabled client registered this origin. The copy is at most one second old. */
     hasOrigin: createOriginCheck(list),
     /** The decrypted active keys, newest first, to verify request signatures. */
@@ -91,7 +90,6 @@ export function createClientRegistry(
      */
     change: (clientId: string, change: (client: Client) => NewClient): Promise<Client> =>
       update(clientId, (existing) => withState(change(existing), existing)),
-    update,
     /**
      * Adds a random key as the newest. It is shown only once.
      *
@@ -127,6 +125,62 @@ export function createClientRegistry(
   };
 }
 
+/** The records of registered clients, and of those that metadata documents describe. */
+function createClientRecords(
+  dependencies: RecordDependencies & { readonly settings: SettingsRegistry },
+  { parse }: ReturnType<typeof createClientKeys>,
+) {
+  const { settings } = dependencies;
+  const applySettings = createDocumentRules();
+  const registry = createRegistry<Client>(
+    {
+      kind: 'client',
+      parse,
+      format: formatClient,
+      settle: (client, existing) => withDeclaredScopes(client, existing, settings),
+      placeOf: ({ document }) =>
+        document ? { index: DOCUMENTS_INDEX, ...document } : { index: 'clients' },
+    },
+    dependencies,
+  );
+  const { write } = registry;
+  const list = () => registry.list();
+  async function findDocument(clientId: string): Promise<Client | undefined> {
+    const client = await registry.find(clientId);
+    return client?.document === undefined ? client : applySettings(client, await settings.read());
+  }
+  /** The record of a metadata document no longer expires. */
+  const update: typeof registry.update = (clientId, change) =>
+    registry.update(clientId, (existing) => {
+      const changed = change(existing);
+      return changed.document === undefined ? changed : { ...changed, document: {} };
+    });
+
+  return {
+    write,
+    update,
+    /** Returns a copy that is at most 50 ms old. A metadata document may describe the client. */
+    find: (clientId: string): Promise<Client | undefined> =>
+      isDocumentAddress(clientId) ? findDocument(clientId) : registry.find(clientId),
+    /** The registered clients. */
+    list,
+    /** The clients that documents describe, as far as their records have not expired. */
+    listDocuments: () => registry.list(DOCUMENTS_INDEX),
+    /**
+     * Keeps the record of a client that a document describes, at least until then.
+     *
+     * @param described undefined: only its expiry changes
+     * @throws RejectedChangeError if there is no record of a document
+     */
+    rememberDocument: (clientId: string, expiresAt: number, described?: ClientSettings) =>
+      write(clientId, (existing) =>
+        withDocument(described ? withState(described, existing) : existing, existing, {
+          ...{ clientId, expiresAt },
+        }),
+      ),
+  };
+}
+
 /**
  * The client with its default resource: if it has no scope of the device API, the resource of its
  * first scope.
@@ -139,6 +193,9 @@ async function withDeclaredScopes(
   settings: SettingsRegistry,
 ): Promise<Client> {
   const { scopes, defaultResource } = client;
+  if (client.document !== undefined) {
+    return client;
+  }
   const ofResources = scopes.filter((scope) => !isKnownScope(scope));
   if (ofResources.length === 0 && defaultResource === undefined) {
     return client;
@@ -170,11 +227,13 @@ async function withDeclaredScopes(
 /** The settings of `client` with the state and the keys of the existing record. */
 function withState(client: NewClient, existing: Client | undefined): Client {
   const { enabled = existing?.enabled ?? true, notBefore = 0 } = client;
+  const { registration = existing?.registration } = client;
   const held = existing?.keys ?? [];
   return {
     ...client,
     enabled,
     notBefore,
+    registration,
     keys: client.public ? keysOfPublicClient(held) : held,
   };
 }

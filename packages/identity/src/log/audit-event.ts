@@ -112,6 +112,7 @@ export const auditEvents = {
   }>,
   user_changed: change as EventKind<{ userId: string; change: (typeof userChangeNames)[number] }>,
   organization_added: change as EventKind<{ organizationId: string }>,
+  registration_token_issued: change as EventKind<{ count: number }>,
   everything_revoked: change as Plain,
   revocations_replayed: change as EventKind<{ changes: number }>,
   /** How many of each the file contains, changed or not. */

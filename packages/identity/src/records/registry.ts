@@ -16,12 +16,18 @@ export function createRegistry<Stored extends { readonly notBefore: number }>(
     readonly format: (record: Stored) => string;
     /** Completes a record before it is written. @throws RejectedChangeError to reject it */
     readonly settle: (wanted: Stored, existing: Stored | undefined) => Promise<Stored>;
+    /** Where a record is listed, and when it expires, in epoch seconds. */
+    readonly placeOf?: (record: Stored) => {
+      readonly index: string;
+      readonly expiresAt?: number | undefined;
+    };
   },
   dependencies: RecordDependencies,
 ) {
   const { kind, parse, format, settle } = records;
+  const placeOf: NonNullable<typeof records.placeOf> =
+    records.placeOf ?? (() => ({ index: `${kind}s` }));
   const { store, now } = dependencies;
-  const indexKey = `${kind}s`;
   const keyOf = (id: string) => `${kind}:${id}`;
   const cache = createRecordCache(store, parse, now, (key) =>
     dependencies.onDamagedRecord?.(kind, key),
@@ -38,11 +44,15 @@ export function createRegistry<Stored extends { readonly notBefore: number }>(
       const wanted = await settle(change(existing), existing);
       const notBefore = Math.max(wanted.notBefore, existing?.notBefore ?? 0);
       const saved = { ...wanted, notBefore };
-      if (existing === undefined) {
-        await store.addToIndex(indexKey, id, NEVER_EXPIRES);
+      const { index, expiresAt } = placeOf(saved);
+      const place = existing && placeOf(existing);
+      if (place?.index !== index || place.expiresAt !== expiresAt) {
+        await store.addToIndex(index, id, expiresAt ? expiresAt * 1000 : NEVER_EXPIRES);
       }
       assertHeld();
-      await store.set(key, format(saved), undefined, { revokes: existing !== undefined });
+      const seconds = expiresAt && Math.max(1, Math.ceil(expiresAt - now() / 1000));
+      const revokes = existing !== undefined && expiresAt === undefined;
+      await store.set(key, format(saved), seconds, { revokes });
       cache.forget(key);
       return saved;
     });
@@ -53,8 +63,8 @@ export function createRegistry<Stored extends { readonly notBefore: number }>(
 
   return {
     find,
-    async list(): Promise<readonly Stored[]> {
-      const found = await Promise.all((await store.members(indexKey)).map(find));
+    async list(index = `${kind}s`): Promise<readonly Stored[]> {
+      const found = await Promise.all((await store.members(index)).map(find));
       return found.filter((record) => record !== undefined);
     },
     /** Without the copy. @throws Error if the record is damaged */

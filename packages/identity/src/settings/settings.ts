@@ -15,7 +15,22 @@ import { createRecordCache } from '../records/record-cache.ts';
 import { withRecordLock } from '../records/record-lock.ts';
 import { type AttributeDeclarations, attributeDeclarations } from './attributes.ts';
 import { installationLifetimes, type LifetimeSettings } from './lifetimes.ts';
-import { canonicalResource, isDeviceScope, type Resource, resourceSchema } from './resource.ts';
+import {
+  canonicalResource,
+  isDeviceScope,
+  isKnownScope,
+  type Resource,
+  resourceSchema,
+  scopeName,
+} from './resource.ts';
+
+const hostName = z
+  .string()
+  .max(253)
+  .refine(
+    (value) => URL.parse(`https://${value}`)?.hostname === value && !/^\[|[*.]$|\.\d+$/.test(value),
+    'must be the name of a host in lower case, without scheme, port and path',
+  );
 
 /** What a bootstrap file declares. */
 export const settingsMembers = {
@@ -24,6 +39,20 @@ export const settingsMembers = {
   roles: z.array(role).max(200).default([]),
   userAttributes: attributeDeclarations.default({}),
   lifetimes: installationLifetimes.default({}),
+  /**
+   * Hosts that may have private addresses, where registered clients have their keys and logout
+   * addresses. An absent member keeps what was declared before.
+   */
+  privateHosts: z.array(hostName).max(100).optional(),
+  /** Clients whose id is the address of their metadata document. Absent, or without hosts: none. */
+  clientIdMetadata: z
+    .strictObject({
+      /** `*`: every host, with a warning on the consent page for those that are not listed. */
+      hosts: z.array(z.union([z.literal('*'), hostName])).max(200),
+      /** What these clients can ask for. Undefined: all scopes of the declared resources. */
+      scopes: z.array(scopeName).max(200).optional(),
+    })
+    .optional(),
 };
 
 export type SettingsDefinition = Readonly<z.output<z.ZodObject<typeof settingsMembers>>>;
@@ -62,7 +91,8 @@ export function createSettingsRegistry(dependencies: RecordDependencies) {
     /** The same object as long as nothing changes. @throws StoreUnavailableError */
     read: async (): Promise<Settings> => (await cache.read(KEY)) ?? noSettings,
     /**
-     * Adds and replaces resources, attributes and lifetimes by their names, and adds roles.
+     * Adds and replaces resources, attributes and lifetimes by their names, adds roles, and replaces
+     * the other members that are present.
      *
      * @throws RejectedChangeError if two resources have the same scope
      */
@@ -70,6 +100,7 @@ export function createSettingsRegistry(dependencies: RecordDependencies) {
       withRecordLock(store, KEY, async (assertHeld) => {
         const definition = { ...nothing, ...change };
         const { definition: existing } = (await readForUpdate(store, KEY, parse)) ?? noSettings;
+        const { privateHosts, clientIdMetadata } = { ...existing, ...definition };
         const declared = new Set(definition.resources.map(({ resource }) => resource));
         const kept = existing.resources.filter(({ resource }) => !declared.has(resource));
         const changed = toSettings({
@@ -77,6 +108,8 @@ export function createSettingsRegistry(dependencies: RecordDependencies) {
           roles: [...new Set([...existing.roles, ...definition.roles])],
           userAttributes: { ...existing.userAttributes, ...definition.userAttributes },
           lifetimes: { ...existing.lifetimes, ...definition.lifetimes },
+          privateHosts,
+          clientIdMetadata,
         });
         assertHeld();
         await store.set(KEY, JSON.stringify(changed.definition));
@@ -109,6 +142,13 @@ function toSettings(definition: SettingsDefinition) {
   const roles = [...scopes.values()].flatMap((scope) => scope.roles);
   return {
     definition,
+    privateHosts: definition.privateHosts ?? [],
+    clientIdMetadata: {
+      hosts: definition.clientIdMetadata?.hosts ?? [],
+      scopes: (definition.clientIdMetadata?.scopes ?? [...scopes.keys()]).filter(
+        (scope) => scopes.has(scope) || isKnownScope(scope),
+      ),
+    },
     /** By identifier. The device API is not one of them. */
     resources: resources as ReadonlyMap<string, Resource>,
     /** The scopes of these resources, by name. Each belongs to exactly one. */

@@ -21,7 +21,7 @@ import type { UserRegistry } from '../users/users.ts';
 import type { NotBefore } from './access-tokens.ts';
 
 /** The kinds of credentials that an operator can revoke by value. */
-const kinds = ['AccessToken', 'RefreshToken', 'AuthorizationCode'];
+const kinds = ['AccessToken', 'RefreshToken', 'AuthorizationCode', 'InitialAccessToken'];
 
 /** Each deletion must end within the deadline of the store. */
 const DELETED_TOGETHER = 500;

@@ -1,0 +1,289 @@
+/**
+ * Dynamic client registration (RFC 7591) with an initial access token of an operator, and the
+ * management of such a client with the token that it got (RFC 7592).
+ *
+ *   POST /register        ─▶ token valid ─▶ metadata within what it allows ─▶ one claim ─▶ registry
+ *   GET, PUT, DELETE /register/{client_id}
+ *
+ * The library's endpoints are not used: they keep secrets in clear text, reject the scopes of
+ * declared resources, and do not count the uses of a token.
+ */
+import { randomBytes, timingSafeEqual } from 'node:crypto';
+import {
+  type Client,
+  clientSchema,
+  generateSecureKey,
+  type Identity,
+  nextNotBefore,
+  type Registration,
+  RejectedChangeError,
+} from '@gatehouse/identity';
+import { parseStrictJson, StrictJsonError } from '@gatehouse/server';
+import { readableIssue } from '@gatehouse/server/configuration';
+import express, { type Request, type RequestHandler, type Response } from 'express';
+import { z } from 'zod';
+import { reasonsOfCodes } from '../outcomes/reasons.ts';
+import { requestOrigin } from '../requests/caller.ts';
+import { REGISTRATION_PATH } from '../requests/routes.ts';
+import { replyHeaders, writeTransportError } from './replies.ts';
+import { peekBody } from './transport.ts';
+
+const MAXIMUM_BODY_BYTES = 16 * 1024;
+/** Every one of them needs the consent of a user. */
+const allowedGrants: ReadonlySet<string> = new Set([
+  ...['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'],
+]);
+
+/** RFC 7591 §2. Other members are ignored. */
+const metadataSchema = z.object({
+  client_id: z.string().optional(),
+  client_secret: z.string().optional(),
+  client_name: z.string().optional(),
+  redirect_uris: z.array(z.string()).max(20).default([]),
+  grant_types: z.array(z.string()).default(['authorization_code']),
+  token_endpoint_auth_method: z
+    .enum(['none', 'client_secret_basic', 'client_secret_post'])
+    .default('client_secret_basic'),
+  application_type: z.enum(['web', 'native']).default('web'),
+  scope: z.string().optional(),
+});
+
+type Metadata = z.output<typeof metadataSchema>;
+
+class RegistrationError extends Error {
+  readonly status: number;
+  readonly error: string;
+
+  constructor(status: number, error: string, message: string) {
+    super(message);
+    this.status = status;
+    this.error = error;
+  }
+}
+
+/** RFC 6750 §3.1. The same reply for every reason, so that it reveals no client. */
+const rejectToken = () =>
+  new RegistrationError(401, 'invalid_token', 'The token is unknown, expired or used up.');
+
+/** @param issuer the addresses in replies begin with it */
+export function createRegistration(identity: Identity, issuer: string): express.Router {
+  const { register, change, read, remove } = createHandlers(identity, issuer);
+  const router = express.Router({ caseSensitive: true, strict: true });
+  router.post('/', answering(register));
+  router.all('/', (request, response) =>
+    writeTransportError(request, response, {
+      ...{ status: 405, reason: 'method_not_allowed', headers: { Allow: 'POST' } },
+      description: 'Register a client with POST.',
+    }),
+  );
+  router.get('/:clientId', answering(read));
+  router.put('/:clientId', answering(change));
+  router.delete('/:clientId', answering(remove));
+  return router;
+}
+
+function createHandlers(identity: Identity, issuer: string) {
+  const { clients, registrationTokens, revocations, audit } = identity;
+  const record = (request: Request, clientId: string, change: 'added' | 'changed' | 'disabled') =>
+    audit.record({ event: 'client_changed', clientId, change }, requestOrigin(request));
+
+  async function register(request: Request, response: Response): Promise<void> {
+    const token = bearerOf(request);
+    const allowed = await registrationTokens.find(token);
+    const { issuedAt = 0 } = allowed ?? {};
+    if (allowed === undefined || (await identity.findLiveHolder({ issuedAt })) === undefined) {
+      throw rejectToken();
+    }
+    const clientId = `registered-${randomBytes(16).toString('base64url')}`;
+    const described = describe(await readMetadata(request), { ...allowed, clientId });
+    if (!(await registrationTokens.take(token, allowed, clientId))) {
+      throw rejectToken();
+    }
+    const managementToken = randomBytes(32).toString('base64url');
+    const registration = {
+      tokenHash: identity.credentialHash(managementToken),
+      issuedAt: Math.floor(Date.now() / 1000),
+      redirectHosts: allowed.redirectHosts,
+    };
+    const secureKey = described.public ? undefined : generateSecureKey();
+    const client = await clients.save({ ...described, registration }, secureKey);
+    record(request, clientId, 'added');
+    send(response, 201, client, { issuer, managementToken, secureKey });
+  }
+
+  /** What an operator changed stays, and the client gets no scope that it does not have. */
+  async function change(request: Request, response: Response): Promise<void> {
+    const { client: existing, redirectHosts } = await managed(request, identity);
+    const metadata = await readMetadata(request);
+    const { client_id: clientId, client_secret: secret } = metadata;
+    const isWrongSecret = secret !== undefined && !clients.verifySecret(existing, secret);
+    if (clientId !== existing.clientId || isWrongSecret) {
+      throw badMetadata('client_id or client_secret is not that of the client.');
+    }
+    const described = describe(metadata, { ...existing, redirectHosts });
+    if (described.public !== existing.public) {
+      throw badMetadata('A client with a secret keeps it, and one without gets none.');
+    }
+    const { name, redirectUris, grantTypes, scopes, applicationType } = described;
+    const changed = { name, redirectUris, grantTypes, scopes, applicationType };
+    const client = await clients.change(clientId, (current) => ({ ...current, ...changed }));
+    record(request, clientId, 'changed');
+    send(response, 200, client, { issuer, managementToken: bearerOf(request) });
+  }
+
+  return {
+    register,
+    change,
+    async read(request: Request, response: Response): Promise<void> {
+      const { client } = await managed(request, identity);
+      send(response, 200, client, { issuer, managementToken: bearerOf(request) });
+    },
+    async remove(request: Request, response: Response): Promise<void> {
+      const { clientId } = (await managed(request, identity)).client;
+      const notBefore = nextNotBefore(Date.now());
+      await clients.update(clientId, (client) => ({ ...client, enabled: false, notBefore }));
+      await revocations.deleteTokens(clientId);
+      record(request, clientId, 'disabled');
+      response.status(204).set('Cache-Control', 'no-store').end();
+    },
+  };
+}
+
+/** @throws RegistrationError unless the request has the token of the client */
+async function managed(request: Request, { clients, credentialHash, findLiveHolder }: Identity) {
+  const client = await clients.find(String(request.params.clientId));
+  const { tokenHash = '', issuedAt = 0, redirectHosts = [] } = client?.registration ?? {};
+  const presented = Buffer.from(credentialHash(bearerOf(request)));
+  const expected = Buffer.from(tokenHash);
+  const isOwner = presented.length === expected.length && timingSafeEqual(presented, expected);
+  const live = await findLiveHolder({ clientId: client?.clientId, issuedAt });
+  if (!isOwner || live?.client === undefined) {
+    throw rejectToken();
+  }
+  return { client: live.client, redirectHosts };
+}
+
+/** RFC 6750 §2.1. */
+const bearerOf = ({ headers }: Request) =>
+  /^bearer +([\w-]+)$/i.exec(headers.authorization ?? '')?.[1] ?? '';
+
+function answering(
+  handle: (request: Request, response: Response) => Promise<void>,
+): RequestHandler {
+  return async (request, response) => {
+    try {
+      await handle(request, response);
+    } catch (error) {
+      // An operator removed a scope after the token was issued.
+      const known = error instanceof RejectedChangeError ? badMetadata(error.message) : error;
+      if (!(known instanceof RegistrationError)) {
+        throw error;
+      }
+      const { status, error: code, message } = known;
+      const reason = reasonsOfCodes[code] ?? 'invalid_request';
+      const headers = { 'WWW-Authenticate': `Bearer error="${code}"` };
+      await writeTransportError(request, response, {
+        ...{ status, error: code, reason, description: message },
+        ...(status === 401 && { headers }),
+      });
+    }
+  };
+}
+
+const badMetadata = (message: string) =>
+  new RegistrationError(400, 'invalid_client_metadata', message);
+
+async function readMetadata(request: Request): Promise<Metadata> {
+  const problem = (message: string) => badMetadata(`The body ${message}.`);
+  if (request.is('application/json') === false) {
+    throw problem('must have the type application/json');
+  }
+  const body = await peekBody(request, MAXIMUM_BODY_BYTES);
+  if (body === undefined) {
+    throw problem(`must not be longer than ${MAXIMUM_BODY_BYTES} bytes`);
+  }
+  try {
+    const parsed = metadataSchema.safeParse(parseStrictJson(body.toString()), {
+      error: readableIssue,
+    });
+    if (parsed.success) {
+      return parsed.data;
+    }
+    throw toError(parsed.error);
+  } catch (error) {
+    throw error instanceof StrictJsonError ? problem(error.message) : error;
+  }
+}
+
+/** RFC 7591 §3.2.2. */
+function toError(error: z.ZodError): RegistrationError {
+  const [{ path, message } = { path: [], message: 'is not valid' }] = error.issues;
+  const isRedirect = /^redirect(?:Uris|_uris)$/.test(String(path[0]));
+  const code = isRedirect ? 'invalid_redirect_uri' : 'invalid_client_metadata';
+  return new RegistrationError(400, code, `${path.join('.')}: ${message}.`);
+}
+
+/** @throws RegistrationError for metadata that the operator did not allow, or that is not valid */
+function describe(
+  metadata: Metadata,
+  allowed: Pick<Client, 'clientId' | 'orgId' | 'scopes'> & Pick<Registration, 'redirectHosts'>,
+) {
+  const { clientId, orgId, redirectHosts } = allowed;
+  const { redirect_uris: redirectUris, client_name: name = clientId } = metadata;
+  const isForeign = redirectUris.some((uri) => {
+    const { hostname = '', protocol = ':' } = URL.parse(uri) ?? {};
+    const isWeb = /^https?:$/.test(protocol);
+    return !redirectHosts.includes(isWeb ? hostname : protocol.slice(0, -1));
+  });
+  if (isForeign) {
+    const message = `The token allows these hosts: ${redirectHosts.join(', ')}.`;
+    throw new RegistrationError(400, 'invalid_redirect_uri', message);
+  }
+  const isPublic = metadata.token_endpoint_auth_method === 'none';
+  const requested = metadata.scope?.split(' ') ?? allowed.scopes;
+  const parsed = clientSchema.safeParse(
+    {
+      ...{ clientId, orgId, name, redirectUris, public: isPublic },
+      grantTypes: metadata.grant_types.filter((type) => allowedGrants.has(type)),
+      scopes: requested.filter((scope) => allowed.scopes.includes(scope)),
+      applicationType: metadata.application_type,
+      // The schema requires one. `save` gets another.
+      secureKey: isPublic ? undefined : generateSecureKey(),
+    },
+    { error: readableIssue },
+  );
+  if (!parsed.success) {
+    throw toError(parsed.error);
+  }
+  const { secureKey: _unused, ...described } = parsed.data;
+  return described;
+}
+
+/** RFC 7591 §3.2.1. A secret is shown only when it is new. */
+function send(
+  response: Response,
+  status: number,
+  client: Client,
+  shown: {
+    readonly issuer: string;
+    readonly managementToken: string;
+    readonly secureKey?: string | undefined;
+  },
+): void {
+  const { clientId, grantTypes } = client;
+  const { secureKey } = shown;
+  const body = {
+    client_id: clientId,
+    ...(secureKey !== undefined && { client_secret: secureKey, client_secret_expires_at: 0 }),
+    client_name: client.name,
+    redirect_uris: client.redirectUris,
+    grant_types: grantTypes,
+    response_types: grantTypes.includes('authorization_code') ? ['code'] : [],
+    token_endpoint_auth_method: client.public ? 'none' : 'client_secret_basic',
+    application_type: client.applicationType,
+    scope: client.scopes.join(' '),
+    registration_client_uri: `${shown.issuer}${REGISTRATION_PATH}/${clientId}`,
+    registration_access_token: shown.managementToken,
+  };
+  response.status(status).set(replyHeaders).end(JSON.stringify(body));
+}
