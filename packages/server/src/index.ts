@@ -32,7 +32,12 @@ export {
 export { parseStrictJson, StrictJsonError } from './requests/strict-json.ts';
 export { atEndOfTurn } from './server/connections.ts';
 export { explainPortInUse } from './server/listen.ts';
-export { lingerBeforeClose, messageProblem, sendContinue } from './server/message-framing.ts';
+export {
+  hasBody,
+  lingerBeforeClose,
+  messageProblem,
+  sendContinue,
+} from './server/message-framing.ts';
 export { type RunningServer, serve, type UpgradeListener } from './server/serve.ts';
 export { createLogger, type Logger } from './telemetry/logger.ts';
 export { metricsText } from './telemetry/metric-families.ts';

@@ -7,10 +7,10 @@
 import type { IncomingMessage } from 'node:http';
 import { deviceScopes } from '@gatehouse/device-api';
 import { ApiError, type FailureReasonName, illegalArgument } from '@gatehouse/errors';
-import { unmappedAddress } from '@gatehouse/server';
+import { hasBody, unmappedAddress } from '@gatehouse/server';
 import { parseRequestTarget, signedPart } from '@gatehouse/signing';
 import { LRUCache } from 'lru-cache';
-import { bearerChallenge, hasBody, protectiveHeaders, type Reply } from '../messages.ts';
+import { bearerChallenge, protectiveHeaders, type Reply } from '../messages.ts';
 import { commonOfRoutes, forwardAuthOperation, type Route } from '../routes/route.ts';
 import type { Exchange, Pipeline } from './exchange.ts';
 import { admittedOf, assertServedMethod, setMatch, unrouted } from './stages.ts';

@@ -3,8 +3,7 @@ import { deviceScopes } from '@gatehouse/device-api';
 import { z } from 'zod';
 import type { Client } from '../clients/client.ts';
 import { isActive } from '../clients/client-keys.ts';
-import { parseRecord, readRecord } from '../records/record.ts';
-import { MAXIMUM_RECORD_AGE_MILLISECONDS } from '../records/record-cache.ts';
+import { MAXIMUM_RECORD_AGE_MILLISECONDS, parseRecord, readRecord } from '../records/record.ts';
 import { accessTokenKey, xAccessTokenKey, xAccessTokensKey } from '../secrets/credential-keys.ts';
 import { type Principal, parseStoredToken, type TokenDependencies } from './access-tokens.ts';
 

@@ -147,6 +147,11 @@ export function sendContinue(request: IncomingMessage): void {
   waiting.delete(request);
 }
 
+/** Whether the request has a body (RFC 9112 §6.3). */
+export function hasBody({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+}
+
 /** Time until a server closes a connection whose peer may still send data. */
 export const LINGER_MILLISECONDS = 1000;
 /** Above the usual body limit, because a proxy turns a reset during its upload into a 502. */
@@ -157,10 +162,7 @@ const LINGER_BYTES = 2 * 1024 * 1024;
  * connection, and the reset can overtake the reply (RFC 9112 §9.6).
  */
 export async function lingerBeforeClose(request: IncomingMessage): Promise<void> {
-  const { headers } = request;
-  const announcesBody =
-    headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
-  if (request.readableEnded || request.destroyed || !announcesBody) {
+  if (request.readableEnded || request.destroyed || !hasBody(request)) {
     return;
   }
   let received = 0;
