@@ -1,5 +1,5 @@
 export { applyBootstrap } from './bootstrap/apply-bootstrap.ts';
-export { type BootstrapDefinition, organizationSchema } from './bootstrap/bootstrap-schema.ts';
+export { organizationSchema } from './bootstrap/bootstrap-schema.ts';
 export {
   type Demo,
   demoDefinition,
@@ -86,7 +86,7 @@ export {
   type SigningKeys,
 } from './secrets/signing-keys.ts';
 export type { AccessTokenVerifier, Principal } from './tokens/access-tokens.ts';
-export type { ReplayGuard, SignatureUse } from './tokens/replay-guard.ts';
+export type { ReplayGuard } from './tokens/replay-guard.ts';
 export { isGrantRevoked, nextNotBefore } from './tokens/revocations.ts';
 export {
   clientPrincipal,
@@ -103,4 +103,4 @@ export { PasswordHashingBusyError } from './users/password-hashing-queue.ts';
 export { passwordProblem, passwordRules } from './users/password-policy.ts';
 export { accountLimit, type SignInLock } from './users/sign-in-locks.ts';
 export { changedEmail, type User, userProfileSchema, userSchema } from './users/user.ts';
-export type { UserRegistry } from './users/users.ts';
+export type {} from './users/users.ts';

@@ -25,7 +25,6 @@ export {
   allowedMethods,
   createRouter,
   pathShape,
-  type RoutedTarget,
   type Router,
   type RouterMatch,
 } from './requests/router.ts';
@@ -33,9 +32,11 @@ export { parseStrictJson, StrictJsonError } from './requests/strict-json.ts';
 export { atEndOfTurn } from './server/connections.ts';
 export { explainPortInUse } from './server/listen.ts';
 export {
+  assertClearMessage,
   hasBody,
   lingerBeforeClose,
   messageProblem,
+  rejectedMessage,
   sendContinue,
 } from './server/message-framing.ts';
 export { type RunningServer, serve, type UpgradeListener } from './server/serve.ts';

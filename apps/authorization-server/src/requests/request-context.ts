@@ -3,8 +3,6 @@ import type { IncomingMessage } from 'node:http';
 /** How a request authenticated its client, or presented its token. A label of log and metrics. */
 export const clientCredentialKinds = ['basic', 'body', 'bearer'] as const;
 
-export type ClientCredentialKind = (typeof clientCredentialKinds)[number];
-
 /** What the server learns about a request while it serves it, for later steps of the same request. */
 interface RequestContext {
   /** It came to the platform endpoint, and continues as a request to /token. */

@@ -28,18 +28,14 @@ export type Callers = ReturnType<typeof createCallers>;
  * Verified tokens are cached until they expire, because the gateway sends each token many times.
  * Invalid tokens are not cached, so an attacker cannot evict entries or fill the memory.
  */
-export function createCallers({
-  issuer,
-  jwksUrl,
-  registry,
-  now,
-}: {
+export function createCallers(dependencies: {
   readonly issuer: string;
   readonly jwksUrl: string;
   readonly registry: MetricsRegistry;
   /** Epoch milliseconds. */
   readonly now: () => number;
 }) {
+  const { issuer, jwksUrl, registry, now } = dependencies;
   const remote = createRemoteJWKSet(new URL(jwksUrl), {
     timeoutDuration: JWKS_TIMEOUT_MILLISECONDS,
     cooldownDuration: JWKS_COOLDOWN_MILLISECONDS,

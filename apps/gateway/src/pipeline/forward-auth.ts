@@ -39,7 +39,9 @@ export function readVerification(
     throw illegalArgument([problem], 'verification_invalid');
   }
   const { method, target } = readOriginalRequest(message.rawHeaders);
-  const query = ownQuery(message.url ?? '');
+  // Envoy appends path and query of the original request (`/_verify/…`), which the caller chose.
+  const { url = '' } = message;
+  const query = url.startsWith(`${PATH}?`) ? url.slice(PATH.length + 1) : '';
   exchange.method = method;
   exchange.target = target;
   assertServedMethod(exchange);
@@ -181,14 +183,6 @@ function requireValue(found: ReadonlyMap<string, string>, name: string): string 
 
 function refusal(reason: FailureReasonName, property: string, message: string): ApiError {
   return illegalArgument([{ property, message }], reason);
-}
-
-/**
- * The query of `/_verify`. Envoy appends path and query of the original request (`/_verify/…`),
- * which the caller chose: they are ignored.
- */
-function ownQuery(url: string): string {
-  return url.startsWith(`${PATH}?`) ? url.slice(PATH.length + 1) : '';
 }
 
 /** The audience of the internal token if the proxy names none. */

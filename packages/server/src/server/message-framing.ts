@@ -7,7 +7,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { FailureReasonName } from '@gatehouse/errors';
+import { ApiError, type FailureReasonName } from '@gatehouse/errors';
 
 const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)(.*)$/i;
 /** A name or an address, with or without a port: no user information, and no empty name. */
@@ -38,6 +38,27 @@ export function messageProblem(request: IncomingMessage) {
   }
   const isKnownVersion = httpVersion === '1.1' || httpVersion === '1.0';
   return isKnownVersion ? undefined : problem('http_invalid', 'HTTP version', 'must be 1.1 or 1.0');
+}
+
+/**
+ * Rejects a message that two servers could read differently.
+ *
+ * @throws ApiError `illegal_argument`, which also closes the connection
+ */
+export function assertClearMessage(request: IncomingMessage): void {
+  const found = messageProblem(request);
+  if (found !== undefined) {
+    throw rejectedMessage(found);
+  }
+}
+
+export function rejectedMessage({ reason, property, message }: ReturnType<typeof problem>) {
+  return new ApiError('illegal_argument', {
+    message: `${property}: ${message}`,
+    result: [{ property, message }],
+    headers: { Connection: 'close' },
+    reason,
+  });
 }
 
 /**
