@@ -106,11 +106,12 @@ export function securitySchemes(authorizationServerUrl: string): Json {
 
 /** The alternatives that authenticate a request to the route, the preferred one first. */
 export function securityOf({ credentials, scope }: DescribedRoute): readonly Json[] {
-  const accepts = new Set(credentials);
   return [
-    ...(accepts.has('bearer') ? [{ accessToken: scope === undefined ? [] : [scope] }] : []),
-    ...(accepts.has('access-token') ? [{ xAccessToken: [] }] : []),
-    ...(accepts.has('signature')
+    ...(credentials.includes('bearer')
+      ? [{ accessToken: scope === undefined ? [] : [scope] }]
+      : []),
+    ...(credentials.includes('access-token') ? [{ xAccessToken: [] }] : []),
+    ...(credentials.includes('signature')
       ? [
           { clientId: [], timestamp: [], nonce: [], signatureVersion2: [] },
           { clientId: [], timestamp: [], signatureVersion1: [] },
@@ -171,11 +172,10 @@ export function errorResponses(catalogue: ErrorCatalogue): Json {
       const details = code === 'illegal_argument' ? { result: [problem] } : {};
       return [code, { value: { status, code, message, timestamp: EXAMPLE_TIME, ...details } }];
     });
-    const description = errors.map(([code, { message }]) => `\`${code}\`: ${message}`);
     return [
       `Error${status}`,
       {
-        description: description.join('\n\n'),
+        description: errors.map(([code, { message }]) => `\`${code}\`: ${message}`).join('\n\n'),
         headers: headersNamed(
           'X-Request-Id',
           ...(status === 401 || status === 403 ? ['WWW-Authenticate'] : []),

@@ -30,8 +30,6 @@ import {
   replyName,
 } from './schemas.ts';
 
-export type { DescribedOperation };
-
 /** A served route of the device API. */
 export interface DescribedRoute {
   readonly operation: DescribedOperation;

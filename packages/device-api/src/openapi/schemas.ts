@@ -86,6 +86,10 @@ export function envelope({ name }: { readonly name: string }, result: Json | und
     ...(name === issueAccessToken ? { expires: integer('Lifetime in seconds.') } : {}),
     timestamp: integer('Epoch milliseconds.'),
   };
-  const required = Object.keys(properties);
-  return { type: 'object', required, properties, additionalProperties: false };
+  return {
+    type: 'object',
+    required: Object.keys(properties),
+    properties,
+    additionalProperties: false,
+  };
 }
