@@ -96,16 +96,6 @@ export function createCallers(dependencies: {
   };
 }
 
-/** The gateway checks the scope too. This is a second check. @throws ApiError `access_denied` */
-export function assertScope(caller: Caller, scope: string): void {
-  if (!caller.scopes.has(scope)) {
-    throw new ApiError('access_denied', {
-      headers: { 'WWW-Authenticate': `Bearer error="insufficient_scope", scope="${scope}"` },
-      reason: 'access_denied',
-    });
-  }
-}
-
 /** Node silently ignores a second Authorization header, so this function rejects both. */
 function readBearerToken({ headers, rawHeaders }: IncomingMessage): string {
   const token = /^Bearer +([A-Za-z0-9_.-]+)$/i.exec(headers.authorization ?? '')?.[1];

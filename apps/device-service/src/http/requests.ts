@@ -24,7 +24,7 @@ import {
 } from '@gatehouse/server';
 import { DatabaseUnavailableError } from '../database/database-errors.ts';
 import type { OrganizationDatabase } from '../database/organization-database.ts';
-import { assertScope, type Callers } from './caller.ts';
+import type { Callers } from './caller.ts';
 import type { Handlers, PathParameters, Reply } from './handler.ts';
 
 /** Serves every route of the device API. */
@@ -44,7 +44,13 @@ export function handleRequests(dependencies: {
     const { operation, parameters, segments } = findRoute(message);
     const { name, scope } = operation;
     observedRequest(message).notes.operation = name;
-    assertScope(caller, scope);
+    // The gateway checks the scope too. This is a second check.
+    if (!caller.scopes.has(scope)) {
+      throw new ApiError('access_denied', {
+        headers: { 'WWW-Authenticate': `Bearer error="insufficient_scope", scope="${scope}"` },
+        reason: 'access_denied',
+      });
+    }
     const path = readParameters(parameters, segments);
     const database = databases.memo(caller.organizationId);
     return handlers[name]({ message, path, database, now: now() });

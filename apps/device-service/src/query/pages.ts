@@ -232,9 +232,11 @@ export function orderOf(
   { columns, ordering }: QuerySubject,
 ): RawBuilder<unknown> {
   const wanted = sorts.length > 0 ? sorts : [{ column: ordering.newestBy, descending: true }];
-  const idDescends = wanted.at(-1)?.descending === (ordering.tieBreak === 'same');
-  // After a first id, the second one changes nothing.
-  const all = [...wanted, { column: 'id', descending: idDescends }];
+  const last = wanted.at(-1);
+  const idDescends = last?.descending === (ordering.tieBreak === 'same');
+  // An id before the last column already decides the order, so a second one changes nothing.
+  const all =
+    last?.column === 'id' ? wanted : [...wanted, { column: 'id', descending: idDescends }];
   return sql.join(
     all.map(({ column: name, descending }) => {
       const { sql: column } = columns[name] as QueryColumn;

@@ -106,12 +106,11 @@ export function securitySchemes(authorizationServerUrl: string): Json {
 
 /** The alternatives that authenticate a request to the route, the preferred one first. */
 export function securityOf({ credentials, scope }: DescribedRoute): readonly Json[] {
+  const accepts = new Set(credentials);
   return [
-    ...(credentials.includes('bearer')
-      ? [{ accessToken: scope === undefined ? [] : [scope] }]
-      : []),
-    ...(credentials.includes('access-token') ? [{ xAccessToken: [] }] : []),
-    ...(credentials.includes('signature')
+    ...(accepts.has('bearer') ? [{ accessToken: scope === undefined ? [] : [scope] }] : []),
+    ...(accepts.has('access-token') ? [{ xAccessToken: [] }] : []),
+    ...(accepts.has('signature')
       ? [
           { clientId: [], timestamp: [], nonce: [], signatureVersion2: [] },
           { clientId: [], timestamp: [], signatureVersion1: [] },

@@ -86,10 +86,6 @@ export function envelope({ name }: { readonly name: string }, result: Json | und
     ...(name === issueAccessToken ? { expires: integer('Lifetime in seconds.') } : {}),
     timestamp: integer('Epoch milliseconds.'),
   };
-  return {
-    type: 'object',
-    required: Object.keys(properties),
-    properties,
-    additionalProperties: false,
-  };
+  const required = Object.keys(properties);
+  return { type: 'object', required, properties, additionalProperties: false };
 }
