@@ -106,14 +106,7 @@ export async function openDeviceService(
   };
 }
 
-export function createApp({
-  database,
-  callers,
-  now,
-  logger,
-  registry,
-  tracer,
-}: {
+export function createApp(dependencies: {
   readonly database: OpenDatabase;
   readonly callers: Pick<Callers, 'authenticate'>;
   /** Epoch milliseconds. */
@@ -123,6 +116,7 @@ export function createApp({
   /** Undefined while tracing is off. */
   readonly tracer?: Tracer | undefined;
 }) {
+  const { database, callers, now, logger, registry, tracer } = dependencies;
   const databases = new LRUCache<string, OrganizationDatabase>({
     max: CACHED_ORGANIZATIONS,
     memoMethod: (organizationId) => scopeToOrganization(database, organizationId),

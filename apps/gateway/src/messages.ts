@@ -8,6 +8,7 @@ import { ApiError } from '@gatehouse/errors';
 import {
   type AddressMatcher,
   atEndOfTurn,
+  hasBody,
   lingerBeforeClose,
   unmappedAddress,
 } from '@gatehouse/server';
@@ -20,11 +21,6 @@ export function headerIn(headers: readonly string[], name: string): string | und
     }
   }
   return undefined;
-}
-
-/** Whether the request has a body (RFC 9112 §6.3). */
-export function hasBody({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
 
 /**

@@ -28,7 +28,6 @@ export {
   logRecordRequest,
   logRecordsRequest,
   logTypes,
-  MAXIMUM_RECORDS,
 } from './logs.ts';
 export { type Labeled, MAXIMUM_CONFIGURATION_ENTRIES } from './members.ts';
 export {

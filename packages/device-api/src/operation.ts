@@ -23,7 +23,7 @@ export interface Operation<Name extends string = string> {
    */
   readonly bodyLimitBytes?: number;
   /** The group in the OpenAPI document. */
-  readonly tag: 'Devices' | 'Tags' | 'Logs' | 'Products';
+  readonly tag: 'Devices' | 'Tags' | 'Logs' | 'Products' | 'Tokens';
   readonly summary: string;
   readonly description?: string;
   /** Query parameters that `request` does not describe (openapi/components.ts). */

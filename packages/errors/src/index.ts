@@ -11,10 +11,7 @@ export {
   type FailureStage,
   failureStages,
 } from './error-catalogue.ts';
-export {
-  authorizationServerReasons,
-  signInReasons,
-} from './reasons/authorization-server-reasons.ts';
+export { signInReasons } from './reasons/authorization-server-reasons.ts';
 export type { FailureReason } from './reasons/failure-reason.ts';
 export {
   type FailureReasonName,

@@ -1,9 +1,5 @@
 export { applyBootstrap } from './bootstrap/apply-bootstrap.ts';
-export {
-  type BootstrapDefinition,
-  bootstrapWarnings,
-  organizationSchema,
-} from './bootstrap/bootstrap-schema.ts';
+export { bootstrapWarnings, organizationSchema } from './bootstrap/bootstrap-schema.ts';
 export {
   type Demo,
   demoDefinition,
@@ -116,7 +112,7 @@ export {
   settingsMembers,
 } from './settings/settings.ts';
 export type { AccessTokenVerifier, Principal } from './tokens/access-tokens.ts';
-export type { ReplayGuard, SignatureUse } from './tokens/replay-guard.ts';
+export type { ReplayGuard } from './tokens/replay-guard.ts';
 export { isGrantRevoked, nextNotBefore } from './tokens/revocations.ts';
 export type {
   ClientPrincipals,
@@ -133,4 +129,4 @@ export { PasswordHashingBusyError } from './users/password-hashing-queue.ts';
 export { passwordProblem, passwordRules } from './users/password-policy.ts';
 export { accountLimit, type SignInLock } from './users/sign-in-locks.ts';
 export { changedEmail, type User, userProfileSchema, userSchema } from './users/user.ts';
-export type { UserRegistry } from './users/users.ts';
+export type {} from './users/users.ts';

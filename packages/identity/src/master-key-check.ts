@@ -14,11 +14,8 @@ const CREDENTIAL_CANARY_KEY = 'credential-canary';
  * @throws ConfigurationError if the store belongs to another key
  * @throws StoreUnavailableError
  */
-export async function assertMasterKeyFits({
-  store,
-  sealer,
-  credentialHash,
-}: Pick<Identity, 'store' | 'sealer' | 'credentialHash'>): Promise<void> {
+export async function assertMasterKeyFits(identity: Identity): Promise<void> {
+  const { store, sealer, credentialHash } = identity;
   // A full store accepts both, so that an upgrade can start.
   const hold = async (key: string, value: string) =>
     (await store.get(key)) ?? (await store.claim(key, value, undefined, { revokes: true }));

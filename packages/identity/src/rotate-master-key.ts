@@ -7,6 +7,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { clientRecordKey, secureKeyContext } from './clients/client-keys.ts';
 import { CANARY_KEY } from './master-key-check.ts';
@@ -15,7 +16,6 @@ import { parseRecord, RejectedChangeError } from './records/record.ts';
 import { withRecordLock } from './records/record-lock.ts';
 import { sessionUidKey, userSessionsKey } from './secrets/credential-keys.ts';
 import {
-  isEqual,
   KEY_BYTES,
   type MasterKeyFile,
   masterKeyId,
@@ -107,7 +107,7 @@ export async function finishMasterKeyRotation(rotation: Rotation): Promise<strin
   }
   await changeFile(rotation, (file) => {
     // Another command can have started a rotation after the check. Its records need these keys.
-    if (!isEqual(file, checked)) {
+    if (!isDeepStrictEqual(file, checked)) {
       throw new RejectedChangeError('Another command changed the key file. Run the command again.');
     }
     return { ...file, previous: undefined };

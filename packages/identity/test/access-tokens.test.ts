@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { StoreUnavailableError } from '@gatehouse/store';
 import { expect, test } from '@jest/globals';
 import { credentialKey, grantTombstoneKey, type Identity, type User } from '../src/index.ts';
-import { MAXIMUM_RECORD_AGE_MILLISECONDS } from '../src/records/record-cache.ts';
+import { MAXIMUM_RECORD_AGE_MILLISECONDS } from '../src/records/record.ts';
 import { describeOnBothEngines, newClient } from './on-both-engines.ts';
 
 const ISSUED_AT = 1_700_000_000;

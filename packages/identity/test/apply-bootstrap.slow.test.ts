@@ -8,13 +8,8 @@ import { promisify } from 'node:util';
 import { ConfigurationError } from '@gatehouse/server/configuration';
 import { temporaryFolder } from '@gatehouse/testing/suite';
 import { expect, test } from '@jest/globals';
-import { bootstrapSchema } from '../src/bootstrap/bootstrap-schema.ts';
-import {
-  applyBootstrap,
-  type BootstrapDefinition,
-  generateSecureKey,
-  prepareStore,
-} from '../src/index.ts';
+import { type BootstrapDefinition, bootstrapSchema } from '../src/bootstrap/bootstrap-schema.ts';
+import { applyBootstrap, generateSecureKey, prepareStore } from '../src/index.ts';
 import { describeOnBothEngines } from './on-both-engines.ts';
 
 const run = promisify(execFile);

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { StoreUnavailableError } from '@gatehouse/store';
 import { expect, test } from '@jest/globals';
-import type { SignatureUse } from '../src/index.ts';
+import type { SignatureUse } from '../src/tokens/replay-guard.ts';
 import { describeOnBothEngines } from './on-both-engines.ts';
 
 function newUse(changes: Partial<SignatureUse> = {}): SignatureUse {

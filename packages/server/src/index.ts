@@ -25,14 +25,20 @@ export {
   allowedMethods,
   createRouter,
   pathShape,
-  type RoutedTarget,
   type Router,
   type RouterMatch,
 } from './requests/router.ts';
 export { parseStrictJson, StrictJsonError } from './requests/strict-json.ts';
 export { atEndOfTurn } from './server/connections.ts';
 export { explainPortInUse } from './server/listen.ts';
-export { lingerBeforeClose, messageProblem, sendContinue } from './server/message-framing.ts';
+export {
+  assertClearMessage,
+  hasBody,
+  lingerBeforeClose,
+  messageProblem,
+  rejectedMessage,
+  sendContinue,
+} from './server/message-framing.ts';
 export { type RunningServer, serve, type UpgradeListener } from './server/serve.ts';
 export { createLogger, type Logger } from './telemetry/logger.ts';
 export { metricsText } from './telemetry/metric-families.ts';

@@ -27,7 +27,6 @@ export {
   splitQueryToken,
 } from './reading/presented-credential.ts';
 export {
-  type CredentialMistake,
   isBearer,
   readBearerToken,
   readQueryToken,
@@ -53,7 +52,6 @@ export {
   type Digest,
   findMatchingKey,
   findSigningKey,
-  type Hmac,
   isTimely,
   parseTimestamp,
   type SignatureAlgorithm,
@@ -61,8 +59,6 @@ export {
 } from './signature.ts';
 export {
   isNonce,
-  type ReplyToSign,
-  type RequestToSign,
   replyLines,
   requestLines,
 } from './signed-lines.ts';
@@ -70,7 +66,6 @@ export {
   AmbiguousTextError,
   canonicalText,
   encodeParameters,
-  type Parameter,
   parseParameters,
   signedPart,
 } from './version-1-text.ts';

@@ -17,12 +17,8 @@ export function signedPart(
   if (!BODY_SIGNED.has(method)) {
     return undefined;
   }
-  return isForm(contentType) ? 'form' : 'body';
-}
-
-function isForm(contentType: string | undefined): boolean {
   const mediaType = contentType?.split(';', 1)[0]?.trim().toLowerCase();
-  return mediaType === 'application/x-www-form-urlencoded';
+  return mediaType === 'application/x-www-form-urlencoded' ? 'form' : 'body';
 }
 
 /** A decoded key and value. The values of a repeated key are joined. */

@@ -1,5 +1,6 @@
 import { createHash, createHmac } from 'node:crypto';
-import type { Digest, Hmac } from '../src/index.ts';
+import type { Digest } from '../src/index.ts';
+import type { Hmac } from '../src/signature.ts';
 
 export const digest: Digest = (algorithm, parts) => {
   const hash = createHash(algorithm === 'MD5' ? 'md5' : 'sha256');

@@ -2,14 +2,8 @@
 /** The reference signers and the verifier on random messages, and on each one with a change. */
 import { buildSigner, signerLanguages } from '@gatehouse/testing';
 import { describe, expect, test } from '@jest/globals';
-import {
-  findMatchingKey,
-  findSigningKey,
-  type ReplyToSign,
-  type RequestToSign,
-  replyLines,
-  requestLines,
-} from '../src/index.ts';
+import { findMatchingKey, findSigningKey, replyLines, requestLines } from '../src/index.ts';
+import type { ReplyToSign, RequestToSign } from '../src/signed-lines.ts';
 import { digest, hmac } from './digests.ts';
 import {
   changeByte,

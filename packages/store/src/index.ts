@@ -16,7 +16,6 @@ export {
   NEVER_EXPIRES,
   type Store,
   StoreFullError,
-  type StoreRoom,
   StoreUnavailableError,
 } from './store.ts';
 export { createStoreBudget, freeBytes } from './store-budget.ts';

@@ -4,8 +4,6 @@ import type { Settings } from '@gatehouse/identity';
 /** How a request authenticated its client, or presented its token. A label of log and metrics. */
 export const clientCredentialKinds = ['basic', 'body', 'bearer'] as const;
 
-export type ClientCredentialKind = (typeof clientCredentialKinds)[number];
-
 /** What the server learns about a request while it serves it, for later steps of the same request. */
 interface RequestContext {
   /** The settings when the request arrived. Undefined if the store was unavailable. */

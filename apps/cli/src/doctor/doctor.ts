@@ -7,7 +7,13 @@
  * created. A check runs although others fail, so that one run shows everything.
  */
 import { existsSync } from 'node:fs';
-import { identitySecretFiles } from '@gatehouse/identity';
+import {
+  type Client,
+  demoProblems,
+  grantFacts,
+  type Identity,
+  identitySecretFiles,
+} from '@gatehouse/identity';
 import {
   baseUrl,
   ConfigurationError,
@@ -25,8 +31,13 @@ import { StoreFullError, StoreUnavailableError } from '@gatehouse/store';
 import { z } from 'zod';
 import { type Command, type CommandInput, UsageError } from '../command-line/command.ts';
 import { openIdentityStore, variables } from '../open-identity-store.ts';
-import { checkApp, checkPublicServer, type PublicServer } from './check-servers.ts';
-import { checkStore } from './check-store.ts';
+import {
+  checkApp,
+  checkClock,
+  checkForwarding,
+  checkPublicServer,
+  type PublicServer,
+} from './check-servers.ts';
 import {
   describeFindings,
   errorsFirst,
@@ -34,6 +45,8 @@ import {
   type FindingId,
   finding,
 } from './findings.ts';
+
+const NEARLY_FULL_PERCENT = 80;
 
 const schema = variables.extend({
   OPERATIONS_PORT: commonVariables.OPERATIONS_PORT,
@@ -182,6 +195,54 @@ async function examineStore(
     }
     return configurationFindings('store_not_opened', error);
   }
+}
+
+/**
+ * An open store: its space and clock, its clients, and what its request log shows.
+ *
+ * @throws StoreUnavailableError
+ */
+async function checkStore(
+  identity: Identity,
+  servers: readonly PublicServer[],
+): Promise<readonly Finding[]> {
+  const { store, clients, requestLog } = identity;
+  const remote = servers.filter(({ url }) => !isLoopbackUrl(url));
+  const isPublic = remote.length > 0;
+  const startedAt = Date.now();
+  const room = await store.ping();
+  const at = (startedAt + Date.now()) / 2;
+  const { usedBytes, maximumBytes = Number.POSITIVE_INFINITY } = room;
+  const percent = Math.floor((usedBytes / maximumBytes) * 100);
+  const demo = isPublic ? await demoProblems(identity) : [];
+  const forwarding = await Promise.all(remote.map((each) => checkForwarding(each, requestLog)));
+  return [
+    ...(percent < NEARLY_FULL_PERCENT
+      ? []
+      : [finding('store_nearly_full', `The store uses ${percent} % of its space.`)]),
+    ...demo.map(({ name, message }) => finding('demo_in_production', `${name} ${message}.`)),
+    ...room.servers.flatMap(({ time }) => checkClock('Redis', time, at)),
+    ...checkClients(await clients.list(), isPublic),
+    ...forwarding.flat(),
+  ];
+}
+
+/** Weak settings of the enabled clients. One finding names all clients of a kind. */
+function checkClients(clients: readonly Client[], isPublic: boolean): readonly Finding[] {
+  const signsWith = (algorithm: string) => (client: Client) =>
+    !client.public && client.signatureAlgorithm === algorithm;
+  const hasWeakGrant = ({ grantTypes }: Client) =>
+    grantTypes.some((type) => grantFacts(type).isLegacy);
+  const kinds: readonly (readonly [FindingId, (client: Client) => boolean])[] = [
+    ['client_uses_md5', signsWith('MD5')],
+    ['client_uses_version_1', (client) => isPublic && signsWith('SHA-256')(client)],
+    ['client_has_weak_grant', hasWeakGrant],
+  ];
+  return kinds.flatMap(([id, isWeak]) => {
+    const found = clients.filter((client) => client.enabled && isWeak(client));
+    const names = found.map(({ clientId }) => clientId).join(', ');
+    return found.length === 0 ? [] : [finding(id, `Clients: ${names}.`)];
+  });
 }
 
 /** @throws the error if it is not about the configuration */

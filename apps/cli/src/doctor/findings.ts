@@ -68,8 +68,6 @@ const severities = ['error', 'warning', 'notice'] as const;
 type Severity = (typeof severities)[number];
 export type FindingId = { [Each in Severity]: keyof (typeof findings)[Each] }[Severity];
 
-export const findingIds = severities.flatMap((each) => Object.keys(findings[each]) as FindingId[]);
-
 export type Finding = ReturnType<typeof finding>;
 
 /**

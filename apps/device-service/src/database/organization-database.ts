@@ -166,19 +166,13 @@ class ScopeTransformer extends OperationNodeTransformer {
     if (!TableNode.is(table)) {
       throw new Error(`A ${table.kind} cannot be scoped to an organization.`);
     }
-    const column = sql.ref(`${nameOf(source, table)}.${ORGANIZATION_COLUMN}`);
+    const name = AliasNode.is(source) ? source.alias : table.table.identifier;
+    if (!IdentifierNode.is(name)) {
+      throw new Error('A computed alias cannot be scoped to an organization.');
+    }
+    const column = sql.ref(`${name.name}.${ORGANIZATION_COLUMN}`);
     return sql`${column} = ${this.#organizationId}`.toOperationNode();
   }
-}
-
-function nameOf(source: OperationNode, table: TableNode): string {
-  if (!AliasNode.is(source)) {
-    return table.table.identifier.name;
-  }
-  if (!IdentifierNode.is(source.alias)) {
-    throw new Error('A computed alias cannot be scoped to an organization.');
-  }
-  return source.alias.name;
 }
 
 function assertPlain(furtherTables: unknown): void {

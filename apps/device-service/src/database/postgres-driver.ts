@@ -230,12 +230,11 @@ class PostgresConnection implements DatabaseConnection {
    * run without names from then on: a connection pooler shares server connections between clients,
    * or a newer version of this service changed a table.
    */
-  async #run({
-    name,
-    sql: text,
-    parameters,
-  }: CompiledQuery & Partial<Pick<ScopedQuery, 'name'>>): Promise<pg.QueryResult> {
-    const values = parameters as unknown[];
+  async #run(
+    query: CompiledQuery & { readonly name?: ScopedQuery['name'] },
+  ): Promise<pg.QueryResult> {
+    const { name, sql: text } = query;
+    const values = query.parameters as unknown[];
     if (name === undefined || this.#driver.areNamesRefused) {
       return this.#client.query(text, values);
     }

@@ -73,9 +73,8 @@ export function createPostgresDialect(driver: PostgresDriver): Dialect {
 
 /** Detects a standby or a read-only primary before the first write fails. */
 async function isReadOnly(tables: DeviceDatabase): Promise<boolean> {
-  const { rows } = await sql<{
-    readonly transaction_read_only: string;
-  }>`show transaction_read_only`.execute(tables);
+  const query = sql<{ readonly transaction_read_only: string }>`show transaction_read_only`;
+  const { rows } = await query.execute(tables);
   return rows[0]?.transaction_read_only !== 'off';
 }
 

@@ -236,16 +236,15 @@ function prepareStatement(database: DatabaseSync, text: string): SqliteStatement
   statement.setReturnArrays(true);
   return (parameters) => {
     const rows = statement.all(...(parameters as SQLInputValue[])) as unknown as SQLOutputValue[][];
-    return { rows: rows.map((row) => toObject(names, row)) };
+    const toObject = (row: readonly SQLOutputValue[]) => {
+      const object: Row = {};
+      for (let i = 0; i < names.length; i += 1) {
+        object[names[i] as string] = row[i];
+      }
+      return object;
+    };
+    return { rows: rows.map(toObject) };
   };
-}
-
-function toObject(names: readonly string[], row: readonly SQLOutputValue[]): Row {
-  const object: Row = {};
-  for (let i = 0; i < names.length; i += 1) {
-    object[names[i] as string] = row[i];
-  }
-  return object;
 }
 
 export function createSqliteDialect(driver: SqliteDriver): Dialect {

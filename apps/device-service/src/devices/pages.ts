@@ -123,7 +123,21 @@ const labels: Readonly<Record<string, Labels<string>>> = {
 };
 const members = Object.entries(deviceSubject.columns).map(([name, { kind, sql: value }], index) => {
   const quote = kind === 'text' ? '"' : '';
-  return { name, index, value, texts: labels[name], before: `"${name}":${quote}`, after: quote };
+  const texts = labels[name];
+  const printed = (language: Language) => {
+    const cases = Object.entries(texts ?? {}).map(
+      ([each, text]) => sql`when ${sql.lit(each)} then ${sql.lit(text[language])}`,
+    );
+    return texts === undefined
+      ? sql`${sql.lit(name)}, ${value}`
+      : sql`${sql.lit(name)}, json_object(
+          'text', case ${value} ${sql.join(cases, sql` `)} end, 'value', ${value})`;
+  };
+  return {
+    ...{ name, index, value, texts, before: `"${name}":${quote}`, after: quote },
+    /** For `json_object` of SQLite. */
+    pair: { en: printed('en'), zh: printed('zh') },
+  };
 });
 
 /** The members of a device in a list. */
@@ -142,16 +156,7 @@ function summaryOf(engine: DatabaseEngine, language: Language, fields: Query['fi
     const values = sql.join(members.map(({ value }) => value));
     return sql<string>`concat_ws(${sql.lit(SEPARATOR)}, ${values})`.as('printed');
   }
-  const printed = membersOf(fields).map(({ name, value, texts }) => {
-    if (texts === undefined) {
-      return sql`${sql.lit(name)}, ${value}`;
-    }
-    const cases = Object.entries(texts).map(
-      ([each, text]) => sql`when ${sql.lit(each)} then ${sql.lit(text[language])}`,
-    );
-    return sql`${sql.lit(name)}, json_object(
-      'text', case ${value} ${sql.join(cases, sql` `)} end, 'value', ${value})`;
-  });
+  const printed = membersOf(fields).map(({ pair }) => pair[language]);
   return sql<string>`json_object(${sql.join(printed)})`.as('printed');
 }
 

@@ -96,11 +96,8 @@ function readBatch(body: unknown, parameter: string | null) {
   const isObject = typeof body === 'object' && body !== null && !Array.isArray(body);
   const object = isObject ? (body as Readonly<Record<string, unknown>>) : {};
   const payloads: unknown = isObject ? object.devices : body;
-  if (
-    !Array.isArray(payloads) ||
-    payloads.length === 0 ||
-    payloads.length > MAXIMUM_BATCH_DEVICES
-  ) {
+  const size = Array.isArray(payloads) ? payloads.length : 0;
+  if (size === 0 || size > MAXIMUM_BATCH_DEVICES) {
     const message = `must be an array of 1 to ${MAXIMUM_BATCH_DEVICES} devices`;
     throw illegalArgument([{ property: isObject ? 'devices' : 'body', message }]);
   }

@@ -28,18 +28,14 @@ export type Callers = ReturnType<typeof createCallers>;
  * Verified tokens are cached until they expire, because the gateway sends each token many times.
  * Invalid tokens are not cached, so an attacker cannot evict entries or fill the memory.
  */
-export function createCallers({
-  issuer,
-  jwksUrl,
-  registry,
-  now,
-}: {
+export function createCallers(dependencies: {
   readonly issuer: string;
   readonly jwksUrl: string;
   readonly registry: MetricsRegistry;
   /** Epoch milliseconds. */
   readonly now: () => number;
 }) {
+  const { issuer, jwksUrl, registry, now } = dependencies;
   const remote = createRemoteJWKSet(new URL(jwksUrl), {
     timeoutDuration: JWKS_TIMEOUT_MILLISECONDS,
     cooldownDuration: JWKS_COOLDOWN_MILLISECONDS,
@@ -98,16 +94,6 @@ export function createCallers({
       }
     },
   };
-}
-
-/** The gateway checks the scope too. This is a second check. @throws ApiError `access_denied` */
-export function assertScope(caller: Caller, scope: string): void {
-  if (!caller.scopes.has(scope)) {
-    throw new ApiError('access_denied', {
-      headers: { 'WWW-Authenticate': `Bearer error="insufficient_scope", scope="${scope}"` },
-      reason: 'access_denied',
-    });
-  }
 }
 
 /** Node silently ignores a second Authorization header, so this function rejects both. */

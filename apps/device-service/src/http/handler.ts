@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { DEFAULT_BODY_LIMIT_BYTES, type Labeled, type OperationName } from '@gatehouse/device-api';
 import { ApiError, illegalArgument } from '@gatehouse/errors';
-import { parseStrictJson, StrictJsonError } from '@gatehouse/server';
+import { hasBody, parseStrictJson, StrictJsonError } from '@gatehouse/server';
 import accepts from 'accepts';
 import type { OrganizationDatabase } from '../database/organization-database.ts';
 import type { Labels, Language } from '../labels.ts';
@@ -68,11 +68,6 @@ export function withoutBody(handle: Handler, acceptsParameters = true): Handler 
 /** Rejects a body and parameters, for the same reason. */
 export function withoutInput(handle: Handler): Handler {
   return withoutBody(handle, false);
-}
-
-/** RFC 9112 §6.3. */
-function hasBody({ headers }: IncomingMessage): boolean {
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
 
 /** The language that the caller prefers. */

@@ -17,23 +17,18 @@ import {
 } from '@gatehouse/errors';
 import {
   allowedMethods,
+  assertClearMessage,
   atEndOfTurn,
   createRouter,
-  messageProblem,
   observedRequest,
 } from '@gatehouse/server';
 import { DatabaseUnavailableError } from '../database/database-errors.ts';
 import type { OrganizationDatabase } from '../database/organization-database.ts';
-import { assertScope, type Callers } from './caller.ts';
+import type { Callers } from './caller.ts';
 import type { Handlers, PathParameters, Reply } from './handler.ts';
 
 /** Serves every route of the device API. */
-export function handleRequests({
-  handlers,
-  callers,
-  databases,
-  now,
-}: {
+export function handleRequests(dependencies: {
   readonly handlers: Handlers;
   readonly callers: Pick<Callers, 'authenticate'>;
   /** By organization. */
@@ -41,6 +36,7 @@ export function handleRequests({
   /** Epoch milliseconds. */
   readonly now: () => number;
 }): RequestListener {
+  const { handlers, callers, databases, now } = dependencies;
   /** A caller without a token learns nothing about routes. */
   async function answer(message: IncomingMessage): Promise<Reply> {
     assertClearMessage(message);
@@ -48,7 +44,13 @@ export function handleRequests({
     const { operation, parameters, segments } = findRoute(message);
     const { name, scope } = operation;
     observedRequest(message).notes.operation = name;
-    assertScope(caller, scope);
+    // The gateway checks the scope too. This is a second check.
+    if (!caller.scopes.has(scope)) {
+      throw new ApiError('access_denied', {
+        headers: { 'WWW-Authenticate': `Bearer error="insufficient_scope", scope="${scope}"` },
+        reason: 'access_denied',
+      });
+    }
     const path = readParameters(parameters, segments);
     const database = databases.memo(caller.organizationId);
     return handlers[name]({ message, path, database, now: now() });
@@ -62,24 +64,6 @@ export function handleRequests({
       writeFailure(message, response, error, now());
     }
   };
-}
-
-/**
- * Rejects messages that two servers could read differently, and closes the connection.
- *
- * @throws ApiError `illegal_argument`
- */
-function assertClearMessage(request: IncomingMessage): void {
-  const problem = messageProblem(request);
-  if (problem !== undefined) {
-    const { reason, property, message } = problem;
-    throw new ApiError('illegal_argument', {
-      message: `${property}: ${message}`,
-      result: [{ property, message }],
-      headers: { Connection: 'close' },
-      reason,
-    });
-  }
 }
 
 /**

@@ -36,18 +36,14 @@ export async function expireLogStep(
  * Deletes expired records now and every minute, in small steps. `close` resolves after the current
  * step.
  */
-export function startLogExpiry({
-  database,
-  retentionDays,
-  now,
-  onFailure,
-}: {
+export function startLogExpiry(dependencies: {
   readonly database: Pick<OpenDatabase, 'tables' | 'engine'>;
   readonly retentionDays: number;
   /** Epoch milliseconds. */
   readonly now: () => number;
   readonly onFailure: (error: unknown) => void;
 }) {
+  const { database, retentionDays, now, onFailure } = dependencies;
   const stop = new AbortController();
   const pause = (milliseconds: number) =>
     sleep(milliseconds, undefined, { ref: false, signal: stop.signal }).catch(() => undefined);

@@ -44,16 +44,11 @@ function assertPlausible(
 ): void {
   const earliest = now - MAXIMUM_RECORD_AGE_MILLISECONDS;
   const latest = now + MAXIMUM_RECORD_LEAD_MILLISECONDS;
-  const problems = records.flatMap(({ timestamp }, index) =>
-    timestamp >= earliest && timestamp <= latest
-      ? []
-      : [
-          {
-            property: isArray ? `[${index}].timestamp` : 'timestamp',
-            message: `must be from ${earliest} to ${latest}`,
-          },
-        ],
-  );
+  const message = `must be from ${earliest} to ${latest}`;
+  const problems = records.flatMap(({ timestamp }, index) => {
+    const property = isArray ? `[${index}].timestamp` : 'timestamp';
+    return timestamp >= earliest && timestamp <= latest ? [] : [{ property, message }];
+  });
   if (problems.length > 0) {
     throw illegalArgument(problems.slice(0, 10));
   }

@@ -151,7 +151,8 @@ interface WrittenComparison {
 /** Throws an error that names the invalid part, at its position in the request. */
 type Reject = (part: 'column' | 'termType' | 'value', rule: string) => never;
 
-const operators: ReadonlyMap<string, Operator> = new Map<string, Operator>([
+/** By the term types in lower case. Requests may write them in any case. */
+export const operators: ReadonlyMap<string, Operator> = new Map<string, Operator>([
   ...termTypes.map((termType) => [termType, termType] as const),
   ['is', 'eq'],
   ['neq', 'not'],
@@ -169,11 +170,6 @@ const ordering: ReadonlySet<Operator> = new Set(['gt', 'gte', 'lt', 'lte', 'btw'
 
 const MAXIMUM_TEXT_LENGTH = 1024;
 
-/** Ignores case. */
-export function findOperator(termType: string): Operator | undefined {
-  return operators.get(termType.toLowerCase());
-}
-
 /**
  * Checks a comparison. An unknown part is an error, because ignoring it would return more records.
  */
@@ -190,12 +186,12 @@ export function createComparison(
   if (column === undefined) {
     return reject('column', `must be one of ${Object.keys(columns).sort().join(', ')}`);
   }
-  const operator = findOperator(embedded ?? termType ?? 'eq');
+  const operator = operators.get((embedded ?? termType ?? 'eq').toLowerCase());
   if (operator === undefined) {
     const part = embedded === undefined ? 'termType' : 'column';
     return reject(part, `has an unknown term type: use one of ${[...operators.keys()].join(', ')}`);
   }
-  if (embedded !== undefined && termType && findOperator(termType) !== operator) {
+  if (embedded !== undefined && termType && operators.get(termType.toLowerCase()) !== operator) {
     reject('termType', 'contradicts the one in the column');
   }
   if ((operator === 'like' || operator === 'nlike') && column.kind !== 'text') {

@@ -11,6 +11,7 @@ import { type Comparison, type Condition, type Operator, queryError } from './co
 import {
   MAXIMUM_PAGE_SIZE,
   type Query,
+  type QueryColumn,
   type QueryColumns,
   type QuerySubject,
   type Sort,
@@ -116,7 +117,7 @@ export function describePage<Row, Item extends object>(
 /** A page of records as JSON texts. */
 export function printPage(page: Page<string>, query: Query): string {
   const count = JSON.stringify(describeCount(page, query));
-  return `${count.slice(0, -1)},"data":${printItems(page)}}`;
+  return `${count.slice(0, -1)},"data":[${page.rows.join(',')}]}`;
 }
 
 /** `totalIsExact: false` means that counting stopped early: there are at least `total` records. */
@@ -167,18 +168,11 @@ export function compileCondition(
     return sql`true`;
   }
   if (condition.kind === 'comparison') {
-    return compileComparison(condition, columnOf(condition.column, columns), engine);
+    const { sql: column } = columns[condition.column] as QueryColumn;
+    return compileComparison(condition, column, engine);
   }
   const parts = condition.of.map((part) => compileCondition(part, columns, engine));
   return sql<SqlBool>`(${sql.join(parts, condition.kind === 'all' ? sql` and ` : sql` or `)})`;
-}
-
-function columnOf(name: string, columns: QueryColumns): Expression<unknown> {
-  const column = columns[name];
-  if (column === undefined) {
-    throw new Error(`The column ${name} has no SQL.`);
-  }
-  return column.sql;
 }
 
 /** A missing value is empty or 0, so a negation finds exactly the other records. */
@@ -238,13 +232,15 @@ export function orderOf(
   { columns, ordering }: QuerySubject,
 ): RawBuilder<unknown> {
   const wanted = sorts.length > 0 ? sorts : [{ column: ordering.newestBy, descending: true }];
-  const idDescends = wanted.at(-1)?.descending === (ordering.tieBreak === 'same');
-  const all = wanted.some(({ column }) => column === 'id')
-    ? wanted
-    : [...wanted, { column: 'id', descending: idDescends }];
+  const last = wanted.at(-1);
+  const idDescends = last?.descending === (ordering.tieBreak === 'same');
+  // An id before the last column already decides the order, so a second one changes nothing.
+  const all =
+    last?.column === 'id' ? wanted : [...wanted, { column: 'id', descending: idDescends }];
   return sql.join(
-    all.map(({ column, descending }) =>
-      descending ? sql`${columnOf(column, columns)} desc` : sql`${columnOf(column, columns)} asc`,
-    ),
+    all.map(({ column: name, descending }) => {
+      const { sql: column } = columns[name] as QueryColumn;
+      return descending ? sql`${column} desc` : sql`${column} asc`;
+    }),
   );
 }

@@ -2,9 +2,10 @@ import {
   type Condition,
   combine,
   createComparison,
-  findOperator,
   type Link,
   MAXIMUM_CONDITION_DEPTH,
+  type Operator,
+  operators,
   queryError,
   valueless,
 } from './condition.ts';
@@ -105,13 +106,13 @@ function readComparison(reader: Reader, columns: QueryColumns): Condition {
   const written = reader.take(OPERATOR) ?? reader.fail('expected an operator');
   const termType = symbols.get(written) ?? written;
   places.value = reader.position();
-  const value = readValue(reader, findOperator(termType));
+  const value = readValue(reader, operators.get(termType.toLowerCase()));
   return createComparison({ column, termType, value }, columns, (part, rule) =>
     reader.fail(`the ${part} ${rule}`, places[part]),
   );
 }
 
-function readValue(reader: Reader, operator: ReturnType<typeof findOperator>): unknown {
+function readValue(reader: Reader, operator: Operator | undefined): unknown {
   switch (operator) {
     case undefined:
       // createComparison reports the unknown operator.

@@ -4,8 +4,8 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { ApiError, serviceUnavailable } from '@gatehouse/errors';
-import { addressGroup, sendContinue } from '@gatehouse/server';
-import { assertAnnouncedSize, hasBody } from '../messages.ts';
+import { addressGroup, hasBody, sendContinue } from '@gatehouse/server';
+import { assertAnnouncedSize } from '../messages.ts';
 
 const KIBIBYTE = 1024;
 const MEBIBYTE = 1024 * KIBIBYTE;

@@ -4,6 +4,7 @@
  */
 import { illegalArgument } from '@gatehouse/errors';
 import type { Client } from '@gatehouse/identity';
+import { hasBody } from '@gatehouse/server';
 import {
   assertNotReplyEnvelope,
   assertReadableQuery,
@@ -22,7 +23,7 @@ import {
   signedBody,
   signedQuery,
 } from '@gatehouse/signing';
-import { assertAnnouncedSize, hasBody } from '../messages.ts';
+import { assertAnnouncedSize } from '../messages.ts';
 import type { SignedInput } from './explain-signature.ts';
 import { type HeldBody, readSignedBody } from './held-bodies.ts';
 import type { AuthenticationRequest, Signer } from './verified-request.ts';

@@ -7,15 +7,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Transform } from 'node:stream';
 import { ApiError, errorCatalogue, isFailureReason } from '@gatehouse/errors';
-import { type ObservedRequest, type RequestNotes, sendContinue } from '@gatehouse/server';
+import { hasBody, type ObservedRequest, type RequestNotes, sendContinue } from '@gatehouse/server';
 import type { VerifiedRequest } from '../authentication/verified-request.ts';
-import {
-  assertAnnouncedSize,
-  hasBody,
-  headerIn,
-  protectiveHeaders,
-  type Reply,
-} from '../messages.ts';
+import { assertAnnouncedSize, headerIn, protectiveHeaders, type Reply } from '../messages.ts';
 import type { Route } from '../routes/route.ts';
 import type { UpgradedConnection, UpstreamReply } from '../upstream/call.ts';
 import type { BodyStream, Upstream } from '../upstream/upstream.ts';

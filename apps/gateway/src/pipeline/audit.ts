@@ -39,12 +39,9 @@ export function createSignatureAudit({
     const record = () => {
       if (isAudited(code)) {
         const { clientId } = notes;
-        const event = {
-          event: auditedEvents[code],
-          clientId,
-          reason: reason as string | undefined,
-        };
-        audit.record(event, requestOrigin(message, clientAddress));
+        const event = auditedEvents[code];
+        const origin = requestOrigin(message, clientAddress);
+        audit.record({ event, clientId, reason: reason as string | undefined }, origin);
       }
     };
     const presented = message.headers['x-client-id'];

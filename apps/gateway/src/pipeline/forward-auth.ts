@@ -8,9 +8,9 @@ import type { IncomingMessage } from 'node:http';
 import { deviceScopes } from '@gatehouse/device-api';
 import { ApiError, type FailureReasonName, illegalArgument } from '@gatehouse/errors';
 import { isDeviceScope, noSettings, type Settings } from '@gatehouse/identity';
-import { unmappedAddress } from '@gatehouse/server';
+import { hasBody, unmappedAddress } from '@gatehouse/server';
 import { parseRequestTarget, signedPart } from '@gatehouse/signing';
-import { bearerChallenge, hasBody, protectiveHeaders, type Reply } from '../messages.ts';
+import { bearerChallenge, protectiveHeaders, type Reply } from '../messages.ts';
 import { commonOfRoutes, forwardAuthOperation, type Route } from '../routes/route.ts';
 import type { Exchange, Pipeline } from './exchange.ts';
 import { admittedOf, assertServedMethod, setMatch, unrouted } from './stages.ts';
@@ -39,7 +39,9 @@ export async function readVerification(
     throw illegalArgument([problem], 'verification_invalid');
   }
   const { method, target } = readOriginalRequest(message.rawHeaders);
-  const query = ownQuery(message.url ?? '');
+  // Envoy appends path and query of the original request (`/_verify/…`), which the caller chose.
+  const { url = '' } = message;
+  const query = url.startsWith(`${PATH}?`) ? url.slice(PATH.length + 1) : '';
   exchange.method = method;
   exchange.target = target;
   assertServedMethod(exchange);
@@ -184,14 +186,6 @@ function requireValue(found: ReadonlyMap<string, string>, name: string): string 
 
 function refusal(reason: FailureReasonName, property: string, message: string): ApiError {
   return illegalArgument([{ property, message }], reason);
-}
-
-/**
- * The query of `/_verify`. Envoy appends path and query of the original request (`/_verify/…`),
- * which the caller chose: they are ignored.
- */
-function ownQuery(url: string): string {
-  return url.startsWith(`${PATH}?`) ? url.slice(PATH.length + 1) : '';
 }
 
 /** The audience of the internal token if the proxy names none. */

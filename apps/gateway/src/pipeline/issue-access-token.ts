@@ -17,7 +17,9 @@ export function createXAccessTokenOperation(dependencies: {
   const { identity, accessTokenMaximumSeconds, now } = dependencies;
   const { xAccessTokens, audit } = identity;
   return async ({ message, verified, clientAddress }: Admitted): Promise<Reply> => {
-    if (!isJson(message.headers['content-type'])) {
+    // A missing type counts as JSON: the signature covers the body in either case.
+    const { 'content-type': contentType = 'application/json' } = message.headers;
+    if (contentType.split(';', 1)[0]?.trim().toLowerCase() !== 'application/json') {
       throw new ApiError('unsupported_media_type', { message: 'Send application/json.' });
     }
     const text = Buffer.from(verified.body?.bytes ?? []).toString('utf8');
@@ -40,12 +42,6 @@ export function createXAccessTokenOperation(dependencies: {
       body: Buffer.from(JSON.stringify({ ...envelope, expires, timestamp })),
     };
   };
-}
-
-/** A missing type counts as JSON: the signature covers the body in either case. */
-function isJson(contentType: string | undefined): boolean {
-  const mediaType = contentType?.split(';', 1)[0]?.trim().toLowerCase();
-  return mediaType === undefined || mediaType === 'application/json';
 }
 
 /** At most one member, `expires`, without escapes. */

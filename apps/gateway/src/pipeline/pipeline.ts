@@ -8,7 +8,7 @@
  */
 import { type IncomingMessage, type RequestListener, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { traced, type UpgradeListener } from '@gatehouse/server';
+import { assertClearMessage, traced, type UpgradeListener } from '@gatehouse/server';
 import { parseRequestTarget } from '@gatehouse/signing';
 import { StoreUnavailableError } from '@gatehouse/store';
 import type { Signer } from '../authentication/verified-request.ts';
@@ -32,7 +32,6 @@ import {
   answerUnrouted,
   assertNoUpgrade,
   assertServable,
-  assertUnambiguous,
   authenticate,
   authorize,
   findRoute,
@@ -64,7 +63,7 @@ const upgrades: readonly Stage[] = [
 
 /** Nothing replies before authentication: a 204 for a preflight would tell the proxy to forward it. */
 const verifications: readonly Stage[] = [
-  assertUnambiguous,
+  ({ message }) => void assertClearMessage(message),
   readVerification,
   readCredential,
   assertVerifiable,

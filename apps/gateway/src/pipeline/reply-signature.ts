@@ -25,15 +25,12 @@ export function isClaimed({ header }: Signer): boolean {
  * The function rejects with ApiError `bad_gateway` if the body exceeds the limit or ends early, and
  * with StoreUnavailableError if it cannot claim the signature.
  */
-export function createReplySigner({
-  replayGuard,
-  now,
-  signatureToleranceMilliseconds,
-}: {
+export function createReplySigner(dependencies: {
   readonly replayGuard: ReplayGuard;
   readonly now: () => number;
   readonly signatureToleranceMilliseconds: number;
 }): SignReply {
+  const { replayGuard, now, signatureToleranceMilliseconds } = dependencies;
   return async (reply, signer) => {
     const body = reply.body && (await wholeBody(reply.body));
     const signedAt = now();

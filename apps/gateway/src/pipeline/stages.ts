@@ -1,6 +1,6 @@
 import { DEFAULT_BODY_LIMIT_BYTES } from '@gatehouse/device-api';
-import { ApiError, type FailureReasonName } from '@gatehouse/errors';
-import { allowedMethods, messageProblem } from '@gatehouse/server';
+import { ApiError } from '@gatehouse/errors';
+import { allowedMethods, assertClearMessage, rejectedMessage } from '@gatehouse/server';
 import { assertReadableQuery, parseRequestTarget, presentedCredential } from '@gatehouse/signing';
 import { StoreUnavailableError } from '@gatehouse/store';
 import { tokenForOtherResource } from '../authentication/tokens.ts';
@@ -18,7 +18,8 @@ type Checked = Pick<Exchange, 'message' | 'method'>;
 export function assertNoUpgrade({ message: { headers } }: Checked): undefined {
   const { upgrade } = headers;
   if (upgrade !== undefined && upgrade.trim().toLowerCase() !== 'h2c') {
-    throw refusal('upgrade_not_accepted', 'Upgrade', 'is not accepted here');
+    const problem = { property: 'Upgrade', message: 'is not accepted here' };
+    throw rejectedMessage({ ...problem, reason: 'upgrade_not_accepted' });
   }
 }
 
@@ -31,31 +32,13 @@ export function assertServable(checked: Checked): undefined {
   if (checked.message.headers['content-encoding'] !== undefined) {
     throw new ApiError('unsupported_media_type', { message: 'Send the body without an encoding.' });
   }
-  assertUnambiguous(checked);
+  assertClearMessage(checked.message);
 }
 
 export function assertServedMethod({ message, method }: Checked): undefined {
   if (!served.has(method) || message.url === '*') {
     throw new ApiError('method_not_allowed', { headers: { Allow: METHODS.join(', ') } });
   }
-}
-
-/** Rejects messages that two servers could read differently. */
-export function assertUnambiguous({ message }: Checked): undefined {
-  const problem = messageProblem(message);
-  if (problem !== undefined) {
-    throw refusal(problem.reason, problem.property, problem.message);
-  }
-}
-
-/** Also closes the connection, because the boundary to the next request may be unclear. */
-function refusal(reason: FailureReasonName, property: string, message: string): ApiError {
-  return new ApiError('illegal_argument', {
-    message: `${property}: ${message}`,
-    result: [{ property, message }],
-    headers: { Connection: 'close' },
-    reason,
-  });
 }
 
 /**

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { promisify } from 'node:util';
 import { brotliCompress, gzip } from 'node:zlib';
 import { deviceScopes } from '@gatehouse/device-api';
-import type { DescribedOperation, DescribedRoute } from '@gatehouse/device-api/openapi';
+import type { DescribedRoute } from '@gatehouse/device-api/openapi';
 import { ApiError, errorCatalogue, successEnvelope } from '@gatehouse/errors';
 import type { Identity, Resource } from '@gatehouse/identity';
 import { LRUCache } from 'lru-cache';
@@ -210,7 +210,7 @@ export function describedRoutes(served: readonly Route[]): readonly DescribedRou
   return deviceRoutes.flatMap((builtIn) => {
     const { method, path } = builtIn;
     // Each built-in route is an operation of the device API, or issues an X-Access-Token.
-    const operation = builtIn.operation as DescribedOperation;
+    const operation = builtIn.operation as DescribedRoute['operation'];
     const route = byRequest.get(identityOf(builtIn));
     if (route === undefined || route.upstream !== builtIn.upstream) {
       return [];

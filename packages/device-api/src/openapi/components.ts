@@ -171,11 +171,10 @@ export function errorResponses(catalogue: ErrorCatalogue): Json {
       const details = code === 'illegal_argument' ? { result: [problem] } : {};
       return [code, { value: { status, code, message, timestamp: EXAMPLE_TIME, ...details } }];
     });
-    const description = errors.map(([code, { message }]) => `\`${code}\`: ${message}`);
     return [
       `Error${status}`,
       {
-        description: description.join('\n\n'),
+        description: errors.map(([code, { message }]) => `\`${code}\`: ${message}`).join('\n\n'),
         headers: headersNamed(
           'X-Request-Id',
           ...(status === 401 || status === 403 ? ['WWW-Authenticate'] : []),

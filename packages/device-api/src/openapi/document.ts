@@ -30,8 +30,6 @@ import {
   replyName,
 } from './schemas.ts';
 
-export type { DescribedOperation };
-
 /** A served route of the device API. */
 export interface DescribedRoute {
   readonly operation: DescribedOperation;
@@ -72,13 +70,7 @@ const headers = {
   'Retry-After': header('Seconds to wait before the next request.', 'integer'),
 };
 
-export function createOpenApiDocument({
-  publicUrl,
-  authorizationServerUrl,
-  routes,
-  documents,
-  errors,
-}: {
+export function createOpenApiDocument(served: {
   /** Of the gateway. */
   readonly publicUrl: string;
   readonly authorizationServerUrl: string;
@@ -89,6 +81,7 @@ export function createOpenApiDocument({
   /** All error codes of the platform API. */
   readonly errors: ErrorCatalogue;
 }) {
+  const { publicUrl, authorizationServerUrl, routes, documents, errors } = served;
   const requests = convert('input', ({ request }) => request);
   const replies = convert('output', ({ reply }) => reply);
   const paths: Record<string, Record<string, Json>> = {};
@@ -100,11 +93,8 @@ export function createOpenApiDocument({
     const entry = entries.find(({ name }) => name === route.operation) as Entry;
     const isFirst = !(replyName(entry) in envelopes);
     envelopes[replyName(entry)] = envelope(entry, replies.byName[entry.name]);
-    add(
-      route.path,
-      route.method,
-      describeRoute(route, entry, isFirst, requests.byName[entry.name]),
-    );
+    const described = describeRoute(route, entry, isFirst, requests.byName[entry.name]);
+    add(route.path, route.method, described);
   }
   for (const document of documents) {
     add(document.path, 'GET', describeDocument(document));
@@ -230,7 +220,7 @@ function describeSuccess(entry: Entry, hasExample: boolean): Json {
     status: 200,
     code: 'success',
     message: 'success',
-    ...(example.result === undefined ? {} : { result: example.result }),
+    result: example.result,
     ...(name === issueAccessToken ? { expires: 3600 } : {}),
     timestamp: EXAMPLE_TIME,
   };

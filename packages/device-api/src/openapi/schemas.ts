@@ -10,9 +10,7 @@ export const issueAccessToken = 'access-token.issue';
 /** The operations that the document describes. */
 export type DescribedOperation = OperationName | typeof issueAccessToken;
 
-export type Entry = Omit<Operation<DescribedOperation>, 'scope' | 'paths' | 'tag'> & {
-  readonly tag: Operation['tag'] | 'Tokens';
-};
+export type Entry = Omit<Operation<DescribedOperation>, 'scope' | 'paths'>;
 
 /** `POST /api/v1/token`: the gateway reads the body, so this schema only describes it. */
 const accessToken: Entry = {
@@ -65,11 +63,10 @@ function simplify(schema: Record<string, unknown>): void {
   delete schema.readOnly;
   if (schema.type === 'integer') {
     schema.format = 'int64';
-    if (schema.minimum === Number.MIN_SAFE_INTEGER) {
-      delete schema.minimum;
-    }
-    if (schema.maximum === Number.MAX_SAFE_INTEGER) {
-      delete schema.maximum;
+    for (const bound of ['minimum', 'maximum']) {
+      if (Math.abs(Number(schema[bound])) === Number.MAX_SAFE_INTEGER) {
+        delete schema[bound];
+      }
     }
   }
 }

@@ -100,8 +100,8 @@ export function createClientKeys(dependencies: {
     /** @throws RejectedChangeError if the client does not have the key, or has no other key */
     remove(client: Client, keyId: string, options: RemovalOptions): readonly ClientKey[] {
       const keys = intactKeys(client);
-      const isKept = keys.some((key) => key.id === keyId && isLive(key) && !isActive(key));
-      if (!isKept || options.keepTokens === true) {
+      const hasKept = keys.some((key) => key.id === keyId && isKept(key));
+      if (!hasKept || options.keepTokens === true) {
         assertRemovable(client, keyId, keys);
       }
       return keys.map((key) => (key.id === keyId ? inactive(key, removedState(options)) : key));
@@ -116,8 +116,9 @@ export const keysOfPublicClient = (keys: readonly ClientKey[]): readonly ClientK
     .map((key) => inactive(key, 'removed'));
 
 export const isActive = ({ state }: ClientKey): boolean => state === 'active';
-/** Whether credentials that were issued with the key are valid. */
-export const isLive = ({ state }: ClientKey): boolean => state !== 'removed';
+/** It is no longer active, but its tokens stay valid until they expire. */
+export const isKept = ({ state }: ClientKey): boolean =>
+  state === 'replaced' || state === 'retired';
 
 const removedState = ({ keepTokens }: RemovalOptions) =>
   keepTokens === true ? 'retired' : 'removed';

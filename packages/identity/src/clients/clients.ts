@@ -9,8 +9,7 @@ import {
   createClientKeys,
   decoyKeys,
   formatClient,
-  isActive,
-  isLive,
+  isKept,
   keysOfPublicClient,
   type RemovalOptions,
 } from './client-keys.ts';
@@ -54,13 +53,13 @@ export function createClientRegistry(
     secureKeyId: keys.idOf,
     /** Whether credentials that were issued with the key are valid. Reads only the record. */
     isLiveKey: (client: Client, keyId: string): boolean =>
-      client.keys.some((key) => key.id === keyId && isLive(key)),
+      client.keys.some(({ id, state }) => id === keyId && state !== 'removed'),
     /** Ids and ages of the active keys, newest first. */
     describeKeys: keys.describe,
     /** The keys that are no longer active, but whose tokens stay valid until they expire. */
     keptKeyIds: (client: Client): readonly string[] =>
       client.keys
-        .filter((key) => isLive(key) && !isActive(key))
+        .filter(isKept)
         .map(({ id }) => id)
         .reverse(),
     /**

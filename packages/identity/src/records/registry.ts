@@ -1,6 +1,10 @@
 import { NEVER_EXPIRES } from '@gatehouse/store';
-import { type RecordDependencies, RejectedChangeError, readForUpdate } from './record.ts';
-import { createRecordCache } from './record-cache.ts';
+import {
+  createRecordCache,
+  type RecordDependencies,
+  RejectedChangeError,
+  readForUpdate,
+} from './record.ts';
 import { withRecordLock } from './record-lock.ts';
 
 /**

@@ -9,6 +9,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
 import { ConfigurationError, readOrCreateSecretFile } from '@gatehouse/server/configuration';
 
 /**
@@ -88,7 +89,6 @@ export function loadMasterKey(path: string, create: boolean) {
   let file = parse(text);
   let checkedAt = performance.now();
   let report: (problem: string) => void = () => undefined;
-  const { lasting } = file;
 
   function refresh(): boolean {
     checkedAt = performance.now();
@@ -98,13 +98,13 @@ export function loadMasterKey(path: string, create: boolean) {
       text = readFileSync(path, 'utf8');
       const changed = text === before.text ? file : parse(text);
       // The file of another installation must not replace the keys of a running process.
-      file = isEqual(changed.lasting, lasting) ? changed : parse('');
+      file = isDeepStrictEqual(changed.lasting, file.lasting) ? changed : parse('');
     } catch {
       if (text !== before.text) {
         report('it cannot be read, is incomplete, or belongs to another installation');
       }
     }
-    return !isEqual(file, before.file);
+    return !isDeepStrictEqual(file, before.file);
   }
 
   return {
@@ -117,7 +117,7 @@ export function loadMasterKey(path: string, create: boolean) {
     },
     refresh,
     /** The derived keys that a rotation keeps. */
-    lasting,
+    lasting: file.lasting,
     /** Reports once each changed file that the process cannot use. It continues with the old keys. */
     onUnusable(listener: typeof report) {
       report = listener;
@@ -128,11 +128,6 @@ export function loadMasterKey(path: string, create: boolean) {
 /** @throws ConfigurationError, which never quotes the content */
 export function readMasterKeyFile(path: string): MasterKeyFile {
   return parse(readKeyFile(path, false));
-}
-
-/** Whether both have the same keys. */
-export function isEqual(one: object, other: object): boolean {
-  return JSON.stringify(one) === JSON.stringify(other);
 }
 
 /**
@@ -147,9 +142,19 @@ export function writeMasterKeyFile(path: string, file: MasterKeyFile): void {
   const lines = Object.entries({ next, previous, ...lasting }).flatMap(([label, key]) =>
     key === undefined ? [] : [`${label} ${key.toString('hex')}`],
   );
+  const target = realpathSync(path);
+  // One name, so that a killed command leaves no second copy of the keys.
+  const temporary = `${target}.tmp`;
   try {
-    replaceFile(realpathSync(path), [current.toString('hex'), ...lines, ''].join('\n'));
+    rmSync(temporary, { force: true });
+    const { uid, gid, mode } = statSync(target);
+    const content = [current.toString('hex'), ...lines, ''].join('\n');
+    writeFileSync(temporary, content, { mode: 0o600, flag: 'wx', flush: true });
+    chownSync(temporary, uid, gid);
+    chmodSync(temporary, mode & 0o777);
+    renameSync(temporary, target);
   } catch {
+    rmSync(temporary, { force: true });
     throw masterKeyProblem(
       'names a file that cannot be replaced. Run the command as its owner, in a writable folder',
     );
@@ -183,31 +188,10 @@ function parse(text: string) {
     );
   }
   const current = Buffer.from(first, 'hex');
-  const lastingOf = (purpose: LastingPurpose) => keys.get(purpose) ?? deriveKey(current, purpose);
-  return {
-    current,
-    next: keys.get('next'),
-    previous: keys.get('previous'),
-    lasting: {
-      'credential-pepper': lastingOf('credential-pepper'),
-      'refresh-successor': lastingOf('refresh-successor'),
-    },
-  };
-}
-
-function replaceFile(path: string, content: string): void {
-  // One name, so that a killed command leaves no second copy of the keys.
-  const temporary = `${path}.tmp`;
-  rmSync(temporary, { force: true });
-  const { uid, gid, mode } = statSync(path);
-  try {
-    writeFileSync(temporary, content, { mode: 0o600, flag: 'wx', flush: true });
-    chownSync(temporary, uid, gid);
-    chmodSync(temporary, mode & 0o777);
-    renameSync(temporary, path);
-  } finally {
-    rmSync(temporary, { force: true });
-  }
+  const lasting = Object.fromEntries(
+    lastingPurposes.map((purpose) => [purpose, keys.get(purpose) ?? deriveKey(current, purpose)]),
+  ) as Readonly<Record<LastingPurpose, Buffer>>;
+  return { current, next: keys.get('next'), previous: keys.get('previous'), lasting };
 }
 
 function readKeyFile(path: string, create: boolean): string {

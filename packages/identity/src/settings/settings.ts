@@ -5,13 +5,13 @@
 import { NEVER_EXPIRES } from '@gatehouse/store';
 import { z } from 'zod';
 import {
+  createRecordCache,
   parseRecord,
   type RecordDependencies,
   RejectedChangeError,
   readForUpdate,
   role,
 } from '../records/record.ts';
-import { createRecordCache } from '../records/record-cache.ts';
 import { withRecordLock } from '../records/record-lock.ts';
 import { type AttributeDeclarations, attributeDeclarations } from './attributes.ts';
 import { installationLifetimes, type LifetimeSettings } from './lifetimes.ts';

@@ -2,8 +2,7 @@ import type { Store } from '@gatehouse/store';
 import { LRUCache } from 'lru-cache';
 import type { Client } from '../clients/client.ts';
 import type { ClientRegistry } from '../clients/clients.ts';
-import { type RecordDependencies, readRecord } from '../records/record.ts';
-import { createRecordCache } from '../records/record-cache.ts';
+import { createRecordCache, type RecordDependencies, readRecord } from '../records/record.ts';
 import { withRecordLock } from '../records/record-lock.ts';
 import {
   accessTokenKey,

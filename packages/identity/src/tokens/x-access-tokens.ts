@@ -2,8 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import type { Client } from '../clients/client.ts';
 import { isActive } from '../clients/client-keys.ts';
-import { parseRecord, readRecord } from '../records/record.ts';
-import { MAXIMUM_RECORD_AGE_MILLISECONDS } from '../records/record-cache.ts';
+import { MAXIMUM_RECORD_AGE_MILLISECONDS, parseRecord, readRecord } from '../records/record.ts';
 import { accessTokenKey, xAccessTokenKey, xAccessTokensKey } from '../secrets/credential-keys.ts';
 import {
   noSettings,

@@ -37,7 +37,7 @@ const GROUPS = 8;
 const MAPPED = /^::ffff:([0-9a-f]{1,4}):([0-9a-f]{1,4})$/;
 
 /**
- * Returns the group of addresses that shares one rate limit (RL-02): an IPv4 address or an IPv6
+ * Returns the group of addresses that shares one rate limit: an IPv4 address or an IPv6
  * /56, which providers commonly assign to one line. A client cannot get a new limit with another
  * address of its group. An IPv4-mapped address (`::ffff:192.0.2.1`) counts as IPv4.
  */

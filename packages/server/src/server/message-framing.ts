@@ -7,7 +7,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { FailureReasonName } from '@gatehouse/errors';
+import { ApiError, type FailureReasonName } from '@gatehouse/errors';
 
 const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)(.*)$/i;
 /** A name or an address, with or without a port: no user information, and no empty name. */
@@ -38,6 +38,27 @@ export function messageProblem(request: IncomingMessage) {
   }
   const isKnownVersion = httpVersion === '1.1' || httpVersion === '1.0';
   return isKnownVersion ? undefined : problem('http_invalid', 'HTTP version', 'must be 1.1 or 1.0');
+}
+
+/**
+ * Rejects a message that two servers could read differently.
+ *
+ * @throws ApiError `illegal_argument`, which also closes the connection
+ */
+export function assertClearMessage(request: IncomingMessage): void {
+  const found = messageProblem(request);
+  if (found !== undefined) {
+    throw rejectedMessage(found);
+  }
+}
+
+export function rejectedMessage({ reason, property, message }: ReturnType<typeof problem>) {
+  return new ApiError('illegal_argument', {
+    message: `${property}: ${message}`,
+    result: [{ property, message }],
+    headers: { Connection: 'close' },
+    reason,
+  });
 }
 
 /**
@@ -147,6 +168,11 @@ export function sendContinue(request: IncomingMessage): void {
   waiting.delete(request);
 }
 
+/** Whether the request has a body (RFC 9112 §6.3). */
+export function hasBody({ headers }: Pick<IncomingMessage, 'headers'>): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+}
+
 /** Time until a server closes a connection whose peer may still send data. */
 export const LINGER_MILLISECONDS = 1000;
 /** Above the usual body limit, because a proxy turns a reset during its upload into a 502. */
@@ -157,10 +183,7 @@ const LINGER_BYTES = 2 * 1024 * 1024;
  * connection, and the reset can overtake the reply (RFC 9112 §9.6).
  */
 export async function lingerBeforeClose(request: IncomingMessage): Promise<void> {
-  const { headers } = request;
-  const announcesBody =
-    headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
-  if (request.readableEnded || request.destroyed || !announcesBody) {
+  if (request.readableEnded || request.destroyed || !hasBody(request)) {
     return;
   }
   let received = 0;

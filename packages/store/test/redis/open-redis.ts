@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type RedisServer, startRedisServer } from '@gatehouse/testing';
 import { afterAll } from '@jest/globals';
-import { createStore, type Store, type StoreRoom } from '../../src/index.ts';
+import { createStore, type Store } from '../../src/index.ts';
 import { redisAccessRule } from '../../src/redis/redis-scripts.ts';
+import type { StoreRoom } from '../../src/store.ts';
 
 export const password = 'the-store-of-a-test';
 const endings: (() => Promise<unknown>)[] = [];

@@ -1,6 +1,6 @@
 import type { Store } from '@gatehouse/store';
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { createRecordCache, MAXIMUM_RECORD_AGE_MILLISECONDS } from './record-cache.ts';
+import { createRecordCache, MAXIMUM_RECORD_AGE_MILLISECONDS } from './record.ts';
 
 /** A store whose reads the test can delay. */
 function slowStore(values: Map<string, string>) {
