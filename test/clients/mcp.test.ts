@@ -1,13 +1,17 @@
 /** An MCP server behind the gateway, and a standard MCP client that signs in through the browser. */
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { createServer as createHttpServer } from 'node:http';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { openIdentity } from '@gatehouse/identity';
+import { createLogger, observeRequests } from '@gatehouse/server';
 import { createStore } from '@gatehouse/store';
 import { authorizeAsUser, createPageVisitor, until } from '@gatehouse/testing';
 import { startSystem, temporaryFolder } from '@gatehouse/testing/suite';
 import { afterAll, expect, test } from '@jest/globals';
+import { createApp } from '../../apps/authorization-server/src/app.ts';
+import { startWebsite } from '../../apps/authorization-server/test/website.ts';
 import { root } from '../source-tree.ts';
 import { linkDependencies } from './example-stack.ts';
 import { alice } from './sign-in-and-allow.ts';
@@ -44,12 +48,20 @@ const { resources } = JSON.parse(
   readExample('bootstrap.json').replace('http://localhost:8844/mcp', serverUrl),
 );
 
+// Its guard refuses private addresses, so this server gets a resolver and a connector that lead to
+// the website of the client.
+const site = await startWebsite(['agent.example']);
+const authorizationPort = await unusedPort();
+const issuer = `http://localhost:${authorizationPort}`;
+
 const system = await startSystem({
   engine: 'sqlite',
+  apps: ['gateway'],
   bootstrap: {
     organizations: [{ id: 'acme', name: 'Acme' }],
     users: [{ ...alice, emailVerified: true, orgId: 'acme' }],
     resources,
+    clientIdMetadata: { hosts: ['agent.example'] },
     clients: [
       {
         ...{ clientId: 'mcp-client', name: 'MCP client', orgId: 'acme', public: true },
@@ -60,7 +72,30 @@ const system = await startSystem({
       },
     ],
   },
-  environment: { GATEWAY_URL: gatewayUrl, ROUTES_FILE: join(folder, 'routes.json') },
+  environment: {
+    AUTHORIZATION_SERVER_URL: issuer,
+    GATEWAY_URL: gatewayUrl,
+    ROUTES_FILE: join(folder, 'routes.json'),
+  },
+});
+const { masterKey } = system;
+const store = createStore(system.storeUrl);
+const identity = openIdentity({ store, masterKey });
+const authorizationServer = createHttpServer(
+  observeRequests(
+    await createApp({
+      ...{ identity, masterKey, issuer, securityProfile: 'compatible' },
+      cookieKeys: ['a key of the cookies of this test'],
+      outbound: { resolve: async () => ['93.184.215.14'], connect: site.dial() },
+    }),
+    createLogger({ app: 'test', level: 'silent' }),
+  ),
+).listen(authorizationPort);
+await once(authorizationServer, 'listening');
+afterAll(async () => {
+  authorizationServer.closeAllConnections();
+  authorizationServer.close();
+  await store.close();
 });
 gatewayPort = Number(new URL(system.member('gateway').url).port);
 
@@ -121,6 +156,22 @@ test('A registered client finds everything by itself, and calls a tool as the us
   await client.stop();
 });
 
+test('A client that nobody registered describes itself by a document (CIMD).', async () => {
+  const clientId = 'https://agent.example/client.json';
+  site.handle = (_request, response) =>
+    response.setHeader('Content-Type', 'application/json').end(
+      JSON.stringify({
+        ...{ client_id: clientId, client_name: 'Agent', token_endpoint_auth_method: 'none' },
+        redirect_uris: ['http://127.0.0.1/callback'],
+        grant_types: ['authorization_code', 'refresh_token'],
+      }),
+    );
+  const client = await startClient({ CLIENT_METADATA_URL: clientId });
+  expect((await signIn(client)).get('client_id')).toBe(clientId);
+  expect(await printed(client, 'tool')).toBe('alice');
+  await client.stop();
+});
+
 test('The token of a client opens the MCP server only, and its stream ends when it is revoked.', async () => {
   const client = await startClient({ CLIENT_ID: 'mcp-client' });
   await signIn(client);
@@ -130,11 +181,8 @@ test('The token of a client opens the MCP server only, and its stream ends when 
   const headers = { authorization: `Bearer ${token}` };
   const devices = await fetch(`${gatewayUrl}/api/device`, { headers });
   expect(devices.status).toBe(401);
-  const store = createStore(system.storeUrl);
-  const identity = openIdentity({ store, masterKey: system.masterKey });
   await identity.revocations.token(String(token));
   await until(async () => (await printed(client, 'stream')) === 'ended');
-  await store.close();
   await client.stop();
 });
 
@@ -145,7 +193,7 @@ test('A call without a token gets a challenge that names the metadata of the MCP
   expect(reply.headers.get('www-authenticate')).toContain(`resource_metadata="${metadata}"`);
   expect(await (await fetch(metadata)).json()).toMatchObject({
     resource: serverUrl,
-    authorization_servers: [system.authorizationServerUrl],
+    authorization_servers: [issuer],
     scopes_supported: ['mcp:tools'],
   });
 });
