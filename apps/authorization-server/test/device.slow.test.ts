@@ -124,7 +124,7 @@ describe.each(systems)('the device authorization grant over $engine', ({ system 
     ]);
     expect(await areActive(onDevices)).toEqual([true, true, true]);
     const account = await open(visitor, '/account');
-    await visitor.submit(withForm(account, '/account/revoke', tv.clientId), {});
+    await visitor.submit(withForm(account, '/account/revoke', `value="${tv.clientId}"`), {});
     expect(await areActive(onDevices)).toEqual([false, false, true]);
   });
 });
