@@ -1,4 +1,7 @@
+import { rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 
 /** Below the range for outgoing connections, which could otherwise occupy the port first. */
 const LOWEST = 12_000;
@@ -27,12 +30,37 @@ export async function freePort(): Promise<number> {
     const operations = port + OPERATIONS_OFFSET;
     if (!found.has(port) && !found.has(operations)) {
       found.add(port).add(operations);
-      if ((await isFree(port)) && (await isFree(operations))) {
+      if (reserve(port) && (await isFree(port)) && (await isFree(operations))) {
         return port;
       }
     }
   }
   throw new Error('No free port was found.');
+}
+
+/** A process listens long before this time has passed. */
+const RESERVED_MILLISECONDS = 60_000;
+const reservations = new Set<string>();
+process.once('exit', () => reservations.forEach((file) => void rmSync(file, { force: true })));
+
+/** Another run of tests on this machine must not find the port before it is used. */
+function reserve(port: number): boolean {
+  const file = join(tmpdir(), `gatehouse-test-port-${port}`);
+  try {
+    if (Date.now() - statSync(file).mtimeMs < RESERVED_MILLISECONDS) {
+      return false;
+    }
+    rmSync(file, { force: true });
+  } catch {
+    // Nobody has reserved it.
+  }
+  try {
+    writeFileSync(file, '', { flag: 'wx' });
+  } catch {
+    return false;
+  }
+  reservations.add(file);
+  return true;
 }
 
 function isFree(port: number): Promise<boolean> {
