@@ -13,7 +13,7 @@ import Provider from 'oidc-provider';
 import { type AccountDependencies, createAccountRoutes } from './account/account.ts';
 import { CHANGE_PASSWORD_PATH, createAccountSessions } from './account/session.ts';
 import type { Configuration } from './config.ts';
-import type { Outbound } from './guarded-fetch.ts';
+import { createGuardedFetch, type Outbound } from './guarded-fetch.ts';
 import { auditProviderEvents } from './outcomes/audit.ts';
 import { explainMistakes, handleUnexpectedErrors, logOutcomes } from './outcomes/errors.ts';
 import type { ThrottledLimit } from './outcomes/metrics.ts';
@@ -24,6 +24,7 @@ import { asPage, createPageHeaders, rejectForeignForm } from './pages/page-heade
 import { withSealedCookies } from './pages/sealed-cookies.ts';
 import { serveWelcomePage } from './pages/welcome.ts';
 import { type BrowserState, createBrowserState } from './provider/browser-state.ts';
+import { createClientKeySets, createFetchDeclared } from './provider/client-key-sets.ts';
 import { countFailedSecrets } from './provider/client-patches.ts';
 import { withAccountClient } from './provider/clients.ts';
 import { addPollingInterval } from './provider/device-codes.ts';
@@ -178,7 +179,9 @@ async function openProvider(dependencies: ProviderParts): Promise<Provider> {
     clientBasedCORS: forgetForeignOrigin,
   });
   const { successorOf } = singleUses;
-  applyPatches(provider, { ...dependencies, documents, formPostPage, successorOf });
+  const fetchDeclared = createFetchDeclared(identity, createGuardedFetch(dependencies.outbound));
+  const keySets = createClientKeySets(fetchDeclared);
+  applyPatches(provider, { ...dependencies, documents, keySets, formPostPage, successorOf });
   // fixOrigin alone sets the proxy headers, so that every URL starts with the issuer.
   provider.proxy = true;
   const steps = [

@@ -1,4 +1,4 @@
-export { applyBootstrap } from './bootstrap/apply-bootstrap.ts';
+export { applyBootstrap, keyChanges } from './bootstrap/apply-bootstrap.ts';
 export {
   type BootstrapDefinition,
   bootstrapWarnings,
@@ -21,6 +21,13 @@ export {
 } from './clients/client.ts';
 export type { ClientRegistry, NewClient } from './clients/clients.ts';
 export { documentHost, documentScopes } from './clients/document-clients.ts';
+export {
+  assertionAlgorithms,
+  hasPublicKeys,
+  type PublicKey,
+  publicKey,
+  publicKeyIds,
+} from './clients/public-keys.ts';
 export { isAllowedRedirectUri, redirectUriProblem } from './clients/redirect-uris.ts';
 export { type Registration, registrationTokenSchema } from './clients/registration-tokens.ts';
 export { connectIdentity, prepareStore } from './connect-identity.ts';

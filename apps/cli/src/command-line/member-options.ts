@@ -5,7 +5,11 @@ import type { z } from 'zod';
 import { type CommandInput, type Options, optionName, UsageError } from './command.ts';
 
 /** Members whose option is not their singular. */
-const shortNames: Readonly<Record<string, string>> = { orgId: 'org', ipAllowList: 'ipAllow' };
+const shortNames: Readonly<Record<string, string>> = {
+  orgId: 'org',
+  ipAllowList: 'ipAllow',
+  jwks: 'jwks',
+};
 /** Members that a command takes as an argument. */
 const argumentNames: ReadonlySet<string> = new Set(['id', 'clientId', 'username']);
 
