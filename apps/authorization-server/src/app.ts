@@ -29,6 +29,7 @@ import { countFailedSecrets } from './provider/client-patches.ts';
 import { withAccountClient } from './provider/clients.ts';
 import { addPollingInterval } from './provider/device-codes.ts';
 import { completeIntrospection } from './provider/introspection.ts';
+import { serveJwtAccessTokens } from './provider/jwt-access-tokens.ts';
 import { announceClients, createMetadataDocuments } from './provider/metadata-documents.ts';
 import { applyPatches, keepClaimsCurrent, keepJwksCurrent } from './provider/patches.ts';
 import { createAdapter, providerSettings } from './provider/settings.ts';
@@ -196,6 +197,7 @@ async function openProvider(dependencies: ProviderParts): Promise<Provider> {
     singleUses.complete,
     explainMistakes,
     completeIntrospection({ identity, issuer }),
+    serveJwtAccessTokens(identity, issuer),
     skipLogoutQuestion,
     keepJwksCurrent(provider, keptSigningKeys),
     keepClaimsCurrent(provider),

@@ -1,4 +1,9 @@
-import { canonicalResource, type Identity, type SigningKeyPolicy } from '@gatehouse/identity';
+import {
+  canonicalResource,
+  type Identity,
+  type SigningKeyPolicy,
+  withJwtAccessTokens,
+} from '@gatehouse/identity';
 import { createAddressMatcher, createRouter, type Logger, type Tracer } from '@gatehouse/server';
 import { createAuthenticate } from './authentication/authenticate.ts';
 import { HELD_BODIES, type HeldBodiesLimits } from './authentication/held-bodies.ts';
@@ -76,6 +81,7 @@ export function createGateway(dependencies: GatewayDependencies) {
       authenticate: createAuthenticate({
         ...dependencies,
         ...identity,
+        ...withJwtAccessTokens(identity, dependencies.authorizationServerUrl),
         signatures: createSignatureBudget({ ...counting, windowSeconds }),
         verifyXAccessToken: identity.xAccessTokens.verify,
         heldBodies: dependencies.heldBodies ?? HELD_BODIES,

@@ -123,6 +123,12 @@ export {
   settingsMembers,
 } from './settings/settings.ts';
 export type { AccessTokenVerifier, Principal } from './tokens/access-tokens.ts';
+export {
+  isJwt,
+  type JwtAccessTokenClaims,
+  type JwtAccessTokens,
+  withJwtAccessTokens,
+} from './tokens/jwt-access-tokens.ts';
 export type { ReplayGuard, SignatureUse } from './tokens/replay-guard.ts';
 export { isGrantRevoked, nextNotBefore } from './tokens/revocations.ts';
 export type {

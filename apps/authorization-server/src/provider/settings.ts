@@ -30,6 +30,7 @@ import { assertionSettings } from './client-assertions.ts';
 import { createClientAdapter, type SecurityProfile } from './clients.ts';
 import { completeDeviceCodes } from './device-codes.ts';
 import { mayIntrospect, mayRevoke } from './introspection.ts';
+import { jwtClaims } from './jwt-access-tokens.ts';
 import { currentContext, failClosed } from './library.ts';
 import { libraryFetch } from './metadata-documents.ts';
 import { createOidcAdapter } from './oidc-adapter.ts';
@@ -83,6 +84,7 @@ export function providerSettings(
     responseTypes: strict ? ['code'] : ['code', 'id_token', 'id_token token'],
     scopes: [...knownScopes],
     claims: claimsOfScopes,
+    formats: { customizers: { jwt: jwtClaims(identity) } },
     // Most libraries of Node read only the ID token (docs/decisions/11-scopes-and-claims.md).
     conformIdTokenClaims: strict,
     features: {
