@@ -27,11 +27,17 @@ import { type BrowserState, createBrowserState } from './provider/browser-state.
 import { createClientKeySets, createFetchDeclared } from './provider/client-key-sets.ts';
 import { countFailedSecrets } from './provider/client-patches.ts';
 import { withAccountClient } from './provider/clients.ts';
+import { deliverLogouts } from './provider/deliver-logouts.ts';
 import { addPollingInterval } from './provider/device-codes.ts';
 import { completeIntrospection } from './provider/introspection.ts';
 import { serveJwtAccessTokens } from './provider/jwt-access-tokens.ts';
 import { announceClients, createMetadataDocuments } from './provider/metadata-documents.ts';
-import { applyPatches, keepClaimsCurrent, keepJwksCurrent } from './provider/patches.ts';
+import {
+  applyPatches,
+  createKeyInstaller,
+  keepClaimsCurrent,
+  keepJwksCurrent,
+} from './provider/patches.ts';
 import { createAdapter, providerSettings } from './provider/settings.ts';
 import { createSingleUses } from './provider/single-use.ts';
 import { thisServer } from './requests/caller.ts';
@@ -87,6 +93,8 @@ export interface AppDependencies
   readonly outbound?: Outbound;
   /** Undefined while tracing is off. */
   readonly tracer?: Tracer | undefined;
+  /** Ends the delivery of logout tokens. Without it, this server delivers none. */
+  readonly delivering?: AbortSignal;
   /** Of the signing keys. Epoch milliseconds. */
   readonly now?: () => number;
 }
@@ -204,6 +212,11 @@ async function openProvider(dependencies: ProviderParts): Promise<Provider> {
   ];
   for (const step of steps) {
     provider.use(step);
+  }
+  if (dependencies.delivering !== undefined) {
+    const installKeys = createKeyInstaller(provider, keptSigningKeys);
+    const delivery = { provider, identity, fetchDeclared, installKeys };
+    void deliverLogouts(delivery, dependencies.delivering);
   }
   logOutcomes(provider, identity.clients);
   auditProviderEvents(provider, identity);

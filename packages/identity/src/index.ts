@@ -129,6 +129,7 @@ export {
   type JwtAccessTokens,
   withJwtAccessTokens,
 } from './tokens/jwt-access-tokens.ts';
+export type { LogoutNotice } from './tokens/logout-queue.ts';
 export type { ReplayGuard, SignatureUse } from './tokens/replay-guard.ts';
 export { isGrantRevoked, nextNotBefore } from './tokens/revocations.ts';
 export type {

@@ -32,6 +32,7 @@ import {
   type TokenDependencies,
 } from './tokens/access-tokens.ts';
 import { createJwtAccessTokens } from './tokens/jwt-access-tokens.ts';
+import { createLogoutQueue } from './tokens/logout-queue.ts';
 import { createReplayGuard } from './tokens/replay-guard.ts';
 import { createRevocations } from './tokens/revocations.ts';
 import { createUserSessions } from './tokens/user-sessions.ts';
@@ -71,6 +72,7 @@ export function openIdentity(dependencies: {
   const notBefore = createNotBefore(store, now);
   const findLiveHolder = createLiveHolders(clients, users, notBefore);
   const verification = { ...records, credentialHash, findLiveHolder };
+  const userSessions = createUserSessions(store, sealer, findLiveHolder);
   const accessTokens = createAccessTokens({ ...verification, sealer });
   const audit = createAuditTrail({
     store,
@@ -79,6 +81,7 @@ export function openIdentity(dependencies: {
     onLost: dependencies.onAuditLost,
     onEvent: dependencies.onAuditEvent,
   });
+  const logouts = createLogoutQueue({ store, clients, userSessions, audit, now });
   return {
     store,
     /** What operators declare for the installation: resources with their scopes, and roles. */
@@ -88,7 +91,9 @@ export function openIdentity(dependencies: {
     registrationTokens: createRegistrationTokens({ ...records, credentialHash }),
     users,
     signInLocks: createSignInLocks(store, credentialHash),
-    userSessions: createUserSessions(store, sealer, findLiveHolder),
+    userSessions,
+    /** Sign-outs of which clients are notified. */
+    logouts,
     ...accessTokens,
     xAccessTokens: createXAccessTokens({ ...verification, principalOf }),
     principalOf,
@@ -98,7 +103,7 @@ export function openIdentity(dependencies: {
     findLiveHolder,
     revocations: createRevocations({
       ...{ ...verification, ...accessTokens },
-      ...{ clients, users, notBefore },
+      ...{ clients, users, notBefore, logouts },
     }),
     audit,
     requestLog: createRequestLog({ store, now, count: dependencies.onRequestLog }),

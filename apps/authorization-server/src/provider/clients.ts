@@ -73,6 +73,10 @@ function toMetadata(client: Client, grantTypes: string[]): AdapterPayload {
     // Another address needs another object, because `limitLookups` installs the keys in it.
     keysAddress: client.jwksUri,
     corsOrigins: client.corsOrigins,
+    ...(client.backchannelLogoutUri !== undefined && {
+      backchannel_logout_uri: client.backchannelLogoutUri,
+      backchannel_logout_session_required: client.backchannelLogoutSessionRequired ?? false,
+    }),
     ...authenticationOf(client),
   };
 }

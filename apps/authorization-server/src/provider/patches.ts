@@ -12,6 +12,7 @@ import { claimAssertions, clockTolerance } from './client-assertions.ts';
 import type { ClientKeySets } from './client-key-sets.ts';
 import { checkPermissions, limitLookups, storeSecureKeys, tokenModels } from './client-patches.ts';
 import type { SecurityProfile } from './clients.ts';
+import { queueLogouts } from './deliver-logouts.ts';
 import { currentContext, type ProviderMiddleware } from './library.ts';
 import type { MetadataDocuments } from './metadata-documents.ts';
 import { endSessionsWithGrants } from './times-to-live.ts';
@@ -52,6 +53,7 @@ export function applyPatches(
   storeSecureKeys(provider, identity);
   limitLookups(provider, identity, dependencies);
   claimAssertions(provider, identity);
+  queueLogouts(provider, identity);
   // lib/shared/jwt_client_auth.js: one setting would also extend every token and code.
   Object.defineProperty(configuration, 'clockTolerance', { get: clockTolerance });
 }
@@ -87,6 +89,10 @@ function assertLibraryShape(provider: Provider): void {
       Client.prototype.responseTypeAllowed,
       Client.prototype.grantTypeAllowed,
       Client.prototype.compareClientSecret,
+    ),
+    'lib/actions/end_session.js': hasParameters(
+      2,
+      Reflect.get(Client.prototype, 'backchannelLogout'),
     ),
     'lib/models/base_token.js': tokenModels.every(
       (name) =>
@@ -125,8 +131,16 @@ function deriveRefreshTokens(provider: Provider, successorOf: (refreshToken: str
  * constructed, and a new provider would lose state (docs/decisions/18-key-rotation.md).
  */
 export function keepJwksCurrent(provider: Provider, kept: KeptSigningKeys): ProviderMiddleware {
-  let installed: SigningKeys | undefined;
+  const install = createKeyInstaller(provider, kept);
   return async (_context, next) => {
+    await install();
+    await next();
+  };
+}
+
+export function createKeyInstaller(provider: Provider, kept: KeptSigningKeys) {
+  let installed: SigningKeys | undefined;
+  return async () => {
     const keys = await kept.load();
     if (keys !== installed) {
       const internals = internalsOf(provider);
@@ -137,7 +151,6 @@ export function keepJwksCurrent(provider: Provider, kept: KeptSigningKeys): Prov
       internals.jwks = { keys: keys.all.map((key) => key.publicJwk) };
       installed = keys;
     }
-    await next();
   };
 }
 

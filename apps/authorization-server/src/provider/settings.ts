@@ -88,6 +88,7 @@ export function providerSettings(
     // Most libraries of Node read only the ID token (docs/decisions/11-scopes-and-claims.md).
     conformIdTokenClaims: strict,
     features: {
+      backchannelLogout: { enabled: true },
       claimsParameter: { enabled: true, assertClaimsParameter: limitRequestedClaims({ strict }) },
       clientCredentials: { enabled: true },
       devInteractions: { enabled: false },

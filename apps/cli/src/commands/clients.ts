@@ -21,7 +21,9 @@ import { filtered, filterOptions } from '../command-line/lists.ts';
 import {
   assertOrganizationExists,
   createMemberOptions,
+  type Keys,
   readEnabled,
+  readKeys,
   validate,
 } from '../command-line/member-options.ts';
 import { assertConfirmed, yesOption } from '../command-line/terminal.ts';
@@ -45,30 +47,10 @@ const members = createMemberOptions(clientSchema.shape, {
   '[no-]own-organization-only': 'Allow only users of the organization of the client to sign in.',
   'jwks <file>': 'File of its public keys (a JWK Set), which replace secure key and --jwks-uri.',
   'jwks-uri <url>': 'Address of its public keys, which replaces secure key and --jwks.',
+  'backchannel-logout-uri <url>': 'Address that receives a logout token when a user signs out.',
+  '[no-]backchannel-logout-session-required':
+    'Name the session of the browser in logout and ID tokens.',
 });
-
-type Keys = Partial<Pick<Client, 'jwks' | 'jwksUri'>>;
-
-/** The public keys that the command names. Keys replace an address of keys, and the reverse. */
-async function readKeys(
-  input: CommandInput,
-  { terminal }: Pick<CommandContext, 'terminal'>,
-): Promise<Keys> {
-  const { jwks, jwksUri } = members.read(input);
-  if (jwks === undefined && jwksUri === undefined) {
-    return {};
-  }
-  const text = jwks ? (await terminal.readBytes(String(jwks))).toString() : undefined;
-  return { jwks: text && parseKeys(text), jwksUri: jwksUri || undefined } as Keys;
-}
-
-function parseKeys(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    throw new UsageError('The file of --jwks is not JSON.');
-  }
-}
 
 const lifetimeOption = {
   'lifetime <name=seconds...>':
@@ -125,7 +107,7 @@ const add: Command = {
   example: 'backend --org acme --scope device:read --signature-algorithm HMAC-SHA-256',
   async run(input, { identity, terminal, audit }) {
     const { clientId = '' } = input.positionals;
-    const keys = await readKeys(input, { terminal });
+    const keys = await readKeys(members.read(input), terminal);
     const given: Readonly<Record<string, unknown>> = { ...members.read(input), ...keys };
     const isSupplied = input.options.secureKeyStdin === true;
     const supplied = isSupplied ? await terminal.readSecret('Secure key') : undefined;
@@ -274,7 +256,7 @@ async function changeSettings(
 ): Promise<Client> {
   const { identity, audit } = context;
   const { clientId } = existing;
-  const keys = await readKeys(input, context);
+  const keys = await readKeys(members.read(input), context.terminal);
   const wanted = changedDefinition(existing, input, keys);
   await assertOrganizationExists(wanted.orgId, identity);
   if (wanted.public && identity.clients.describeKeys(existing).length > 0) {

@@ -108,6 +108,10 @@ export const clientSchema = z
     jwks: publicKeySet.optional(),
     /** Instead of `jwks`: the address of the keys, which the client replaces by itself. */
     jwksUri: calledAddress.optional(),
+    /** Receives a logout token when a user signs out. */
+    backchannelLogoutUri: calledAddress.optional(),
+    /** Its logout tokens and ID tokens name the session of the browser. */
+    backchannelLogoutSessionRequired: z.boolean().optional(),
   })
   .superRefine((value, context) => {
     const problem = (path: (string | number)[], message: string) =>

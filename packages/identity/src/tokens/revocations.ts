@@ -20,6 +20,7 @@ import type { User } from '../users/user.ts';
 import type { UserRegistry } from '../users/users.ts';
 import type { NotBefore } from './access-tokens.ts';
 import { isJwt, type JwtAccessTokens } from './jwt-access-tokens.ts';
+import type { LogoutQueue } from './logout-queue.ts';
 
 /** The kinds of credentials that an operator can revoke by value. */
 const kinds = ['AccessToken', 'RefreshToken', 'AuthorizationCode', 'InitialAccessToken'];
@@ -42,6 +43,7 @@ export function createRevocations(dependencies: {
   readonly notBefore: NotBefore;
   readonly credentialHash: CredentialHash;
   readonly jwtAccessTokens: Pick<JwtAccessTokens, 'read'>;
+  readonly logouts: Pick<LogoutQueue, 'addForUser'>;
   readonly now: () => number;
 }) {
   const { store, clients, users, notBefore, credentialHash, now } = dependencies;
@@ -108,8 +110,10 @@ export function createRevocations(dependencies: {
      *
      * @throws RejectedChangeError if the user does not exist
      */
-    user: (userId: string): Promise<User> =>
-      users.update(userId, (user) => ({ ...user, notBefore: nextNotBefore(now()) })),
+    async user(userId: string): Promise<User> {
+      await dependencies.logouts.addForUser(userId);
+      return users.update(userId, (user) => ({ ...user, notBefore: nextNotBefore(now()) }));
+    },
     /** Revokes an access token, refresh token or code with its grant. Undefined if it is unknown. */
     async token(value: string) {
       if (isJwt(value)) {
