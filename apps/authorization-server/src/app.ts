@@ -13,7 +13,7 @@ import Provider from 'oidc-provider';
 import { type AccountDependencies, createAccountRoutes } from './account/account.ts';
 import { CHANGE_PASSWORD_PATH, createAccountSessions } from './account/session.ts';
 import type { Configuration } from './config.ts';
-import type { Outbound } from './guarded-fetch.ts';
+import { createGuardedFetch, type Outbound } from './guarded-fetch.ts';
 import { auditProviderEvents } from './outcomes/audit.ts';
 import { explainMistakes, handleUnexpectedErrors, logOutcomes } from './outcomes/errors.ts';
 import type { ThrottledLimit } from './outcomes/metrics.ts';
@@ -24,12 +24,20 @@ import { asPage, createPageHeaders, rejectForeignForm } from './pages/page-heade
 import { withSealedCookies } from './pages/sealed-cookies.ts';
 import { serveWelcomePage } from './pages/welcome.ts';
 import { type BrowserState, createBrowserState } from './provider/browser-state.ts';
+import { createClientKeySets, createFetchDeclared } from './provider/client-key-sets.ts';
 import { countFailedSecrets } from './provider/client-patches.ts';
 import { withAccountClient } from './provider/clients.ts';
+import { deliverLogouts } from './provider/deliver-logouts.ts';
 import { addPollingInterval } from './provider/device-codes.ts';
 import { completeIntrospection } from './provider/introspection.ts';
+import { serveJwtAccessTokens } from './provider/jwt-access-tokens.ts';
 import { announceClients, createMetadataDocuments } from './provider/metadata-documents.ts';
-import { applyPatches, keepClaimsCurrent, keepJwksCurrent } from './provider/patches.ts';
+import {
+  applyPatches,
+  createKeyInstaller,
+  keepClaimsCurrent,
+  keepJwksCurrent,
+} from './provider/patches.ts';
 import { createAdapter, providerSettings } from './provider/settings.ts';
 import { createSingleUses } from './provider/single-use.ts';
 import { thisServer } from './requests/caller.ts';
@@ -85,6 +93,8 @@ export interface AppDependencies
   readonly outbound?: Outbound;
   /** Undefined while tracing is off. */
   readonly tracer?: Tracer | undefined;
+  /** Ends the delivery of logout tokens. Without it, this server delivers none. */
+  readonly delivering?: AbortSignal;
   /** Of the signing keys. Epoch milliseconds. */
   readonly now?: () => number;
 }
@@ -178,7 +188,9 @@ async function openProvider(dependencies: ProviderParts): Promise<Provider> {
     clientBasedCORS: forgetForeignOrigin,
   });
   const { successorOf } = singleUses;
-  applyPatches(provider, { ...dependencies, documents, formPostPage, successorOf });
+  const fetchDeclared = createFetchDeclared(identity, createGuardedFetch(dependencies.outbound));
+  const keySets = createClientKeySets(fetchDeclared);
+  applyPatches(provider, { ...dependencies, documents, keySets, formPostPage, successorOf });
   // fixOrigin alone sets the proxy headers, so that every URL starts with the issuer.
   provider.proxy = true;
   const steps = [
@@ -193,12 +205,18 @@ async function openProvider(dependencies: ProviderParts): Promise<Provider> {
     singleUses.complete,
     explainMistakes,
     completeIntrospection({ identity, issuer }),
+    serveJwtAccessTokens(identity, issuer),
     skipLogoutQuestion,
     keepJwksCurrent(provider, keptSigningKeys),
     keepClaimsCurrent(provider),
   ];
   for (const step of steps) {
     provider.use(step);
+  }
+  if (dependencies.delivering !== undefined) {
+    const installKeys = createKeyInstaller(provider, keptSigningKeys);
+    const delivery = { provider, identity, fetchDeclared, installKeys };
+    void deliverLogouts(delivery, dependencies.delivering);
   }
   logOutcomes(provider, identity.clients);
   auditProviderEvents(provider, identity);

@@ -44,13 +44,16 @@ async function start(configuration: Configuration, logger: Logger): Promise<Serv
     onAuditEvent: metrics.audited,
     onRequestLog: metrics.requestLog,
   });
+  const stopping = new AbortController();
   // The app needs a signing key from the store. While the store is unavailable, the listener
   // returns 503.
   const isRetried = (error: unknown) => error instanceof StoreUnavailableError;
   const application = await deferListener(async () => {
     await prepareStore(identity, { bootstrap, publicUrl }, thisServer);
     const onThrottled = metrics.throttled;
-    return createApp({ ...configuration, ...settings, identity, onThrottled, tracer });
+    const delivering = stopping.signal;
+    const dependencies = { identity, onThrottled, tracer, delivering };
+    return createApp({ ...configuration, ...settings, ...dependencies });
   }, isRetried);
   const recorder = createRequestRecorder({
     app: 'authorization-server',
@@ -71,6 +74,7 @@ async function start(configuration: Configuration, logger: Logger): Promise<Serv
     checks: { store: checkStore, application: application.ready },
     stopStarting: application.close,
     async release() {
+      stopping.abort();
       await close();
       await tracer?.close();
     },

@@ -265,7 +265,7 @@ describe('the metadata', () => {
   });
 
   test('lists what clients can use', async () => {
-    const secrets = ['client_secret_basic', 'client_secret_post'];
+    const secrets = ['client_secret_basic', 'client_secret_post', 'private_key_jwt'];
     const names = ['name', 'given_name', 'preferred_username', 'updated_at', 'email', 'groups'];
     expect(await read()).toMatchObject({
       token_endpoint_auth_methods_supported: [...secrets, 'none'],

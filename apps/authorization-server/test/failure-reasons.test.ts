@@ -89,7 +89,7 @@ const ofClients: readonly Case[] = [
   ],
   [BASIC, IC, '', () => token(machineGrant, { authorization: 'Bearer x' })],
   [BASIC, IC, '', () => post('/introspect', { token: 'x' }, {})],
-  [BASIC, IC, '', () => token({ ...machineGrant, client_assertion: 'x.y.z' }, {})],
+  [IR, IR, '', () => token({ ...machineGrant, client_assertion: 'x.y.z' }, {})],
   ['client_unknown', IC, '', () => token(machineGrant, as({ ...web, clientId: 'unknown' }))],
   [
     'client_disabled',

@@ -21,6 +21,7 @@ const joints: readonly (readonly [string, () => object, string])[] = [
   ...Object.getOwnPropertyNames(provider.Client.prototype)
     .filter((name) => /^(responseType|grantType)Allowed$|^compareClientSecret$/.test(name))
     .map((name) => [name, () => provider.Client.prototype, 'lib/models/client.js'] as const),
+  ['unique', () => provider.ReplayDetection, 'lib/models/replay_detection.js'],
   ['IN_PAYLOAD', () => provider.RefreshToken, 'lib/models/base_token.js'],
   ['save', () => provider.ClientCredentials.prototype, 'lib/models/base_token.js'],
 ];

@@ -1,4 +1,4 @@
-import { defaultSigningKeyPolicy } from '@gatehouse/identity';
+import { defaultSigningKeyPolicy, settingsMembers } from '@gatehouse/identity';
 import { expect, test } from '@jest/globals';
 import { createLocalJWKSet, decodeProtectedHeader, type JSONWebKeySet, jwtVerify } from 'jose';
 import { lifetimes } from '../src/requests/lifetimes.ts';
@@ -33,12 +33,14 @@ test('a running server publishes, uses and removes keys by age, without a restar
   await jwtVerify(before, published, { issuer });
   await jwtVerify(after, published, { issuer });
 
-  ahead += HOUR + 3 * 60 * 1000;
+  ahead += 7 * DAY + 3 * 60 * 1000;
   const last = await jwks();
   expect(last.keys.map(({ kid }) => kid)).toEqual([next?.kid]);
   await expect(jwtVerify(before, createLocalJWKSet(last))).rejects.toThrow('no applicable key');
 });
 
-test('an old key stays published by default until its last ID token expires', () => {
+test('an old key stays published until its last ID token expires, whatever operators set', () => {
   expect(defaultSigningKeyPolicy.longestTokenSeconds).toBeGreaterThanOrEqual(lifetimes.IdToken);
+  const longer = { idToken: defaultSigningKeyPolicy.longestTokenSeconds + 1 };
+  expect(settingsMembers.lifetimes.safeParse(longer).success).toBe(false);
 });

@@ -1,10 +1,21 @@
 // requires: redis-server
 /** SECURITY_PROFILE=strict. */
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash, generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
-import { decodeJwt } from 'jose';
+import { decodeJwt, SignJWT } from 'jose';
 import { recordKey } from '../src/provider/oidc-adapter.ts';
-import { alice, browserApp, carol, full, implicitApp, machine, rp, web } from './installation.ts';
+import {
+  alice,
+  browserApp,
+  carol,
+  client,
+  full,
+  implicitApp,
+  installation,
+  machine,
+  rp,
+  web,
+} from './installation.ts';
 import { as, type Fields, machineGrant, outcome, refreshing, startOnEngines } from './server.ts';
 
 const asFull = as(full);
@@ -13,8 +24,19 @@ const pkce = {
   code_challenge: createHash('sha256').update(verifier).digest('base64url'),
   code_challenge_method: 'S256',
 };
+const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+const keys = [publicKey.export({ format: 'jwk' })];
 const systems = await startOnEngines({
   servers: 2,
+  bootstrap: {
+    ...installation,
+    clients: [
+      ...installation.clients,
+      client({ clientId: 'signer' }, ['client_credentials'], ['device:read'], {
+        ...{ public: false, jwks: { keys } },
+      }),
+    ],
+  },
   environment: { SECURITY_PROFILE: 'strict' },
 });
 
@@ -47,6 +69,23 @@ describe.each(systems)('the strict profile on $engine', ({ system }) => {
     const key = recordKey('AuthorizationCode', await newCode(pkce), system.identity.credentialHash);
     const { exp, iat } = JSON.parse((await system.store.get(key)) ?? '');
     expect(exp - iat).toBe(60);
+  });
+
+  test('accepts the issuer alone as the audience of an assertion', async () => {
+    const { issuer } = system.first;
+    const assert = async (aud: string | string[]) => {
+      const assertion = new SignJWT({ iss: 'signer', sub: 'signer', aud, jti: randomUUID() });
+      const client_assertion = await assertion
+        .setProtectedHeader({ alg: 'EdDSA' })
+        .setExpirationTime('1m')
+        .sign(privateKey);
+      const client_assertion_type = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer';
+      return token({ ...machineGrant, client_assertion, client_assertion_type }, {});
+    };
+    expect(outcome(await assert(issuer))).toEqual([200, undefined]);
+    for (const audience of [`${issuer}/token`, [issuer], [issuer, `${issuer}/token`]]) {
+      expect(outcome(await assert(audience))).toEqual([401, 'invalid_client']);
+    }
   });
 
   test.each([

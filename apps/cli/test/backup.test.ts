@@ -1,6 +1,7 @@
 /** Backup and restore of an embedded installation. test/backup-and-restore.slow.test.ts runs servers. */
 
 import { execFileSync, spawn } from 'node:child_process';
+import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
 import {
   appendFileSync,
@@ -272,12 +273,20 @@ describe('gatehouse restore', () => {
     };
     await gatehouse('clients add client-2 --org org-1 --scope device:read');
     await gatehouse('clients add client-3 --org org-1 --scope device:read');
+    const keys = ['one', 'two'].map((kid) => ({
+      ...generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' }),
+      kid,
+    }));
+    writeFileSync(join(directory, 'keys.json'), JSON.stringify({ keys }));
+    const adding = `clients add client-6 --org org-1 --jwks ${join(directory, 'keys.json')}`;
+    const [removedKey, keptKey] = (await gatehouse(adding)).json.client.publicKeyIds;
     const [alice, bob] = [await user('alice'), await user('bob')];
     const second = await rotate('client-2');
     await saveAgain();
 
     await gatehouse('clients change client-1 --disable --yes');
     await gatehouse(`clients remove-key client-2 ${second.older} --yes`);
+    await gatehouse(`clients remove-key client-6 ${removedKey} --yes`);
     const third = await rotate('client-3');
     await gatehouse(`clients remove-key client-3 ${third.older} --yes`);
     await gatehouse('users change alice --disable --yes');
@@ -294,6 +303,8 @@ describe('gatehouse restore', () => {
       const keyIds = client && clients.describeKeys(client).map(({ keyId }) => keyId);
       expect(keyIds).toEqual([second.added]);
       expect(await clients.find('client-3')).toMatchObject({ enabled: false });
+      const sixth = await clients.find('client-6');
+      expect(sixth && clients.keyIds(sixth)).toEqual([keptKey]);
       expect(await users.find(alice)).toMatchObject({ enabled: false });
       expect(await users.find(bob)).toMatchObject({ enabled: false });
     });

@@ -1,6 +1,6 @@
 // requires: redis-server
 
-import { randomBytes } from 'node:crypto';
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { chmodSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -51,6 +51,46 @@ describe.each(integrationEngines)('gatehouse on %s', (engineName) => {
       await store.close();
     }
   }
+
+  test('clients can have public keys in place of a secure key', async () => {
+    const keyOf = (kid: string) => ({
+      ...generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' }),
+      kid,
+    });
+    const file = (keys: readonly object[]) => {
+      const path = join(temporaryOther, 'keys.json');
+      writeFileSync(path, JSON.stringify({ keys }));
+      return path;
+    };
+    const [one, two] = [keyOf('one'), keyOf('two')];
+    const added = await jsonOf(`clients add asserting --org org-1 --jwks ${file([one, two])}`);
+    expect(added).not.toHaveProperty('secureKey');
+    expect(added.client).toMatchObject({ keys: [], jwks: { keys: [one, two] } });
+    const [firstId, secondId] = added.client.publicKeyIds;
+    const shown = (await gatehouse('clients show asserting')).output;
+    expect(shown).toMatch(new RegExp(`public key +${firstId}`));
+    await gatehouse(`clients remove-key asserting ${firstId} --yes`);
+    const { client } = await jsonOf('clients show asserting');
+    expect(client.publicKeyIds).toEqual([secondId]);
+    expect(await codeOf(`clients remove-key asserting ${secondId} --yes`)).toBe(1);
+    const uri = 'https://client.example/jwks';
+    const moved = (await jsonOf(`clients change asserting --jwks-uri ${uri}`)).client;
+    expect([moved.jwks, moved.jwksUri]).toEqual([undefined, uri]);
+    const { entries } = await jsonOf('audit list --client asserting');
+    expect(entries).toContainEqual(
+      expect.objectContaining({ change: 'key_removed', keyId: secondId }),
+    );
+    const secret = generateKeyPairSync('ed25519').privateKey.export({ format: 'jwk' });
+    const refused = await gatehouse(`clients change asserting --jwks ${file([secret])}`);
+    expect(refused).toMatchObject({
+      code: 2,
+      errors: expect.stringContaining('--jwks: is a private'),
+    });
+    expect(refused.errors).not.toContain(secret.d);
+    expect(
+      await codeOf('clients add public --org org-1 --public --jwks-uri https://a.example/'),
+    ).toBe(2);
+  });
 
   test('organizations can be added once, and are listed', async () => {
     const organizations = [{ id: 'org-1', name: 'Example' }];

@@ -196,6 +196,9 @@ test('weak settings of clients', async () => {
     'organizations add acme',
     'clients add md5 --org acme --signature-algorithm MD5',
     'clients add weak --org acme --grant-type password',
+    'clients add asserting --org acme --jwks-uri https://client.example/jwks',
+    'clients add bare --org acme --jwks-uri https://client.example/jwks',
+    'clients change bare --jwks-uri ',
   ]) {
     expect(await runGatehouse(environment, words.split(' '))).toMatchObject({ code: 0 });
   }
@@ -205,6 +208,7 @@ test('weak settings of clients', async () => {
   });
   await expectFinding('client_uses_md5', findings, /^Clients: md5\.$/);
   await expectFinding('client_uses_version_1', findings, /^Clients: weak\.$/);
+  await expectFinding('client_has_no_key', findings, /^Clients: bare\.$/);
   await expectFinding('client_has_weak_grant', findings, /^Clients: weak\.$/);
 });
 

@@ -5,6 +5,7 @@ import {
   type Identity,
   type SigningKey,
   type SigningKeyPolicy,
+  withJwtAccessTokens,
 } from '@gatehouse/identity';
 import {
   createAddressMatcher,
@@ -141,6 +142,7 @@ function openShared(dependencies: GatewayDependencies, signingKey: () => Promise
     authenticate: createAuthenticate({
       ...dependencies,
       ...identity,
+      ...withJwtAccessTokens(identity, dependencies.authorizationServerUrl),
       signatures: createSignatureBudget({ ...counting, windowSeconds }),
       verifyXAccessToken: identity.xAccessTokens.verify,
       heldBodies: dependencies.heldBodies ?? HELD_BODIES,

@@ -1,4 +1,4 @@
-export { applyBootstrap } from './bootstrap/apply-bootstrap.ts';
+export { applyBootstrap, keyChanges } from './bootstrap/apply-bootstrap.ts';
 export { bootstrapWarnings, organizationSchema } from './bootstrap/bootstrap-schema.ts';
 export {
   type Demo,
@@ -17,6 +17,13 @@ export {
 } from './clients/client.ts';
 export type { ClientRegistry, NewClient } from './clients/clients.ts';
 export { documentHost, documentScopes } from './clients/document-clients.ts';
+export {
+  assertionAlgorithms,
+  hasPublicKeys,
+  type PublicKey,
+  publicKey,
+  publicKeyIds,
+} from './clients/public-keys.ts';
 export { isAllowedRedirectUri, redirectUriProblem } from './clients/redirect-uris.ts';
 export { type Registration, registrationTokenSchema } from './clients/registration-tokens.ts';
 export { connectIdentity, prepareStore } from './connect-identity.ts';
@@ -112,6 +119,13 @@ export {
   settingsMembers,
 } from './settings/settings.ts';
 export type { AccessTokenVerifier, Principal } from './tokens/access-tokens.ts';
+export {
+  isJwt,
+  type JwtAccessTokenClaims,
+  type JwtAccessTokens,
+  withJwtAccessTokens,
+} from './tokens/jwt-access-tokens.ts';
+export type { LogoutNotice } from './tokens/logout-queue.ts';
 export type { ReplayGuard } from './tokens/replay-guard.ts';
 export { isGrantRevoked, nextNotBefore } from './tokens/revocations.ts';
 export type {

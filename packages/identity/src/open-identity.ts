@@ -16,8 +16,9 @@ import { createOrganizationRegistry } from './records/organizations.ts';
 import { limitReports, type OnDamagedRecord } from './records/record.ts';
 import { createCredentialHash } from './secrets/credential-keys.ts';
 import type { MasterKey } from './secrets/master-key.ts';
-import { createSealer } from './secrets/seal.ts';
+import { createSealer, type Sealer } from './secrets/seal.ts';
 import {
+  createPublicKeys,
   keepSigningKeys,
   type SigningKeyPolicy,
   type SigningPurpose,
@@ -27,7 +28,11 @@ import {
   createAccessTokenVerifier,
   createLiveHolders,
   createNotBefore,
+  createTokenPrincipals,
+  type TokenDependencies,
 } from './tokens/access-tokens.ts';
+import { createJwtAccessTokens } from './tokens/jwt-access-tokens.ts';
+import { createLogoutQueue } from './tokens/logout-queue.ts';
 import { createReplayGuard } from './tokens/replay-guard.ts';
 import { createRevocations } from './tokens/revocations.ts';
 import { createUserSessions } from './tokens/user-sessions.ts';
@@ -67,6 +72,8 @@ export function openIdentity(dependencies: {
   const notBefore = createNotBefore(store, now);
   const findLiveHolder = createLiveHolders(clients, users, notBefore);
   const verification = { ...records, credentialHash, findLiveHolder };
+  const userSessions = createUserSessions(store, sealer, findLiveHolder);
+  const accessTokens = createAccessTokens({ ...verification, sealer });
   const audit = createAuditTrail({
     store,
     now,
@@ -74,6 +81,7 @@ export function openIdentity(dependencies: {
     onLost: dependencies.onAuditLost,
     onEvent: dependencies.onAuditEvent,
   });
+  const logouts = createLogoutQueue({ store, clients, userSessions, audit, now });
   return {
     store,
     /** What operators declare for the installation: resources with their scopes, and roles. */
@@ -83,15 +91,20 @@ export function openIdentity(dependencies: {
     registrationTokens: createRegistrationTokens({ ...records, credentialHash }),
     users,
     signInLocks: createSignInLocks(store, credentialHash),
-    userSessions: createUserSessions(store, sealer, findLiveHolder),
-    verifyAccessToken: createAccessTokenVerifier(verification),
+    userSessions,
+    /** Sign-outs of which clients are notified. */
+    logouts,
+    ...accessTokens,
     xAccessTokens: createXAccessTokens({ ...verification, principalOf }),
     principalOf,
     /** Explains a token that a verifier rejected. */
     findTokenKind: createTokenKinds(verification),
     /** Every verifier of credentials calls this to find out whether they were revoked. */
     findLiveHolder,
-    revocations: createRevocations({ store, clients, users, notBefore, credentialHash, now }),
+    revocations: createRevocations({
+      ...{ ...verification, ...accessTokens },
+      ...{ clients, users, notBefore, logouts },
+    }),
     audit,
     requestLog: createRequestLog({ store, now, count: dependencies.onRequestLog }),
     replayGuard: createReplayGuard(store, now),
@@ -111,5 +124,15 @@ export function openIdentity(dependencies: {
     credentialHash,
     sealer,
     onDamagedRecord,
+  };
+}
+
+/** The verifiers of access tokens: opaque ones, and JWTs. */
+function createAccessTokens(dependencies: TokenDependencies & { readonly sealer: Sealer }) {
+  const tokenPrincipals = createTokenPrincipals(dependencies);
+  const findKey = createPublicKeys('authorization-server', dependencies);
+  return {
+    verifyAccessToken: createAccessTokenVerifier({ ...dependencies, tokenPrincipals }),
+    jwtAccessTokens: createJwtAccessTokens({ ...dependencies, tokenPrincipals, findKey }),
   };
 }

@@ -52,6 +52,7 @@ export async function endEverything(
   { identity, applications }: AccountPages,
   changes: Partial<Pick<User, 'passwordHash'>> = {},
 ): Promise<User> {
+  await identity.logouts.addForUser(userId);
   const notBefore = nextNotBefore(Date.now());
   const user = await identity.users.update(userId, (known) => ({
     ...known,

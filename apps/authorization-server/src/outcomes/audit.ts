@@ -90,6 +90,11 @@ function auditRevocations(provider: Provider, { audit, credentialHash }: Identit
   provider.on('refresh_token.destroyed', auditToken);
   provider.on('client_credentials.destroyed', auditToken);
 
+  // The sign-out goes on although the notice could not be stored.
+  provider.on('backchannel.error', (context, _error, { clientId }, userId) => {
+    const event = { event: 'logout_undelivered', clientId, userId } as const;
+    audit.record(event, requestOrigin(context.req));
+  });
   provider.on('end_session.success', (context) => {
     const { session, params, client } = context.oidc;
     const userId = session?.accountId;

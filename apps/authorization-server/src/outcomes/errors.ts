@@ -79,6 +79,8 @@ function logClient(context: Context, clients: ClientRegistry): void {
       notes.credential = isBasic ? 'basic' : 'bearer';
     } else if (oidc?.body?.client_secret !== undefined) {
       notes.credential = 'body';
+    } else if (oidc?.body?.client_assertion !== undefined) {
+      notes.credential = 'assertion';
     }
   } else if (oidc !== undefined && context.status >= 400) {
     void nameClientOf(context as KoaContextWithOIDC, clients);
@@ -158,7 +160,7 @@ export const explainMistakes: Middleware = async (context, next) => {
 type Hint = readonly [reason: FailureReasonName, description: string];
 
 /** @param said the library's description, which lists missing parameters */
-function hintOf({ req: { headers }, query, oidc }: Context, said: string): Hint | undefined {
+function hintOf({ req: { headers }, query }: Context, said: string): Hint | undefined {
   const hasNoClient = said === NO_CLIENT;
   if (!hasNoClient && !said.startsWith('missing required parameter')) {
     return undefined;
@@ -179,7 +181,5 @@ function hintOf({ req: { headers }, query, oidc }: Context, said: string): Hint 
     return undefined;
   }
   const { cause, fix } = failureReasons.client_authentication_malformed;
-  const isAsserted = oidc?.body?.client_assertion !== undefined;
-  const found = isAsserted ? 'client_assertion is not supported.' : cause;
-  return ['client_authentication_malformed', `${found} ${fix}`];
+  return ['client_authentication_malformed', `${cause} ${fix}`];
 }

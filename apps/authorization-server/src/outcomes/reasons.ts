@@ -61,7 +61,7 @@ export function noteReason(context: KoaContextWithOIDC, error: LibraryError): vo
   notes.reason =
     // The throttle has noted why a password was rejected.
     (noted !== undefined && Object.hasOwn(signInReasons, noted) ? noted : undefined) ??
-    reasonOfClient(context, finding) ??
+    reasonOfClient(context, error.error, finding) ??
     reasonsOfCodes[error.name] ??
     reasonsOfCodes[error.error ?? ''] ??
     'unexpected_error';
@@ -70,11 +70,15 @@ export function noteReason(context: KoaContextWithOIDC, error: LibraryError): vo
 
 /** The reply never tells an unknown client, a disabled client and a wrong secret apart. */
 function reasonOfClient(
-  { req }: KoaContextWithOIDC,
+  { req, oidc }: KoaContextWithOIDC,
+  code: string | undefined,
   finding: string | undefined,
 ): FailureReasonName | undefined {
   if (finding === 'client not found') {
     return contextOf(req).isClientDisabled ? 'client_disabled' : 'client_unknown';
+  }
+  if (code === 'invalid_client' && oidc.params?.client_assertion !== undefined) {
+    return 'client_assertion_wrong';
   }
   return finding === 'invalid secret provided' ? 'client_secret_wrong' : undefined;
 }

@@ -9,6 +9,7 @@ import { addressGroupOf } from '../requests/caller.ts';
 import { contextOf } from '../requests/request-context.ts';
 import { clientEndpointPaths } from '../requests/routes.ts';
 import type { FailedSecrets } from '../throttle/failed-secrets.ts';
+import type { ClientKeySets } from './client-key-sets.ts';
 import type { SecurityProfile } from './clients.ts';
 import { currentContext, type ProviderMiddleware } from './library.ts';
 import { type MetadataDocuments, rejectUnknown } from './metadata-documents.ts';
@@ -138,14 +139,20 @@ export function limitLookups(
   {
     failedSecrets,
     documents,
+    keySets,
   }: {
     readonly failedSecrets: Pick<FailedSecrets, 'assertMayTry'>;
     readonly documents: Pick<MetadataDocuments, 'read'>;
+    readonly keySets: ClientKeySets;
   },
 ): void {
   const clientOfRecord = new WeakMap<RegisteredClient, Client>();
   const findInLibrary = provider.Client.find.bind(provider.Client);
   provider.Client.find = async (clientId) => {
+    if (typeof clientId !== 'string') {
+      // The `sub` of a client assertion can be anything.
+      return undefined;
+    }
     const context = currentContext();
     const found = context && contextOf(context.req);
     // The first lookup of a request is for the client that authenticates. Later ones are for other
@@ -165,8 +172,30 @@ export function limitLookups(
     if (record !== undefined && client !== undefined) {
       clientOfRecord.set(record, client);
     }
+    const assertion = context?.oidc.params?.client_assertion;
+    if (isFirst && client && record?.jwksUri !== undefined && typeof assertion === 'string') {
+      const keys = await keySets.keysOf(record.jwksUri, kidOf(assertion));
+      const installed = keyStoreOf(client);
+      installed.clear();
+      for (const key of keys) {
+        installed.add({ ...key });
+      }
+    }
     return client;
   };
+}
+
+/** The keys with which the library verifies assertions. Its types do not show them. */
+const keyStoreOf = (client: Client) =>
+  Reflect.get(client, 'asymmetricKeyStore') as { clear(): void; add(key: object): void };
+
+function kidOf(assertion: string): unknown {
+  try {
+    const [header = ''] = assertion.split('.', 1);
+    return Object(JSON.parse(Buffer.from(header, 'base64url').toString())).kid;
+  } catch {
+    return undefined;
+  }
 }
 
 /** A 401 counts as a failed secret. `limitLookups` applies the limit. */

@@ -2,6 +2,7 @@ import {
   type Client,
   type ClientRegistry,
   grantFacts,
+  hasPublicKeys,
   type Identity,
   isKnownScope,
   redirectUriProblem,
@@ -69,14 +70,28 @@ function toMetadata(client: Client, grantTypes: string[]): AdapterPayload {
     registeredScopes: client.scopes,
     defaultResource: client.defaultResource,
     lifetimes: client.lifetimes,
+    // Another address needs another object, because `limitLookups` installs the keys in it.
+    keysAddress: client.jwksUri,
     corsOrigins: client.corsOrigins,
-    ...(client.public
-      ? { token_endpoint_auth_method: 'none' }
-      : {
-          token_endpoint_auth_method: 'client_secret_basic',
-          client_secret: 'held by the client registry',
-        }),
+    ...(client.backchannelLogoutUri !== undefined && {
+      backchannel_logout_uri: client.backchannelLogoutUri,
+      backchannel_logout_session_required: client.backchannelLogoutSessionRequired ?? false,
+    }),
+    ...authenticationOf(client),
   };
+}
+
+function authenticationOf(client: Client): Partial<AdapterPayload> {
+  if (client.public) {
+    return { token_endpoint_auth_method: 'none' };
+  }
+  return hasPublicKeys(client)
+    ? // `limitLookups` installs the keys of an address.
+      { token_endpoint_auth_method: 'private_key_jwt', jwks: client.jwks ?? { keys: [] } }
+    : {
+        token_endpoint_auth_method: 'client_secret_basic',
+        client_secret: 'held by the client registry',
+      };
 }
 
 export const ACCOUNT_CLIENT_ID = 'gatehouse:account';

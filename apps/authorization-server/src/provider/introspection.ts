@@ -1,7 +1,7 @@
 /**
  * RFC 7662 §2.2. The library describes its own tokens. This step adds `aud`, `username`, `org`, and
  * the `sub` of machines, describes X-Access-Tokens, and replies `active: false` for a token in the
- * form of a JWT.
+ * form of a JWT that is no access token.
  */
 import type { Identity } from '@gatehouse/identity';
 import { observedRequest } from '@gatehouse/server';
@@ -109,7 +109,7 @@ async function describeXAccessToken(
 type Token = AccessToken | ClientCredentials | RefreshToken;
 
 /** RFC 7662 §4: resource servers may introspect every token, and a client its own tokens. */
-async function mayRead(
+export async function mayRead(
   { clientId }: Client,
   token: { readonly clientId?: string | undefined },
   { clients }: Pick<Identity, 'clients'>,

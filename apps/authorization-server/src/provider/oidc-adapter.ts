@@ -227,9 +227,9 @@ function createRecords(
 }
 
 /** @throws TryLaterError if a not-before would make the token invalid at once */
-async function assertIssuable(
-  payload: AdapterPayload,
-  dependencies: AdapterDependencies,
+export async function assertIssuable(
+  payload: AdapterPayload & TokenOfSecureKey,
+  dependencies: Pick<Identity, 'findLiveHolder'>,
 ): Promise<void> {
   const iat = (payload.iat ?? 0) + 2;
   // A holder that is disabled stays invalid. The library rejects it in the next request.
@@ -245,7 +245,7 @@ async function assertIssuable(
 /** The age of a session counts from its sign-in. It may have existed before, without a user. */
 function findHolder(
   payload: AdapterPayload & TokenOfSecureKey,
-  { findLiveHolder }: AdapterDependencies,
+  { findLiveHolder }: Pick<Identity, 'findLiveHolder'>,
 ) {
   const { clientId, accountId: userId, secureKeyId, loginTs, iat = 0 } = payload;
   return findLiveHolder({ issuedAt: loginTs ?? iat, clientId, userId, secureKeyId });

@@ -12,6 +12,7 @@ declare module 'oidc-provider/lib/helpers/weak_cache.js' {
           /** The claims of each scope. */
           readonly claims: Readonly<Record<string, Record<string, null>>>;
           readonly claimsSupported: Set<string>;
+          readonly clockTolerance: number;
         };
         readonly keystore: { clear(): void; add(key: object): void };
         jwks: { readonly keys: readonly object[] };

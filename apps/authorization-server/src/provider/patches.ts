@@ -8,8 +8,11 @@ import Provider, { type KoaContextWithOIDC } from 'oidc-provider';
 import instance from 'oidc-provider/lib/helpers/weak_cache.js';
 import { contextOf } from '../requests/request-context.ts';
 import type { FailedSecrets } from '../throttle/failed-secrets.ts';
+import { claimAssertions, clockTolerance } from './client-assertions.ts';
+import type { ClientKeySets } from './client-key-sets.ts';
 import { checkPermissions, limitLookups, storeSecureKeys, tokenModels } from './client-patches.ts';
 import type { SecurityProfile } from './clients.ts';
+import { queueLogouts } from './deliver-logouts.ts';
 import { currentContext, type ProviderMiddleware } from './library.ts';
 import type { MetadataDocuments } from './metadata-documents.ts';
 import { endSessionsWithGrants } from './times-to-live.ts';
@@ -24,13 +27,14 @@ export function applyPatches(
     readonly identity: Identity;
     readonly securityProfile: SecurityProfile;
     readonly failedSecrets: Pick<FailedSecrets, 'assertMayTry'>;
+    readonly keySets: ClientKeySets;
     readonly formPostPage: FormPostPage;
     readonly documents: Pick<MetadataDocuments, 'read'>;
     /** The one token that follows a refresh token. */
     readonly successorOf: (refreshToken: string) => string;
   },
 ): void {
-  const { identity, securityProfile, failedSecrets, formPostPage, documents } = dependencies;
+  const { identity, securityProfile, formPostPage } = dependencies;
   assertLibraryShape(provider);
   const { configuration, responseModes } = internalsOf(provider);
   // lib/helpers/configuration.js: the specification requires response_type=token (RFC 6749 §4.2).
@@ -47,13 +51,17 @@ export function applyPatches(
   endSessionsWithGrants(provider, identity);
   checkPermissions(provider, securityProfile);
   storeSecureKeys(provider, identity);
-  limitLookups(provider, identity, { failedSecrets, documents });
+  limitLookups(provider, identity, dependencies);
+  claimAssertions(provider, identity);
+  queueLogouts(provider, identity);
+  // lib/shared/jwt_client_auth.js: one setting would also extend every token and code.
+  Object.defineProperty(configuration, 'clockTolerance', { get: clockTolerance });
 }
 
 /** A later version of the library could turn a patch into one that does nothing. */
 function assertLibraryShape(provider: Provider): void {
   const { configuration, responseModes, grantTypeHandlers, keystore, jwks } = internalsOf(provider);
-  const { Client, RefreshToken, Session } = provider;
+  const { Client, RefreshToken, ReplayDetection, Session } = provider;
   const hasParameters = (count: number, ...methods: readonly unknown[]) =>
     methods.every((each) => typeof each === 'function' && each.length === count);
   const shapes: Readonly<Record<string, boolean>> = {
@@ -61,7 +69,9 @@ function assertLibraryShape(provider: Provider): void {
     'lib/helpers/configuration.js':
       Array.isArray(configuration?.responseTypes) &&
       configuration.claimsSupported instanceof Set &&
-      configuration.claims?.openid?.sub === null,
+      configuration.claims?.openid?.sub === null &&
+      typeof configuration.clockTolerance === 'number',
+    'lib/models/replay_detection.js': hasParameters(3, ReplayDetection.unique),
     'lib/response_modes/form_post.js': responseModes?.get('form_post') !== undefined,
     'lib/actions/grants/refresh_token.js': grantTypeHandlers?.get('refresh_token') !== undefined,
     'lib/helpers/initialize_keystore.js':
@@ -79,6 +89,10 @@ function assertLibraryShape(provider: Provider): void {
       Client.prototype.responseTypeAllowed,
       Client.prototype.grantTypeAllowed,
       Client.prototype.compareClientSecret,
+    ),
+    'lib/actions/end_session.js': hasParameters(
+      2,
+      Reflect.get(Client.prototype, 'backchannelLogout'),
     ),
     'lib/models/base_token.js': tokenModels.every(
       (name) =>
@@ -117,8 +131,16 @@ function deriveRefreshTokens(provider: Provider, successorOf: (refreshToken: str
  * constructed, and a new provider would lose state (docs/decisions/18-key-rotation.md).
  */
 export function keepJwksCurrent(provider: Provider, kept: KeptSigningKeys): ProviderMiddleware {
-  let installed: SigningKeys | undefined;
+  const install = createKeyInstaller(provider, kept);
   return async (_context, next) => {
+    await install();
+    await next();
+  };
+}
+
+export function createKeyInstaller(provider: Provider, kept: KeptSigningKeys) {
+  let installed: SigningKeys | undefined;
+  return async () => {
     const keys = await kept.load();
     if (keys !== installed) {
       const internals = internalsOf(provider);
@@ -129,7 +151,6 @@ export function keepJwksCurrent(provider: Provider, kept: KeptSigningKeys): Prov
       internals.jwks = { keys: keys.all.map((key) => key.publicJwk) };
       installed = keys;
     }
-    await next();
   };
 }
 

@@ -100,7 +100,8 @@ async function infoOf(
   if (scopes.length === 0) {
     throw new errors.InvalidTarget('this client has no scope of the resource');
   }
-  return { scope: scopes.join(' '), audience: resource, accessTokenFormat: 'opaque' };
+  const { tokenFormat: accessTokenFormat = 'opaque' } = settings.resources.get(resource) ?? {};
+  return { scope: scopes.join(' '), audience: resource, accessTokenFormat };
 }
 
 /**

@@ -3,7 +3,12 @@
  * This folder has the rest: rules, records, and the changes to its internals (patches.ts). app.ts adds
  * the pages of the other folders and the Koa steps around the endpoints.
  */
-import { type Identity, knownScopes, type SigningKeys } from '@gatehouse/identity';
+import {
+  assertionAlgorithms,
+  type Identity,
+  knownScopes,
+  type SigningKeys,
+} from '@gatehouse/identity';
 import type { Store } from '@gatehouse/store';
 import type { Adapter, Configuration, JWKS } from 'oidc-provider';
 import { createGuardedFetch, type Outbound } from '../guarded-fetch.ts';
@@ -21,9 +26,11 @@ import {
   keepInteractionsInBrowser,
 } from './browser-state.ts';
 import { claimsOfScopes, createFindAccount, limitRequestedClaims } from './claims.ts';
+import { assertionSettings } from './client-assertions.ts';
 import { createClientAdapter, type SecurityProfile } from './clients.ts';
 import { completeDeviceCodes } from './device-codes.ts';
 import { mayIntrospect, mayRevoke } from './introspection.ts';
+import { jwtClaims } from './jwt-access-tokens.ts';
 import { currentContext, failClosed } from './library.ts';
 import { libraryFetch } from './metadata-documents.ts';
 import { createOidcAdapter } from './oidc-adapter.ts';
@@ -47,9 +54,10 @@ interface ProviderDependencies {
   readonly outbound?: Outbound;
 }
 
-const secretMethods: NonNullable<Configuration['clientAuthMethods']> = [
+const confidentialMethods: NonNullable<Configuration['clientAuthMethods']> = [
   'client_secret_basic',
   'client_secret_post',
+  'private_key_jwt',
 ];
 
 /** Sets explicitly what the library leaves open: its defaults are for development. */
@@ -58,23 +66,29 @@ export function providerSettings(
   signingKeys: SigningKeys,
 ) {
   const strict = securityProfile === 'strict';
+  const assertions = assertionSettings(identity, securityProfile);
   return {
     jwks: { keys: signingKeys.all.map((key) => key.privateJwk) } as JWKS,
     cookies: cookieSettings(cookieKeys, issuer.startsWith('https:')),
-    clientAuthMethods: [...secretMethods, 'none'],
+    clientAuthMethods: [...confidentialMethods, 'none'],
     discovery: {
-      revocation_endpoint_auth_methods_supported: [...secretMethods, 'none'],
-      introspection_endpoint_auth_methods_supported: secretMethods,
+      revocation_endpoint_auth_methods_supported: [...confidentialMethods, 'none'],
+      revocation_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
+      introspection_endpoint_auth_methods_supported: confidentialMethods,
+      introspection_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
       ui_locales_supported: ['en', 'zh-CN'],
     },
-    enabledJWA: { idTokenSigningAlgValues: ['RS256'] },
+    ...assertions,
+    enabledJWA: { ...assertions.enabledJWA, idTokenSigningAlgValues: ['RS256'] },
     // A patch adds `token`, which the library rejects here.
     responseTypes: strict ? ['code'] : ['code', 'id_token', 'id_token token'],
     scopes: [...knownScopes],
     claims: claimsOfScopes,
+    formats: { customizers: { jwt: jwtClaims(identity) } },
     // Most libraries of Node read only the ID token (docs/decisions/11-scopes-and-claims.md).
     conformIdTokenClaims: strict,
     features: {
+      backchannelLogout: { enabled: true },
       claimsParameter: { enabled: true, assertClaimsParameter: limitRequestedClaims({ strict }) },
       clientCredentials: { enabled: true },
       devInteractions: { enabled: false },
@@ -97,7 +111,13 @@ export function providerSettings(
     clockTolerance: 0,
     ttl: timesToLive(strict),
     extraClientMetadata: {
-      properties: ['corsOrigins', 'registeredScopes', 'defaultResource', 'lifetimes'],
+      properties: [
+        'corsOrigins',
+        'registeredScopes',
+        'defaultResource',
+        'lifetimes',
+        'keysAddress',
+      ],
     },
     findAccount: createFindAccount(identity),
     renderError: renderErrorPage,

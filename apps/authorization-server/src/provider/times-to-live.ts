@@ -30,6 +30,9 @@ export const ANONYMOUS_SESSION = HOUR;
 /** A token in the front channel leaks more easily, so it expires earlier (RFC 9700 §2.1.2). */
 const IMPLICIT_ACCESS_TOKEN = 10 * MINUTE;
 
+/** Services outside the gateway accept it until then, even after a revocation. */
+const JWT_ACCESS_TOKEN = 24 * HOUR;
+
 /** Correct clients redeem a code within a second. The specification allows ten minutes. */
 const STRICT_AUTHORIZATION_CODE = MINUTE;
 
@@ -75,7 +78,11 @@ export function timesToLive(strict: boolean) {
     context: Context,
     token: { readonly gty?: string; readonly resourceServer?: ResourceServerInstance | undefined },
     client?: Client,
-  ) => lifetimesFor(context, client, token.resourceServer?.identifier()).accessToken;
+  ) => {
+    const { resourceServer: resource } = token;
+    const { accessToken: seconds } = lifetimesFor(context, client, resource?.identifier());
+    return Math.min(seconds, resource?.accessTokenFormat === 'jwt' ? JWT_ACCESS_TOKEN : Infinity);
+  };
   return {
     ...lifetimes,
     AccessToken: (...words: Parameters<typeof accessToken>) =>

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Settings } from '@gatehouse/identity';
 
 /** How a request authenticated its client, or presented its token. A label of log and metrics. */
-export const clientCredentialKinds = ['basic', 'body', 'bearer'] as const;
+export const clientCredentialKinds = ['basic', 'body', 'assertion', 'bearer'] as const;
 
 /** What the server learns about a request while it serves it, for later steps of the same request. */
 interface RequestContext {
@@ -14,8 +14,10 @@ interface RequestContext {
   presentedClientId?: string;
   /** It named a client that is registered but disabled. For the log only. */
   isClientDisabled?: boolean;
-  /** The id of the secure key that the client proved. Undefined if it proved none. */
+  /** The id of the secure key or public key that the client proved. Undefined if it proved none. */
   secureKeyId?: string | undefined;
+  /** The id of the public key of its client assertion, whose `jti` may have been used before. */
+  assertedKeyId?: string;
   /** It asks for `offline_access`, which can be granted. */
   isOffline?: boolean;
   /** It got the only redirect URI of its client. */

@@ -52,7 +52,8 @@ export const jsonOrForm: BodyFormat = {
 
 /** Every other member is ignored (`expires_in`, `sub`, `role`). */
 const parameters = [
-  ...['grant_type', 'client_id', 'client_secret', 'scope', 'resource'],
+  ...['grant_type', 'client_id', 'client_secret', 'client_assertion', 'client_assertion_type'],
+  ...['scope', 'resource'],
   ...grantNames.flatMap((name) => {
     const { isOfPlatform, parameters: own = [] } = grantFacts(name);
     return isOfPlatform ? own : [];

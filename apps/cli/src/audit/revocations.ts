@@ -134,8 +134,8 @@ async function replayClient(
     changed.push(`Disabled the client ${clientId}: ${reason}.`);
   };
   for (const { keyId } of changes.filter(({ change }) => change === 'key_removed')) {
-    const ids = clients.describeKeys((await clients.find(clientId)) ?? client);
-    if (keyId === undefined || !ids.some((each) => each.keyId === keyId)) {
+    const ids = clients.keyIds((await clients.find(clientId)) ?? client);
+    if (keyId === undefined || !ids.includes(keyId)) {
       continue;
     }
     if (ids.length === 1) {
@@ -152,7 +152,7 @@ async function replayClient(
   if (lastState(changes) === 'disabled') {
     await disable('it was disabled after the backup');
   }
-  const held = clients.describeKeys(client).map(({ keyId }) => keyId);
+  const held = clients.keyIds(client);
   if (changes.some(({ change, keyId = '' }) => change === 'key_added' && !held.includes(keyId))) {
     repeat.push(`Rotate the key of the client ${clientId}: a key that was added later is lost.`);
   }

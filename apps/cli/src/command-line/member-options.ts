@@ -1,11 +1,16 @@
 /** Options that set members of a client or a user: `--grant-type` sets `grantTypes`. */
-import { type Identity, RejectedChangeError } from '@gatehouse/identity';
+import { type Client, type Identity, RejectedChangeError } from '@gatehouse/identity';
 import { readableIssue } from '@gatehouse/server/configuration';
 import type { z } from 'zod';
 import { type CommandInput, type Options, optionName, UsageError } from './command.ts';
+import type { Terminal } from './terminal.ts';
 
 /** Members whose option is not their singular. */
-const shortNames: Readonly<Record<string, string>> = { orgId: 'org', ipAllowList: 'ipAllow' };
+const shortNames: Readonly<Record<string, string>> = {
+  orgId: 'org',
+  ipAllowList: 'ipAllow',
+  jwks: 'jwks',
+};
 /** Members that a command takes as an argument. */
 const argumentNames: ReadonlySet<string> = new Set(['id', 'clientId', 'username']);
 
@@ -88,6 +93,32 @@ function changedList(
   }
   const kept = existing.filter((entry) => !removed.includes(entry));
   return [...new Set([...kept, ...added])];
+}
+
+export type Keys = Partial<Pick<Client, 'jwks' | 'jwksUri' | 'backchannelLogoutUri'>>;
+
+/**
+ * The public keys that a command names. Keys replace an address of keys, and the reverse. An empty
+ * address removes it.
+ */
+export async function readKeys(
+  { jwks, jwksUri, backchannelLogoutUri }: Readonly<Record<string, unknown>>,
+  { readBytes }: Pick<Terminal, 'readBytes'>,
+): Promise<Keys> {
+  const removed = backchannelLogoutUri === '' ? { backchannelLogoutUri: undefined } : {};
+  if (jwks === undefined && jwksUri === undefined) {
+    return removed;
+  }
+  const text = jwks ? (await readBytes(String(jwks))).toString() : undefined;
+  return { ...removed, jwks: text && parseKeys(text), jwksUri: jwksUri || undefined } as Keys;
+}
+
+function parseKeys(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new UsageError('The file of --jwks is not JSON.');
+  }
 }
 
 /** @throws UsageError for both options */

@@ -2,8 +2,11 @@ import {
   type Client,
   clientSchema,
   generateSecureKey,
+  hasPublicKeys,
   type Identity,
+  keyChanges,
   nextNotBefore,
+  publicKeyIds,
   RejectedChangeError,
 } from '@gatehouse/identity';
 import {
@@ -18,7 +21,9 @@ import { filtered, filterOptions } from '../command-line/lists.ts';
 import {
   assertOrganizationExists,
   createMemberOptions,
+  type Keys,
   readEnabled,
+  readKeys,
   validate,
 } from '../command-line/member-options.ts';
 import { assertConfirmed, yesOption } from '../command-line/terminal.ts';
@@ -40,6 +45,11 @@ const members = createMemberOptions(clientSchema.shape, {
   '[no-]first-party': 'Skip the consent page.',
   '[no-]resource-server': 'Allow the client to introspect every token.',
   '[no-]own-organization-only': 'Allow only users of the organization of the client to sign in.',
+  'jwks <file>': 'File of its public keys (a JWK Set), which replace secure key and --jwks-uri.',
+  'jwks-uri <url>': 'Address of its public keys, which replaces secure key and --jwks.',
+  'backchannel-logout-uri <url>': 'Address that receives a logout token when a user signs out.',
+  '[no-]backchannel-logout-session-required':
+    'Name the session of the browser in logout and ID tokens.',
 });
 
 const lifetimeOption = {
@@ -59,7 +69,7 @@ function readLifetimes(input: CommandInput, existing: unknown = {}) {
 }
 
 /** The members of a record that a bootstrap file can define. */
-function toDefinition(client: Client): Readonly<Record<string, unknown>> {
+function toDefinition(client: Client): Partial<Client> {
   const defined: ReadonlySet<string> = new Set(Object.keys(clientSchema.shape));
   return Object.fromEntries(Object.entries(client).filter(([member]) => defined.has(member)));
 }
@@ -72,6 +82,7 @@ export function describeClient(client: Client, { clients }: Identity) {
     notBefore: client.notBefore,
     keys: clients.describeKeys(client),
     keptKeyIds: clients.keptKeyIds(client),
+    publicKeyIds: publicKeyIds(client),
   };
 }
 
@@ -96,10 +107,12 @@ const add: Command = {
   example: 'backend --org acme --scope device:read --signature-algorithm HMAC-SHA-256',
   async run(input, { identity, terminal, audit }) {
     const { clientId = '' } = input.positionals;
-    const given = members.read(input);
+    const keys = await readKeys(members.read(input), terminal);
+    const given: Readonly<Record<string, unknown>> = { ...members.read(input), ...keys };
     const isSupplied = input.options.secureKeyStdin === true;
     const supplied = isSupplied ? await terminal.readSecret('Secure key') : undefined;
-    const secureKey = given.public === true ? supplied : (supplied ?? generateSecureKey());
+    const needsKey = given.public !== true && !hasPublicKeys(keys);
+    const secureKey = supplied ?? (needsKey ? generateSecureKey() : undefined);
     const { secureKey: _checked, ...definition } = validate(clientSchema, {
       name: clientId,
       ...given,
@@ -140,7 +153,7 @@ const list: Command = {
       client.clientId,
       client.orgId,
       client.enabled ? 'enabled' : 'disabled',
-      client.public ? 'public' : `${identity.clients.describeKeys(client).length} key(s)`,
+      client.public ? 'public' : `${identity.clients.keyIds(client).length} key(s)`,
       client.name,
     ]);
     return {
@@ -156,16 +169,15 @@ const show: Command = {
   example: 'backend',
   async run({ positionals: { clientId = '' } }, { identity }) {
     const client = await findClient(clientId, identity);
-    const { keys, keptKeyIds, notBefore, lifetimes, ...settings } = describeClient(
-      client,
-      identity,
-    );
+    const described = describeClient(client, identity);
+    const { keys, keptKeyIds, notBefore, lifetimes, jwks: _keys, ...others } = described;
+    const { publicKeyIds: publicIds, ...settings } = others;
     const rows = Object.entries(settings).map(([name, value]) => [
       name,
       Array.isArray(value) ? value.join(' ') : String(value),
     ]);
     return {
-      json: { client: describeClient(client, identity) },
+      json: { client: described },
       text: formatTable([
         ...rows,
         ...Object.entries(Object(lifetimes)).map(([name, value]) => [
@@ -177,6 +189,7 @@ const show: Command = {
           'key',
           `${keyId}  created ${formatTime(createdAt)}`,
         ]),
+        ...publicIds.map((keyId) => ['public key', keyId]),
         ...keptKeyIds.map((keyId) => ['removed key', `${keyId}  its tokens are still valid`]),
       ]),
     };
@@ -226,7 +239,7 @@ const change: Command = {
     }
     const done = enabled === undefined ? 'Changed' : enabled ? 'Enabled' : 'Disabled';
     const hint =
-      !client.public && identity.clients.describeKeys(client).length === 0
+      !client.public && identity.clients.keyIds(client).length === 0
         ? [`It has no secure key. To create one, run gatehouse clients rotate-key ${clientId}`]
         : [];
     return {
@@ -243,7 +256,8 @@ async function changeSettings(
 ): Promise<Client> {
   const { identity, audit } = context;
   const { clientId } = existing;
-  const wanted = changedDefinition(existing, input);
+  const keys = await readKeys(members.read(input), context.terminal);
+  const wanted = changedDefinition(existing, input, keys);
   await assertOrganizationExists(wanted.orgId, identity);
   if (wanted.public && identity.clients.describeKeys(existing).length > 0) {
     const question = `A public client has no secure key. This deletes the secure keys of ${clientId}. Continue?`;
@@ -251,9 +265,12 @@ async function changeSettings(
   }
   // Another operator may have changed other settings while this command waited.
   const client = await identity.clients.change(clientId, (current) =>
-    changedDefinition(current, input),
+    changedDefinition(current, input, keys),
   );
   await audit({ event: 'client_changed', clientId, change: 'changed' });
+  for (const change of keyChanges(existing, client, publicKeyIds)) {
+    await audit(change);
+  }
   return client;
 }
 
@@ -262,9 +279,10 @@ async function changeSettings(
  *
  * @throws UsageError if they are invalid
  */
-function changedDefinition(client: Client, input: CommandInput) {
+function changedDefinition(client: Client, input: CommandInput, keys: Keys) {
   const wanted: Readonly<Record<string, unknown>> = {
-    ...members.change(toDefinition(client), input),
+    ...members.change({ ...toDefinition(client) }, input),
+    ...{ jwks: client.jwks, jwksUri: client.jwksUri, ...keys },
     ...readLifetimes(input, client.lifetimes),
   };
   // The keys do not change here. The schema requires one, so any value will do.

@@ -163,6 +163,9 @@ const change: Command = {
       await audit({ event: 'user_changed', userId, change: 'unlocked' });
     }
     if (enabled !== undefined) {
+      if (!enabled) {
+        await identity.logouts.addForUser(userId);
+      }
       // Enabling the user again must not restore old sessions and tokens.
       user = await identity.users.update(userId, (current) => ({
         ...current,
@@ -237,6 +240,7 @@ const password: Command = {
       throw new UsageError('Invalid input:', [`password: ${passwordRules[problem]}`]);
     }
     const passwordHash = await hashPassword(secret.password);
+    await identity.logouts.addForUser(userId);
     const notBefore = nextNotBefore(Date.now());
     const user = await identity.users.update(userId, (current) => ({
       ...current,

@@ -222,21 +222,26 @@ async function checkStore(
       : [finding('store_nearly_full', `The store uses ${percent} % of its space.`)]),
     ...demo.map(({ name, message }) => finding('demo_in_production', `${name} ${message}.`)),
     ...room.servers.flatMap(({ time }) => checkClock('Redis', time, at)),
-    ...checkClients(await clients.list(), isPublic),
+    ...checkClients(await clients.list(), isPublic, clients),
     ...forwarding.flat(),
   ];
 }
 
 /** Weak settings of the enabled clients. One finding names all clients of a kind. */
-function checkClients(clients: readonly Client[], isPublic: boolean): readonly Finding[] {
+function checkClients(
+  clients: readonly Client[],
+  isPublic: boolean,
+  { keyIds }: Pick<Identity['clients'], 'keyIds'>,
+): readonly Finding[] {
   const signsWith = (algorithm: string) => (client: Client) =>
-    !client.public && client.signatureAlgorithm === algorithm;
+    client.signatureAlgorithm === algorithm && client.keys.some(({ state }) => state === 'active');
   const hasWeakGrant = ({ grantTypes }: Client) =>
     grantTypes.some((type) => grantFacts(type).isLegacy);
   const kinds: readonly (readonly [FindingId, (client: Client) => boolean])[] = [
     ['client_uses_md5', signsWith('MD5')],
     ['client_uses_version_1', (client) => isPublic && signsWith('SHA-256')(client)],
     ['client_has_weak_grant', hasWeakGrant],
+    ['client_has_no_key', (client) => !client.public && keyIds(client).length === 0],
   ];
   return kinds.flatMap(([id, isWeak]) => {
     const found = clients.filter((client) => client.enabled && isWeak(client));

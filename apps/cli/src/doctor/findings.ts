@@ -39,6 +39,8 @@ const findings = {
       'A full store accepts no new tokens and no sign-ins. Raise maxmemory (Redis), or free disk space (SQLite).',
     client_uses_md5:
       'MD5 is broken, and the strict security profile rejects it. Run gatehouse clients change CLIENT --signature-algorithm HMAC-SHA-256.',
+    client_has_no_key:
+      'The client has no secure key and no public key, so no server accepts it. Run gatehouse clients rotate-key CLIENT, or disable it.',
     certificate_expires_soon:
       'Clients reject the server when the certificate has expired. Renew it, and check the automatic renewal.',
     proxy_not_trusted:

@@ -86,10 +86,12 @@ async function rejectToken(
   findTokenKind: FindTokenKind,
 ): Promise<never> {
   const mistake = unknownTokenMistake(token);
-  if (mistake !== undefined) {
+  // A revoked access token can be a JWT.
+  const isDoubtful = mistake?.reason === 'access_token_is_jwt';
+  const kind = mistake === undefined || isDoubtful ? await findTokenKind(token) : undefined;
+  if (mistake !== undefined && kind === undefined) {
     throw tokenError(mistake);
   }
-  const kind = await findTokenKind(token);
   if (kind === undefined) {
     throw new ApiError('unauthorized', {
       message: 'The token is unknown, expired or revoked.',

@@ -96,11 +96,15 @@ export const authorizationServerReasons = {
   ...reasons('authenticate', ['invalid_client', 'invalid_request'], {
     client_authentication_malformed: {
       cause: 'The request has no readable client id and secret, or has them in two places.',
-      fix: 'Send the client id and secret once, with HTTP Basic (form-encoded, then Base64) or in the form body.',
+      fix: 'Send the client id and secret once, with HTTP Basic (form-encoded, then Base64) or in the form body, or a client_assertion in the form body.',
     },
     invalid_client: {
       cause: 'The client could not be authenticated.',
       fix: 'Send the client id and the secret with HTTP Basic or in the form body. A public client sends only its client id.',
+    },
+    client_assertion_wrong: {
+      cause: 'A check of the client assertion failed: its key, algorithm, audience, time or jti.',
+      fix: 'Sign a new assertion for each request with a registered key. Its audience is the issuer, iss and sub are the client id, and it expires within an hour.',
     },
     client_secret_wrong: {
       cause: 'The secret is not one of the secure keys of the client.',

@@ -64,7 +64,7 @@ export const gatewayReasons = {
       fix: 'Send the token exactly as the reply contains it, without quotation marks, line breaks or further text. X-Access-Token has no scheme.',
     },
     access_token_is_jwt: {
-      cause: 'The token is a JWT. Access tokens of Gatehouse are opaque.',
+      cause: 'The token is a JWT, but no access token of this installation, or an expired one.',
       fix: 'Send the access_token of the token reply. An id_token is only for the application.',
     },
     token_in_wrong_header: {

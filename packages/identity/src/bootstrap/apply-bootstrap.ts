@@ -85,16 +85,28 @@ async function assertOrganizationsExist(
 function clientChanges(
   before: Client,
   after: Client,
-  { describeKeys }: ClientRegistry,
+  { keyIds }: ClientRegistry,
 ): readonly AuditEvent[] {
   const changed = { event: 'client_changed', clientId: after.clientId } as const;
-  const idsOf = (client: Client) => describeKeys(client).map(({ keyId }) => keyId);
-  const added = idsOf(after).filter((keyId) => !idsOf(before).includes(keyId));
-  const removed = idsOf(before).filter((keyId) => !idsOf(after).includes(keyId));
+  return [
+    ...keyChanges(before, after, keyIds),
+    ...stateChange(before, after).map((change) => ({ ...changed, change })),
+  ];
+}
+
+/** The keys that a client got or lost, as audit events. */
+export function keyChanges(
+  before: Client,
+  after: Client,
+  idsOf: (client: Client) => readonly string[],
+): readonly AuditEvent[] {
+  const changed = { event: 'client_changed', clientId: after.clientId } as const;
+  const [old, current] = [idsOf(before), idsOf(after)];
+  const added = current.filter((keyId) => !old.includes(keyId));
+  const removed = old.filter((keyId) => !current.includes(keyId));
   return [
     ...added.map((keyId) => ({ ...changed, change: 'key_added', keyId }) as const),
     ...removed.map((keyId) => ({ ...changed, change: 'key_removed', keyId }) as const),
-    ...stateChange(before, after).map((change) => ({ ...changed, change })),
   ];
 }
 

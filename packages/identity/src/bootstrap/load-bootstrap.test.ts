@@ -1,3 +1,4 @@
+import { generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ConfigurationError } from '@gatehouse/server/configuration';
@@ -227,6 +228,50 @@ describe('a client in the file', () => {
       }),
     );
     expect(loaded.clients[0]?.secureKey).toBeUndefined();
+  });
+});
+
+describe('the public keys of a client', () => {
+  const jwkOf = (pair: { readonly publicKey: KeyObject }) =>
+    pair.publicKey.export({ format: 'jwk' });
+  const ed25519 = generateKeyPairSync('ed25519');
+  const key = jwkOf(ed25519);
+  const rsa = jwkOf(generateKeyPairSync('rsa', { modulusLength: 2048 }));
+  const weak = jwkOf(generateKeyPairSync('rsa', { modulusLength: 1024 }));
+  const otherCurve = jwkOf(generateKeyPairSync('ec', { namedCurve: 'secp256k1' }));
+  const ec = jwkOf(generateKeyPairSync('ec', { namedCurve: 'P-384' }));
+  const jwksUri = 'https://client.example/jwks';
+  const withKeys = (...keys: readonly unknown[]) =>
+    withClient({ secureKey: undefined, jwks: { keys } });
+
+  test('are enough, and can have every type that verifies assertions', () => {
+    const keys = [key, rsa, ec].map((each, i) => ({ ...each, kid: `key-${i}`, use: 'sig' }));
+    expect(load(withKeys(...keys)).clients[0]?.jwks?.keys).toEqual(keys);
+    expect(load(withKeys(key)).clients[0]?.secureKey).toBeUndefined();
+    expect(load(withClient({ secureKey: undefined, jwksUri })).clients[0]?.jwksUri).toBe(jwksUri);
+  });
+
+  test.each([
+    ['a private key', withKeys(ed25519.privateKey.export({ format: 'jwk' })), 'is a private'],
+    ['a shared secret', withKeys({ kty: 'oct', k: 'key' }), 'is a private or shared'],
+    ['a short RSA key', withKeys(weak), 'is weaker than RSA with 2048 bits'],
+    ['another curve', withKeys(otherCurve), 'curve'],
+    ['an encryption key', withKeys({ ...key, use: 'enc' }), 'jwks.keys.0.use'],
+    ['a key for a shared secret', withKeys({ ...key, alg: 'HS256' }), 'jwks.keys.0.alg'],
+    ['a broken key', withKeys({ kty: 'RSA', e: 'key' }), 'is not a public key of the type'],
+    ['a long key', withKeys({ ...key, x5c: ['a'.repeat(9000)] }), 'is longer than'],
+    ['two keys without a kid', withKeys(key, rsa), 'a different kid'],
+    ['no key', withKeys(), 'must have a key'],
+    ['a set and an address', withClient({ jwks: { keys: [key] }, jwksUri }), 'not both'],
+    ['an http address', withClient({ jwksUri: 'http://client.example/' }), 'must be an https'],
+    ['a secret address', withClient({ jwksUri: 'https://a:b@c.example/' }), 'user name'],
+    [
+      ...['keys, although it is public'],
+      withClient({ secureKey: undefined, public: true, grantTypes: [], jwks: { keys: [key] } }),
+      'a public client must not have public keys',
+    ],
+  ] as const)('may not be %s', (_name, content, message) => {
+    expect(problemsOf(content)).toEqual([expect.stringContaining(message)]);
   });
 });
 

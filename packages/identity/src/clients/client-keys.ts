@@ -4,6 +4,7 @@ import type { CredentialHash } from '../secrets/credential-keys.ts';
 import type { Sealer } from '../secrets/seal.ts';
 import { findMatchingSecret, generateSecureKey } from '../secrets/secure-keys.ts';
 import { type Client, type ClientKey, storedClient } from './client.ts';
+import { hasPublicKeys, publicKeyIds, withoutPublicKey } from './public-keys.ts';
 
 const MAXIMUM_ACTIVE_KEYS = 2;
 const KEY_ID_LENGTH = 12;
@@ -68,13 +69,14 @@ export function createClientKeys(dependencies: {
       open(client).keys.map(({ id, createdAt }) => ({ keyId: id, createdAt })),
     /**
      * The id of the key that equals the presented secret. The time reveals neither the key nor
-     * whether there is an enabled client.
+     * whether there is an enabled client. A client with public keys has no secret: its secure key
+     * only signs requests.
      */
     identify(client: Client | undefined, presented: string): string | undefined {
       const { keys, secrets } = client === undefined ? noKeys : open(client);
       const found = findMatchingSecret(presented, secrets);
       findMatchingSecret(presented, decoyKeys.slice(secrets.length));
-      return client?.enabled === true ? keys[found]?.id : undefined;
+      return client?.enabled === true && !hasPublicKeys(client) ? keys[found]?.id : undefined;
     },
     /** With the key as the newest, unless it is active or an operator removed it. */
     withKey(client: Client, secureKey: string, { keepTokens }: RemovalOptions) {
@@ -98,13 +100,20 @@ export function createClientKeys(dependencies: {
       return { keys, secureKey, keyId: idOf(secureKey), replacedKeyId };
     },
     /** @throws RejectedChangeError if the client does not have the key, or has no other key */
-    remove(client: Client, keyId: string, options: RemovalOptions): readonly ClientKey[] {
+    remove(client: Client, keyId: string, options: RemovalOptions): Client {
       const keys = intactKeys(client);
       const hasKept = keys.some((key) => key.id === keyId && isKept(key));
       if (!hasKept || options.keepTokens === true) {
         assertRemovable(client, keyId, keys);
       }
-      return keys.map((key) => (key.id === keyId ? inactive(key, removedState(options)) : key));
+      if (publicKeyIds(client).includes(keyId)) {
+        return { ...client, ...withoutPublicKey(client, keyId, options) };
+      }
+      const state = removedState(options);
+      return {
+        ...client,
+        keys: keys.map((key) => (key.id === keyId ? inactive(key, state) : key)),
+      };
     },
   };
 }
@@ -127,8 +136,9 @@ function inactive({ id, createdAt }: ClientKey, state: ClientKey['state']): Clie
   return { id, createdAt, state };
 }
 
-function assertRemovable({ clientId }: Client, keyId: string, keys: readonly ClientKey[]): void {
-  const ids = keys.filter(isActive).map(({ id }) => id);
+function assertRemovable(client: Client, keyId: string, keys: readonly ClientKey[]): void {
+  const { clientId } = client;
+  const ids = [...keys.filter(isActive).map(({ id }) => id), ...publicKeyIds(client)];
   if (!ids.includes(keyId)) {
     throw new RejectedChangeError(`${clientId} has no key ${keyId}. Its keys: ${ids.join(', ')}.`);
   }

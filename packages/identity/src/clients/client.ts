@@ -4,6 +4,7 @@ import { identifier, text } from '../records/record.ts';
 import { secureKeyProblem, secureKeyRules } from '../secrets/secure-keys.ts';
 import { clientLifetimes } from '../settings/lifetimes.ts';
 import { resourceIdentifier, scopeName } from '../settings/resource.ts';
+import { calledAddress, hasPublicKeys, publicKeySet } from './public-keys.ts';
 import { isAllowedRedirectUri, redirectUriProblem } from './redirect-uris.ts';
 import { type Registration, registration } from './registration-tokens.ts';
 
@@ -103,6 +104,14 @@ export const clientSchema = z
     ipAllowList: z.array(addressOrRange).default([]),
     /** Of the credentials of this client, in seconds. */
     lifetimes: clientLifetimes.optional(),
+    /** Public keys for private_key_jwt. */
+    jwks: publicKeySet.optional(),
+    /** Instead of `jwks`: the address of the keys, which the client replaces by itself. */
+    jwksUri: calledAddress.optional(),
+    /** Receives a logout token when a user signs out. */
+    backchannelLogoutUri: calledAddress.optional(),
+    /** Its logout tokens and ID tokens name the session of the browser. */
+    backchannelLogoutSessionRequired: z.boolean().optional(),
   })
   .superRefine((value, context) => {
     const problem = (path: (string | number)[], message: string) =>
@@ -110,8 +119,14 @@ export const clientSchema = z
     if (value.public && value.secureKey !== undefined) {
       problem(['public'], 'a public client must not have a secureKey');
     }
-    if (!value.public && value.secureKey === undefined) {
-      problem(['secureKey'], 'set secureKey or secureKeyFile');
+    if (!value.public && value.secureKey === undefined && !hasPublicKeys(value)) {
+      problem(['secureKey'], 'set secureKey or secureKeyFile, or public keys: jwks or jwksUri');
+    }
+    if (value.public && hasPublicKeys(value)) {
+      problem(['public'], 'a public client must not have public keys: jwks or jwksUri');
+    }
+    if (value.jwks !== undefined && value.jwksUri !== undefined) {
+      problem(['jwksUri'], 'set either jwks or jwksUri, not both');
     }
     // RFC 6749 §4.4: only confidential clients may use this grant.
     if (value.public && value.grantTypes.includes('client_credentials')) {
@@ -157,6 +172,12 @@ function storedType(schema: z.ZodType): z.ZodType {
   }
   if (schema instanceof z.ZodArray) {
     return z.array(storedType(schema.element as z.ZodType));
+  }
+  if (schema instanceof z.ZodObject) {
+    const members = Object.entries(schema.shape as Readonly<Record<string, z.ZodType>>);
+    return z.looseObject(
+      Object.fromEntries(members.map(([name, type]) => [name, storedType(type)])),
+    );
   }
   return schema instanceof z.ZodString ? z.string() : schema;
 }

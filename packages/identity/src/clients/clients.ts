@@ -14,6 +14,7 @@ import {
   type RemovalOptions,
 } from './client-keys.ts';
 import { createDocumentRules, isDocumentAddress, withDocument } from './document-clients.ts';
+import { publicKeyIds } from './public-keys.ts';
 
 export type NewClient = ClientSettings & {
   /** If undefined, a new client is enabled and an existing client does not change. */
@@ -53,7 +54,13 @@ export function createClientRegistry(
     secureKeyId: keys.idOf,
     /** Whether credentials that were issued with the key are valid. Reads only the record. */
     isLiveKey: (client: Client, keyId: string): boolean =>
-      client.keys.some(({ id, state }) => id === keyId && state !== 'removed'),
+      client.keys.some(({ id, state }) => id === keyId && state !== 'removed') ||
+      publicKeyIds(client).includes(keyId),
+    /** The active secure keys and the public keys. */
+    keyIds: (client: Client): readonly string[] => [
+      ...keys.describe(client).map(({ keyId }) => keyId),
+      ...publicKeyIds(client),
+    ],
     /** Ids and ages of the active keys, newest first. */
     describeKeys: keys.describe,
     /** The keys that are no longer active, but whose tokens stay valid until they expire. */
@@ -117,10 +124,7 @@ export function createClientRegistry(
      * @throws RejectedChangeError if the client does not have the key, or has no other key
      */
     removeKey: (clientId: string, keyId: string, options: RemovalOptions = {}): Promise<Client> =>
-      update(clientId, (existing) => ({
-        ...existing,
-        keys: keys.remove(existing, keyId, options),
-      })),
+      update(clientId, (existing) => keys.remove(existing, keyId, options)),
   };
 }
 

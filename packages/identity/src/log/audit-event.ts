@@ -80,6 +80,7 @@ export const auditEvents = {
   sign_in_failed: failure as EventKind<{ method: SignInMethod; reason: SignInReasonName }>,
   account_locked: { ...alert, severityOfUnknown: 'noise' } as Plain,
   sign_out: success as EventKind<{ userId: string; everywhere: boolean }>,
+  logout_undelivered: failure as EventKind<{ clientId: string; userId: string }>,
   client_authentication_failed: failure as EventKind<{
     endpoint: string;
     /** A name of `packages/errors`. Absent in entries of earlier releases. */

@@ -12,6 +12,7 @@ import {
   generateKeyPair,
   hash,
   type JsonWebKey,
+  type KeyObject,
 } from 'node:crypto';
 import { promisify } from 'node:util';
 import { type Store, StoreUnavailableError } from '@gatehouse/store';
@@ -40,7 +41,8 @@ const DAY = 24 * HOUR;
 export const defaultSigningKeyPolicy: SigningKeyPolicy = {
   rotateAfterSeconds: 90 * DAY,
   publishAheadSeconds: HOUR,
-  longestTokenSeconds: HOUR,
+  // Operators can set this lifetime for ID tokens. Access tokens that are JWTs expire earlier.
+  longestTokenSeconds: 7 * DAY,
 };
 
 /** How often processes read the keys. Keys are kept longer by this time. */
@@ -187,6 +189,39 @@ export function keepSigningKeys(purpose: SigningPurpose, dependencies: SigningKe
     current: async () => (await load()).current,
     /** A JWKS document (RFC 7517 §5). */
     jwks: async () => ({ keys: (await load()).all.map((key) => key.publicJwk) }),
+  };
+}
+
+/** An unknown `kid` is looked for at once, but not more often than this. */
+const UNKNOWN_KEY_MILLISECONDS = 1000;
+
+/** Finds the public keys of a purpose, in a process that signs nothing with them. */
+export function createPublicKeys(
+  purpose: SigningPurpose,
+  dependencies: Pick<SigningKeyDependencies, 'store' | 'sealer' | 'now' | 'onDamagedRecord'>,
+) {
+  const { store, now = Date.now } = dependencies;
+  const storeKey = signingKeyRecord(purpose);
+  let keys: ReadonlyMap<string, KeyObject> = new Map();
+  let readAt = Number.NEGATIVE_INFINITY;
+  /** @throws StoreUnavailableError if the key is unknown, or the record of the keys is damaged */
+  return async (kid: string): Promise<KeyObject | undefined> => {
+    const age = now() - readAt;
+    const isFresh =
+      age >= 0 && age < (keys.has(kid) ? KEY_RELOAD_SECONDS * 1000 : UNKNOWN_KEY_MILLISECONDS);
+    if (!isFresh) {
+      const startedAt = now();
+      const text = await store.get(storeKey);
+      const ring = openRing(text, storeKey, dependencies);
+      keys = new Map(
+        ring.map(({ jwk }) => {
+          const { kid: id, privateKey } = toSigningKey(jwk, purpose);
+          return [id, createPublicKey(privateKey)];
+        }),
+      );
+      readAt = startedAt;
+    }
+    return keys.get(kid);
   };
 }
 

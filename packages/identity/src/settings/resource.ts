@@ -43,6 +43,8 @@ export const resourceSchema = z.strictObject({
   resource: resourceIdentifier,
   /** For the consent page. */
   name: text(200),
+  /** `opaque` if absent. With `jwt`, services that are not behind the gateway can verify access tokens (RFC 9068). */
+  tokenFormat: z.enum(['opaque', 'jwt']).optional(),
   scopes: z.record(
     scopeName.refine((name) => !isKnownScope(name), 'is a built-in scope'),
     z.strictObject({

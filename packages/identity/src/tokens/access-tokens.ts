@@ -51,7 +51,7 @@ interface SignIn {
 }
 
 /** The members of a stored access token that a verifier needs. */
-interface StoredAccessToken extends SignIn {
+export interface StoredAccessToken extends SignIn {
   readonly kind: string;
   readonly clientId: string;
   readonly accountId?: string;
@@ -75,18 +75,13 @@ export interface TokenDependencies extends RecordDependencies {
   readonly settings: SettingsRegistry;
 }
 
-export function createAccessTokenVerifier(dependencies: TokenDependencies): AccessTokenVerifier {
-  const { settings, store, credentialHash, findLiveHolder, onDamagedRecord, now } = dependencies;
-  const tombstones = createRecordCache(store, (text) => text, now);
+export function createAccessTokenVerifier(
+  dependencies: TokenDependencies & { readonly tokenPrincipals: TokenPrincipals },
+): AccessTokenVerifier {
+  const { store, credentialHash, tokenPrincipals, onDamagedRecord, now } = dependencies;
+  const { readTombstone, principalOf } = tokenPrincipals;
   // The grant of a token never changes. If it is known, both reads share one round trip.
   const knownGrants = new LRUCache<string, string>({ max: MAXIMUM_KNOWN_GRANTS });
-
-  function readTombstone(grantId: string): Promise<string | undefined> {
-    const tombstone = tombstones.read(grantTombstoneKey(grantId));
-    // Not awaited if the token is invalid for another reason.
-    tombstone.catch(() => undefined);
-    return tombstone;
-  }
 
   return async (token) => {
     const key = accessTokenKey(credentialHash(token));
@@ -99,11 +94,40 @@ export function createAccessTokenVerifier(dependencies: TokenDependencies): Acce
       knownGrants.delete(key);
       return undefined;
     }
-    const { clientId, accountId: userId, iat: issuedAt, secureKeyId, grantId } = stored;
+    const { grantId } = stored;
     if (grantId !== undefined && grantId !== knownGrant) {
       knownGrants.set(key, grantId);
       tombstone = readTombstone(grantId);
     }
+    return principalOf(stored, tombstone);
+  };
+}
+
+export type TokenPrincipals = ReturnType<typeof createTokenPrincipals>;
+
+/** The rights of a genuine token that has not expired, whatever its form. */
+export function createTokenPrincipals(dependencies: {
+  readonly store: Store;
+  readonly findLiveHolder: FindLiveHolder;
+  readonly settings: Pick<SettingsRegistry, 'read'>;
+  readonly now: () => number;
+}) {
+  const { store, findLiveHolder, settings, now } = dependencies;
+  const tombstones = createRecordCache(store, (text) => text, now);
+
+  function readTombstone(grantId: string): Promise<string | undefined> {
+    const tombstone = tombstones.read(grantTombstoneKey(grantId));
+    // Not awaited if the token is invalid for another reason.
+    tombstone.catch(() => undefined);
+    return tombstone;
+  }
+
+  /** Undefined if the token was revoked, or its tombstone exists. */
+  async function principalOf(
+    stored: StoredAccessToken,
+    tombstone: Promise<string | undefined> | undefined,
+  ): Promise<Principal | undefined> {
+    const { clientId, accountId: userId, iat: issuedAt, secureKeyId } = stored;
     const holder = await findLiveHolder({ issuedAt, clientId, userId, secureKeyId });
     if (holder?.client === undefined) {
       return undefined;
@@ -130,7 +154,9 @@ export function createAccessTokenVerifier(dependencies: TokenDependencies): Acce
       ),
       resource,
     };
-  };
+  }
+
+  return { readTombstone, principalOf };
 }
 
 /** The scopes that the resource still declares, for the roles that the user still has. */

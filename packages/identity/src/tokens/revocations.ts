@@ -19,6 +19,8 @@ import {
 import type { User } from '../users/user.ts';
 import type { UserRegistry } from '../users/users.ts';
 import type { NotBefore } from './access-tokens.ts';
+import { isJwt, type JwtAccessTokens } from './jwt-access-tokens.ts';
+import type { LogoutQueue } from './logout-queue.ts';
 
 /** The kinds of credentials that an operator can revoke by value. */
 const kinds = ['AccessToken', 'RefreshToken', 'AuthorizationCode', 'InitialAccessToken'];
@@ -40,9 +42,28 @@ export function createRevocations(dependencies: {
   readonly users: UserRegistry;
   readonly notBefore: NotBefore;
   readonly credentialHash: CredentialHash;
+  readonly jwtAccessTokens: Pick<JwtAccessTokens, 'read'>;
+  readonly logouts: Pick<LogoutQueue, 'addForUser'>;
   readonly now: () => number;
 }) {
   const { store, clients, users, notBefore, credentialHash, now } = dependencies;
+
+  /** Services that are not behind the gateway accept the token until it expires. */
+  async function revokeJwt(value: string) {
+    const claims = await dependencies.jwtAccessTokens.read(value);
+    if (claims === undefined) {
+      return undefined;
+    }
+    const { user: userId, grant: grantId } = claims.gatehouse;
+    const seconds = claims.exp - Math.floor(now() / 1000);
+    if (grantId !== undefined) {
+      await destroyGrant(grantId);
+    } else if (seconds > 0) {
+      await store.set(grantTombstoneKey(claims.jti), '', seconds, { revokes: true });
+    }
+    const tokenIds = [credentialId(credentialHash(claims.jti))];
+    return { kind: 'AccessToken', clientId: claims.client_id, userId, tokenIds, grantId };
+  }
 
   async function destroyGrant(grantId: string): Promise<void> {
     const seconds = tombstoneSeconds(await store.get(grantKey(grantId)), now());
@@ -89,10 +110,15 @@ export function createRevocations(dependencies: {
      *
      * @throws RejectedChangeError if the user does not exist
      */
-    user: (userId: string): Promise<User> =>
-      users.update(userId, (user) => ({ ...user, notBefore: nextNotBefore(now()) })),
+    async user(userId: string): Promise<User> {
+      await dependencies.logouts.addForUser(userId);
+      return users.update(userId, (user) => ({ ...user, notBefore: nextNotBefore(now()) }));
+    },
     /** Revokes an access token, refresh token or code with its grant. Undefined if it is unknown. */
     async token(value: string) {
+      if (isJwt(value)) {
+        return revokeJwt(value);
+      }
       const hashed = credentialHash(value);
       const keys = kinds.map((kind) => credentialKey(kind, hashed));
       for (const key of [...keys, xAccessTokenKey(hashed)]) {

@@ -12,6 +12,8 @@ const storedSession = z.object({
   authorizations: z.record(z.string(), z.unknown()).default({}),
 });
 
+const parsedSid = z.object({ sid: z.string() });
+
 const storedGrant = z.object({
   accountId: z.string(),
   clientId: z.string(),
@@ -25,10 +27,17 @@ export function createUserSessions(store: Store, sealer: Sealer, findLiveHolder:
   const isLive = async (credential: Parameters<FindLiveHolder>[0]) =>
     (await findLiveHolder(credential)) !== undefined;
 
-  async function readSession(userId: string, key: string) {
+  async function openSession(userId: string, key: string) {
     const text = sealer.tryOpen((await store.get(key)) ?? '', key);
     const session = parseRecord(storedSession, text ?? '');
-    if (session?.accountId !== userId || !(await isLive({ issuedAt: session.loginTs, userId }))) {
+    return session?.accountId === userId && (await isLive({ issuedAt: session.loginTs, userId }))
+      ? session
+      : undefined;
+  }
+
+  async function readSession(userId: string, key: string) {
+    const session = await openSession(userId, key);
+    if (session === undefined) {
       return [];
     }
     const { loginTs: signedInAt, exp: expiresAt, authorizations } = session;
@@ -56,6 +65,17 @@ export function createUserSessions(store: Store, sealer: Sealer, findLiveHolder:
       const keys = await store.members(userSessionsKey(userId));
       const found = await Promise.all(keys.map((key) => readSession(userId, key)));
       return found.flat().sort((a, b) => b.signedInAt - a.signedInAt);
+    },
+    /** The applications in each of these browsers, with the id that they know the session by. */
+    async applications(userId: string) {
+      const keys = await store.members(userSessionsKey(userId));
+      const found = await Promise.all(keys.map((key) => openSession(userId, key)));
+      return found.flatMap((session) =>
+        Object.entries(session?.authorizations ?? {}).map(([clientId, authorization]) => ({
+          clientId,
+          sid: parsedSid.safeParse(authorization).data?.sid,
+        })),
+      );
     },
     /** The access of applications to the data of a user: one for each browser and each device. */
     async grants(userId: string) {

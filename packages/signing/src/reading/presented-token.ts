@@ -16,6 +16,8 @@ const BEARER_SCHEME = /^bearer(?!\S)/i;
 /** token68 (RFC 9110 §11.2). Every token of Gatehouse matches; other texts are not looked up. */
 const TOKEN = /^[A-Za-z0-9._~+/-]+=*$/;
 const MAXIMUM_TOKEN_LENGTH = 512;
+/** Access tokens of some resources are JWTs (RFC 9068). */
+const MAXIMUM_JWT_LENGTH = 4096;
 
 const JWT = /^eyJ[\w-]+\.[\w-]+\.[\w-]*$/;
 const QUOTED = /^["'`]|["'`]$/;
@@ -36,7 +38,7 @@ export function isBearer(authorization: string): boolean {
 /** Reads the value of Authorization. */
 export function readBearerToken(authorization: string): PresentedToken {
   const token = BEARER.exec(authorization)?.[1];
-  return token !== undefined && isTokenText(token)
+  return token !== undefined && isBearerToken(token)
     ? { token }
     : { mistake: authorizationMistake(authorization.trim()) };
 }
@@ -56,7 +58,7 @@ export function readXAccessToken(value: string): PresentedToken {
 
 /** Reads the value of the query parameter `access_token`. */
 export function readQueryToken(value: string): PresentedToken {
-  return isTokenText(value) ? { token: value } : { mistake: tokenMistake(value) };
+  return isBearerToken(value) ? { token: value } : { mistake: tokenMistake(value) };
 }
 
 /** The mistake in a token that is in the right place and well-formed, but that no store knows. */
@@ -66,6 +68,9 @@ export function unknownTokenMistake(token: string): CredentialMistake | undefine
   }
   return JWT.test(token) ? mistake('access_token_is_jwt') : undefined;
 }
+
+const isBearerToken = (text: string): boolean =>
+  isTokenText(text) || (text.length <= MAXIMUM_JWT_LENGTH && JWT.test(text));
 
 function isTokenText(text: string): boolean {
   return text.length <= MAXIMUM_TOKEN_LENGTH && TOKEN.test(text);

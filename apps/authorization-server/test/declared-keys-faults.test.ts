@@ -1,0 +1,117 @@
+/** Assertions, JWT access tokens and logout notices while the store fails: nothing fails open. */
+import { generateKeyPairSync, randomUUID } from 'node:crypto';
+import { clientSchema } from '@gatehouse/identity';
+import { StoreFullError, StoreUnavailableError } from '@gatehouse/store';
+import { createPageVisitor, until } from '@gatehouse/testing';
+import { expect, test } from '@jest/globals';
+import { SignJWT } from 'jose';
+import { startInProcess } from './in-process-server.ts';
+import { alice, client } from './installation.ts';
+import { as, machineGrant, outcome } from './server.ts';
+
+/** Operations on keys with this prefix fail. */
+let failing: { readonly prefix: string; readonly error: Error } | undefined;
+const server = await startInProcess({
+  async aroundStore(run, _operation, key) {
+    if (failing !== undefined && key.startsWith(failing.prefix)) {
+      throw failing.error;
+    }
+    return run();
+  },
+});
+const { identity, issuer } = server;
+const unavailable = (prefix: string) => ({ prefix, error: new StoreUnavailableError('test', '') });
+async function whileFailing<Result>(how: typeof failing, work: () => Promise<Result>) {
+  failing = how;
+  try {
+    return await work();
+  } finally {
+    failing = undefined;
+  }
+}
+
+const RESOURCE = 'https://api.example';
+await identity.settings.apply({
+  resources: [
+    {
+      ...{ resource: RESOURCE, name: 'API', tokenFormat: 'jwt' },
+      scopes: { 'api:read': { description: 'Read', roles: [] } },
+    },
+  ],
+});
+const { publicKey, privateKey } = generateKeyPairSync('ed25519');
+const signer = clientSchema.parse(
+  client({ clientId: 'signer' }, ['client_credentials'], ['device:read', 'api:read'], {
+    ...{ public: false, jwks: { keys: [publicKey.export({ format: 'jwk' })] } },
+  }),
+);
+await identity.clients.save(signer);
+const asserting = async () => ({
+  client_assertion: await new SignJWT({ iss: 'signer', sub: 'signer', jti: randomUUID() })
+    .setProtectedHeader({ alg: 'EdDSA' })
+    .setAudience(issuer)
+    .setExpirationTime('1m')
+    .sign(privateKey),
+  client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+});
+
+test('An assertion whose use cannot be stored gets 503, and can be sent again.', async () => {
+  const fields = { ...machineGrant, ...(await asserting()) };
+  const reply = await whileFailing(unavailable('assertion:'), () => server.token(fields, {}));
+  expect(outcome(reply)).toEqual([503, 'temporarily_unavailable']);
+  expect((await server.token(fields, {})).status).toBe(200);
+  expect((await server.token(fields, {})).status).toBe(401);
+});
+
+test('The revocation of a JWT succeeds only if it was stored.', async () => {
+  const fields = { ...machineGrant, resource: RESOURCE, ...(await asserting()) };
+  const { access_token: token } = (await server.token(fields, {})).body;
+  const revoke = async () => server.post('/revoke', { token, ...(await asserting()) }, {});
+  const failed = await whileFailing(unavailable('grant-tombstone:'), revoke);
+  expect(failed.status).toBe(503);
+  expect(await server.isActive(token)).toBe(true);
+  const read = await whileFailing(unavailable('grant-tombstone:'), async () => {
+    await until(async () => (await server.introspect(token)).error !== undefined);
+    return server.introspect(token);
+  });
+  expect(read).toMatchObject({ error: 'temporarily_unavailable' });
+  expect((await revoke()).status).toBe(200);
+  await until(async () => !(await server.isActive(token)));
+});
+
+test.each([
+  ['full', new StoreFullError('test', '')],
+  ['unavailable', new StoreUnavailableError('test', '')],
+])(
+  'A sign-out does not fail because the queue is %s, and the loss is reported.',
+  async (_state, error) => {
+    const app = {
+      ...{ clientId: `app-${randomUUID()}`, secureKey: 'appKey0123456789abcdef' },
+      redirectUri: 'https://notified.example/callback',
+    };
+    await identity.clients.save(
+      clientSchema.parse(
+        client(app, ['authorization_code'], ['openid'], {
+          ...{ firstParty: true, backchannelLogoutUri: 'https://notified.example/logout' },
+          secureKey: app.secureKey,
+        }),
+      ),
+      app.secureKey,
+    );
+    const visitor = createPageVisitor();
+    const how = { client_id: app.clientId, redirect_uri: app.redirectUri, scope: 'openid' };
+    const code = await server.newCode(how, alice, visitor);
+    const redeemed = await server.redeem(code, { redirect_uri: app.redirectUri }, as(app));
+    expect(redeemed.status).toBe(200);
+    const reply = await whileFailing({ prefix: 'logout-', error }, async () =>
+      visitor.submit(await visitor.get(`${issuer}/logout`), { logout: 'yes' }),
+    );
+    expect(reply.status).toBe(303);
+    expect((await visitor.get(`${issuer}/account`)).location).toContain('/authorize?');
+    await until(async () => {
+      await identity.audit.flush();
+      const filter = { event: 'logout_undelivered', clientId: app.clientId, limit: 1 };
+      return (await identity.audit.read(filter)).length === 1;
+    });
+  },
+);
