@@ -28,6 +28,7 @@ import {
   createLiveHolders,
   createNotBefore,
 } from './tokens/access-tokens.ts';
+import { createBrowserSessions } from './tokens/browser-sessions.ts';
 import { createReplayGuard } from './tokens/replay-guard.ts';
 import { createRevocations } from './tokens/revocations.ts';
 import { createUserSessions } from './tokens/user-sessions.ts';
@@ -86,6 +87,14 @@ export function openIdentity(dependencies: {
     userSessions: createUserSessions(store, sealer, findLiveHolder),
     verifyAccessToken: createAccessTokenVerifier(verification),
     xAccessTokens: createXAccessTokens({ ...verification, principalOf }),
+    /** Of users at the hosts in `browserHosts`. */
+    browserSessions: createBrowserSessions({
+      ...records,
+      credentialHash,
+      clients,
+      users,
+      notBefore,
+    }),
     principalOf,
     /** Explains a token that a verifier rejected. */
     findTokenKind: createTokenKinds(verification),

@@ -75,7 +75,11 @@ export interface TokenDependencies extends RecordDependencies {
   readonly settings: SettingsRegistry;
 }
 
-export function createAccessTokenVerifier(dependencies: TokenDependencies): AccessTokenVerifier {
+/** @param keyOf where the records of the tokens are */
+export function createAccessTokenVerifier(
+  dependencies: TokenDependencies,
+  keyOf = accessTokenKey,
+): AccessTokenVerifier {
   const { settings, store, credentialHash, findLiveHolder, onDamagedRecord, now } = dependencies;
   const tombstones = createRecordCache(store, (text) => text, now);
   // The grant of a token never changes. If it is known, both reads share one round trip.
@@ -89,7 +93,7 @@ export function createAccessTokenVerifier(dependencies: TokenDependencies): Acce
   }
 
   return async (token) => {
-    const key = accessTokenKey(credentialHash(token));
+    const key = keyOf(credentialHash(token));
     const knownGrant = knownGrants.get(key);
     let tombstone = knownGrant === undefined ? undefined : readTombstone(knownGrant);
     const stored = readRecord(await store.get(key), parseStoredToken, () =>
