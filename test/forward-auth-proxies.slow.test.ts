@@ -300,7 +300,7 @@ describe.each([
   });
 
   if (name === 'nginx with a cache') {
-    test('asks less often for equal requests, and again for another method, URI, caller or token', async () => {
+    test('asks less often for equal requests, and again for another method, URI, caller, token, cookie or site', async () => {
       const token = await gateway.issueToken();
       const other = await gateway.issueToken();
       const asked = () =>
@@ -316,10 +316,14 @@ describe.each([
         call(bearer(token), '/reports/8'),
         call(bearer(token), URI, { from: '127.0.0.7' }),
         call(bearer(other)),
+        // Otherwise browsers behind one address would share the session of one user.
+        call({ ...bearer(token), Cookie: '__Host-gatehouse=x' }),
+        call({ ...bearer(token), 'Sec-Fetch-Site': 'cross-site' }),
+        call({ ...bearer(token), Origin: 'https://evil.example' }),
       ]) {
         expect((await different).status).toBe(200);
       }
-      await until(() => asked().length - cached >= 4);
+      await until(() => asked().length - cached >= 7);
     });
 
     test('uses no answer for another server, which requires another scope', async () => {

@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { globSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
-import { until } from '@gatehouse/testing';
+import { type Certificate, until } from '@gatehouse/testing';
 
 export type RunningProxy = Awaited<ReturnType<typeof startProxy>>;
 
@@ -29,6 +29,34 @@ export function writeNginx(directory: string, http: string): readonly string[] {
       `events {}\nhttp { ${temporary}\n${http.replaceAll('/var/log/nginx/', `${directory}/`)}\n}\n`,
   );
   return ['nginx', '-e', early, '-c', file];
+}
+
+export interface TlsPlace {
+  readonly directory: string;
+  readonly port: number;
+  readonly certificate: Certificate;
+  readonly example: string;
+}
+
+export function startTlsNginx({ directory, port, certificate, example }: TlsPlace) {
+  const adapted = example
+    .replaceAll('listen 443 ', `listen 127.0.0.1:${port} `)
+    .replace('/etc/ssl/gatehouse/fullchain.pem', certificate.certificateFile)
+    .replace('/etc/ssl/gatehouse/privkey.pem', certificate.keyFile);
+  return startProxy(writeNginx(directory, adapted), port);
+}
+
+/** Every site of the example listens on the port. */
+export function startTlsCaddy({ directory, port, certificate, example }: TlsPlace) {
+  const { certificateFile, keyFile } = certificate;
+  const adapted = example
+    .replace(/^\{$/m, '{\n\tadmin off\n\tskip_install_trust')
+    .replaceAll(
+      /^([a-z]+\.[a-z]+)(?::\d+)? \{$/gm,
+      `https://$1:${port} {\n\tbind 127.0.0.1\n\ttls ${certificateFile} ${keyFile}`,
+    );
+  const file = writeConfiguration(directory, 'Caddyfile', adapted);
+  return startProxy(['caddy', 'run', '--adapter', 'caddyfile', '--config', file], port);
 }
 
 /** Runs a command whose last word is a file in the folder of the proxy, until it listens. */

@@ -9,7 +9,6 @@ import { join } from 'node:path';
 import {
   authorizeAsUser,
   basic,
-  type Certificate,
   type Constellation,
   createLocalTlsFetch,
   createPageVisitor,
@@ -21,40 +20,13 @@ import {
 import { temporaryFolder } from '@gatehouse/testing/suite';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { readDocument } from './documents.ts';
-import { type RunningProxy, startProxy, writeConfiguration, writeNginx } from './proxies.ts';
-
-interface Place {
-  readonly directory: string;
-  readonly port: number;
-  readonly certificate: Certificate;
-  readonly example: string;
-}
+import { type RunningProxy, startTlsCaddy, startTlsNginx, type TlsPlace } from './proxies.ts';
 
 /** nginx connects from this address, so that others of this machine are not trusted proxies. */
 const NGINX_ADDRESS = '127.0.0.2';
 
-function startNginx({ directory, port, certificate, example }: Place): Promise<RunningProxy> {
-  const adapted = example
-    .replaceAll('listen 443 ', `listen 127.0.0.1:${port} `)
-    .replace('/etc/ssl/gatehouse/fullchain.pem', certificate.certificateFile)
-    .replace('/etc/ssl/gatehouse/privkey.pem', certificate.keyFile);
-  return startProxy(writeNginx(directory, `proxy_bind ${NGINX_ADDRESS};\n${adapted}`), port);
-}
-
-function startCaddy({ directory, port, certificate, example }: Place): Promise<RunningProxy> {
-  const { certificateFile, keyFile } = certificate;
-  const file = writeConfiguration(
-    directory,
-    'Caddyfile',
-    example
-      .replace(/^\{$/m, '{\n\tadmin off\n\tskip_install_trust')
-      .replaceAll(
-        /^(auth|gateway)\.example \{$/gm,
-        `https://$1.example:${port} {\n\tbind 127.0.0.1\n\ttls ${certificateFile} ${keyFile}`,
-      ),
-  );
-  return startProxy(['caddy', 'run', '--adapter', 'caddyfile', '--config', file], port);
-}
+const startNginx = (place: TlsPlace) =>
+  startTlsNginx({ ...place, example: `proxy_bind ${NGINX_ADDRESS};\n${place.example}` });
 
 const { text: guide } = readDocument('docs/operations/deploy.md');
 const exampleOf = (name: string, system: Constellation) =>
@@ -88,7 +60,7 @@ const bootstrap = {
 
 describe.each([
   ['nginx', startNginx, NGINX_ADDRESS],
-  ['Caddy', startCaddy, '127.0.0.1'],
+  ['Caddy', startTlsCaddy, '127.0.0.1'],
 ] as const)('the example of %s in docs/operations/deploy.md', (name, start, proxyAddress) => {
   const directory = temporaryFolder();
   const certificate = makeCertificate(directory, ['auth.example', 'gateway.example']);

@@ -26,7 +26,7 @@ import { serveWelcomePage } from './pages/welcome.ts';
 import { type BrowserState, createBrowserState } from './provider/browser-state.ts';
 import { createClientKeySets, createFetchDeclared } from './provider/client-key-sets.ts';
 import { countFailedSecrets } from './provider/client-patches.ts';
-import { withAccountClient } from './provider/clients.ts';
+import { withBuiltInClients } from './provider/clients.ts';
 import { deliverLogouts } from './provider/deliver-logouts.ts';
 import { addPollingInterval } from './provider/device-codes.ts';
 import { completeIntrospection } from './provider/introspection.ts';
@@ -102,7 +102,7 @@ export interface AppDependencies
 /** @throws StoreUnavailableError when the signing key cannot be read or created */
 export async function createApp(dependencies: AppDependencies): Promise<RequestListener> {
   const { issuer, masterKey, onThrottled } = dependencies;
-  const identity = withAccountClient(dependencies.identity, issuer);
+  const identity = withBuiltInClients(dependencies.identity, issuer);
   const signIn = createSignIn({
     ...identity,
     isAllowed: (user, clientId) => isUserAllowed(user.orgId, clientId, identity),

@@ -23,6 +23,7 @@ import { createForwarding } from './forwarding/forward.ts';
 import { createInternalTokenIssuer } from './forwarding/internal-token.ts';
 import { type GatewayMetrics, observeTraffic } from './metrics.ts';
 import { createSignatureAudit, thisGateway } from './pipeline/audit.ts';
+import { createBrowserSignIn } from './pipeline/browser-sign-in.ts';
 import { createCrossOrigin } from './pipeline/cross-origin.ts';
 import { createXAccessTokenOperation } from './pipeline/issue-access-token.ts';
 import { createRequestLimits, createSignatureBudget } from './pipeline/limits.ts';
@@ -149,6 +150,7 @@ function openShared(dependencies: GatewayDependencies, signingKey: () => Promise
     }),
     issueInternalToken: createInternalTokenIssuer({ issuer: publicUrl, signingKey, now }),
     forwardAuth: dependencies.forwardAuth,
+    browserSignIn: createBrowserSignIn(dependencies),
     issueXAccessToken: createXAccessTokenOperation(dependencies),
     auditFailure: createSignatureAudit(identity),
     signReply: createReplySigner({ ...dependencies, ...identity }),

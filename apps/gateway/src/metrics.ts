@@ -36,7 +36,7 @@ export function createGatewayMetrics(registry: MetricsRegistry) {
   return {
     requested: createRequestMetrics(registry, {
       operations,
-      credentials: credentialKinds,
+      credentials: [...credentialKinds, 'browser'],
       codes: Object.keys(errorCatalogue),
     }),
     upstreamDurations: registry.histogram({
@@ -118,7 +118,7 @@ function createAuditObserver(registry: MetricsRegistry) {
   const tokens = registry.counter({
     name: 'gatehouse_tokens_issued_total',
     help: 'Issued tokens.',
-    labels: { grant: ['signed_request'] },
+    labels: { grant: ['signed_request', 'browser_session'] },
   });
   const replays = registry.counter({
     name: 'gatehouse_replay_refusals_total',

@@ -180,6 +180,37 @@ test('a verification counts against the limits of the client, the address and th
   expect(await anonymous('198.51.100.2')).toBe(401);
 });
 
+test('a browser counts against the limit of its user, not of the address that it shares', async () => {
+  const one = { requests: 1, windowSeconds: 600 };
+  const booted = await openGateway({ ...forwardAuth, addressRateLimit: one, clientRateLimit: one });
+  const { settings, store, credentialHash } = booted.identity;
+  const host = 'reports.example';
+  await settings.apply({ browserHosts: [{ host, name: 'Reports', enabled: true }] });
+  const path = `/_verify?browser=${host}`;
+  const statusFor = async (name: string) => {
+    const user = {
+      userId: name,
+      username: name,
+      name,
+      orgId: 'org-1',
+      enabled: true,
+      notBefore: 0,
+    };
+    await store.set(`user:${name}`, JSON.stringify({ ...user, passwordHash: 'none' }));
+    const session = { kind: 'AccessToken', clientId: `gatehouse:browser:${host}`, accountId: name };
+    const iat = Math.floor(Date.now() / 1000);
+    const text = JSON.stringify({ ...session, iat, exp: iat + 600 });
+    await store.set(`browser-session:${credentialHash(name)}`, text);
+    return (await ask(booted, { Cookie: `__Host-gatehouse=${name}` }, { path })).status;
+  };
+  const page = { Accept: 'text/html' };
+  expect((await ask(booted, page, { path })).status).toBe(302);
+  expect((await ask(booted, page, { path })).status).toBe(429);
+  expect(await statusFor('alice')).toBe(200);
+  expect(await statusFor('alice')).toBe(429);
+  expect(await statusFor('bob')).toBe(200);
+});
+
 test('a verification applies the addresses from which a client may call', async () => {
   const booted = await openGateway(forwardAuth);
   await booted.saveClient({ clientId: 'here', ipAllowList: [CALLER] }, booted.secureKey);
@@ -194,9 +225,14 @@ test('a verification without the store gets 503', async () => {
   const booted = await openGateway({ ...forwardAuth, storeUrl: own.url });
   const good = await booted.bearer();
   expect((await ask(booted, good, { path: SCOPED })).status).toBe(200);
+  const declared = { host: 'reports.example', name: 'Reports', enabled: true };
+  await booted.identity.settings.apply({ browserHosts: [declared] });
+  const browser = { Accept: 'text/html', Cookie: '__Host-gatehouse=x' };
+  const path = `${SCOPED}&browser=reports.example`;
+  expect((await ask(booted, browser, { path })).status).toBe(302);
   await own.stop();
-  for (const headers of [good, booted.signedV2({})]) {
-    const reply = await ask(booted, headers, { path: SCOPED });
+  for (const headers of [good, booted.signedV2({}), browser]) {
+    const reply = await ask(booted, headers, { path: headers === browser ? path : SCOPED });
     expect([reply.status, reply.headers['x-auth-error']]).toEqual([503, 'service_unavailable']);
     expect(reply.headers['retry-after']).toBe('1');
     expect(reply.headers).not.toHaveProperty('x-auth-subject');

@@ -8,6 +8,7 @@ export {
   readOrCreateDemo,
 } from './bootstrap/demo.ts';
 export { bootstrapDefinition, loadBootstrap } from './bootstrap/load-bootstrap.ts';
+export { builtInClient } from './clients/built-in-clients.ts';
 export {
   type Client,
   clientSchema,
@@ -92,6 +93,13 @@ export {
   type SigningKeys,
 } from './secrets/signing-keys.ts';
 export { readAttribute } from './settings/attributes.ts';
+export {
+  BROWSER_CALLBACK_PATH,
+  type BrowserHost,
+  browserClientId,
+  isBrowserClientId,
+  originOf,
+} from './settings/browser-host.ts';
 export {
   grantSeconds,
   type LifetimeSettings,

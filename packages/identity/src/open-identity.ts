@@ -31,6 +31,7 @@ import {
   createTokenPrincipals,
   type TokenDependencies,
 } from './tokens/access-tokens.ts';
+import { createBrowserSessions } from './tokens/browser-sessions.ts';
 import { createJwtAccessTokens } from './tokens/jwt-access-tokens.ts';
 import { createLogoutQueue } from './tokens/logout-queue.ts';
 import { createReplayGuard } from './tokens/replay-guard.ts';
@@ -96,6 +97,8 @@ export function openIdentity(dependencies: {
     logouts,
     ...accessTokens,
     xAccessTokens: createXAccessTokens({ ...verification, principalOf }),
+    /** Of users at the hosts in `browserHosts`. */
+    browserSessions: createBrowserSessions({ ...verification, clients, users, notBefore }),
     principalOf,
     /** Explains a token that a verifier rejected. */
     findTokenKind: createTokenKinds(verification),

@@ -1,9 +1,11 @@
 import {
+  builtInClient,
   type Client,
   type ClientRegistry,
   grantFacts,
   hasPublicKeys,
   type Identity,
+  isBrowserClientId,
   isKnownScope,
   redirectUriProblem,
 } from '@gatehouse/identity';
@@ -99,40 +101,35 @@ export const SIGNED_IN_PATH = '/account/signed-in';
 
 /**
  * The account page is a built-in client of this server. Users sign in to it through the ordinary
- * flow, with its throttle and session, and an operator cannot disable or delete it.
+ * flow, with its throttle and session, and an operator cannot disable or delete it. So are the hosts
+ * in `browserHosts`, which operators declare.
  */
-export function withAccountClient(identity: Identity, issuer: string): Identity {
-  const { clients, findLiveHolder } = identity;
-  const account: Client = {
+export function withBuiltInClients(identity: Identity, issuer: string): Identity {
+  const { clients, findLiveHolder, browserSessions } = identity;
+  const account = builtInClient({
     clientId: ACCOUNT_CLIENT_ID,
     name: 'Account',
-    orgId: '',
-    signatureAlgorithm: 'SHA-256',
-    grantTypes: ['authorization_code'],
     redirectUris: [issuer + SIGNED_IN_PATH],
-    postLogoutRedirectUris: [],
-    scopes: ['openid'],
-    defaultResource: undefined,
-    applicationType: 'web',
-    public: true,
-    firstParty: true,
-    resourceServer: false,
-    ownOrganizationOnly: false,
-    corsOrigins: [],
-    ipAllowList: [],
-    lifetimes: undefined,
-    enabled: true,
-    notBefore: 0,
-    keys: [],
-  };
+  });
   return {
     ...identity,
     clients: {
       ...clients,
-      find: async (clientId) => (clientId === ACCOUNT_CLIENT_ID ? account : clients.find(clientId)),
+      async find(clientId) {
+        if (isBrowserClientId(clientId)) {
+          return browserSessions.findClient(clientId);
+        }
+        return clientId === ACCOUNT_CLIENT_ID ? account : clients.find(clientId);
+      },
     },
-    // It has no record that could be revoked, so its credentials live as long as their user.
-    findLiveHolder: ({ clientId, ...credential }) =>
-      findLiveHolder(clientId === ACCOUNT_CLIENT_ID ? credential : { ...credential, clientId }),
+    findLiveHolder(credential) {
+      const { clientId, ...withoutClient } = credential;
+      if (isBrowserClientId(clientId)) {
+        return browserSessions.findLiveHolder(credential);
+      }
+      // The account has no record that could be revoked, so its credentials live as long as their
+      // user.
+      return findLiveHolder(clientId === ACCOUNT_CLIENT_ID ? withoutClient : credential);
+    },
   };
 }

@@ -25,7 +25,8 @@ export interface AuthenticationRequest {
 
 /** The owner of a verified credential, and the parts of the request to forward. */
 export interface VerifiedRequest {
-  readonly kind: CredentialKind;
+  /** `browser`: the session of a user at a host in `browserHosts`. */
+  readonly kind: CredentialKind | 'browser';
   readonly principal: Principal;
   /** Signs the reply. Only a verified signed request has one. */
   readonly signer?: Signer;

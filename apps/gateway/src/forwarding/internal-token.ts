@@ -14,6 +14,7 @@ const claimSources = {
   preferred_username: ({ user }) => user?.username,
   name: ({ user }) => user?.name,
   email: ({ user }) => user?.email,
+  email_verified: ({ user }) => user?.emailVerified,
   roles: ({ user }) => user?.roles,
   auth_time: ({ signIn }) => signIn?.authTime,
   acr: ({ signIn }) => signIn?.acr,

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Identity } from '@gatehouse/identity';
+import type { BrowserHost, Identity } from '@gatehouse/identity';
 import { type AddressMatcher, observedRequest, type Router, type Tracer } from '@gatehouse/server';
 import type { PresentedCredential, RequestTarget } from '@gatehouse/signing';
 import type { Authenticate } from '../authentication/authenticate.ts';
@@ -11,6 +11,7 @@ import type { GatewayMetrics } from '../metrics.ts';
 import type { Entry, Route, RouteMatch } from '../routes/route.ts';
 import type { UpgradedConnection } from '../upstream/call.ts';
 import type { AuditFailure } from './audit.ts';
+import type { BrowserSignIn } from './browser-sign-in.ts';
 import type { CrossOrigin } from './cross-origin.ts';
 import type { AppliedLimit, RequestLimits } from './limits.ts';
 import type { SignReply } from './reply-signature.ts';
@@ -24,6 +25,7 @@ export interface Pipeline {
   readonly issueInternalToken: InternalTokenIssuer;
   /** False: `/_verify` is a path like any other. */
   readonly forwardAuth: boolean;
+  readonly browserSignIn: BrowserSignIn;
   /** Serves the only route without an upstream. */
   readonly issueXAccessToken: (request: Admitted) => Promise<Reply>;
   /** The public URL of the gateway, which identifies the device API. */
@@ -67,6 +69,12 @@ export function createExchange(
     match: undefined as RouteMatch,
     /** The route of the match. Undefined for unknown paths and public documents. */
     route: undefined as Route | undefined,
+    /** The host for whose browsers a proxy asks. */
+    browser: undefined as BrowserHost | undefined,
+    /** The cookie of its session. */
+    browserToken: undefined as string | undefined,
+    /** The resource that is declared with the host and path that a proxy asks about. */
+    askedResource: undefined as string | undefined,
     bodyLimitBytes: 0,
     /** `none` until it is read. */
     credential: NO_CREDENTIAL,

@@ -86,9 +86,10 @@ test('An unavailable store is 503 with its own reason.', () => {
   expect([error.status, error.reason]).toEqual([503, 'store_unavailable']);
 });
 
-const exchange: Pick<Exchange, 'clientAddress' | 'credential' | 'appliedLimits' | 'verified'> = {
+const exchange: Parameters<typeof countFailure>[1] = {
   clientAddress: '192.0.2.1',
   credential: { kind: 'none', query: '' },
+  browserToken: undefined,
   appliedLimits: [],
   verified: undefined,
 };

@@ -25,7 +25,8 @@ export async function refuse(
   }
   noteFailure(error, exchange.notes, exchange.response.destroyed);
   auditFailure(error, exchange);
-  const metadataUrl = metadataUrlOf(exchange.route?.resource ?? deviceApi);
+  const resource = exchange.route?.resource ?? exchange.askedResource ?? deviceApi;
+  const metadataUrl = metadataUrlOf(resource);
   const headers = Object.entries(challengedHeaders(error, metadataUrl)).flat();
   const isHead = exchange.message.method === 'HEAD';
   return {
@@ -49,12 +50,16 @@ export function toFailure(thrown: unknown): ApiError {
  */
 export async function countFailure(
   { status, code }: ApiError,
-  exchange: Pick<Exchange, 'verified' | 'clientAddress' | 'credential' | 'appliedLimits'>,
+  exchange: Pick<
+    Exchange,
+    'verified' | 'clientAddress' | 'credential' | 'browserToken' | 'appliedLimits'
+  >,
   limits: Pick<Pipeline['limits'], 'countAddress'>,
 ): Promise<void> {
-  const { verified, clientAddress, credential, appliedLimits } = exchange;
+  const { verified, clientAddress, credential, browserToken, appliedLimits } = exchange;
   if (verified === undefined && status < 500 && code !== 'too_many_requests') {
-    await limits.countAddress(clientAddress, credential.kind !== 'none', appliedLimits);
+    const hasCredential = credential.kind !== 'none' || browserToken !== undefined;
+    await limits.countAddress(clientAddress, hasCredential, appliedLimits);
   }
 }
 

@@ -5,14 +5,14 @@
  * credential.
  */
 import type { IncomingMessage } from 'node:http';
-import { deviceScopes } from '@gatehouse/device-api';
 import { ApiError, type FailureReasonName, illegalArgument } from '@gatehouse/errors';
-import { isDeviceScope, noSettings, type Settings } from '@gatehouse/identity';
+import type { Settings } from '@gatehouse/identity';
 import { hasBody, unmappedAddress } from '@gatehouse/server';
 import { parseRequestTarget, signedPart } from '@gatehouse/signing';
 import { bearerChallenge, protectiveHeaders, type Reply } from '../messages.ts';
-import { commonOfRoutes, forwardAuthOperation, type Route } from '../routes/route.ts';
+import { browserHeaders, cookieNames, readCookie } from './browser-request.ts';
 import type { Exchange, Pipeline } from './exchange.ts';
+import { requiredRoute } from './required-route.ts';
 import { admittedOf, assertServedMethod, setMatch, unrouted } from './stages.ts';
 
 const PATH = '/_verify';
@@ -42,16 +42,35 @@ export async function readVerification(
   // Envoy appends path and query of the original request (`/_verify/…`), which the caller chose.
   const { url = '' } = message;
   const query = url.startsWith(`${PATH}?`) ? url.slice(PATH.length + 1) : '';
+  const current = await settings.read();
+  const required = query === '' ? undefined : requiredRoute(query, current);
+  exchange.browser = required?.browser;
+  exchange.browserToken =
+    required?.browser && readCookie(message.headers, cookieNames(required.browser).session);
+  exchange.askedResource = resourceAt(message.headers['x-forwarded-host'], target.path, current);
   exchange.method = method;
   exchange.target = target;
   assertServedMethod(exchange);
   notes.method = method;
   // A trailing slash counts: the proxy does not remove it when it forwards the request.
-  const match =
-    query === ''
-      ? router.find(method, target)
-      : { entry: requiredRoute(query, await settings.read()) };
-  setMatch(exchange, match);
+  setMatch(exchange, required === undefined ? router.find(method, target) : { entry: required });
+}
+
+/** Only names the metadata in a challenge. It gives no right, so callers may choose the host. */
+function resourceAt(host: unknown, path: string, { resources }: Settings): string | undefined {
+  if (typeof host !== 'string' || host.includes('/')) {
+    return undefined;
+  }
+  const requested = `//${host}${path}/`;
+  return [...resources.keys()]
+    .filter((resource) => requested.startsWith(`${resource.replace(/^https?:/, '')}/`))
+    .sort((one, other) => other.length - one.length)[0];
+}
+
+/** A browser signs in with a session instead of a credential. */
+export function answerBrowser(exchange: Exchange, pipeline: Pipeline) {
+  const { browser, route } = exchange;
+  return browser && route && pipeline.browserSignIn.answer(exchange, browser, route, pipeline);
 }
 
 /**
@@ -117,6 +136,7 @@ export async function permit(exchange: Exchange, { issueInternalToken }: Pipelin
       ...['X-Auth-Subject', subject],
       ...['X-Auth-Organization', orgId],
       ...['X-Auth-Scope', [...scopes].join(' ')],
+      ...browserHeaders(exchange),
     ],
     body: NO_BODY,
   };
@@ -186,71 +206,4 @@ function requireValue(found: ReadonlyMap<string, string>, name: string): string 
 
 function refusal(reason: FailureReasonName, property: string, message: string): ApiError {
   return illegalArgument([{ property, message }], reason);
-}
-
-/** The audience of the internal token if the proxy names none. */
-const DEFAULT_AUDIENCE = 'forward-auth';
-const AUDIENCE = /^[a-z][a-z0-9.-]{0,62}$/;
-const MAXIMUM_ROUTES = 1000;
-
-/** The requirements that proxies named, and the settings that they were checked with. */
-let known = { settings: noSettings, routes: new Map<string, Route>() };
-
-/**
- * Returns a route with the scope, roles and audience in the query of `/_verify`. The proxy's
- * configuration contains the query.
- *
- * @throws ApiError `illegal_argument`: an unknown parameter may be a misspelled requirement
- */
-function requiredRoute(query: string, settings: Settings): Route {
-  if (known.settings !== settings) {
-    known = { settings, routes: new Map() };
-  }
-  const route = known.routes.get(query) ?? readRequirement(query, settings);
-  if (known.routes.size < MAXIMUM_ROUTES) {
-    known.routes.set(query, route);
-  }
-  return route;
-}
-
-const requirements: readonly string[] = ['scope', 'audience', 'role'];
-
-function readRequirement(query: string, settings: Settings): Route {
-  const parameters = new URLSearchParams(query);
-  const problems = [...new Set(parameters.keys())].flatMap((name) => {
-    if (!requirements.includes(name)) {
-      return [{ property: name, message: 'is not a parameter of /_verify' }];
-    }
-    const isRepeated = name !== 'role' && parameters.getAll(name).length > 1;
-    return isRepeated ? [{ property: name, message: 'was sent twice' }] : [];
-  });
-  const scope = parameters.get('scope') ?? '';
-  const declared = settings.scopes.get(scope);
-  if (declared === undefined && !isDeviceScope(scope)) {
-    const scopes = [...deviceScopes, ...settings.scopes.keys()].join(', ');
-    problems.push({ property: 'scope', message: `must be one of ${scopes}` });
-  }
-  const roles = parameters.getAll('role');
-  if (!roles.every((role) => settings.roles.has(role))) {
-    problems.push({ property: 'role', message: 'must be declared' });
-  }
-  const audience = parameters.get('audience') ?? DEFAULT_AUDIENCE;
-  if (!AUDIENCE.test(audience)) {
-    problems.push({ property: 'audience', message: 'must be lower-case letters, digits, . or -' });
-  }
-  if (problems.length > 0) {
-    throw illegalArgument(problems, 'verification_invalid');
-  }
-  return {
-    ...commonOfRoutes,
-    operation: forwardAuthOperation,
-    // The query applies to requests of every method and path.
-    method: 'GET',
-    path: '/',
-    scope,
-    resource: declared?.resource.resource,
-    roles,
-    upstream: audience,
-    bodyLimitBytes: 0,
-  };
 }

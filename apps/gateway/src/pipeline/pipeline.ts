@@ -18,6 +18,7 @@ import { forwardAuthOperation, routeOf } from '../routes/route.ts';
 import { createExchange, type Exchange, type Pipeline, type Stage } from './exchange.ts';
 import { refuse } from './failure.ts';
 import {
+  answerBrowser,
   assertForwarded,
   assertSameParameters,
   assertVerifiable,
@@ -66,8 +67,10 @@ const verifications: readonly Stage[] = [
   ({ message }) => void assertClearMessage(message),
   readVerification,
   readCredential,
+  answerBrowser,
   assertVerifiable,
-  authenticate,
+  (exchange, pipeline) =>
+    exchange.verified === undefined ? authenticate(exchange, pipeline) : undefined,
   assertSameParameters,
   assertForwarded,
   authorize,

@@ -119,7 +119,7 @@ export function readCredential(exchange: Exchange, { limits }: Pipeline): undefi
   const { message, notes, route, target, clientAddress, appliedLimits } = exchange;
   notes.operation = route?.operation ?? 'unmatched';
   exchange.credential = presentedCredential(message.rawHeaders, target.query);
-  const hasCredential = exchange.credential.kind !== 'none';
+  const hasCredential = exchange.credential.kind !== 'none' || exchange.browserToken !== undefined;
   limits.assertAddressOpen(clientAddress, hasCredential, appliedLimits);
 }
 
@@ -173,7 +173,8 @@ export function answerUnrouted({ method, match, route }: Exchange): Reply | unde
  */
 export function authorize(exchange: Exchange, { deviceApi }: Pipeline): undefined {
   const { verified, route } = admittedOf(exchange);
-  if (!route.credentials.includes(verified.kind)) {
+  // Only the verification for a browser accepts its session.
+  if (verified.kind !== 'browser' && !route.credentials.includes(verified.kind)) {
     throw new ApiError('unauthorized', {
       message: 'This operation does not accept this kind of credential.',
       headers: bearerChallenge(),

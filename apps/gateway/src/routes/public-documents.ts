@@ -4,7 +4,7 @@ import { brotliCompress, gzip } from 'node:zlib';
 import { deviceScopes } from '@gatehouse/device-api';
 import type { DescribedRoute } from '@gatehouse/device-api/openapi';
 import { ApiError, errorCatalogue, successEnvelope } from '@gatehouse/errors';
-import type { Identity, Resource } from '@gatehouse/identity';
+import { type Identity, noSettings, type Resource } from '@gatehouse/identity';
 import { LRUCache } from 'lru-cache';
 import { jsonHeaders, type Reply } from '../messages.ts';
 import { deviceRoutes, identityOf, type PublicEntry, type Route } from './route.ts';
@@ -46,7 +46,8 @@ const MAXIMUM_SEGMENTS = 4;
 
 /**
  * The metadata that names the authorization server of a resource (RFC 9728): of the device API at
- * both its paths, and of each declared resource at its own.
+ * both its paths, and of each declared resource at its own. At the root of another host, it is that of
+ * the resource of this host.
  */
 function createMetadata(settings: Settings): readonly PublicEntry[] {
   const { publicUrl, authorizationServerUrl, strict, identity } = settings;
@@ -58,7 +59,7 @@ function createMetadata(settings: Settings): readonly PublicEntry[] {
       bearer_methods_supported: strict ? ['header'] : ['header', 'query'],
       resource_name: name,
     });
-  const { pathname: path } = new URL(metadataUrlOf(publicUrl));
+  const { host, pathname: path } = new URL(metadataUrlOf(publicUrl));
   const entry: PublicEntry = {
     ...entryOf(WELL_KNOWN),
     description: {
@@ -76,7 +77,15 @@ function createMetadata(settings: Settings): readonly PublicEntry[] {
         additionalProperties: false,
       },
     },
-    read: () => describe(publicUrl, 'Device platform API', deviceScopes),
+    async read({ headers }, requested) {
+      // The document of the device API needs no store.
+      const { resources } =
+        headers.host === host ? noSettings : await identity.settings.read().catch(() => noSettings);
+      const found = resourcesAt(requested, resources.values()).find(isAt(headers.host));
+      return found === undefined
+        ? describe(publicUrl, 'Device platform API', deviceScopes)
+        : describe(found.resource, found.name, Object.keys(found.scopes));
+    },
   };
   const { description: _, ...other } = { ...entry, path };
   const declared = Array.from(
@@ -85,7 +94,8 @@ function createMetadata(settings: Settings): readonly PublicEntry[] {
       ...entryOf(`${WELL_KNOWN}${'/{segment}'.repeat(i + 1)}`),
       async read({ headers }, requested) {
         const { resources } = await identity.settings.read();
-        const found = resourceAt(requested, headers.host, resources.values());
+        const atPath = resourcesAt(requested, resources.values());
+        const found = atPath.find(isAt(headers.host)) ?? atPath[0];
         if (found === undefined) {
           throw new ApiError('not_found', { message: 'No such resource is declared.' });
         }
@@ -99,17 +109,12 @@ function createMetadata(settings: Settings): readonly PublicEntry[] {
 const entryOf = (path: string) =>
   ({ method: 'GET', path, operation: 'protected-resource' }) as const;
 
-/** The resource whose metadata has this path. If there are several, the one of this host. */
-function resourceAt(
-  path: string,
-  host: string | undefined,
-  resources: Iterable<Resource>,
-): Resource | undefined {
-  const atPath = [...resources].filter(
-    ({ resource }) => new URL(metadataUrlOf(resource)).pathname === path,
-  );
-  return atPath.find(({ resource }) => new URL(resource).host === host) ?? atPath[0];
-}
+/** The resources whose metadata has this path. */
+const resourcesAt = (path: string, resources: Iterable<Resource>): readonly Resource[] =>
+  [...resources].filter(({ resource }) => new URL(metadataUrlOf(resource)).pathname === path);
+
+const isAt = (host: string | undefined) => (declared: Resource) =>
+  new URL(declared.resource).host === host;
 
 /** `/time`: the clock of the gateway, for devices that sign requests but have no clock. */
 function createServerTime(now: () => number): PublicEntry {

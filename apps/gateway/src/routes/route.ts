@@ -17,6 +17,7 @@ export const userClaims = [
   'preferred_username',
   'name',
   'email',
+  'email_verified',
   'roles',
   'auth_time',
   'acr',

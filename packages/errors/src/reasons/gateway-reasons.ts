@@ -89,6 +89,21 @@ export const gatewayReasons = {
       fix: 'Get a new token. If the token endpoint rejects the client, ask the operator whether it is disabled. If a new token fails too, make sure that the token endpoint and the gateway belong to the same installation.',
     },
   }),
+  ...reasons('authenticate', ['unauthorized', 'access_denied', 'illegal_argument'], {
+    browser_session_missing: {
+      cause: 'The request has no credential and no session, and does not open a page.',
+      fix: 'Open a page of the application in the browser to sign in. Scripts reload the page after 401.',
+    },
+    browser_request_foreign: {
+      cause: 'Another site caused this change or WebSocket in a signed-in browser.',
+      fix: 'Send it from a page of the application. The proxy must pass on Origin and Sec-Fetch-Site.',
+    },
+    browser_sign_in_invalid: {
+      cause:
+        'The sign-in began in another browser or more than an hour ago, its code is used or expired, or the browser keeps no cookies.',
+      fix: 'Open the application again, and allow its cookies.',
+    },
+  }),
   ...reasons('authenticate', ['service_unavailable'], {
     signed_bodies_waiting: {
       cause: 'Too many signed bodies wait for verification. The gateway rejected the slowest.',

@@ -66,9 +66,13 @@ async function assertOrganizationsExist(
 ): Promise<void> {
   const named = new Set(definition.organizations.map((organization) => organization.id));
   const problems: ConfigurationProblem[] = [];
-  for (const kind of ['clients', 'users'] as const) {
+  for (const kind of ['clients', 'users', 'browserHosts'] as const) {
     for (const [i, { orgId }] of definition[kind].entries()) {
-      if (!named.has(orgId) && (await registries.organizations.find(orgId)) === undefined) {
+      if (
+        orgId !== undefined &&
+        !named.has(orgId) &&
+        (await registries.organizations.find(orgId)) === undefined
+      ) {
         problems.push({
           name: `BOOTSTRAP_FILE ${kind}.${i}.orgId`,
           message: 'names an organization that does not exist',

@@ -74,6 +74,7 @@ describe('a bootstrap file', () => {
 
   test('can omit optional members', () => {
     expect(load({})).toEqual({
+      browserHosts: [],
       resources: [],
       roles: [],
       userAttributes: {},

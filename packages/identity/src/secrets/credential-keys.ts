@@ -16,6 +16,9 @@ export function accessTokenKey(hashedToken: string): string {
   return `token:${hashedToken}`;
 }
 
+/** The session of a user at a host in `browserHosts`. */
+export const browserSessionKey = (hashedToken: string): string => `browser-session:${hashedToken}`;
+
 export const xAccessTokenKey = (hashedToken: string): string => `x-access-token:${hashedToken}`;
 
 /** The index of the X-Access-Tokens of a client. */

@@ -14,6 +14,7 @@ import {
 } from '../records/record.ts';
 import { withRecordLock } from '../records/record-lock.ts';
 import { type AttributeDeclarations, attributeDeclarations } from './attributes.ts';
+import { type BrowserHost, browserClientId, browserHostSchema } from './browser-host.ts';
 import { installationLifetimes, type LifetimeSettings } from './lifetimes.ts';
 import {
   canonicalResource,
@@ -53,6 +54,8 @@ export const settingsMembers = {
       scopes: z.array(scopeName).max(200).optional(),
     })
     .optional(),
+  /** Hosts to which users sign in through `/_verify` of the gateway. */
+  browserHosts: z.array(browserHostSchema).default([]),
 };
 
 export type SettingsDefinition = Readonly<z.output<z.ZodObject<typeof settingsMembers>>>;
@@ -63,6 +66,7 @@ const nothing: SettingsDefinition = {
   roles: [],
   userAttributes: {},
   lifetimes: {},
+  browserHosts: [],
 };
 
 /** New members need a default. Otherwise, existing records are treated as damaged. */
@@ -91,8 +95,8 @@ export function createSettingsRegistry(dependencies: RecordDependencies) {
     /** The same object as long as nothing changes. @throws StoreUnavailableError */
     read: async (): Promise<Settings> => (await cache.read(KEY)) ?? noSettings,
     /**
-     * Adds and replaces resources, attributes and lifetimes by their names, adds roles, and replaces
-     * the other members that are present.
+     * Adds and replaces resources, attributes, lifetimes and browser hosts by their names, adds roles,
+     * and replaces the other members that are present.
      *
      * @throws RejectedChangeError if two resources have the same scope
      */
@@ -103,6 +107,7 @@ export function createSettingsRegistry(dependencies: RecordDependencies) {
         const { privateHosts, clientIdMetadata } = { ...existing, ...definition };
         const declared = new Set(definition.resources.map(({ resource }) => resource));
         const kept = existing.resources.filter(({ resource }) => !declared.has(resource));
+        const hosts = new Set(definition.browserHosts.map(({ host }) => host));
         const changed = toSettings({
           resources: [...kept, ...definition.resources],
           roles: [...new Set([...existing.roles, ...definition.roles])],
@@ -110,6 +115,10 @@ export function createSettingsRegistry(dependencies: RecordDependencies) {
           lifetimes: { ...existing.lifetimes, ...definition.lifetimes },
           privateHosts,
           clientIdMetadata,
+          browserHosts: [
+            ...existing.browserHosts.filter(({ host }) => !hosts.has(host)),
+            ...definition.browserHosts,
+          ],
         });
         assertHeld();
         await store.set(KEY, JSON.stringify(changed.definition));
@@ -157,6 +166,10 @@ function toSettings(definition: SettingsDefinition) {
     userAttributes: definition.userAttributes as AttributeDeclarations,
     /** Of the installation. `lifetimesOf` combines them with those of clients and resources. */
     lifetimes: definition.lifetimes as LifetimeSettings,
+    /** By client id. */
+    browserHosts: new Map(
+      definition.browserHosts.map((entry) => [browserClientId(entry.host), entry]),
+    ) as ReadonlyMap<string, BrowserHost>,
   };
 }
 

@@ -75,8 +75,10 @@ export interface TokenDependencies extends RecordDependencies {
   readonly settings: SettingsRegistry;
 }
 
+/** @param keyOf where the records of the tokens are */
 export function createAccessTokenVerifier(
   dependencies: TokenDependencies & { readonly tokenPrincipals: TokenPrincipals },
+  keyOf = accessTokenKey,
 ): AccessTokenVerifier {
   const { store, credentialHash, tokenPrincipals, onDamagedRecord, now } = dependencies;
   const { readTombstone, principalOf } = tokenPrincipals;
@@ -84,7 +86,7 @@ export function createAccessTokenVerifier(
   const knownGrants = new LRUCache<string, string>({ max: MAXIMUM_KNOWN_GRANTS });
 
   return async (token) => {
-    const key = accessTokenKey(credentialHash(token));
+    const key = keyOf(credentialHash(token));
     const knownGrant = knownGrants.get(key);
     let tombstone = knownGrant === undefined ? undefined : readTombstone(knownGrant);
     const stored = readRecord(await store.get(key), parseStoredToken, () =>

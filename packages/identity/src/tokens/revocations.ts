@@ -4,6 +4,7 @@ import type { Client } from '../clients/client.ts';
 import type { ClientRegistry } from '../clients/clients.ts';
 import { parseRecord } from '../records/record.ts';
 import {
+  browserSessionKey,
   type CredentialHash,
   clientRecordShards,
   clientShardKey,
@@ -114,14 +115,17 @@ export function createRevocations(dependencies: {
       await dependencies.logouts.addForUser(userId);
       return users.update(userId, (user) => ({ ...user, notBefore: nextNotBefore(now()) }));
     },
-    /** Revokes an access token, refresh token or code with its grant. Undefined if it is unknown. */
+    /**
+     * Revokes an access token, refresh token, code or browser session with its grant. Undefined if it
+     * is unknown.
+     */
     async token(value: string) {
       if (isJwt(value)) {
         return revokeJwt(value);
       }
       const hashed = credentialHash(value);
       const keys = kinds.map((kind) => credentialKey(kind, hashed));
-      for (const key of [...keys, xAccessTokenKey(hashed)]) {
+      for (const key of [...keys, xAccessTokenKey(hashed), browserSessionKey(hashed)]) {
         const text = await store.get(key);
         const found = text === undefined ? undefined : parseRecord(storedCredential, text);
         if (found !== undefined) {
