@@ -92,7 +92,7 @@ describe.each(systems)('a gateway with $workers process(es)', ({ file, system, g
     expect(metrics).toMatch(/gatehouse_requests_total\{operation="b"/);
   });
 
-  test('keeps its routes if the file is invalid, and says why', async () => {
+  test('keeps its routes if the file is invalid, and reports why', async () => {
     const token = await machineToken(system, secureKey);
     const status = async () =>
       (await fetch(`${gateway.url}/a`, { headers: { authorization: `Bearer ${token}` } })).status;
