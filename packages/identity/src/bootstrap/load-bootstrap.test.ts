@@ -131,7 +131,7 @@ describe('a bootstrap file', () => {
     expect(problems.join()).toContain('has unknown members: secretKey');
   });
 
-  test('says how a resource must be', () => {
+  test('states how a resource must be', () => {
     const scopesOf = (description: unknown) => ({
       'a b': { description: 'x' },
       a: { description },
@@ -150,7 +150,7 @@ describe('a bootstrap file', () => {
       `${name(0, 'resource')}: must be an https address in normal form, without query, fragment and trailing slash`,
       `${name(0, 'scopes.a b')}: ${wrongName}`,
       `${name(0, 'scopes.a.description')}: is required`,
-      `${name(1, 'resource')}: must have at most 4 segments in its path, and no empty one`,
+      `${name(1, 'resource')}: must have at most 4 segments in its path, of letters, digits and -._~!*'()`,
       `${name(1, 'scopes.a b')}: ${wrongName}`,
       `${name(1, 'scopes.a.description')}: has unknown members: fr`,
       `${name(2, 'scopes.a b')}: ${wrongName}`,

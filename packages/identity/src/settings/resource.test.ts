@@ -25,6 +25,7 @@ describe('a resource', () => {
       'https://billing.example/a//b',
       'https://a.example/1/2/3/4/5',
     ],
+    ...['https://billing.example/a:b', 'https://billing.example/a%2Fb', 'https://a.example/..;a'],
     ...['http://billing.example', 'urn:billing', 'billing', '', 'https://billing.example/a/../b'],
   ])('cannot be %s', (resource) => {
     expect(isValid({ resource })).toBe(false);

@@ -23,7 +23,7 @@ export const scopeName = z
   .string()
   .regex(/^[\x21\x23-\x5B\x5D-\x7E]{1,100}$/, 'must be printable ASCII without spaces, " and \\');
 
-/** The gateway serves the metadata (RFC 9728) of resources with at most so many. */
+/** The gateway serves the metadata (RFC 9728) of resources with at most so many, without escapes. */
 export const MAXIMUM_PATH_SEGMENTS = 4;
 
 /** RFC 8707 §2: an absolute URI without a fragment. */
@@ -43,8 +43,9 @@ export const resourceIdentifier = z
   )
   .refine((value) => {
     const [, , , ...segments] = value.split('/');
-    return segments.length <= MAXIMUM_PATH_SEGMENTS && !segments.includes('');
-  }, `must have at most ${MAXIMUM_PATH_SEGMENTS} segments in its path, and no empty one`);
+    const isPlain = segments.every((segment) => /^[\w.~!*'()-]+$/.test(segment));
+    return isPlain && segments.length <= MAXIMUM_PATH_SEGMENTS;
+  }, `must have at most ${MAXIMUM_PATH_SEGMENTS} segments in its path, of letters, digits and -._~!*'()`);
 
 const description = z.union([
   text(200),
