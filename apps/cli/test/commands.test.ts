@@ -151,7 +151,9 @@ describe.each(integrationEngines)('gatehouse on %s', (engineName) => {
         clientIdMetadata: { hosts: [], scopes: ['billing:read'] },
         browserHosts,
       });
+      await apply({ resources: [{ ...resource, resource: 'https://a.example', scopes: {} }] });
       const { output } = await gatehouse('resources list');
+      expect(output).toMatch(/^https:..a.example +Billing +none$/m);
       expect(output).toMatch(/^roles +support, accountant$/m);
       expect(output).toMatch(/^lifetimes.code +60$/m);
       expect(output).toMatch(/^browserHosts.0.host +reports.example$/m);

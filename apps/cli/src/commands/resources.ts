@@ -21,14 +21,13 @@ export const resourcesCommand: Command = {
       clientIdMetadata: inForce.clientIdMetadata,
       browserHosts: definition.browserHosts,
     };
-    const rows = resources.flatMap(({ resource, name, scopes }) =>
-      Object.entries(scopes).map(([scope, { roles: required }]) => [
-        resource,
-        name,
+    const rows = resources.flatMap(({ resource, name, scopes }) => {
+      const listed = Object.entries(scopes).map(([scope, { roles }]) => [
         scope,
-        required.length === 0 ? 'all users' : required.join(', '),
-      ]),
-    );
+        roles.length === 0 ? 'all users' : roles.join(', '),
+      ]);
+      return (listed.length === 0 ? [['none', '']] : listed).map((row) => [resource, name, ...row]);
+    });
     return {
       json: { resources, ...settings },
       text: [
