@@ -8,7 +8,7 @@ import { createRemoteJWKSet, jwtVerify } from 'jose';
 
 const {
   GATEWAY_URL = 'http://localhost:8844',
-  GATEWAY_JWKS_URL = 'http://localhost:9844/.well-known/jwks.json',
+  GATEWAY_JWKS_URL = 'http://localhost:8944/.well-known/jwks.json',
   PORT = '8870',
 } = process.env;
 const keys = createRemoteJWKSet(new URL(GATEWAY_JWKS_URL));

@@ -102,6 +102,12 @@ const ofClients: readonly Case[] = [
   ['invalid_client', IC, 'web', () => token({ ...machineGrant, client_id: 'web' }, {})],
   ['unauthorized_client', 'unsupported_grant_type', 'web', () => token({ grant_type: 'x' })],
   ['invalid_scope', 'invalid_scope', 'web', () => token({ ...machineGrant, scope: 'a"b' })],
+  [
+    'invalid_target',
+    'invalid_target',
+    'web',
+    () => token({ ...machineGrant, resource: 'https://unknown.example' }),
+  ],
   ['invalid_grant', 'invalid_grant', 'web', () => token(refreshing('x'))],
   ['invalid_token', 'invalid_token', '', () => get('/userinfo')],
   ['client_unknown', IC, '', () => authorize({ client_id: 'unknown' })],

@@ -246,6 +246,8 @@ describe.each(systems)('on $engine', ({ system }) => {
     const post = { method: 'POST' };
     expect((await call('/invoices', ofBob.body.access_token, post)).status).toBe(200);
     expect((await call('/invoices', ofAlice.body.access_token, post)).status).toBe(403);
+    const byPassword = await ways.password?.({ resource: BILLING, scope: 'billing:write' });
+    expect([byPassword?.status, byPassword?.body.error]).toEqual([400, 'invalid_scope']);
     // A machine has no role, so the route rejects it.
     const machine = await ways.client_credentials?.({ resource: BILLING });
     expect(machine?.body.scope).toBe('billing:read billing:write');

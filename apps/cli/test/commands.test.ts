@@ -131,9 +131,32 @@ describe.each(integrationEngines)('gatehouse on %s', (engineName) => {
         plants: { type: 'strings', scope: 'groups' },
       };
       expect(await codeOf('clients add biller --org org-1 --scope billing:read')).toBe(1);
-      await apply({ resources: [resource], roles: ['support'], userAttributes });
-      const listed = await jsonOf('resources list');
-      expect(listed).toEqual({ resources: [resource], roles: ['support', 'accountant'] });
+      const lifetimes = { code: 60 };
+      const browserHosts = [{ host: 'reports.example', name: 'Reports', enabled: true }];
+      const { json } = await apply({
+        ...{ resources: [resource], roles: ['support'], userAttributes, lifetimes, browserHosts },
+      });
+      const settings = ['resources', 'roles', 'userAttributes', 'lifetimes', 'browserHosts'];
+      expect(json.applied).toMatchObject({ resources: 1, settings });
+      const [applied] = (await jsonOf('audit list --event bootstrap_applied')).entries;
+      expect(applied).toMatchObject({ resources: 1, settings });
+      const again = await apply({ resources: [resource], lifetimes });
+      expect(again.json.applied).toMatchObject({ resources: 1, settings: [] });
+      expect(await jsonOf('resources list')).toEqual({
+        resources: [resource],
+        roles: ['support', 'accountant'],
+        userAttributes,
+        lifetimes: expect.objectContaining({ code: 60, accessToken: 7200 }),
+        privateHosts: [],
+        clientIdMetadata: { hosts: [], scopes: ['billing:read'] },
+        browserHosts,
+      });
+      await apply({ resources: [{ ...resource, resource: 'https://a.example', scopes: {} }] });
+      const { output } = await gatehouse('resources list');
+      expect(output).toMatch(/^https:..a.example +Billing +none$/m);
+      expect(output).toMatch(/^roles +support, accountant$/m);
+      expect(output).toMatch(/^lifetimes.code +60$/m);
+      expect(output).toMatch(/^browserHosts.0.host +reports.example$/m);
       const { client } = await jsonOf('clients add biller --org org-1 --scope billing:read');
       expect(client).toMatchObject({ defaultResource: 'https://billing.example' });
 
@@ -153,6 +176,25 @@ describe.each(integrationEngines)('gatehouse on %s', (engineName) => {
       expect(code).toBe(1);
       expect(errors).toContain('BOOTSTRAP_FILE users.0');
       expect(errors).not.toMatch(/marker|Qx7Zw2Kp9TfR4mVs/);
+      expect((await jsonOf('clients show booted-client')).client).toMatchObject({ name: 'Second' });
+    });
+
+    test('changes nothing if a scope, an attribute or an organization is not declared', async () => {
+      const before = await jsonOf('resources list');
+      const [client] = definition('Third').clients;
+      const user = { username: 'u', password: 'Trombone-7 lake', name: 'U', orgId: 'booted' };
+      const host = { host: 'new.example', name: 'New', orgId: 'unknown' };
+      const files = [
+        { clients: [client, { ...client, clientId: 'b', scopes: ['unknown:read'] }] },
+        { users: [{ ...user, attributes: { unknown: 'x' } }] },
+        { browserHosts: [host] },
+      ];
+      const said = ['clients.1.scopes: No resource declares', 'users.0.attributes: The', 'orgId'];
+      for (const [i, file] of files.entries()) {
+        const { code, errors } = await apply({ roles: ['new'], lifetimes: { code: 30 }, ...file });
+        expect([code, errors]).toEqual([1, expect.stringContaining(said[i] ?? '')]);
+      }
+      expect(await jsonOf('resources list')).toEqual(before);
       expect((await jsonOf('clients show booted-client')).client).toMatchObject({ name: 'Second' });
     });
   });

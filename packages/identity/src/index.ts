@@ -113,6 +113,7 @@ export {
   isDeviceScope,
   isKnownScope,
   knownScopes,
+  MAXIMUM_PATH_SEGMENTS,
   type Resource,
   resourceIdentifier,
   type Scope,

@@ -22,6 +22,7 @@ export const reasonsOfCodes: Readonly<Record<string, FailureReasonName>> = {
   invalid_grant: 'invalid_grant',
   unauthorized_client: 'unauthorized_client',
   invalid_scope: 'invalid_scope',
+  invalid_target: 'invalid_target',
   invalid_redirect_uri: 'invalid_redirect_uri',
   invalid_token: 'invalid_token',
   authorization_pending: 'authorization_pending',

@@ -36,9 +36,10 @@ export function jwtClaims(identity: Identity): JwtCustomizer {
       throw new errors.InvalidGrant('the grant was revoked');
     }
     // The gateway compares the scopes with the roles at each call. Other services cannot.
-    const { roles } = (accountId === undefined ? undefined : await users.find(accountId)) ?? {};
+    const user = accountId === undefined ? undefined : await users.find(accountId);
     const settings = await identity.settings.read();
-    const isAllowed = (each: string) => !roles || isScopeForRoles(each, roles, settings);
+    const isAllowed = (each: string) =>
+      accountId === undefined || isScopeForRoles(each, user?.roles ?? [], settings);
     token.scope = [...token.scopes].filter(isAllowed).join(' ');
     Object.assign(payload, {
       ...{ auth_time, acr, amr, scope: token.scope || undefined },

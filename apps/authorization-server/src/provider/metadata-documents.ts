@@ -162,22 +162,16 @@ export function isReadingDocument(clientId?: string): boolean {
   );
 }
 
-/**
- * What the library fetches: a document, or the keys of a client. Only the keys of a registered
- * client may be at a private host.
- */
+/** What the library fetches. Gatehouse itself fetches the keys of registered clients. */
 export function libraryFetch(guardedFetch: GuardedFetch): NonNullable<Configuration['fetch']> {
   return async (address, { method, headers, body, signal } = {}) => {
-    const context = currentContext();
     const isDocument = isReadingDocument();
-    const isOfClient = !isDocument && context?.oidc.client?.jwksUri === String(address);
     const reply = await guardedFetch(String(address), {
       method: method === 'POST' ? 'POST' : 'GET',
       headers: new Headers(headers),
       body: body === undefined || body === null ? undefined : String(body),
       signal: signal ?? undefined,
       maximumBytes: isDocument ? MAXIMUM_DOCUMENT_BYTES : undefined,
-      privateHosts: isOfClient ? settingsOf(context).privateHosts : undefined,
     });
     return isDocument && reply.status === 200 ? withRenamedScope(reply) : reply;
   };

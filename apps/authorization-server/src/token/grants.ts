@@ -194,6 +194,9 @@ function registerPassword(provider: Provider, { signIn, identity }: GrantDepende
       .split(' ')
       .filter((each) => isScopeForRoles(each, roles, settings))
       .join(' ');
+    if (scope === '' && params?.scope !== undefined) {
+      throw new errors.InvalidScope('the user has no role for the requested scope', requested);
+    }
     const tokens = { accountId, gty: 'password', scope, resource };
     const body = await issueTokens(provider, context, tokens);
     if (scope.split(' ').includes('openid')) {

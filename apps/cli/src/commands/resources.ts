@@ -1,28 +1,50 @@
+import { lifetimesOf } from '@gatehouse/identity';
 import type { Command } from '../command-line/command.ts';
 import { formatTable } from '../command-line/format.ts';
 import { limitOption, readLimit } from '../command-line/lists.ts';
 
 export const resourcesCommand: Command = {
   usage: 'resources list',
-  summary: 'List the declared resources with their scopes, and the declared roles.',
+  summary: 'List the declared resources with their scopes, and the other settings in force.',
   options: limitOption,
-  notes: ['`gatehouse bootstrap apply` adds and changes resources.'],
+  notes: ['`gatehouse bootstrap apply` adds and changes them.', 'Lifetimes are in seconds.'],
   example: '--json',
   async run(input, { identity }) {
     const limit = readLimit(input, Number.POSITIVE_INFINITY);
-    const { definition, roles } = await identity.settings.read();
+    const { definition, ...inForce } = await identity.settings.read();
     const resources = definition.resources.slice(0, limit);
-    const rows = resources.flatMap(({ resource, name, scopes }) =>
-      Object.entries(scopes).map(([scope, { roles: required }]) => [
-        resource,
-        name,
+    const settings = {
+      roles: [...inForce.roles],
+      userAttributes: inForce.userAttributes,
+      lifetimes: lifetimesOf(inForce.lifetimes),
+      privateHosts: inForce.privateHosts,
+      clientIdMetadata: inForce.clientIdMetadata,
+      browserHosts: definition.browserHosts,
+    };
+    const rows = resources.flatMap(({ resource, name, scopes }) => {
+      const listed = Object.entries(scopes).map(([scope, { roles }]) => [
         scope,
-        required.length === 0 ? 'all users' : required.join(', '),
-      ]),
-    );
+        roles.length === 0 ? 'all users' : roles.join(', '),
+      ]);
+      return (listed.length === 0 ? [['none', '']] : listed).map((row) => [resource, name, ...row]);
+    });
     return {
-      json: { resources, roles: [...roles] },
-      text: formatTable([['RESOURCE', 'NAME', 'SCOPE', 'ROLES'], ...rows]),
+      json: { resources, ...settings },
+      text: [
+        formatTable([['RESOURCE', 'NAME', 'SCOPE', 'ROLES'], ...rows]),
+        formatTable([['SETTING', 'VALUE'], ...rowsOf(settings)]),
+      ].join('\n\n'),
     };
   },
 };
+
+/** One row for each value, such as `lifetimes.code`. */
+function rowsOf(value: object, name = ''): readonly (readonly string[])[] {
+  const entries = Object.entries(value);
+  return entries.every(([, each]) => typeof each === 'string') && Array.isArray(value)
+    ? [[name, value.join(', ') || 'none']]
+    : entries.flatMap(([key, each]) => {
+        const path = name === '' ? key : `${name}.${key}`;
+        return typeof each === 'object' ? rowsOf(each, path) : [[path, String(each)]];
+      });
+}

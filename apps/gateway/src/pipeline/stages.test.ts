@@ -48,6 +48,17 @@ describe('a verified caller', () => {
     );
   });
 
+  test('may not use a route without its role, whatever its scopes', () => {
+    const asked = { ...route, roles: ['accountant'] };
+    expect(authorizing('bearer', ['device:write'], asked)).toThrow(
+      expect.objectContaining({
+        code: 'access_denied',
+        reason: 'role_missing',
+        headers: { 'WWW-Authenticate': expect.not.stringContaining('error=') },
+      }),
+    );
+  });
+
   test('is rejected if its client is over the limit', async () => {
     const request = new IncomingMessage(new Socket());
     const response = new ServerResponse(request);

@@ -198,6 +198,7 @@ export function authorize(exchange: Exchange, { deviceApi }: Pipeline): undefine
     throw new ApiError('access_denied', {
       message: 'This operation needs a role that you do not have.',
       headers: bearerChallenge(),
+      reason: 'role_missing',
       finding: `The operation needs one of the roles ${route.roles.join(', ')}.`,
     });
   }

@@ -4,7 +4,12 @@ import { brotliCompress, gzip } from 'node:zlib';
 import { deviceScopes } from '@gatehouse/device-api';
 import type { DescribedRoute } from '@gatehouse/device-api/openapi';
 import { ApiError, errorCatalogue, successEnvelope } from '@gatehouse/errors';
-import { type Identity, noSettings, type Resource } from '@gatehouse/identity';
+import {
+  type Identity,
+  MAXIMUM_PATH_SEGMENTS,
+  noSettings,
+  type Resource,
+} from '@gatehouse/identity';
 import { LRUCache } from 'lru-cache';
 import { jsonHeaders, type Reply } from '../messages.ts';
 import { deviceRoutes, identityOf, type PublicEntry, type Route } from './route.ts';
@@ -40,9 +45,6 @@ export function metadataUrlOf(resource: string): string {
   const { origin, pathname } = new URL(resource);
   return `${origin}${WELL_KNOWN}${pathname === '/' ? '' : pathname}`;
 }
-
-/** A resource with a longer path has no metadata here. */
-const MAXIMUM_SEGMENTS = 4;
 
 /**
  * The metadata that names the authorization server of a resource (RFC 9728): of the device API at
@@ -89,7 +91,7 @@ function createMetadata(settings: Settings): readonly PublicEntry[] {
   };
   const { description: _, ...other } = { ...entry, path };
   const declared = Array.from(
-    { length: MAXIMUM_SEGMENTS },
+    { length: MAXIMUM_PATH_SEGMENTS },
     (_unused, i): PublicEntry => ({
       ...entryOf(`${WELL_KNOWN}${'/{segment}'.repeat(i + 1)}`),
       async read({ headers }, requested) {

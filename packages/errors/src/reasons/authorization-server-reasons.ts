@@ -143,6 +143,12 @@ export const authorizationServerReasons = {
       fix: 'Request scopes that are registered for the client, separated by single spaces, or omit scope.',
     },
   }),
+  ...reasons('authorize', ['invalid_target'], {
+    invalid_target: {
+      cause: 'The resource is unknown or was not granted, or the client has no scope there.',
+      fix: 'Send one resource that gatehouse resources list shows. Give the client a scope of it: gatehouse clients change ID --add-scope SCOPE.',
+    },
+  }),
   ...reasons('validate', ['invalid_redirect_uri', 'invalid_request'], {
     invalid_redirect_uri: {
       cause: 'The redirect URI does not equal one that is registered for the client.',

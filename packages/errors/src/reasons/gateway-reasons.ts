@@ -129,6 +129,13 @@ export const gatewayReasons = {
       fix: 'Use a kind of credential that the route accepts. docs/devices.md and docs/routes.md list them.',
     },
   }),
+  ...reasons('authorize', ['access_denied'], {
+    role_missing: {
+      cause:
+        'The operation is for users with a role that this user does not have. Machines have none.',
+      fix: 'Give the user one of the roles that the finding names: gatehouse users change NAME --role ROLE replaces the whole list.',
+    },
+  }),
   ...reasons('forward', ['bad_gateway'], {
     upstream_unreachable: {
       cause: 'The gateway could not connect to the upstream service.',

@@ -1,62 +1,92 @@
 import { ConfigurationError, type ConfigurationProblem } from '@gatehouse/server/configuration';
 import type { Client } from '../clients/client.ts';
-import type { ClientRegistry } from '../clients/clients.ts';
+import { type ClientRegistry, withDeclaredScopes } from '../clients/clients.ts';
 import type { AuditEvent } from '../log/audit-event.ts';
 import type { Identity } from '../open-identity.ts';
 import { RejectedChangeError } from '../records/record.ts';
+import type { SettingsMember } from '../settings/settings.ts';
 import type { User } from '../users/user.ts';
+import { assertDeclaredAttributes } from '../users/users.ts';
 import type { BootstrapDefinition } from './bootstrap-schema.ts';
 
 /** The registries that a bootstrap definition changes. */
 type Registries = Pick<Identity, 'settings' | 'organizations' | 'clients' | 'users'>;
 
 /**
- * Creates and updates the records in the definition. Other records do not change. A new secure key
+ * Creates and updates the records in the definition, after all checks. Other records do not change. A new secure key
  * becomes the second active key of its client. A third key replaces the oldest and revokes its
  * tokens, unless `keepTokens` is set. Idempotent, also if several processes start together.
  *
  * @param onChange records added and removed keys, new states and new passwords of existing records.
  *   A restore of an earlier backup repeats them
- * @throws ConfigurationError if a client or user names an organization that does not exist, or a
- *   client a scope that is not declared
+ * @returns the members of the settings that changed
+ * @throws ConfigurationError if an entry names an organization that does not exist, or a scope,
+ *   resource or attribute that is not declared
  */
 export async function applyBootstrap(
   definition: BootstrapDefinition,
   registries: Registries,
   onChange?: (change: AuditEvent) => Promise<void>,
-): Promise<void> {
+): Promise<readonly SettingsMember[]> {
   await assertOrganizationsExist(definition, registries);
-  await rejected('resources', () => registries.settings.apply(definition));
+  await assertDeclared(definition, registries);
+  const changedSettings = await registries.settings.apply(definition);
   for (const organization of definition.organizations) {
     await registries.organizations.save(organization);
   }
   const { clients, users } = registries;
-  for (const [i, { secureKey, keepTokens, ...client }] of definition.clients.entries()) {
+  for (const { secureKey, keepTokens, ...client } of definition.clients) {
     const before = await clients.find(client.clientId);
-    const after = await rejected(`clients.${i}.scopes`, () =>
-      clients.save(client, secureKey, { keepTokens }),
-    );
+    const after = await clients.save(client, secureKey, { keepTokens });
     for (const change of before ? clientChanges(before, after, clients) : []) {
       await onChange?.(change);
     }
   }
-  for (const [i, user] of definition.users.entries()) {
+  for (const user of definition.users) {
     const before = await users.findByUsername(user.username);
-    const after = await rejected(`users.${i}.attributes`, () => users.ensure(user));
+    const after = await users.ensure(user);
     for (const change of before ? userChanges(before, after) : []) {
       await onChange?.(change);
     }
   }
+  return changedSettings;
 }
 
-/** Reports a rejected change as a problem of the file. */
-async function rejected<Result>(member: string, change: () => Promise<Result>): Promise<Result> {
-  try {
-    return await change();
-  } catch (error) {
-    throw error instanceof RejectedChangeError
-      ? new ConfigurationError([{ name: `BOOTSTRAP_FILE ${member}`, message: error.message }])
-      : error;
+/** Checks clients and users with the settings that the definition will result in. */
+async function assertDeclared(
+  definition: BootstrapDefinition,
+  { settings, clients, users }: Registries,
+): Promise<void> {
+  const problems: ConfigurationProblem[] = [];
+  /** Reports a rejected change as a problem of the file. */
+  async function attempt<Result>(member: string, check: () => Promise<Result>) {
+    try {
+      return await check();
+    } catch (error) {
+      if (!(error instanceof RejectedChangeError)) {
+        throw error;
+      }
+      problems.push({ name: `BOOTSTRAP_FILE ${member}`, message: error.message });
+      return undefined;
+    }
+  }
+  const declared = await attempt('resources', () => settings.preview(definition));
+  if (declared !== undefined) {
+    for (const [i, client] of definition.clients.entries()) {
+      const existing = await clients.find(client.clientId);
+      await attempt(`clients.${i}.scopes`, async () =>
+        withDeclaredScopes(client, existing, declared),
+      );
+    }
+    for (const [i, user] of definition.users.entries()) {
+      const existing = await users.findByUsername(user.username);
+      await attempt(`users.${i}.attributes`, async () =>
+        assertDeclaredAttributes(user, existing, declared),
+      );
+    }
+  }
+  if (problems.length > 0) {
+    throw new ConfigurationError(problems);
   }
 }
 

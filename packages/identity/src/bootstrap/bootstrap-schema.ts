@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { clientSchema } from '../clients/client.ts';
 import { identifier, text } from '../records/record.ts';
+import { browserHostSchema } from '../settings/browser-host.ts';
 import { lifetimeWarnings } from '../settings/lifetimes.ts';
+import { resourceSchema } from '../settings/resource.ts';
 import { settingsMembers } from '../settings/settings.ts';
 import { canonicalUsername, userSchema } from '../users/user.ts';
 
@@ -15,6 +17,8 @@ const bootstrapClientSchema = clientSchema.safeExtend({
 /** `BOOTSTRAP_FILE`. Rejects unknown members, which can be misspellings of optional ones. */
 export const bootstrapSchema = z.strictObject({
   ...settingsMembers,
+  resources: distinct(resourceSchema, 'resource', (entry) => entry.resource).default([]),
+  browserHosts: distinct(browserHostSchema, 'host', (entry) => entry.host).default([]),
   organizations: distinct(organizationSchema, 'id', (entry) => entry.id).default([]),
   clients: distinct(bootstrapClientSchema, 'clientId', (entry) => entry.clientId).default([]),
   users: distinct(userSchema, 'username', (entry) => canonicalUsername(entry.username)).default([]),

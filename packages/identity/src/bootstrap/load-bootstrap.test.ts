@@ -131,6 +131,34 @@ describe('a bootstrap file', () => {
     expect(problems.join()).toContain('has unknown members: secretKey');
   });
 
+  test('states how a resource must be', () => {
+    const scopesOf = (description: unknown) => ({
+      'a b': { description: 'x' },
+      a: { description },
+    });
+    const of = (resource: string, description: unknown) => ({
+      ...{ resource, name: 'A', scopes: scopesOf(description) },
+    });
+    const resources = [
+      of('https://a.example/a/', undefined),
+      of('https://a.example/1/2/3/4/5', { en: 'x', fr: 'x' }),
+      of('https://a.example/1/2/3/4', {}),
+    ];
+    const name = (i: number, member: string) => `BOOTSTRAP_FILE resources.${i}.${member}`;
+    const wrongName = 'has an invalid name: must be printable ASCII without spaces, " and \\';
+    expect(problemsOf({ resources })).toEqual([
+      `${name(0, 'resource')}: must be an https address in normal form, without query, fragment and trailing slash`,
+      `${name(0, 'scopes.a b')}: ${wrongName}`,
+      `${name(0, 'scopes.a.description')}: is required`,
+      `${name(1, 'resource')}: must have at most 4 segments in its path, of letters, digits and -._~!*'()`,
+      `${name(1, 'scopes.a b')}: ${wrongName}`,
+      `${name(1, 'scopes.a.description')}: has unknown members: fr`,
+      `${name(2, 'scopes.a b')}: ${wrongName}`,
+      `${name(2, 'scopes.a.description')}: must have a text`,
+    ]);
+    expect(load({ resources: [{ ...of('https://a.example', ''), scopes: {} }] })).toBeDefined();
+  });
+
   test.each([
     ['broken', '{"clients": [{"secureKey": "marker"', 'is not valid JSON'],
     ['empty', '', 'is not valid JSON'],

@@ -3,7 +3,7 @@ import { type RecordDependencies, RejectedChangeError } from '../records/record.
 import { createRegistry } from '../records/registry.ts';
 import { assertSecureKey } from '../secrets/secure-keys.ts';
 import { isDeviceScope, isKnownScope } from '../settings/resource.ts';
-import type { SettingsRegistry } from '../settings/settings.ts';
+import type { Settings, SettingsRegistry } from '../settings/settings.ts';
 import type { Client, ClientSettings } from './client.ts';
 import {
   createClientKeys,
@@ -140,7 +140,10 @@ function createClientRecords(
       kind: 'client',
       parse,
       format: formatClient,
-      settle: (client, existing) => withDeclaredScopes(client, existing, settings),
+      settle: async (client, existing) =>
+        client.document === undefined
+          ? withDeclaredScopes(client, existing, await settings.read())
+          : client,
       placeOf: ({ document }) =>
         document ? { index: DOCUMENTS_INDEX, ...document } : { index: 'clients' },
     },
@@ -190,20 +193,13 @@ function createClientRecords(
  *
  * @throws RejectedChangeError if it gets a scope or resource that is not declared
  */
-async function withDeclaredScopes(
-  client: Client,
+export function withDeclaredScopes<Settled extends ClientSettings>(
+  client: Settled,
   existing: Client | undefined,
-  settings: SettingsRegistry,
-): Promise<Client> {
+  declared: Settings,
+): Settled {
   const { scopes, defaultResource } = client;
-  if (client.document !== undefined) {
-    return client;
-  }
   const ofResources = scopes.filter((scope) => !isKnownScope(scope));
-  if (ofResources.length === 0 && defaultResource === undefined) {
-    return client;
-  }
-  const declared = await settings.read();
   const isNew = (scope: string) => existing?.scopes.includes(scope) !== true;
   const unknown = ofResources.find((scope) => isNew(scope) && !declared.scopes.has(scope));
   if (unknown !== undefined) {

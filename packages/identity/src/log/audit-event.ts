@@ -118,7 +118,11 @@ export const auditEvents = {
   revocations_replayed: change as EventKind<{ changes: number }>,
   /** How many of each the file contains, changed or not. */
   bootstrap_applied: change as EventKind<
-    Record<'organizations' | 'clients' | 'users', number> & { resources?: number }
+    Record<'organizations' | 'clients' | 'users', number> & {
+      resources?: number;
+      /** The members of the settings that it changed. */
+      settings?: readonly string[];
+    }
   >,
   master_key_changed: change as EventKind<{
     change: 'added' | 'rotated' | 'continued' | 'retired';

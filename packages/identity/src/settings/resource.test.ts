@@ -20,6 +20,12 @@ describe('a resource', () => {
   test.each([
     ...['https://billing.example/', 'https://Billing.example', 'https://billing.example:443'],
     ...['https://billing.example/#a', 'https://billing.example/?a', 'https://a@billing.example'],
+    ...[
+      'https://billing.example/a/',
+      'https://billing.example/a//b',
+      'https://a.example/1/2/3/4/5',
+    ],
+    ...['https://billing.example/a:b', 'https://billing.example/a%2Fb', 'https://a.example/..;a'],
     ...['http://billing.example', 'urn:billing', 'billing', '', 'https://billing.example/a/../b'],
   ])('cannot be %s', (resource) => {
     expect(isValid({ resource })).toBe(false);
@@ -40,7 +46,10 @@ describe('a resource', () => {
       'See',
     ]);
     expect(describeScope({ description: 'One text', roles: [] }, 'zh')).toBe('One text');
-    expect(isValid({ scopes: { a: { description: { fr: 'x' } } } })).toBe(false);
+  });
+
+  test.each([{ fr: 'x' }, {}, '', ' '])('cannot describe a scope by %j', (description) => {
+    expect(isValid({ scopes: { a: { description } } })).toBe(false);
   });
 
   test('is the same with and without a slash after its host', () => {

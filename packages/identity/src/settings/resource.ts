@@ -23,6 +23,9 @@ export const scopeName = z
   .string()
   .regex(/^[\x21\x23-\x5B\x5D-\x7E]{1,100}$/, 'must be printable ASCII without spaces, " and \\');
 
+/** The gateway serves the metadata (RFC 9728) of resources with at most so many, without escapes. */
+export const MAXIMUM_PATH_SEGMENTS = 4;
+
 /** RFC 8707 §2: an absolute URI without a fragment. */
 export const resourceIdentifier = z
   .string()
@@ -32,11 +35,24 @@ export const resourceIdentifier = z
       URL.canParse(value) &&
       canonicalResource(value) === value &&
       (value.startsWith('https:') || isLoopbackUrl(value)) &&
-      !/[#?@]/.test(value),
-    'must be an https address in normal form, without query, fragment and trailing slash',
-  );
+      !/[#?@]|\/$/.test(value),
+    {
+      error: 'must be an https address in normal form, without query, fragment and trailing slash',
+      abort: true,
+    },
+  )
+  .refine((value) => {
+    const [, , , ...segments] = value.split('/');
+    const isPlain = segments.every((segment) => /^[\w.~!*'()-]+$/.test(segment));
+    return isPlain && segments.length <= MAXIMUM_PATH_SEGMENTS;
+  }, `must have at most ${MAXIMUM_PATH_SEGMENTS} segments in its path, of letters, digits and -._~!*'()`);
 
-const description = z.union([text(200), z.partialRecord(z.enum(languages), text(200))]);
+const description = z.union([
+  text(200),
+  z
+    .partialRecord(z.enum(languages), text(200))
+    .refine((texts) => Object.keys(texts).length > 0, 'must have a text'),
+]);
 
 /** An API of the operator, as a bootstrap file declares it. */
 export const resourceSchema = z.strictObject({

@@ -60,6 +60,8 @@ export const settingsMembers = {
 
 export type SettingsDefinition = Readonly<z.output<z.ZodObject<typeof settingsMembers>>>;
 
+export type SettingsMember = keyof SettingsDefinition;
+
 /** A definition without entries. */
 const nothing: SettingsDefinition = {
   resources: [],
@@ -91,39 +93,31 @@ export function createSettingsRegistry(dependencies: RecordDependencies) {
   const cache = createRecordCache(store, parse, now, (key) =>
     dependencies.onDamagedRecord?.('settings', key),
   );
+  const readDefinition = async () =>
+    ((await readForUpdate(store, KEY, parse)) ?? noSettings).definition;
   return {
     /** The same object as long as nothing changes. @throws StoreUnavailableError */
     read: async (): Promise<Settings> => (await cache.read(KEY)) ?? noSettings,
+    /** The settings that `apply` would write. @throws RejectedChangeError as `apply` does */
+    preview: async (change: Partial<SettingsDefinition>): Promise<Settings> =>
+      merge(await readDefinition(), change),
     /**
      * Adds and replaces resources, attributes, lifetimes and browser hosts by their names, adds roles,
      * and replaces the other members that are present.
      *
+     * @returns the members that changed
      * @throws RejectedChangeError if two resources have the same scope
      */
-    apply: (change: Partial<SettingsDefinition>): Promise<Settings> =>
+    apply: (change: Partial<SettingsDefinition>): Promise<readonly SettingsMember[]> =>
       withRecordLock(store, KEY, async (assertHeld) => {
-        const definition = { ...nothing, ...change };
-        const { definition: existing } = (await readForUpdate(store, KEY, parse)) ?? noSettings;
-        const { privateHosts, clientIdMetadata } = { ...existing, ...definition };
-        const declared = new Set(definition.resources.map(({ resource }) => resource));
-        const kept = existing.resources.filter(({ resource }) => !declared.has(resource));
-        const hosts = new Set(definition.browserHosts.map(({ host }) => host));
-        const changed = toSettings({
-          resources: [...kept, ...definition.resources],
-          roles: [...new Set([...existing.roles, ...definition.roles])],
-          userAttributes: { ...existing.userAttributes, ...definition.userAttributes },
-          lifetimes: { ...existing.lifetimes, ...definition.lifetimes },
-          privateHosts,
-          clientIdMetadata,
-          browserHosts: [
-            ...existing.browserHosts.filter(({ host }) => !hosts.has(host)),
-            ...definition.browserHosts,
-          ],
-        });
+        const existing = await readDefinition();
+        const { definition } = merge(existing, change);
         assertHeld();
-        await store.set(KEY, JSON.stringify(changed.definition));
+        await store.set(KEY, JSON.stringify(definition));
         cache.forget(KEY);
-        return changed;
+        return (Object.keys(settingsMembers) as SettingsMember[]).filter(
+          (member) => JSON.stringify(existing[member]) !== JSON.stringify(definition[member]),
+        );
       }),
     /** A gateway calls this when it starts. */
     addDeviceApi: (publicUrl: string): Promise<void> =>
@@ -131,6 +125,28 @@ export function createSettingsRegistry(dependencies: RecordDependencies) {
     isDeviceApi: async (identifier: string): Promise<boolean> =>
       (await store.members(DEVICE_API_KEY)).includes(canonicalResource(identifier)),
   };
+}
+
+function merge(existing: SettingsDefinition, change: Partial<SettingsDefinition>): Settings {
+  const added = { ...nothing, ...change };
+  const { privateHosts, clientIdMetadata } = { ...existing, ...added };
+  return toSettings({
+    resources: replacing(({ resource }) => resource, existing.resources, added.resources),
+    roles: [...new Set([...existing.roles, ...added.roles])],
+    userAttributes: { ...existing.userAttributes, ...added.userAttributes },
+    lifetimes: { ...existing.lifetimes, ...added.lifetimes },
+    privateHosts,
+    clientIdMetadata,
+    browserHosts: replacing(({ host }) => host, existing.browserHosts, added.browserHosts),
+  });
+}
+
+/** An entry keeps its place, so that the same file changes nothing. */
+function replacing<Entry>(
+  nameOf: (entry: Entry) => string,
+  ...lists: readonly (readonly Entry[])[]
+): Entry[] {
+  return [...new Map(lists.flat().map((entry) => [nameOf(entry), entry])).values()];
 }
 
 /** @throws RejectedChangeError if two resources have the same scope */

@@ -3,7 +3,7 @@ import { parseRecord, type RecordDependencies } from '../records/record.ts';
 import { createRegistry } from '../records/registry.ts';
 import { generateId } from '../secrets/secure-keys.ts';
 import { assertAttributes } from '../settings/attributes.ts';
-import type { SettingsRegistry } from '../settings/settings.ts';
+import type { Settings, SettingsRegistry } from '../settings/settings.ts';
 import {
   decoyPasswordHash,
   hashPassword,
@@ -35,7 +35,10 @@ export function createUserRegistry(
       kind: 'user',
       parse: (text) => parseRecord(storedUser, text),
       format: (user: User) => JSON.stringify(user),
-      settle: (user, existing) => withDeclaredAttributes(user, existing, settings),
+      async settle(user, existing) {
+        assertDeclaredAttributes(user, existing, await settings.read());
+        return user;
+      },
     },
     dependencies,
   );
@@ -86,16 +89,14 @@ export function createUserRegistry(
 }
 
 /** @throws RejectedChangeError if an attribute changes that is not declared */
-async function withDeclaredAttributes(
-  user: User,
+export function assertDeclaredAttributes(
+  { attributes = {} }: Pick<User, 'attributes'>,
   existing: User | undefined,
-  settings: SettingsRegistry,
-): Promise<User> {
-  const { attributes = {} } = user;
+  { userAttributes }: Settings,
+): void {
   if (JSON.stringify(attributes) !== JSON.stringify(existing?.attributes ?? {})) {
-    assertAttributes(attributes, (await settings.read()).userAttributes);
+    assertAttributes(attributes, userAttributes);
   }
-  return user;
 }
 
 /** Returns the last hash if the bootstrap file contains the same password again. */

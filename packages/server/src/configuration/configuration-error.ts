@@ -81,7 +81,16 @@ export function readableIssue(issue: z.core.$ZodRawIssue): string | undefined {
       return `must be one of: ${issue.values.map(String).join(', ')}`;
     case 'unrecognized_keys':
       return `has unknown members: ${issue.keys.join(', ')}`;
+    case 'invalid_key':
+      return `has an invalid name: ${messagesOf([issue.issues])}`;
+    case 'invalid_union':
+      return messagesOf(issue.errors);
     default:
       return undefined;
   }
+}
+
+/** The first message of each alternative. */
+function messagesOf(alternatives: readonly (readonly z.core.$ZodIssue[])[]): string {
+  return [...new Set(alternatives.map(([first]) => first?.message))].join(', or ');
 }
