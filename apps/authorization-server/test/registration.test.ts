@@ -1,4 +1,6 @@
 /** Dynamic registration (RFC 7591, 7592): what an initial access token allows, and nothing else. */
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
 import { registrationTokenSchema } from '@gatehouse/identity';
 import { describe, expect, test } from '@jest/globals';
 import { alice, web } from './installation.ts';
@@ -24,6 +26,28 @@ describe.each(systems)('on $engine', ({ system }) => {
     const text = await reply.text();
     const { status, headers } = reply;
     return { status, headers, body: text === '' ? undefined : JSON.parse(text) };
+  }
+  /** Sends the first byte of the body before `meanwhile`, and the others after it. */
+  async function sendSlowly(
+    { method, path, token }: { method: string; path: string; token: string },
+    metadata: object,
+    meanwhile: () => Promise<unknown>,
+  ) {
+    const body = JSON.stringify(metadata);
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+    const call = request(first.issuer + path, {
+      method,
+      headers: { ...headers, 'content-length': Buffer.byteLength(body), expect: '100-continue' },
+    });
+    const replied = once(call, 'response') as Promise<[IncomingMessage]>;
+    call.flushHeaders();
+    await once(call, 'continue');
+    call.write(body.slice(0, 1));
+    await meanwhile();
+    call.end(body.slice(1));
+    const [reply] = await replied;
+    reply.resume();
+    return reply.statusCode;
   }
   const register = async (metadata: object = {}, token?: string) =>
     send('POST', '/register', token ?? (await issue()), { redirect_uris: [REDIRECT], ...metadata });
@@ -97,6 +121,19 @@ describe.each(systems)('on $engine', ({ system }) => {
     expect(outcome(basic)).toEqual([401, 'invalid_token']);
   });
 
+  test('a token for the scheme of an app allows this scheme', async () => {
+    const token = await issue({ redirectHosts: ['com.example.app:'] });
+    const native = { application_type: 'native', redirect_uris: ['com.example.app:/cb'] };
+    expect((await register(native, token)).status).toBe(201);
+  });
+
+  test('a token that is revoked while the body arrives registers nothing', async () => {
+    const token = await issue();
+    const register = { method: 'POST', path: '/register', token };
+    const revoke = () => identity.revocations.token(token);
+    expect(await sendSlowly(register, { redirect_uris: [REDIRECT] }, revoke)).toBe(401);
+  });
+
   test.each<[string, object, string]>([
     ['another host', { redirect_uris: ['https://evil.example/cb'] }, 'invalid_redirect_uri'],
     [
@@ -107,6 +144,11 @@ describe.each(systems)('on $engine', ({ system }) => {
     ['a subdomain', { redirect_uris: ['https://a.agent.example/cb'] }, 'invalid_redirect_uri'],
     ['loopback', { redirect_uris: ['http://127.0.0.1/cb'] }, 'invalid_redirect_uri'],
     ['http', { redirect_uris: ['http://agent.example/cb'] }, 'invalid_redirect_uri'],
+    [
+      'the host as an app scheme',
+      { application_type: 'native', redirect_uris: ['agent.example:/cb'] },
+      'invalid_redirect_uri',
+    ],
     [
       'an app scheme in front of the host',
       { application_type: 'native', redirect_uris: ['com.evil://agent.example/cb'] },
@@ -176,6 +218,25 @@ describe.each(systems)('on $engine', ({ system }) => {
       await identity.clients.update(clientId, (client) => ({ ...client, enabled: false }));
       expect((await manage('PUT', registered, registered)).status).toBe(401);
       expect((await identity.clients.find(clientId))?.enabled).toBe(false);
+    });
+
+    test('does not undo what an operator changes while the body arrives', async () => {
+      const grant_types = ['authorization_code', 'refresh_token'];
+      const { body: registered } = await register({ grant_types });
+      const { client_id: clientId, registration_access_token: token } = registered;
+      const change = { method: 'PUT', path: pathOf(registered), token };
+      const narrow = () =>
+        identity.clients.change(clientId, (client) => ({
+          ...client,
+          ...{ scopes: ['openid'], grantTypes: ['authorization_code'] },
+        }));
+      expect(await sendSlowly(change, registered, narrow)).toBe(200);
+      expect(await identity.clients.find(clientId)).toMatchObject({
+        ...{ scopes: ['openid'], grantTypes: ['authorization_code'] },
+      });
+      const disable = () =>
+        identity.clients.update(clientId, (client) => ({ ...client, enabled: false }));
+      expect(await sendSlowly(change, registered, disable)).toBe(401);
     });
 
     test.each<[string, object]>([

@@ -87,15 +87,23 @@ function createHandlers(identity: Identity, issuer: string) {
   const record = (request: Request, clientId: string, change: 'added' | 'changed' | 'disabled') =>
     audit.record({ event: 'client_changed', clientId, change }, requestOrigin(request));
 
-  async function register(request: Request, response: Response): Promise<void> {
-    const token = bearerOf(request);
+  async function findAllowed(token: string) {
     const allowed = await registrationTokens.find(token);
     const { issuedAt = 0 } = allowed ?? {};
     if (allowed === undefined || (await identity.findLiveHolder({ issuedAt })) === undefined) {
       throw rejectToken();
     }
+    return allowed;
+  }
+
+  async function register(request: Request, response: Response): Promise<void> {
+    const token = bearerOf(request);
+    await findAllowed(token);
+    const metadata = await readMetadata(request);
+    // Again, because a body can arrive slowly, and the token may be revoked meanwhile.
+    const allowed = await findAllowed(token);
     const clientId = `registered-${randomBytes(16).toString('base64url')}`;
-    const described = describe(await readMetadata(request), { ...allowed, clientId });
+    const described = describe(metadata, { ...allowed, clientId });
     if (!(await registrationTokens.take(token, allowed, clientId))) {
       throw rejectToken();
     }
@@ -111,35 +119,43 @@ function createHandlers(identity: Identity, issuer: string) {
     send(response, 201, client, { issuer, managementToken, secureKey });
   }
 
-  /** What an operator changed stays, and the client gets no scope that it does not have. */
+  /** The client gets no scope and no grant type that it does not have. */
   async function change(request: Request, response: Response): Promise<void> {
-    const { client: existing, redirectHosts } = await managed(request, identity);
+    await managed(request, identity);
     const metadata = await readMetadata(request);
-    const { client_id: clientId, client_secret: secret } = metadata;
-    const isWrongSecret = secret !== undefined && !clients.verifySecret(existing, secret);
-    if (clientId !== existing.clientId || isWrongSecret) {
-      throw badMetadata('client_id or client_secret is not that of the client.');
-    }
-    const described = describe(metadata, { ...existing, redirectHosts });
-    if (described.public !== existing.public) {
-      throw badMetadata('A client with a secret keeps it, and one without gets none.');
-    }
-    const { name, redirectUris, grantTypes, scopes, applicationType } = described;
-    const changed = { name, redirectUris, grantTypes, scopes, applicationType };
-    const client = await clients.change(clientId, (current) => ({ ...current, ...changed }));
+    const { clientId } = await managed(request, identity);
+    const client = await clients.change(clientId, (current) =>
+      // An operator may have changed the client since it was read.
+      describeChange(metadata, current, assertManaged(request, current, identity)),
+    );
     record(request, clientId, 'changed');
     send(response, 200, client, { issuer, managementToken: bearerOf(request) });
+  }
+
+  function describeChange(metadata: Metadata, current: Client, { redirectHosts }: Registration) {
+    const { client_id: clientId, client_secret: secret } = metadata;
+    const isWrongSecret = secret !== undefined && !clients.verifySecret(current, secret);
+    if (clientId !== current.clientId || isWrongSecret) {
+      throw badMetadata('client_id or client_secret is not that of the client.');
+    }
+    const described = describe(metadata, { ...current, redirectHosts });
+    if (described.public !== current.public) {
+      throw badMetadata('A client with a secret keeps it, and one without gets none.');
+    }
+    const { name, redirectUris, scopes, applicationType } = described;
+    const grantTypes = described.grantTypes.filter((type) => current.grantTypes.includes(type));
+    return { ...current, name, redirectUris, grantTypes, scopes, applicationType };
   }
 
   return {
     register,
     change,
     async read(request: Request, response: Response): Promise<void> {
-      const { client } = await managed(request, identity);
+      const client = await managed(request, identity);
       send(response, 200, client, { issuer, managementToken: bearerOf(request) });
     },
     async remove(request: Request, response: Response): Promise<void> {
-      const { clientId } = (await managed(request, identity)).client;
+      const { clientId } = await managed(request, identity);
       const notBefore = nextNotBefore(Date.now());
       await clients.update(clientId, (client) => ({ ...client, enabled: false, notBefore }));
       await revocations.deleteTokens(clientId);
@@ -150,17 +166,29 @@ function createHandlers(identity: Identity, issuer: string) {
 }
 
 /** @throws RegistrationError unless the request has the token of the client */
-async function managed(request: Request, { clients, credentialHash, findLiveHolder }: Identity) {
-  const client = await clients.find(String(request.params.clientId));
-  const { tokenHash = '', issuedAt = 0, redirectHosts = [] } = client?.registration ?? {};
-  const presented = Buffer.from(credentialHash(bearerOf(request)));
-  const expected = Buffer.from(tokenHash);
-  const isOwner = presented.length === expected.length && timingSafeEqual(presented, expected);
-  const live = await findLiveHolder({ clientId: client?.clientId, issuedAt });
-  if (!isOwner || live?.client === undefined) {
+async function managed(request: Request, identity: Identity): Promise<Client> {
+  const found = await identity.clients.find(String(request.params.clientId));
+  const { issuedAt } = assertManaged(request, found, identity);
+  const live = await identity.findLiveHolder({ clientId: found?.clientId, issuedAt });
+  if (live?.client === undefined) {
     throw rejectToken();
   }
-  return { client: live.client, redirectHosts };
+  return live.client;
+}
+
+function assertManaged(
+  request: Request,
+  client: Client | undefined,
+  { credentialHash }: Pick<Identity, 'credentialHash'>,
+): Registration {
+  const { registration, enabled = false, notBefore = 0 } = client ?? {};
+  const presented = Buffer.from(credentialHash(bearerOf(request)));
+  const expected = Buffer.from(registration?.tokenHash ?? '');
+  const isOwner = presented.length === expected.length && timingSafeEqual(presented, expected);
+  if (!isOwner || !enabled || registration === undefined || registration.issuedAt <= notBefore) {
+    throw rejectToken();
+  }
+  return registration;
 }
 
 /** RFC 6750 §2.1. */
@@ -233,7 +261,7 @@ function describe(
   const isForeign = redirectUris.some((uri) => {
     const { hostname = '', protocol = ':' } = URL.parse(uri) ?? {};
     const isWeb = /^https?:$/.test(protocol);
-    return !redirectHosts.includes(isWeb ? hostname : protocol.slice(0, -1));
+    return !redirectHosts.includes(isWeb ? hostname : protocol);
   });
   if (isForeign) {
     const message = `The token allows these hosts: ${redirectHosts.join(', ')}.`;

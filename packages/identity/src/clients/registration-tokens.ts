@@ -15,7 +15,7 @@ import { type CredentialHash, credentialKey } from '../secrets/credential-keys.t
 import { isKnownScope, scopeName } from '../settings/resource.ts';
 import type { SettingsRegistry } from '../settings/settings.ts';
 
-/** The hosts of redirect URIs, or the private-use schemes of apps. */
+/** The hosts of redirect URIs, or the private-use schemes of apps with their colon. */
 const redirectHosts = z.array(z.string().min(1).max(253)).min(1).max(100);
 
 /** In the record of a client that was registered with such a token. */
