@@ -252,12 +252,23 @@ describe.each(systems)('on $engine', ({ system }) => {
     const machine = await ways.client_credentials?.({ resource: BILLING });
     expect(machine?.body.scope).toBe('billing:read billing:write');
     expect((await call('/invoices', machine?.body.access_token, post)).status).toBe(403);
-    const { userId = '' } = (await system.identity.users.findByUsername(bob.username)) ?? {};
-    await system.identity.users.update(userId, (user) => ({ ...user, roles: [] }));
+    expect((await first.introspect(ofBob.body.access_token)).scope).toBe(ofBob.body.scope);
+    const { users } = system.identity;
+    const { userId = '', roles = [] } = (await users.findByUsername(bob.username)) ?? {};
+    await users.update(userId, (user) => ({ ...user, roles: [] }));
     // Copies of a record are up to 50 ms old.
     await until(
       async () => (await call('/invoices', ofBob.body.access_token, post)).status === 403,
     );
+    const introspected = async (token: string) => (await first.introspect(token)).scope;
+    await until(async () => (await introspected(ofBob.body.access_token)) === 'billing:read');
+    const refreshed = await first.token(
+      { ...refreshing(ofBob.body.refresh_token), resource: BILLING },
+      as(app),
+    );
+    expect([refreshed.status, refreshed.body.scope]).toEqual([200, 'billing:read']);
+    expect((await first.introspect(refreshed.body.access_token)).scope).toBe('billing:read');
+    await users.update(userId, (user) => ({ ...user, roles }));
   });
 
   test('a service learns the claims of the user that its route asks for', async () => {

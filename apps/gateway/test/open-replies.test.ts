@@ -24,7 +24,7 @@ const open: Route = {
   path: '/events',
   scope: 'device:read',
   resource: undefined,
-  roles: [],
+  roles: ['support'],
   claims: [],
   credentials: ['access-token', 'bearer'],
   upstream: 'device-service',
@@ -71,6 +71,25 @@ afterAll(() => {
   sockets.close();
 });
 let headers: Record<string, string>;
+let userId = '';
+
+/** A token of a user with the role. */
+async function newToken({ identity, issueToken }: BootedGateway): Promise<string> {
+  const { users } = identity;
+  ({ userId } =
+    (await users.findByUsername('agent')) ??
+    (await users.ensure({
+      username: 'agent',
+      name: 'Agent',
+      orgId: 'org-1',
+      password: 'a password',
+    })));
+  await users.update(userId, (user) => ({ ...user, roles: ['support'] }));
+  return issueToken({ accountId: userId });
+}
+const bearer = async (gateway: BootedGateway) => ({
+  Authorization: `Bearer ${await newToken(gateway)}`,
+});
 beforeEach(() => {
   upgrades = [];
 });
@@ -85,6 +104,12 @@ const endings: readonly [name: string, end: (gateway: BootedGateway) => Promise<
     },
   ],
   ['its client loses the scope', (gateway) => gateway.saveClient({ scopes: ['device:write'] })],
+  [
+    'its user loses the role',
+    async ({ identity }) => {
+      await identity.users.update(userId, (user) => ({ ...user, roles: [] }));
+    },
+  ],
 ];
 
 function listen(): Promise<IncomingMessage> {
@@ -118,7 +143,7 @@ function answerWithEvents() {
 
 describe('an open reply', () => {
   beforeEach(async () => {
-    headers = await streaming.bearer();
+    headers = await bearer(streaming);
   });
 
   test('delivers events immediately, even after the deadline of the route', async () => {
@@ -162,7 +187,7 @@ describe('an open reply', () => {
 describe('an upgrade', () => {
   const { port } = upgrading;
   beforeEach(async () => {
-    headers = await upgrading.bearer();
+    headers = await bearer(upgrading);
   });
 
   function handshake(path: string, sent: Record<string, string> = headers) {
@@ -197,7 +222,7 @@ describe('an upgrade', () => {
   });
 
   test('accepts the token of a browser in the query and does not forward it', async () => {
-    const token = await upgrading.issueToken();
+    const token = await newToken(upgrading);
     const { reply, socket } = await handshake(`/socket?access_token=${token}&a=1`, {});
     expect(reply.statusCode).toBe(101);
     expect(upgrades[0]?.url).toBe('/socket?a=1');

@@ -2,7 +2,12 @@
  * What Gatehouse changes in the clients of the library: who may do what, which secure key a token
  * belongs to, and the limit of failed secrets.
  */
-import { grantFacts, type Identity, type Client as RegisteredClient } from '@gatehouse/identity';
+import {
+  grantFacts,
+  type Identity,
+  isScopeForRoles,
+  type Client as RegisteredClient,
+} from '@gatehouse/identity';
 import type Provider from 'oidc-provider';
 import { type Client, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { addressGroupOf } from '../requests/caller.ts';
@@ -70,7 +75,11 @@ export interface TokenOfSecureKey {
 }
 
 /** The members that tokens get in addition to those of the library. */
-interface StoredToken extends TokenOfSecureKey, SignIn {}
+interface StoredToken extends TokenOfSecureKey, SignIn {
+  readonly accountId?: string;
+  readonly aud?: string | string[] | undefined;
+  scope?: string | undefined;
+}
 
 /** How the user of a token signed in. Services behind the gateway learn it. */
 interface SignIn {
@@ -95,7 +104,8 @@ export const tokenModels = ['AccessToken', 'ClientCredentials', 'RefreshToken'] 
  * that the client proved. The library knows one plaintext secret for a client, pads it with NUL when
  * it compares, and stores no custom member in refresh tokens.
  */
-export function storeSecureKeys(provider: Provider, { clients }: Identity): void {
+export function storeSecureKeys(provider: Provider, identity: Identity): void {
+  const { clients } = identity;
   provider.Client.prototype.compareClientSecret = async function compareClientSecret(actual) {
     const context = currentContext();
     const secureKeyId = clients.identifySecret(await clients.find(this.clientId), actual);
@@ -114,7 +124,7 @@ export function storeSecureKeys(provider: Provider, { clients }: Identity): void
     const prototype: StoredToken & { save(...lifetime: unknown[]): Promise<string> } =
       provider[name].prototype;
     const { save } = prototype;
-    prototype.save = function saveWithKey(...lifetime) {
+    prototype.save = async function saveWithKey(...lifetime) {
       const context = currentContext();
       this.secureKeyId ??= context && contextOf(context.req).secureKeyId;
       if (name === 'AccessToken' && context !== undefined) {
@@ -122,9 +132,23 @@ export function storeSecureKeys(provider: Provider, { clients }: Identity): void
         this.authTime ??= authTime;
         this.acr ??= acr;
         this.amr ??= amr;
+        await limitToRoles(this, identity);
       }
       return save.apply(this, lifetime);
     };
+  }
+}
+
+/**
+ * The user may have lost a role since the consent. The reply states the scopes of the saved token.
+ */
+async function limitToRoles(token: StoredToken, { users, settings }: Identity): Promise<void> {
+  const { accountId, aud, scope } = token;
+  if (accountId !== undefined && aud !== undefined && scope !== undefined) {
+    const { roles = [] } = (await users.find(accountId)) ?? {};
+    const declared = await settings.read();
+    const isAllowed = (each: string) => isScopeForRoles(each, roles, declared);
+    token.scope = scope.split(' ').filter(isAllowed).join(' ');
   }
 }
 

@@ -1,7 +1,8 @@
 /**
  * RFC 7662 §2.2. The library describes its own tokens. This step adds `aud`, `username`, `org`, and
- * the `sub` of machines, describes X-Access-Tokens, and replies `active: false` for a token in the
- * form of a JWT that is no access token.
+ * the `sub` of machines, omits scopes of a resource that the token has lost, describes
+ * X-Access-Tokens, and replies `active: false` for a token in the form of a JWT that is no access
+ * token.
  */
 import type { Identity } from '@gatehouse/identity';
 import { observedRequest } from '@gatehouse/server';
@@ -17,7 +18,7 @@ import { providerRoutes } from '../requests/routes.ts';
 import type { ProviderMiddleware } from './library.ts';
 
 interface Dependencies {
-  readonly identity: Pick<Identity, 'users' | 'clients' | 'xAccessTokens'>;
+  readonly identity: Pick<Identity, 'users' | 'clients' | 'xAccessTokens' | 'verifyAccessToken'>;
   readonly issuer: string;
 }
 
@@ -38,9 +39,11 @@ export function completeIntrospection(dependencies: Dependencies): ProviderMiddl
       const { oidc } = context as KoaContextWithOIDC;
       const description: TokenDescription | undefined =
         body.active === true
-          ? (body as unknown as TokenDescription)
+          ? await withCurrentScopes(body as unknown as TokenDescription, oidc, dependencies)
           : await describeXAccessToken(oidc, dependencies);
-      if (description !== undefined) {
+      if (description === undefined) {
+        context.body = { active: false };
+      } else {
         const holder = await holderOf(description, oidc, dependencies);
         context.body = { ...description, aud: description.aud ?? issuer, ...holder };
       }
@@ -55,6 +58,25 @@ interface TokenDescription {
   readonly scope?: string | undefined;
   /** The user. A machine's token has none. */
   readonly sub?: string | undefined;
+}
+
+/**
+ * The token of a resource loses scopes with the roles of its user, and with the declaration of the
+ * resource. A gateway sees the same scopes.
+ *
+ * @returns undefined if the token was revoked since the library read it
+ */
+async function withCurrentScopes(
+  description: TokenDescription,
+  { entities, params }: KoaContextWithOIDC['oidc'],
+  { identity }: Dependencies,
+): Promise<TokenDescription | undefined> {
+  const { AccessToken: ofUser, ClientCredentials: ofMachine } = entities;
+  if ((ofUser ?? ofMachine)?.aud === undefined) {
+    return description;
+  }
+  const principal = await identity.verifyAccessToken(String(params?.token));
+  return principal && { ...description, scope: [...principal.scopes].join(' ') || undefined };
 }
 
 /**

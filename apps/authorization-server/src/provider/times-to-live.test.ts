@@ -28,11 +28,13 @@ describe('the lifetime', () => {
     expect(timesToLive(true).AuthorizationCode(requestWith({ code: 30 }), {})).toBe(30);
   });
 
-  test('of an access token is shorter in the front channel', () => {
+  test('of an access token is shorter in the front channel, and ends with its grant', () => {
     const { AccessToken } = timesToLive(false);
     expect(AccessToken(usual, { gty: 'implicit' })).toBe(10 * MINUTE);
     expect(AccessToken(usual, { gty: 'authorization_code' })).toBe(2 * HOUR);
     expect(AccessToken(requestWith({ accessToken: HOUR }), {})).toBe(HOUR);
+    const late = { ...usual, oidc: { entities: { Grant: { remainingTTL: MINUTE } } } };
+    expect(AccessToken(late, {})).toBe(MINUTE);
   });
 
   test('of a refresh token ends with that of the first one of its family, or when it is idle', () => {

@@ -40,7 +40,11 @@ const STRICT_AUTHORIZATION_CODE = MINUTE;
 const BROWSER_SESSION = 24 * HOUR;
 
 /** The part of a request that decides lifetimes. */
-export type Context = Pick<KoaContextWithOIDC, 'req'>;
+export type Context = Pick<KoaContextWithOIDC, 'req'> & {
+  readonly oidc?: {
+    readonly entities: { readonly Grant?: Pick<Grant, 'remainingTTL'> | undefined };
+  };
+};
 
 /** What operators set for the client of a request, or for all of them. */
 export function lifetimesFor(context: Context, client?: Client, resource?: string): Lifetimes {
@@ -81,7 +85,10 @@ export function timesToLive(strict: boolean) {
   ) => {
     const { resourceServer: resource } = token;
     const { accessToken: seconds } = lifetimesFor(context, client, resource?.identifier());
-    return Math.min(seconds, resource?.accessTokenFormat === 'jwt' ? JWT_ACCESS_TOKEN : Infinity);
+    // A sign-out and the account page end the tokens of a Grant only as long as it exists.
+    const left = Math.max(1, context.oidc?.entities.Grant?.remainingTTL ?? Infinity);
+    const longest = resource?.accessTokenFormat === 'jwt' ? JWT_ACCESS_TOKEN : Infinity;
+    return Math.min(seconds, longest, left);
   };
   return {
     ...lifetimes,

@@ -93,9 +93,9 @@ export function createLoadExistingGrant({ clients, users }: Identity) {
     const known = isDeviceRoute(context) ? undefined : sessionGrantId;
     const grantId = result?.consent?.grantId ?? known;
     const found = grantId === undefined ? undefined : await provider.Grant.find(grantId);
-    // New tokens must not outlive their Grant, so a Grant that is too old is requested again.
-    const { refreshToken, code } = lifetimesFor(context, client);
-    const needed = refreshToken + code;
+    // New tokens do not outlive their Grant, so a Grant that is too old is requested again.
+    const { accessToken, refreshToken, code } = lifetimesFor(context, client);
+    const needed = Math.max(accessToken, refreshToken) + code;
     const existing = (found?.remainingTTL ?? 0) > needed ? found : undefined;
     const accountId = context.oidc.account?.accountId;
     if (existing !== undefined && existing.accountId !== accountId) {

@@ -146,6 +146,7 @@ async function refresh(
     throw new errors.InvalidGrant('refresh token already used');
   }
   context.oidc.entity('RefreshToken', token);
+  context.oidc.entity('Grant', grant);
   await token.adapter.consume(token.jti);
   context.oidc.entity('RotatedRefreshToken', token);
   const family = { grantId, scope, iiat };

@@ -106,7 +106,7 @@ export function createForwarding(dependencies: {
         publicLocation(location, { target: sent.target, upstreamUrl: upstream.url, publicUrl }),
       );
       if (route.streaming) {
-        watchCredential(verified, route.scope, response);
+        watchCredential(verified, route, response);
         observed.notes.isOpenEnded = reply.status < 400;
         return { ...reply, isOpenEnded: true };
       }

@@ -1,7 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Duplex, Writable } from 'node:stream';
 import type { VerifiedRequest } from '../authentication/verified-request.ts';
+import { missingRight, type Route } from '../routes/route.ts';
 import type { UpgradedConnection } from '../upstream/call.ts';
+
+type RouteRights = Pick<Route, 'scope' | 'roles'>;
 
 const handshakeHeaders = ['sec-websocket-protocol', 'sec-websocket-extensions'] as const;
 
@@ -23,10 +26,10 @@ function pick(headers: IncomingHttpHeaders, names: readonly string[]): readonly 
   });
 }
 
-/** Connects the two sockets until one closes or the credential is no longer valid. */
+/** Connects the two sockets until one closes or the credential no longer allows the route. */
 export function joinConnections(
   verified: VerifiedRequest | undefined,
-  scope: string | undefined,
+  route: RouteRights,
   [callerSocket, serviceSocket]: readonly [Duplex, Duplex],
   head: Buffer,
 ): void {
@@ -40,7 +43,7 @@ export function joinConnections(
   serviceSocket.write(head);
   callerSocket.pipe(serviceSocket);
   serviceSocket.pipe(callerSocket);
-  watchCredential(verified, scope, callerSocket);
+  watchCredential(verified, route, callerSocket);
 }
 
 /** A revocation takes effect within a second, even while a reply is open. */
@@ -48,13 +51,13 @@ const INTERVAL_MILLISECONDS = 900;
 
 /**
  * Verifies the credential periodically while a stream is open. Closes the stream when the
- * credential is no longer valid, or when the store is unavailable.
+ * credential is no longer valid or no longer allows the route, or when the store is unavailable.
  *
  * @param open emits `close` at its end
  */
 export function watchCredential(
   verified: VerifiedRequest | undefined,
-  scope: string | undefined,
+  route: RouteRights,
   open: Writable,
 ): void {
   const token = verified?.token;
@@ -63,7 +66,7 @@ export function watchCredential(
   }
   const timer = setInterval(async () => {
     const principal = await token?.verify(token.text).catch(() => undefined);
-    if (principal === undefined || (scope !== undefined && !principal.scopes.has(scope))) {
+    if (principal === undefined || missingRight(route, principal) !== undefined) {
       open.destroy();
     }
   }, INTERVAL_MILLISECONDS);

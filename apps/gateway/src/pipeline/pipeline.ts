@@ -29,6 +29,7 @@ import {
 import { addLimitHeaders } from './limits.ts';
 import { isClaimed } from './reply-signature.ts';
 import {
+  admittedOf,
   answerPublic,
   answerUnrouted,
   assertNoUpgrade,
@@ -165,7 +166,7 @@ async function answerUpgrade(
   head: Buffer,
 ): Promise<void> {
   const { status, headers, body } = await run(upgrades, exchange, pipeline);
-  const { response, verified, route, connection } = exchange;
+  const { response, connection } = exchange;
   if (connection === undefined) {
     response.once('finish', () => socket.end());
     const id = exchange.observed.id;
@@ -180,7 +181,8 @@ async function answerUpgrade(
   response.writeHead(status, headers);
   response.flushHeaders();
   response.end();
-  joinConnections(verified, route?.scope, [socket, connection.socket], head);
+  const { verified, route } = admittedOf(exchange);
+  joinConnections(verified, route, [socket, connection.socket], head);
 }
 
 async function sign(

@@ -6,7 +6,13 @@ import { StoreUnavailableError } from '@gatehouse/store';
 import { tokenForOtherResource } from '../authentication/tokens.ts';
 import { switchingHeaders } from '../forwarding/open-reply.ts';
 import { bearerChallenge, type Reply } from '../messages.ts';
-import { type Entry, type PublicEntry, type RouteMatch, routeOf } from '../routes/route.ts';
+import {
+  type Entry,
+  missingRight,
+  type PublicEntry,
+  type RouteMatch,
+  routeOf,
+} from '../routes/route.ts';
 import type { Admitted, Exchange, Pipeline } from './exchange.ts';
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
@@ -181,20 +187,21 @@ export function authorize(exchange: Exchange, { deviceApi }: Pipeline): undefine
       reason: 'credential_kind_not_accepted',
     });
   }
-  const { resource, user } = verified.principal;
+  const { resource } = verified.principal;
   // A token that names the device API is for the same routes as one that names no resource.
   const isBound = route.scope !== undefined && resource !== route.resource;
   if (isBound && (resource ?? deviceApi) !== (route.resource ?? deviceApi)) {
     throw tokenForOtherResource(resource ?? deviceApi, route.resource ?? deviceApi);
   }
-  if (route.scope !== undefined && !verified.principal.scopes.has(route.scope)) {
+  const missing = missingRight(route, verified.principal);
+  if (missing === 'scope') {
     throw new ApiError('access_denied', {
       message: `This operation needs the scope ${route.scope}.`,
       headers: bearerChallenge('insufficient_scope', route.scope),
       finding: `The operation needs the scope ${route.scope}.`,
     });
   }
-  if (route.roles.length > 0 && !route.roles.some((role) => user?.roles.includes(role))) {
+  if (missing === 'role') {
     throw new ApiError('access_denied', {
       message: 'This operation needs a role that you do not have.',
       headers: bearerChallenge(),

@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { DEFAULT_BODY_LIMIT_BYTES, routes } from '@gatehouse/device-api';
-import type { Scope } from '@gatehouse/identity';
+import type { Principal, Scope } from '@gatehouse/identity';
 import { pathShape, type RouterMatch } from '@gatehouse/server';
 import { type CredentialKind, credentialKinds } from '@gatehouse/signing';
 import type { RateLimit } from '@gatehouse/store';
@@ -89,6 +89,21 @@ export type RouteMatch = RouterMatch<Entry> | undefined;
 export function routeOf(match: RouteMatch): Route | undefined {
   const entry = match?.entry;
   return entry === undefined || 'read' in entry ? undefined : entry;
+}
+
+/**
+ * What the principal lacks to use the route. Checked at each request, and again while a reply stays
+ * open.
+ */
+export function missingRight(
+  { scope, roles }: Pick<Route, 'scope' | 'roles'>,
+  { scopes, user }: Pick<Principal, 'scopes' | 'user'>,
+): 'scope' | 'role' | undefined {
+  if (scope !== undefined && !scopes.has(scope)) {
+    return 'scope';
+  }
+  const hasRole = roles.length === 0 || roles.some((role) => user?.roles.includes(role));
+  return hasRole ? undefined : 'role';
 }
 
 /** Routes with the same identity match the same requests. */

@@ -88,6 +88,9 @@ export function lifetimeWarnings(place: string, set: LifetimeSettings = {}): rea
     );
 }
 
-/** A consent outlives its refresh tokens. Otherwise, a refresh would fail early. */
+/**
+ * A consent outlives its refresh tokens. Otherwise, a refresh would fail early. It also outlives
+ * the longest access token.
+ */
 export const grantSeconds = ({ refreshToken }: Pick<Lifetimes, 'refreshToken'>): number =>
-  Math.max(60 * DAY, refreshToken + 30 * DAY);
+  Math.max(2 * bounds.accessToken.longest, refreshToken + 30 * DAY);
