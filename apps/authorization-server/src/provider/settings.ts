@@ -66,7 +66,7 @@ export function providerSettings(
   signingKeys: SigningKeys,
 ) {
   const strict = securityProfile === 'strict';
-  const assertions = assertionSettings(identity, securityProfile);
+  const assertions = assertionSettings(securityProfile);
   return {
     jwks: { keys: signingKeys.all.map((key) => key.privateJwk) } as JWKS,
     cookies: cookieSettings(cookieKeys, issuer.startsWith('https:')),
