@@ -12,6 +12,8 @@ import { startWebsite } from './website.ts';
 
 /** Operations on keys with this prefix fail. */
 let failing: { readonly prefix: string; readonly error: Error } | undefined;
+/** Room in the store, for budgets. */
+let maximumBytes: number | undefined;
 /** What another server writes right after the next read of the key. */
 let changing: { readonly key: string; readonly text: string } | undefined;
 const site = await startWebsite(['keys.example']);
@@ -19,6 +21,9 @@ const server = await startInProcess({
   async aroundStore(run, operation, key) {
     if (failing !== undefined && key.startsWith(failing.prefix)) {
       throw failing.error;
+    }
+    if (operation === 'ping' && maximumBytes !== undefined) {
+      return { usedBytes: 0, maximumBytes };
     }
     const result = await run();
     if (operation === 'get' && key === changing?.key) {
@@ -176,3 +181,22 @@ test.each([
     });
   },
 );
+
+test('JWTs of a machine use up its budget, so that their revocations fit.', async () => {
+  const billed = { clientId: 'billed', secureKey: 'billedKey0123456789abc' };
+  await identity.clients.save(
+    clientSchema.parse(client(billed, ['client_credentials'], ['api:read'])),
+    billed.secureKey,
+  );
+  const issue = () => server.token({ ...machineGrant, resource: RESOURCE }, as(billed));
+  expect((await issue()).status).toBe(200);
+  maximumBytes = 4096;
+  advanceSeconds(2);
+  const statuses: number[] = [];
+  for (let count = 0; count < 10; count += 1) {
+    statuses.push((await issue()).status);
+  }
+  maximumBytes = undefined;
+  advanceSeconds(2);
+  expect(statuses.at(-1)).toBe(429);
+});
