@@ -28,20 +28,28 @@ const MARGIN_SECONDS = 60;
 const CLAIM_BYTES = 256;
 
 /** The part of the configuration that verifies assertions. */
-export function assertionSettings({ clients }: Identity, profile: SecurityProfile) {
+export function assertionSettings(profile: SecurityProfile) {
   return {
     enabledJWA: { clientAuthSigningAlgValues: [...assertionAlgorithms] },
-    async assertJwtClientAuthClaimsAndHeader(context, { aud, exp }, { kid }, { clientId }) {
+    async assertJwtClientAuthClaimsAndHeader(
+      context,
+      { aud, exp },
+      { kid },
+      { jwks, keysAddress },
+    ) {
       assertAudience(context, aud, profile);
       if (Number(exp) - Date.now() / 1000 > LONGEST_SECONDS + CLOCK_SECONDS) {
         throw new errors.InvalidClientAuth('the assertion is valid for more than an hour');
       }
-      const client = await clients.find(clientId);
-      const keys = client?.jwks?.keys ?? [];
+      // Of the client whose keys verified the assertion: its record can have changed since.
+      const keys = (jwks?.keys ?? []) as readonly PublicKey[];
       // OpenID Connect Core §10.1: with several keys, the header names one.
       const isNamed = (key: PublicKey) => typeof kid === 'string' && key.kid === kid;
-      const index = keys.length < 2 ? 0 : keys.findIndex(isNamed);
-      const keyId = client && publicKeyIds(client)[index];
+      const key = keys.length < 2 ? keys[0] : keys.find(isNamed);
+      const jwksUri = keysAddress as string | undefined;
+      const [keyId] = publicKeyIds(
+        jwksUri === undefined ? { jwks: key && { keys: [key] } } : { jwksUri },
+      );
       if (keyId === undefined) {
         throw new errors.InvalidClientAuth('the header must name the kid of one of several keys');
       }

@@ -1,4 +1,5 @@
 import { generateKeyPairSync } from 'node:crypto';
+import { StoreUnavailableError } from '@gatehouse/store';
 import { expect, test } from '@jest/globals';
 import { createClientKeySets } from './client-key-sets.ts';
 
@@ -63,6 +64,23 @@ test('While the address fails, the last keys stay valid for an hour.', async () 
   expect(state.reads).toBe(2);
   state.now += 31 * MINUTE;
   await expect(kids('one')).rejects.toMatchObject({ error: 'invalid_client' });
+});
+
+test('A failure of the store is neither remembered nor taken for one of the address.', async () => {
+  const { state, kids } = open();
+  const loseStore = () => {
+    throw new StoreUnavailableError('test', '');
+  };
+  const unavailable = () => expect(kids('one')).rejects.toBeInstanceOf(StoreUnavailableError);
+  state.answer = loseStore;
+  await unavailable();
+  state.answer = () => ({ keys: [one] });
+  expect(await kids('one')).toEqual(['one']);
+  state.now += 5 * MINUTE;
+  state.answer = loseStore;
+  await unavailable();
+  state.answer = fail;
+  expect(await kids('one')).toEqual(['one']);
 });
 
 test('An address that never replied authenticates nobody, and recovers.', async () => {

@@ -4,6 +4,7 @@
  * leaked would stay valid.
  */
 import { type Identity, type PublicKey, publicKey } from '@gatehouse/identity';
+import { StoreUnavailableError } from '@gatehouse/store';
 import { LRUCache } from 'lru-cache';
 import { errors } from 'oidc-provider';
 import type { GuardedFetch, GuardedRequest } from '../guarded-fetch.ts';
@@ -53,18 +54,27 @@ export function createClientKeySets(fetchDeclared: FetchDeclared, now: () => num
       const keys = await fetchKeys(address, fetchDeclared);
       return { keys, readAt: triedAt, triedAt };
     } catch (error) {
+      // The settings name the private hosts. Their failure says nothing about the address.
+      if (error instanceof StoreUnavailableError) {
+        throw error;
+      }
       const failure = error instanceof Error ? error.message : String(error);
       return { keys: [], readAt: Number.NEGATIVE_INFINITY, ...last, triedAt, failure };
     }
   }
 
   // Concurrent callers share a read.
-  const copies = new LRUCache<string, Copy>({ max: MAXIMUM_CLIENTS, fetchMethod: read });
+  const copies = new LRUCache<string, Copy>({
+    max: MAXIMUM_CLIENTS,
+    fetchMethod: read,
+    noDeleteOnFetchRejection: true,
+  });
 
   return {
     /**
      * @param kid of the assertion
      * @throws InvalidClientAuth if the keys cannot be read, or could not for an hour
+     * @throws StoreUnavailableError
      */
     async keysOf(address: string, kid: unknown): Promise<readonly PublicKey[]> {
       const last = copies.get(address, { allowStale: true });

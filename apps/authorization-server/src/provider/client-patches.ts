@@ -197,8 +197,10 @@ export function limitLookups(
       clientOfRecord.set(record, client);
     }
     const assertion = context?.oidc.params?.client_assertion;
-    if (isFirst && client && record?.jwksUri !== undefined && typeof assertion === 'string') {
-      const keys = await keySets.keysOf(record.jwksUri, kidOf(assertion));
+    // Not the address of the record, which can be older than the client.
+    const address = client?.keysAddress;
+    if (isFirst && client && typeof address === 'string' && typeof assertion === 'string') {
+      const keys = await keySets.keysOf(address, kidOf(assertion));
       const installed = keyStoreOf(client);
       installed.clear();
       for (const key of keys) {

@@ -13,6 +13,7 @@ import { observedRequest } from '@gatehouse/server';
 import { type Configuration, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { requestOrigin } from '../requests/caller.ts';
 import { providerRoutes } from '../requests/routes.ts';
+import type { TokenBudgets } from '../throttle/stored-budgets.ts';
 import type { TokenOfSecureKey } from './client-patches.ts';
 import { mayRead } from './introspection.ts';
 import type { ProviderMiddleware } from './library.ts';
@@ -23,7 +24,7 @@ type JwtCustomizer = NonNullable<
 >;
 
 /** The claims of a token. The verifier of packages/identity reads them. */
-export function jwtClaims(identity: Identity): JwtCustomizer {
+export function jwtClaims(identity: Identity, budgets: TokenBudgets): JwtCustomizer {
   const { users } = identity;
   return async (_context, token, { payload }) => {
     const { clientId, secureKeyId } = token as TokenOfSecureKey & { readonly clientId?: string };
@@ -34,6 +35,10 @@ export function jwtClaims(identity: Identity): JwtCustomizer {
     await assertIssuable({ iat, clientId, accountId, secureKeyId }, identity);
     if (grantId !== undefined && (await isGrantRevoked(identity.store, grantId))) {
       throw new errors.InvalidGrant('the grant was revoked');
+    }
+    if (grantId === undefined) {
+      // Nothing is stored until its revocation, which must fit then.
+      await budgets.take('ClientCredentials', { clientId, accountId });
     }
     // The gateway compares the scopes with the roles at each call. Other services cannot.
     const user = accountId === undefined ? undefined : await users.find(accountId);

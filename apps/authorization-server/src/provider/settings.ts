@@ -62,11 +62,11 @@ const confidentialMethods: NonNullable<Configuration['clientAuthMethods']> = [
 
 /** Sets explicitly what the library leaves open: its defaults are for development. */
 export function providerSettings(
-  { issuer, identity, securityProfile, cookieKeys, outbound }: ProviderDependencies,
+  { issuer, identity, securityProfile, cookieKeys, tokenBudgets, outbound }: ProviderDependencies,
   signingKeys: SigningKeys,
 ) {
   const strict = securityProfile === 'strict';
-  const assertions = assertionSettings(identity, securityProfile);
+  const assertions = assertionSettings(securityProfile);
   return {
     jwks: { keys: signingKeys.all.map((key) => key.privateJwk) } as JWKS,
     cookies: cookieSettings(cookieKeys, issuer.startsWith('https:')),
@@ -84,7 +84,7 @@ export function providerSettings(
     responseTypes: strict ? ['code'] : ['code', 'id_token', 'id_token token'],
     scopes: [...knownScopes],
     claims: claimsOfScopes,
-    formats: { customizers: { jwt: jwtClaims(identity) } },
+    formats: { customizers: { jwt: jwtClaims(identity, tokenBudgets) } },
     // Most libraries of Node read only the ID token (docs/decisions/11-scopes-and-claims.md).
     conformIdTokenClaims: strict,
     features: {
