@@ -66,7 +66,7 @@ test('While the address fails, the last keys stay valid for an hour.', async () 
   await expect(kids('one')).rejects.toMatchObject({ error: 'invalid_client' });
 });
 
-test('A failure of the store is neither remembered nor taken for one of the address.', async () => {
+test('A failure of the store is not remembered as one of the address.', async () => {
   const { state, kids } = open();
   const loseStore = () => {
     throw new StoreUnavailableError('test', '');

@@ -54,7 +54,7 @@ export function createClientKeySets(fetchDeclared: FetchDeclared, now: () => num
       const keys = await fetchKeys(address, fetchDeclared);
       return { keys, readAt: triedAt, triedAt };
     } catch (error) {
-      // The settings name the private hosts. Their failure says nothing about the address.
+      // The settings name the private hosts. Without them, the address was not tried.
       if (error instanceof StoreUnavailableError) {
         throw error;
       }
