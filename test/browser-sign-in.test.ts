@@ -4,7 +4,7 @@ import { createHmac } from 'node:crypto';
 import { createPageVisitor, type PageVisitor, signInAt, until } from '@gatehouse/testing';
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
-import { alice, bob, installation, olga } from '../apps/authorization-server/test/installation.ts';
+import { alice, bob, carol, installation, olga } from '../apps/authorization-server/test/installation.ts';
 import {
   type Fields,
   startOnEngines,
@@ -257,8 +257,8 @@ describe.each(systems)('on $engine', ({ system }) => {
     });
 
     test('when an operator revokes the user, or the cookie, or closes the host', async () => {
-      const revoked = await signIn(bob);
-      const { userId = '' } = (await identity.users.findByUsername(bob.username)) ?? {};
+      const revoked = await signIn(carol);
+      const { userId = '' } = (await identity.users.findByUsername(carol.username)) ?? {};
       await identity.revocations.user(userId);
       await expectEnd(revoked);
 

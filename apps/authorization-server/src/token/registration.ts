@@ -11,55 +11,24 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import {
   type Client,
-  clientSchema,
   generateSecureKey,
   type Identity,
   nextNotBefore,
   type Registration,
   RejectedChangeError,
 } from '@gatehouse/identity';
-import { parseStrictJson, StrictJsonError } from '@gatehouse/server';
-import { readableIssue } from '@gatehouse/server/configuration';
 import express, { type Request, type RequestHandler, type Response } from 'express';
-import { z } from 'zod';
 import { reasonsOfCodes } from '../outcomes/reasons.ts';
 import { requestOrigin } from '../requests/caller.ts';
 import { REGISTRATION_PATH } from '../requests/routes.ts';
+import {
+  badMetadata,
+  describe,
+  type Metadata,
+  RegistrationError,
+  readMetadata,
+} from './registration-metadata.ts';
 import { replyHeaders, writeTransportError } from './replies.ts';
-import { peekBody } from './transport.ts';
-
-const MAXIMUM_BODY_BYTES = 16 * 1024;
-/** Every one of them needs the consent of a user. */
-const allowedGrants: ReadonlySet<string> = new Set([
-  ...['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'],
-]);
-
-/** RFC 7591 §2. Other members are ignored. */
-const metadataSchema = z.object({
-  client_id: z.string().optional(),
-  client_secret: z.string().optional(),
-  client_name: z.string().optional(),
-  redirect_uris: z.array(z.string()).max(20).default([]),
-  grant_types: z.array(z.string()).default(['authorization_code']),
-  token_endpoint_auth_method: z
-    .enum(['none', 'client_secret_basic', 'client_secret_post'])
-    .default('client_secret_basic'),
-  application_type: z.enum(['web', 'native']).default('web'),
-  scope: z.string().optional(),
-});
-
-type Metadata = z.output<typeof metadataSchema>;
-
-class RegistrationError extends Error {
-  readonly status: number;
-  readonly error: string;
-
-  constructor(status: number, error: string, message: string) {
-    super(message);
-    this.status = status;
-    this.error = error;
-  }
-}
 
 /** RFC 6750 §3.1. The same reply for every reason, so that it reveals no client. */
 const rejectToken = () =>
@@ -216,75 +185,6 @@ function answering(
       });
     }
   };
-}
-
-const badMetadata = (message: string) =>
-  new RegistrationError(400, 'invalid_client_metadata', message);
-
-async function readMetadata(request: Request): Promise<Metadata> {
-  const problem = (message: string) => badMetadata(`The body ${message}.`);
-  if (request.is('application/json') === false) {
-    throw problem('must have the type application/json');
-  }
-  const body = await peekBody(request, MAXIMUM_BODY_BYTES);
-  if (body === undefined) {
-    throw problem(`must not be longer than ${MAXIMUM_BODY_BYTES} bytes`);
-  }
-  try {
-    const parsed = metadataSchema.safeParse(parseStrictJson(body.toString()), {
-      error: readableIssue,
-    });
-    if (parsed.success) {
-      return parsed.data;
-    }
-    throw toError(parsed.error);
-  } catch (error) {
-    throw error instanceof StrictJsonError ? problem(error.message) : error;
-  }
-}
-
-/** RFC 7591 §3.2.2. */
-function toError(error: z.ZodError): RegistrationError {
-  const [{ path, message } = { path: [], message: 'is not valid' }] = error.issues;
-  const isRedirect = /^redirect(?:Uris|_uris)$/.test(String(path[0]));
-  const code = isRedirect ? 'invalid_redirect_uri' : 'invalid_client_metadata';
-  return new RegistrationError(400, code, `${path.join('.')}: ${message}.`);
-}
-
-/** @throws RegistrationError for metadata that the operator did not allow, or that is not valid */
-function describe(
-  metadata: Metadata,
-  allowed: Pick<Client, 'clientId' | 'orgId' | 'scopes'> & Pick<Registration, 'redirectHosts'>,
-) {
-  const { clientId, orgId, redirectHosts } = allowed;
-  const { redirect_uris: redirectUris, client_name: name = clientId } = metadata;
-  const isForeign = redirectUris.some((uri) => {
-    const { hostname = '', protocol = ':' } = URL.parse(uri) ?? {};
-    const isWeb = /^https?:$/.test(protocol);
-    return !redirectHosts.includes(isWeb ? hostname : protocol);
-  });
-  if (isForeign) {
-    const message = `The token allows these hosts: ${redirectHosts.join(', ')}.`;
-    throw new RegistrationError(400, 'invalid_redirect_uri', message);
-  }
-  const isPublic = metadata.token_endpoint_auth_method === 'none';
-  const requested = metadata.scope?.split(' ') ?? allowed.scopes;
-  const parsed = clientSchema.safeParse(
-    {
-      ...{ clientId, orgId, name, redirectUris, public: isPublic },
-      grantTypes: metadata.grant_types.filter((type) => allowedGrants.has(type)),
-      scopes: requested.filter((scope) => allowed.scopes.includes(scope)),
-      applicationType: metadata.application_type,
-      // The schema requires one. `save` gets another.
-      secureKey: isPublic ? undefined : generateSecureKey(),
-    },
-    { error: readableIssue },
-  );
-  if (!parsed.success) {
-    throw toError(parsed.error);
-  }
-  const { secureKey: _unused, ...described } = parsed.data;
-  return described;
 }
 
 /** RFC 7591 §3.2.1. A secret is shown only when it is new. */
