@@ -4,7 +4,13 @@ import { createHmac } from 'node:crypto';
 import { createPageVisitor, type PageVisitor, signInAt, until } from '@gatehouse/testing';
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
-import { alice, bob, carol, installation, olga } from '../apps/authorization-server/test/installation.ts';
+import {
+  alice,
+  bob,
+  carol,
+  installation,
+  olga,
+} from '../apps/authorization-server/test/installation.ts';
 import {
   type Fields,
   startOnEngines,
