@@ -375,8 +375,9 @@ describe('every page, for WCAG 2.2 AA,', () => {
       const overflow = () =>
         page.locator('html').evaluate((html) => html.scrollWidth - html.clientWidth);
       expect(await overflow()).toBe(0);
+      // The target of a checkbox is its whole label.
       const targets = page.locator(
-        'button, .button, .person a, input:not([type=hidden], [tabindex="-1"])',
+        'button, .button, .person a, .check, input:not([type=hidden], .check *, [tabindex="-1"])',
       );
       expect(await targets.count()).toBeGreaterThan(0);
       for (const target of await targets.all()) {
