@@ -67,6 +67,8 @@ describe.each(integrationEngines)('gatehouse on %s', (engineName) => {
     expect(added).not.toHaveProperty('secureKey');
     expect(added.client).toMatchObject({ keys: [], jwks: { keys: [one, two] } });
     const [firstId, secondId] = added.client.publicKeyIds;
+    // In base64url, one id in 64 would begin with a hyphen, as an option does.
+    expect([firstId, secondId].join()).toMatch(/^[0-9a-f]{64},[0-9a-f]{64}$/);
     const shown = (await gatehouse('clients show asserting')).output;
     expect(shown).toMatch(new RegExp(`public key +${firstId}`));
     await gatehouse(`clients remove-key asserting ${firstId} --yes`);

@@ -13,7 +13,7 @@ const members = createMemberOptions(registrationTokenSchema.shape, {
   'valid-for <days>': 'When the token expires. Default: 7. Maximum: 365.',
   'scope <scope...>': 'Scope that the clients can have.',
   'redirect-host <host...>':
-    'Host of redirect URIs, such as app.example or localhost, or a scheme such as com.example.app:.',
+    'Host of redirect URIs, such as app.example, or the scheme of an app with its colon.',
 });
 
 export const registrationTokenCommand: Command = {

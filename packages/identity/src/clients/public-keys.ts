@@ -83,11 +83,12 @@ interface DeclaredKeys {
 export const hasPublicKeys = ({ jwks, jwksUri }: DeclaredKeys): boolean =>
   jwks !== undefined || jwksUri !== undefined;
 
-/** Identifies a key (RFC 7638), whatever its `kid`. */
+/** The thumbprint of a key (RFC 7638 §3) in hexadecimal, whatever its `kid`. */
 export function publicKeyId(key: PublicKey): string {
   const { crv, e, kty, n, x, y } = key;
   const members = kty === 'RSA' ? { e, kty, n } : { crv, kty, x, y };
-  return hash('sha256', JSON.stringify(members), 'base64url');
+  // Not base64url: commands would read an id that begins with `-` as an option.
+  return hash('sha256', JSON.stringify(members), 'hex');
 }
 
 const keyIds = new WeakMap<DeclaredKeys, readonly string[]>();
@@ -104,7 +105,7 @@ export function publicKeyIds(client: DeclaredKeys): readonly string[] {
   const { jwks, jwksUri } = client;
   const ids = [
     ...(jwks?.keys ?? []).map(publicKeyId),
-    ...(jwksUri === undefined ? [] : [hash('sha256', jwksUri, 'base64url')]),
+    ...(jwksUri === undefined ? [] : [hash('sha256', jwksUri, 'hex')]),
   ];
   keyIds.set(client, ids);
   return ids;
