@@ -45,7 +45,7 @@ writeFileSync(
   readExample('routes.json').replace('127.0.0.1:8870', `127.0.0.1:${mcpPort}`),
 );
 const { resources } = JSON.parse(
-  readExample('bootstrap.json').replace('http://localhost:8844/mcp', serverUrl),
+  readExample('resources.json').replace('http://localhost:8844/mcp', serverUrl),
 );
 
 // Its guard refuses private addresses, so this server gets a resolver and a connector that lead to
