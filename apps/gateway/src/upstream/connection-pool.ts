@@ -150,7 +150,12 @@ function createSocketOpener(options: ConnectionPoolOptions): OpenSocket {
     socket
       .once(connected, () => socket.setTimeout(0))
       .setTimeout(connectTimeoutMilliseconds, () => {
-        socket.destroy(new Error('The service did not accept the connection in time.'));
+        // After a pause of this process, the timer fires before the connection is reported.
+        setImmediate(() => {
+          if (socket.timeout !== 0) {
+            socket.destroy(new Error('The service did not accept the connection in time.'));
+          }
+        });
       });
   if (protocol === 'https:') {
     const servername = isIP(host) === 0 ? host : '';
