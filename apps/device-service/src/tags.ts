@@ -5,42 +5,31 @@
  *
  * The service does not interpret tags. Deleting a device deletes its tags.
  */
-import { MAXIMUM_TAGS, type TagRecord, tagRequest, tagsRequest } from '@gatehouse/device-api';
+import { MAXIMUM_TAGS, tagRequest, tagsRequest } from '@gatehouse/device-api';
 import { illegalArgument } from '@gatehouse/errors';
 import type { OrganizationDatabase } from './database/organization-database.ts';
-import { inTransaction, prepared } from './database/queries.ts';
-import { type ApiRequest, readJsonBody, withoutInput } from './http/handler.ts';
-
+import { inTransaction } from './database/queries.ts';
+import { type DeviceRow, findDevice, lockStates, tagId, tagsOf } from './devices/rows.ts';
+import { type ApiRequest, readJsonBody } from './http/handler.ts';
 import { assertFound, parsePayload } from './input.ts';
 
 export const tagHandlers = {
-  'tag.list': async ({ database, path }: ApiRequest) => {
-    const rows = assertFound(await listTags(database, path.deviceId));
-    return { result: rows.map(describeTag) };
-  },
+  'tag.list': async ({ database, path }: ApiRequest) => ({
+    result: tagsOf(assertFound(await findDevice(database, path.deviceId))),
+  }),
   /** Returns all tags of the device. */
   'tag.set': async ({ database, message, path, now }: ApiRequest) => {
     const tags = readTags(await readJsonBody(message));
-    const rows = assertFound(await storeTags(database, path.deviceId, tags, now));
-    return { result: rows.map(describeTag) };
+    return { result: tagsOf(assertFound(await storeTags(database, path.deviceId, tags, now))) };
   },
   /** Accepts the id of a tag, which consists of device and key, or the key. */
-  'tag.remove': withoutInput(async ({ database, path }) => {
+  'tag.remove': async ({ database, path }: ApiRequest) => {
     const prefix = tagId(path.deviceId, '');
     const key = path.tagId.startsWith(prefix) ? path.tagId.slice(prefix.length) : path.tagId;
     assertFound(await removeTag(database, path.deviceId, key));
     return { result: undefined };
-  }),
+  },
 };
-
-function tagId(deviceId: string, key: string): string {
-  return `${deviceId}:${key}`;
-}
-
-export function describeTag({ description, ...tag }: TagRow): TagRecord {
-  const id = tagId(tag.deviceId, tag.key);
-  return { id, ...tag, ...(description === '' ? {} : { description }) };
-}
 
 type NewTag = ReturnType<typeof readTags>[number];
 
@@ -64,29 +53,6 @@ function readTags(body: unknown) {
   }));
 }
 
-const tagRows = prepared((database, { deviceId }: { readonly deviceId: string }) =>
-  selectTags(database, deviceId),
-);
-
-export type TagRow = Awaited<ReturnType<typeof tagRows>>[number];
-
-export function selectTags({ tables }: OrganizationDatabase, deviceId: string) {
-  return tables
-    .selectFrom('device_tags')
-    .select(['device_id as deviceId', 'tag_key as key', 'name', 'value', 'type', 'description'])
-    .select('create_time as createTime')
-    .where('device_id', '=', deviceId)
-    .orderBy('tag_key');
-}
-
-/** Undefined: the device does not exist. */
-async function listTags(
-  database: OrganizationDatabase,
-  deviceId: string,
-): Promise<readonly TagRow[] | undefined> {
-  return (await deviceExists(database, deviceId)) ? tagRows(database, { deviceId }) : undefined;
-}
-
 /**
  * Sets each tag. An existing key gets the new value and keeps its `create_time`. Undefined: the
  * device does not exist.
@@ -98,10 +64,10 @@ export function storeTags(
   deviceId: string,
   tags: readonly NewTag[],
   now: number,
-): Promise<readonly TagRow[] | undefined> {
+): Promise<DeviceRow | undefined> {
   return inTransaction(database, async (transaction) => {
-    // Locks the device, so that concurrent requests cannot exceed the maximum.
-    if (!(await deviceExists(transaction, deviceId, transaction.engine === 'postgres'))) {
+    // The lock keeps concurrent requests from exceeding the maximum.
+    if ((await lockStates(transaction, [deviceId])).size === 0) {
       return undefined;
     }
     await transaction.tables
@@ -116,27 +82,13 @@ export function storeTags(
         })),
       )
       .execute();
-    const all = await tagRows(transaction, { deviceId });
-    if (all.length > MAXIMUM_TAGS) {
+    const device = (await findDevice(transaction, deviceId)) as DeviceRow;
+    if (tagsOf(device).length > MAXIMUM_TAGS) {
       const message = `the device would have more than ${MAXIMUM_TAGS} tags`;
       throw illegalArgument([{ property: 'body', message }]);
     }
-    return all;
+    return device;
   });
-}
-
-async function deviceExists(
-  { tables }: OrganizationDatabase,
-  id: string,
-  lock = false,
-): Promise<boolean> {
-  const found = await tables
-    .selectFrom('devices')
-    .select('id')
-    .where('id', '=', id)
-    .$if(lock, (query) => query.forUpdate())
-    .executeTakeFirst();
-  return found !== undefined;
 }
 
 /** Undefined: the tag does not exist. */

@@ -8,10 +8,10 @@ import { scopeToOrganization } from '../src/database/organization-database.ts';
 import type { OpenDatabase } from '../src/database/tables.ts';
 import { addDevice } from '../src/devices/add.ts';
 import { countDevices, deviceSubject, readDevices } from '../src/devices/pages.ts';
-import { findDevice } from '../src/devices/rows.ts';
+import { type DeviceRow, findDevice, tagsOf } from '../src/devices/rows.ts';
 import { appendToLog, logSubject, readLog } from '../src/logs/sql.ts';
 import { parseQuery } from '../src/query/query.ts';
-import { storeTags, type TagRow } from '../src/tags.ts';
+import { storeTags } from '../src/tags.ts';
 import type { DatabaseEngineForTest } from './database-engines.ts';
 import { startEngines } from './device-suite.ts';
 import { newDevice } from './new-device.ts';
@@ -55,9 +55,7 @@ async function useDevices(database: OpenDatabase, organization: string, id: stri
   const found = await findDevice(ours, id);
   return {
     name: found?.name,
-    tagged: (JSON.parse(found?.tags ?? '[]') as TagRow[]).map(
-      ({ key, value }) => `${key}=${value}`,
-    ),
+    tagged: tagsOf(found as DeviceRow).map(({ key, value }) => `${key}=${value}`),
     listed: (await readDevices(ours, everyDevice, 'en')).rows
       .map((device) => JSON.parse(device).name)
       .sort(),

@@ -21,17 +21,14 @@ import {
   queryOf,
   readJsonBody,
   readQuery,
-  withoutBody,
-  withoutInput,
 } from '../http/handler.ts';
 
 import { assertFound, parsePayload } from '../input.ts';
 import { deviceTypeLabels, stateLabels } from '../labels.ts';
 import { countHeaders, printItems, printPage } from '../query/pages.ts';
 import { parseQuery } from '../query/query.ts';
-import { describeTag, type TagRow } from '../tags.ts';
 import { countDevices, deviceSubject, readDevices } from './pages.ts';
-import { changeDevice, type DeviceRow, deploy, findDevice, undeploy } from './rows.ts';
+import { changeDevice, type DeviceRow, deploy, findDevice, tagsOf, undeploy } from './rows.ts';
 import {
   changeEachDevice,
   createDevice,
@@ -72,12 +69,12 @@ export const deviceHandlers = {
   'device.update': answer(async ({ database, message }, id) =>
     changeDevice(database, id, parsePayload(deviceChangesRequest, await readJsonBody(message))),
   ),
-  'device.delete': withoutInput(async ({ database, path }) => {
+  'device.delete': async ({ database, path }: ApiRequest) => {
     await deleteDevice(database, path.deviceId);
     return { result: undefined };
-  }),
-  'device.deploy': withoutBody(answer(({ database }, id) => deploy(database, id))),
-  'device.undeploy': withoutBody(answer(({ database }, id) => undeploy(database, id))),
+  },
+  'device.deploy': answer(({ database }, id) => deploy(database, id)),
+  'device.undeploy': answer(({ database }, id) => undeploy(database, id)),
   'device.deploy-batch': changeEach(deployEach),
   'device.delete-batch': changeEach(deleteEach),
 };
@@ -118,6 +115,6 @@ function describeDevice(row: DeviceRow, request: ApiRequest): DeviceRecord {
     registerTime: row.register_time,
     metadata: row.metadata,
     configuration: JSON.parse(row.configuration) as Record<string, string>,
-    tags: (JSON.parse(row.tags) as TagRow[]).map(describeTag),
+    tags: tagsOf(row),
   };
 }

@@ -1,10 +1,13 @@
-import { type deviceChangesRequest, MAXIMUM_CONFIGURATION_ENTRIES } from '@gatehouse/device-api';
+import {
+  type deviceChangesRequest,
+  MAXIMUM_CONFIGURATION_ENTRIES,
+  type TagRecord,
+} from '@gatehouse/device-api';
 import { illegalArgument } from '@gatehouse/errors';
 import { type RawBuilder, sql } from 'kysely';
 import type { z } from 'zod';
 import type { OrganizationDatabase } from '../database/organization-database.ts';
 import { inTransaction, jsonArray, prepared } from '../database/queries.ts';
-import { selectTags } from '../tags.ts';
 
 export const summaryColumns = [
   'devices.id',
@@ -34,6 +37,15 @@ const deviceRows = prepared((database, { id }: { readonly id: string }) =>
     .where('devices.id', '=', id),
 );
 
+function selectTags({ tables }: OrganizationDatabase, deviceId: string) {
+  return tables
+    .selectFrom('device_tags')
+    .select(['device_id as deviceId', 'tag_key as key', 'name', 'value', 'type', 'description'])
+    .select('create_time as createTime')
+    .where('device_id', '=', deviceId)
+    .orderBy('tag_key');
+}
+
 /** A device with its tags. `configuration` and `tags` are JSON texts. */
 export type DeviceRow = Awaited<ReturnType<typeof deviceRows>>[number];
 
@@ -43,6 +55,19 @@ export async function findDevice(
 ): Promise<DeviceRow | undefined> {
   const [row] = await deviceRows(database, { id });
   return row;
+}
+
+export function tagId(deviceId: string, key: string): string {
+  return `${deviceId}:${key}`;
+}
+
+export function tagsOf({ tags }: DeviceRow): readonly TagRecord[] {
+  const rows = JSON.parse(tags) as (Omit<TagRecord, 'id'> & { readonly description: string })[];
+  return rows.map(({ description, ...tag }) => ({
+    id: tagId(tag.deviceId, tag.key),
+    ...tag,
+    ...(description === '' ? {} : { description }),
+  }));
 }
 
 /**

@@ -46,28 +46,22 @@ export function queryOf({ url = '' }: IncomingMessage): URLSearchParams {
   return new URLSearchParams(start === -1 ? '' : url.slice(start + 1));
 }
 
-/** Rejects a body. Ignoring it would accept a signature that was created for another request. */
-export function withoutBody(handle: Handler, acceptsParameters = true): Handler {
-  return async (request) => {
-    const { message } = request;
-    const parameters = acceptsParameters ? [] : [...new Set(queryOf(message).keys())];
-    const problems = parameters.map((property) => ({
-      property,
-      message: 'is not a parameter of this operation',
-    }));
-    if (hasBody(message)) {
-      problems.unshift({ property: 'body', message: 'is not accepted by this operation' });
-    }
-    if (problems.length > 0) {
-      throw illegalArgument(problems, 'input_not_accepted');
-    }
-    return handle(request);
-  };
-}
-
-/** Rejects a body and parameters, for the same reason. */
-export function withoutInput(handle: Handler): Handler {
-  return withoutBody(handle, false);
+/**
+ * Rejects a body, and the parameters of a DELETE. Ignoring them would accept a signature that was
+ * created for another request.
+ */
+export function assertNoInput(message: IncomingMessage): void {
+  const parameters = message.method === 'DELETE' ? new Set(queryOf(message).keys()) : [];
+  const problems = [...parameters].map((property) => ({
+    property,
+    message: 'is not a parameter of this operation',
+  }));
+  if (hasBody(message)) {
+    problems.unshift({ property: 'body', message: 'is not accepted by this operation' });
+  }
+  if (problems.length > 0) {
+    throw illegalArgument(problems, 'input_not_accepted');
+  }
 }
 
 /** The language that the caller prefers. */

@@ -25,7 +25,7 @@ import {
 import { DatabaseUnavailableError } from '../database/database-errors.ts';
 import type { OrganizationDatabase } from '../database/organization-database.ts';
 import type { Callers } from './caller.ts';
-import type { Handlers, PathParameters, Reply } from './handler.ts';
+import { assertNoInput, type Handlers, type PathParameters, type Reply } from './handler.ts';
 
 /** Serves every route of the device API. */
 export function handleRequests(dependencies: {
@@ -41,8 +41,8 @@ export function handleRequests(dependencies: {
   async function answer(message: IncomingMessage): Promise<Reply> {
     assertClearMessage(message);
     const caller = await callers.authenticate(message);
-    const { operation, parameters, segments } = findRoute(message);
-    const { name, scope } = operation;
+    const { method, operation, parameters, segments } = findRoute(message);
+    const { name, scope, request } = operation;
     observedRequest(message).notes.operation = name;
     // The gateway checks the scope too. This is a second check.
     if (!caller.scopes.has(scope)) {
@@ -52,6 +52,9 @@ export function handleRequests(dependencies: {
       });
     }
     const path = readParameters(parameters, segments);
+    if (request === undefined && method !== 'GET') {
+      assertNoInput(message);
+    }
     const database = databases.memo(caller.organizationId);
     return handlers[name]({ message, path, database, now: now() });
   }
