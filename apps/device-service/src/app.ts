@@ -76,7 +76,9 @@ export async function openDeviceService(
         await createDevice(ofDemo, DEMO_DEVICE, Date.now());
       }
     },
-    { registry, tracer, workers },
+    workers,
+    registry,
+    tracer,
   );
   const callers = createCallers({
     issuer: gatewayUrl,

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type PostgresServer, startPostgresServer } from '@gatehouse/testing';
-import type { DatabaseLocation } from '../src/database/database-url.ts';
+import { type DatabaseLocation, parseDatabaseUrl } from '../src/database/database-url.ts';
 
 export const databaseEngines = ['sqlite', 'postgres'] as const;
 
@@ -19,19 +19,18 @@ export interface DatabaseEngineForTest {
   stop(): Promise<void>;
 }
 
+export const locationOf = (url: string) => parseDatabaseUrl(url) as DatabaseLocation;
+
 export async function startDatabaseEngine(
   name: DatabaseEngineName,
 ): Promise<DatabaseEngineForTest> {
   if (name === 'postgres') {
     const postgres = await startPostgresServer();
     return {
-      location: { engine: 'postgres', url: postgres.url },
+      location: locationOf(postgres.url),
       url: postgres.url,
       postgres,
-      createDatabase: async (database) => ({
-        engine: 'postgres',
-        url: await postgres.createDatabase(database),
-      }),
+      createDatabase: async (database) => locationOf(await postgres.createDatabase(database)),
       stop: postgres.stop,
     };
   }

@@ -25,7 +25,7 @@ function connect(location: DatabaseLocation): Kysely<Tables> {
         ? createSqliteDialect(new SqliteDriver(new DatabaseSync(location.path)))
         : createPostgresDialect(
             new PostgresDriver({
-              url: location.url,
+              location,
               connections: 2,
               statementTimeoutSeconds: undefined,
             }),

@@ -9,6 +9,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { type PostgresServer, parseMetrics, startPostgresServer, until } from '@gatehouse/testing';
 import { describe, expect, test } from '@jest/globals';
 import { openDatabase } from '../src/database/open-database.ts';
+import { locationOf } from './database-engines.ts';
 import { camera } from './device-client.ts';
 import { startServiceSuite } from './device-suite.ts';
 import { readAll, startWriteLoad } from './write-load.ts';
@@ -176,7 +177,7 @@ test('a PostgreSQL that does not answer leads to a 503, and delays a start only'
   const { client } = await startService(postgres.url);
   await client.create({ id: 'kept', ...camera });
   postgres.freeze();
-  const opening = openDatabase({ engine: 'postgres', url: postgres.url });
+  const opening = openDatabase(locationOf(postgres.url));
   expect((await client.detail('kept')).status).toBe(503);
   postgres.thaw();
 

@@ -166,7 +166,7 @@ describe.each(await startEngines())('a device service on $name', ({ engine }) =>
 
   test('shares a new database with processes that start at the same time', async () => {
     const location = await engine.createDatabase('shared');
-    const url = location.engine === 'sqlite' ? `sqlite:${location.path}` : location.url;
+    const url = location.engine === 'sqlite' ? `sqlite:${location.path}` : location.urls.join();
     const services = await Promise.all(
       Array.from({ length: 4 }, () => start({ ...environment, DATABASE_URL: url })),
     );

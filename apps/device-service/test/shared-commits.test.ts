@@ -31,7 +31,7 @@ describe('transactions of SQLite that share a commit', () => {
     directory = mkdtempSync(join(tmpdir(), 'device-database-'));
     path = join(directory, 'devices.sqlite');
     registry = createMetricsRegistry();
-    database = await openDatabase({ engine: 'sqlite', path }, undefined, { registry });
+    database = await openDatabase({ engine: 'sqlite', path }, undefined, 1, registry);
     ours = scopeToOrganization(database, 'ours');
     await add(newDevice('first'));
     other = new DatabaseSync(path);

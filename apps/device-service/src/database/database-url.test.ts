@@ -2,14 +2,30 @@ import { describe, expect, test } from '@jest/globals';
 import { parseDatabaseUrl } from './database-url.ts';
 
 describe('parseDatabaseUrl', () => {
+  test('repeats the user, database and parameters for each host of PostgreSQL', () => {
+    const url =
+      'postgres://u:p%40@h1:5432,h2,[::1]:5433/d?sslmode=require&target_session_attrs=read-write';
+
+    expect(parseDatabaseUrl(url)).toEqual({
+      engine: 'postgres',
+      urls: [
+        'postgres://u:p%40@h1:5432/d?sslmode=require',
+        'postgres://u:p%40@h2/d?sslmode=require',
+        'postgres://u:p%40@[::1]:5433/d?sslmode=require',
+      ],
+      onlyWritable: true,
+    });
+  });
+
   test.each([
-    'postgres://u:p@h/d',
-    'postgresql://u:p@h:5433/d?sslmode=require',
-    'postgres:///d?host=/run/postgresql',
-    'postgres://u:p@h1:5432,h2:5433/d?target_session_attrs=read-write',
-    'postgres://u:p@h1,[::1]:5433,h3/d',
-  ])('reads %s', (url) => {
-    expect(parseDatabaseUrl(url)).toEqual({ engine: 'postgres', url });
+    ['postgres://u:p@h/d', ['postgres://u:p@h/d'], false],
+    ['postgresql://h:5433/d?sslmode=require', ['postgresql://h:5433/d?sslmode=require'], false],
+    ['postgres:///d?host=/run/pg', ['postgres:///d?host=%2Frun%2Fpg'], false],
+    ['postgres://h/d?target_session_attrs=read-write', ['postgres://h/d'], true],
+    ['postgres://h/d?target_session_attrs=primary', ['postgres://h/d'], true],
+    ['postgres://h1,h2/d', ['postgres://h1/d', 'postgres://h2/d'], true],
+  ])('reads %s', (url, urls, onlyWritable) => {
+    expect(parseDatabaseUrl(url)).toEqual({ engine: 'postgres', urls, onlyWritable });
   });
 
   test.each([

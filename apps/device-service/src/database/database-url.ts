@@ -1,7 +1,17 @@
 export type DatabaseLocation =
   | { readonly engine: 'sqlite'; readonly path: string }
-  /** The URL contains a password, so it is never logged. */
-  | { readonly engine: 'postgres'; readonly url: string };
+  | PostgresLocation;
+
+export interface PostgresLocation {
+  readonly engine: 'postgres';
+  /**
+   * One URI per server, each with the user, database and parameters. It contains the password, so it
+   * is never logged.
+   */
+  readonly urls: readonly string[];
+  /** Skips servers that accept no writes, such as a standby. */
+  readonly onlyWritable: boolean;
+}
 
 const SQLITE_URL = /^sqlite:(?:\/\/(?=\/))?(?<path>[^?#]+)$/;
 
@@ -12,8 +22,7 @@ const SQLITE_URL = /^sqlite:(?:\/\/(?=\/))?(?<path>[^?#]+)$/;
  */
 export function parseDatabaseUrl(url: string): DatabaseLocation | { readonly problem: string } {
   if (/^postgres/i.test(url)) {
-    const servers = readPostgresServers(url);
-    return 'problem' in servers ? servers : { engine: 'postgres', url };
+    return parsePostgresUrl(url);
   }
   const path = SQLITE_URL.exec(url)?.groups?.path;
   if (path === undefined || path.startsWith('//') || path.endsWith('/')) {
@@ -24,51 +33,33 @@ export function parseDatabaseUrl(url: string): DatabaseLocation | { readonly pro
     : { engine: 'sqlite', path };
 }
 
-/** The servers of a connection URI. */
-export interface PostgresServers {
-  /** One URI per server, each with the user, password, database and parameters. */
-  readonly urls: readonly string[];
-  /** Skips servers that accept no writes, such as a standby. */
-  readonly onlyWritable: boolean;
-}
-
 const CONNECTION_URI =
   /^(?<scheme>postgres(?:ql)?:\/\/)(?<user>[^/?#]*@)?(?<hosts>[^/?#]*)(?<path>\/[^/?#]+)(?<query>\?[^#]*)?$/;
-const SYNTAX = 'must be postgres://<user>:<password>@<host>:<port>/<database>';
-const SESSIONS: ReadonlySet<string> = new Set(['read-write', 'primary']);
+const SESSIONS: readonly (string | null)[] = [null, 'read-write', 'primary'];
 
 /**
  * Reads `postgres://user:password@host1:5432,host2:5432/database?target_session_attrs=read-write`.
  * The `pg` driver supports one server, so this function splits the list. The service writes, so it
  * always uses the writable server and rejects any other `target_session_attrs`.
  */
-export function readPostgresServers(url: string): PostgresServers | { readonly problem: string } {
-  const { scheme, user = '', hosts, path, query = '' } = CONNECTION_URI.exec(url)?.groups ?? {};
+function parsePostgresUrl(url: string): PostgresLocation | { readonly problem: string } {
+  const { scheme, user = '', hosts, path, query } = CONNECTION_URI.exec(url)?.groups ?? {};
   const parameters = new URLSearchParams(query);
   const session = parameters.get('target_session_attrs');
-  if (session !== null && !SESSIONS.has(session)) {
-    return {
-      problem: 'must have target_session_attrs=read-write, because the device service writes',
-    };
+  if (!SESSIONS.includes(session)) {
+    const rule = 'must have target_session_attrs=read-write, because the device service writes';
+    return { problem: rule };
   }
   if (parameters.get('host')?.includes(',')) {
     return { problem: 'must name several hosts before the database, not in ?host=' };
   }
-  const urls = (hosts ?? '')
-    .split(',')
-    .map((host) => `${scheme}${user}${host}${path}${withoutSession(query)}`);
+  // The driver would send the parameter to the server, which does not support it.
+  parameters.delete('target_session_attrs');
+  const rest = parameters.size === 0 ? '' : `?${parameters}`;
+  const urls = (hosts ?? '').split(',').map((host) => `${scheme}${user}${host}${path}${rest}`);
   return urls.every(isComplete)
-    ? { urls, onlyWritable: urls.length > 1 || session !== null }
-    : { problem: SYNTAX };
-}
-
-/** The driver would send the parameter to the server, which does not support it. */
-function withoutSession(query: string): string {
-  const rest = query
-    .slice(1)
-    .split('&')
-    .filter((parameter) => !parameter.startsWith('target_session_attrs='));
-  return rest.join('&') === '' ? '' : `?${rest.join('&')}`;
+    ? { engine: 'postgres', urls, onlyWritable: urls.length > 1 || session !== null }
+    : { problem: 'must be postgres://<user>:<password>@<host>:<port>/<database>' };
 }
 
 function isComplete(url: string): boolean {

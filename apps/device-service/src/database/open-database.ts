@@ -9,20 +9,13 @@
  *
  * The queries of a resource are not here. Its SQL file uses an `OrganizationDatabase`.
  */
-import { createMetricsRegistry, type MetricsRegistry, type Tracer } from '@gatehouse/server';
+import { createMetricsRegistry, type Tracer } from '@gatehouse/server';
 import type { DatabaseLocation } from './database-url.ts';
 import type { NewDatabaseCallback } from './migrate.ts';
 import { observeDatabase } from './observation.ts';
 import { openPostgres } from './postgres.ts';
 import { openSqlite } from './sqlite.ts';
 import type { OpenDatabase } from './tables.ts';
-
-export interface OpenOptions {
-  readonly registry?: MetricsRegistry;
-  readonly tracer?: Tracer | undefined;
-  /** Processes that share the connections to the database. */
-  readonly workers?: number;
-}
 
 /**
  * Opens the database and migrates its tables.
@@ -32,10 +25,13 @@ export interface OpenOptions {
 export function openDatabase(
   location: DatabaseLocation,
   onNewDatabase: NewDatabaseCallback = async () => undefined,
-  { registry = createMetricsRegistry(), tracer, workers = 1 }: OpenOptions = {},
+  /** Processes that share the connections to the database. */
+  workers = 1,
+  registry = createMetricsRegistry(),
+  tracer?: Tracer,
 ): Promise<OpenDatabase> {
   const observation = observeDatabase(registry, location.engine, tracer);
   return location.engine === 'postgres'
-    ? openPostgres(location.url, onNewDatabase, observation, workers)
+    ? openPostgres(location, onNewDatabase, observation, workers)
     : openSqlite(location.path, onNewDatabase, observation);
 }

@@ -7,7 +7,7 @@ import {
   readOnlyError,
   translatePostgresError,
 } from './database-errors.ts';
-import { type PostgresServers, readPostgresServers } from './database-url.ts';
+import type { PostgresLocation } from './database-url.ts';
 import type { ScopedQuery } from './organization-database.ts';
 
 const SECOND = 1000;
@@ -21,7 +21,7 @@ const COMMIT = CompiledQuery.raw('commit');
 const ROLLBACK = CompiledQuery.raw('rollback');
 
 interface PostgresOptions {
-  readonly url: string;
+  readonly location: PostgresLocation;
   readonly connections: number;
   /** Time limit of a statement. The gateway cancels a request after 15 s. */
   readonly statementTimeoutSeconds: number | undefined;
@@ -45,18 +45,14 @@ interface ServerPool {
  */
 export class PostgresDriver implements Driver {
   readonly #options: PostgresOptions;
-  readonly #servers: PostgresServers;
+  readonly #servers: PostgresLocation;
   readonly #retired = new Set<Promise<void>>();
   #current: ServerPool;
   areNamesRefused = false;
 
   constructor(options: PostgresOptions) {
-    const servers = readPostgresServers(options.url);
-    if ('problem' in servers) {
-      throw new Error(servers.problem);
-    }
     this.#options = options;
-    this.#servers = servers;
+    this.#servers = options.location;
     this.#current = this.#open(0);
   }
 

@@ -8,6 +8,7 @@ import {
   sql,
 } from 'kysely';
 import { DatabaseUnavailableError } from './database-errors.ts';
+import type { PostgresLocation } from './database-url.ts';
 import { migrateDatabase, type NewDatabaseCallback } from './migrate.ts';
 import { type DatabaseObservation, runDirectly } from './observation.ts';
 import { PostgresDriver } from './postgres-driver.ts';
@@ -26,15 +27,15 @@ const RETRY_DELAY_MILLISECONDS = 250;
 const READ_ONLY_DEADLINE_MILLISECONDS = 400;
 
 export async function openPostgres(
-  url: string,
+  location: PostgresLocation,
   onNewDatabase: NewDatabaseCallback,
   observation: DatabaseObservation,
   workers: number,
 ): Promise<OpenDatabase> {
-  await migrateWhenUp(url, onNewDatabase);
+  await migrateWhenUp(location, onNewDatabase);
   const connections = Math.max(Math.ceil(CONNECTIONS / workers), LEAST_CONNECTIONS);
   const driver = new PostgresDriver({
-    url,
+    location,
     connections,
     statementTimeoutSeconds: STATEMENT_TIMEOUT_SECONDS,
     onFailedConnect: observation.failed,
@@ -79,8 +80,15 @@ async function isReadOnly(tables: DeviceDatabase): Promise<boolean> {
 }
 
 /** Uses a connection without timeouts: creating an index over a million rows takes a while. */
-async function migrateWhenUp(url: string, onNewDatabase: NewDatabaseCallback): Promise<void> {
-  const driver = new PostgresDriver({ url, connections: 1, statementTimeoutSeconds: undefined });
+async function migrateWhenUp(
+  location: PostgresLocation,
+  onNewDatabase: NewDatabaseCallback,
+): Promise<void> {
+  const driver = new PostgresDriver({
+    location,
+    connections: 1,
+    statementTimeoutSeconds: undefined,
+  });
   const tables = new Kysely<Tables>({ dialect: createPostgresDialect(driver) });
   const deadline = performance.now() + START_TIMEOUT_MILLISECONDS;
   try {
@@ -101,15 +109,6 @@ async function migrateWhenUp(url: string, onNewDatabase: NewDatabaseCallback): P
   }
 }
 
-interface PostgresState {
-  readonly version: string;
-  /** Epoch milliseconds. */
-  readonly time: number;
-  /** Connections, without those that are reserved for superusers. */
-  readonly limit: number;
-  readonly open: number;
-}
-
 /**
  * What operators can set wrong about a server. `connection` is how the server sees the connection of
  * this service, with a pooler possibly between them.
@@ -117,7 +116,7 @@ interface PostgresState {
  * @param pool the number of connections that all workers of the service together may open
  */
 async function readPostgresState(tables: DeviceDatabase, pool: number): Promise<object> {
-  const { rows } = await sql<PostgresState>`select
+  const { rows } = await sql<Record<string, unknown>>`select
     current_setting('server_version') as version,
     (extract(epoch from clock_timestamp()) * 1000)::float8 as time,
     current_setting('fsync') as fsync,
@@ -133,7 +132,7 @@ async function readPostgresState(tables: DeviceDatabase, pool: number): Promise<
       - current_setting('superuser_reserved_connections')::int
       - coalesce(current_setting('reserved_connections', true), '0')::int as limit,
     (select sum(numbackends) from pg_stat_database)::int as open`.execute(tables);
-  const { version, time, limit, open, ...state } = rows[0] as PostgresState;
+  const { version, time, limit, open, ...state } = rows[0] ?? {};
   return {
     engine: 'postgres',
     version,

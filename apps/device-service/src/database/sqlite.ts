@@ -22,11 +22,13 @@ export async function openSqlite(
 ): Promise<OpenDatabase> {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
   createPrivately(path);
-  const connection = connect(path);
+  const options = { open: false, timeout: START_LOCK_TIMEOUT_MILLISECONDS, defensive: true };
+  const connection = new DatabaseSync(path, options);
   const driver = new SqliteDriver(connection);
   const dialect = createSqliteDialect(driver);
   const tables: DeviceDatabase = new Kysely<Tables>({ dialect, log: observation.log });
   try {
+    connection.open();
     await switchToWal(connection);
     // A commit is on the disk before the reply, and survives a power failure.
     connection.exec('pragma synchronous = full');
@@ -34,7 +36,9 @@ export async function openSqlite(
     await migrateDatabase(tables, 'sqlite', onNewDatabase);
     connection.exec(`pragma busy_timeout = ${REQUEST_LOCK_TIMEOUT_MILLISECONDS}`);
   } catch (error) {
-    connection.close();
+    if (connection.isOpen) {
+      connection.close();
+    }
     throw translateSqliteError(error);
   }
   return {
@@ -60,14 +64,6 @@ function createPrivately(path: string): void {
     closeSync(openSync(path, 'wx', 0o600));
   } catch {
     // The file exists, or SQLite will report the reason.
-  }
-}
-
-function connect(path: string): DatabaseSync {
-  try {
-    return new DatabaseSync(path, { timeout: START_LOCK_TIMEOUT_MILLISECONDS, defensive: true });
-  } catch (error) {
-    throw translateSqliteError(error);
   }
 }
 
