@@ -22,20 +22,12 @@ import { assertFound, parsePayload } from './input.ts';
 import { deviceTypeLabels } from './labels.ts';
 import {
   compileCondition,
-  countQuery,
+  countUpToLimit,
   describePage,
   orderOf,
   readPage,
-  toCount,
 } from './query/pages.ts';
-import {
-  enumColumn,
-  integerColumn,
-  parseQuery,
-  type Query,
-  querySubject,
-  textColumn,
-} from './query/query.ts';
+import { column, parseQuery, type Query, querySubject } from './query/query.ts';
 
 export const productHandlers = {
   'product.query': async (request: ApiRequest) => {
@@ -90,13 +82,13 @@ export const NEW_PRODUCT = {
 /** What a query of products can name. */
 export const productSubject = querySubject(
   {
-    id: textColumn('products.id'),
-    name: textColumn('products.name'),
-    orgId: textColumn('products.org_id'),
-    deviceType: enumColumn('products.device_type', deviceTypes),
-    protocol: textColumn('products.protocol'),
-    transport: textColumn('products.transport'),
-    createTime: integerColumn('products.create_time'),
+    id: column('text', 'products.id'),
+    name: column('text', 'products.name'),
+    orgId: column('text', 'products.org_id'),
+    deviceType: column('enum', 'products.device_type', deviceTypes),
+    protocol: column('text', 'products.protocol'),
+    transport: column('text', 'products.transport'),
+    createTime: column('integer', 'products.create_time'),
   },
   { newestBy: 'createTime', tieBreak: 'opposite' },
 );
@@ -141,6 +133,6 @@ function readProducts(database: OrganizationDatabase, query: Query) {
         .limit(limit)
         .offset(offset)
         .execute(),
-    count: async () => toCount(await countQuery(database, products).execute()),
+    count: () => countUpToLimit(database, products),
   });
 }

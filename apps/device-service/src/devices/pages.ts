@@ -9,33 +9,33 @@ import { type Condition, comparisonsOf } from '../query/condition.ts';
 import {
   compileCondition,
   countQuery,
+  countUpToLimit,
   orderOf,
   type Page,
   readPage,
-  toCount,
   type Window,
 } from '../query/pages.ts';
-import { enumColumn, integerColumn, type Query, querySubject, textColumn } from '../query/query.ts';
+import { column, type Query, querySubject } from '../query/query.ts';
 import { summaryColumns } from './rows.ts';
 
 /** What a query of devices can name. */
 export const deviceSubject = querySubject(
   {
-    id: textColumn('devices.id'),
-    name: textColumn('devices.name'),
-    orgId: textColumn('devices.org_id'),
-    productId: textColumn('devices.product_id'),
-    productName: textColumn('products.name'),
-    protocol: textColumn(sql`coalesce(devices.protocol, products.protocol)`),
-    transport: textColumn(sql`coalesce(devices.transport, products.transport)`),
-    deviceType: enumColumn('products.device_type', deviceTypes),
-    state: enumColumn('devices.state', deviceStates),
-    address: textColumn('devices.address'),
-    onlineTime: integerColumn('devices.online_time'),
-    offlineTime: integerColumn('devices.offline_time'),
-    createTime: integerColumn('devices.create_time'),
-    registerTime: integerColumn('devices.register_time'),
-    registryTime: integerColumn('devices.register_time'),
+    id: column('text', 'devices.id'),
+    name: column('text', 'devices.name'),
+    orgId: column('text', 'devices.org_id'),
+    productId: column('text', 'devices.product_id'),
+    productName: column('text', 'products.name'),
+    protocol: column('text', sql`coalesce(devices.protocol, products.protocol)`),
+    transport: column('text', sql`coalesce(devices.transport, products.transport)`),
+    deviceType: column('enum', 'products.device_type', deviceTypes),
+    state: column('enum', 'devices.state', deviceStates),
+    address: column('text', 'devices.address'),
+    onlineTime: column('integer', 'devices.online_time'),
+    offlineTime: column('integer', 'devices.offline_time'),
+    createTime: column('integer', 'devices.create_time'),
+    registerTime: column('integer', 'devices.register_time'),
+    registryTime: column('integer', 'devices.register_time'),
   },
   // Indexes cover id, name, createTime, state, productId, and state with productId.
   { newestBy: 'createTime', tieBreak: 'opposite' },
@@ -71,7 +71,7 @@ export function readDevices(
     count: async () => {
       const maintained = await readCounters(database, condition);
       return maintained === undefined
-        ? toCount(await countQuery(database, selectDevices(database, condition)).execute())
+        ? countUpToLimit(database, selectDevices(database, condition))
         : { total: maintained, isExact: true };
     },
   });

@@ -7,33 +7,27 @@ import type { Condition } from '../query/condition.ts';
 import {
   compileCondition,
   countQuery,
+  countUpToLimit,
   orderOf,
   type Page,
   readPage,
   toCount,
   type Window,
 } from '../query/pages.ts';
-import {
-  enumColumn,
-  integerColumn,
-  type Query,
-  querySubject,
-  type Sort,
-  textColumn,
-} from '../query/query.ts';
+import { column, type Query, querySubject, type Sort } from '../query/query.ts';
 import { type NewLogRecord, type Transition, transitionsOf } from './rules.ts';
 
 /** What a query of log records can name. */
 export const logSubject = querySubject(
   {
-    id: textColumn('device_logs.id'),
-    deviceId: textColumn('device_logs.device_id'),
-    productId: textColumn('device_logs.product_id'),
-    type: enumColumn('device_logs.type', logTypes),
-    createTime: integerColumn('device_logs.create_time'),
-    timestamp: integerColumn('device_logs.timestamp'),
-    content: textColumn('device_logs.content'),
-    messageId: textColumn('device_logs.message_id'),
+    id: column('text', 'device_logs.id'),
+    deviceId: column('text', 'device_logs.device_id'),
+    productId: column('text', 'device_logs.product_id'),
+    type: column('enum', 'device_logs.type', logTypes),
+    createTime: column('integer', 'device_logs.create_time'),
+    timestamp: column('integer', 'device_logs.timestamp'),
+    content: column('text', 'device_logs.content'),
+    messageId: column('text', 'device_logs.message_id'),
   },
   { newestBy: 'timestamp', tieBreak: 'same' },
 );
@@ -66,11 +60,9 @@ export async function readLog(
         ? plainRows(database, { id, incarnation, ...window })
         : selectPage(records(), sorts, window).execute(),
     count: async () =>
-      toCount(
-        condition === undefined
-          ? await plainCount(database, { id, incarnation })
-          : await countQuery(database, records()).execute(),
-      ),
+      condition === undefined
+        ? toCount(await plainCount(database, { id, incarnation }))
+        : countUpToLimit(database, records()),
   });
 }
 

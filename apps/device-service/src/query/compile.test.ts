@@ -7,7 +7,7 @@ import {
   PostgresQueryCompiler,
 } from 'kysely';
 import { compileCondition, toGlob } from './pages.ts';
-import { parseQuery, querySubject, textColumn } from './query.ts';
+import { column, parseQuery, querySubject } from './query.ts';
 
 const database = new Kysely<{ t: { name: string } }>({
   dialect: {
@@ -19,7 +19,7 @@ const database = new Kysely<{ t: { name: string } }>({
 });
 
 const subject = querySubject(
-  { name: textColumn('t.name') },
+  { name: column('text', 't.name') },
   { newestBy: 'name', tieBreak: 'same' },
 );
 

@@ -59,11 +59,7 @@ export function assertBounded(condition: Condition, property: string): void {
   if (comparisons.length > MAXIMUM_COMPARISONS) {
     throw queryError(property, `has more than ${MAXIMUM_COMPARISONS} terms`);
   }
-  let values = 0;
-  for (const comparison of comparisons) {
-    values += comparison.values.length;
-  }
-  if (values > MAXIMUM_VALUES) {
+  if (comparisons.flatMap(({ values }) => values).length > MAXIMUM_VALUES) {
     throw queryError(property, `has more than ${MAXIMUM_VALUES} values`);
   }
 }

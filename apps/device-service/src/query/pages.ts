@@ -88,6 +88,14 @@ async function readEverything<Row>(source: PageSource<Row>): Promise<Page<Row>> 
   return { rows, total: rows.length, isExact: true };
 }
 
+/** Counts records up to the limit. */
+export async function countUpToLimit(
+  database: OrganizationDatabase,
+  records: Parameters<typeof countQuery>[1],
+): Promise<Count> {
+  return toCount(await countQuery(database, records).execute());
+}
+
 /** Counts records, but not more than the limit. */
 export function countQuery(
   { tables }: OrganizationDatabase,

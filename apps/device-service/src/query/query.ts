@@ -14,12 +14,22 @@ import { parsePayload } from '../input.ts';
 import { assertBounded, type Condition, combine, queryError, readTerms } from './condition.ts';
 import { parseWhere } from './where.ts';
 
-/** Text sorts by byte. Integers are counts or epoch milliseconds. No column is null. */
-export type QueryColumn = (
-  | { readonly kind: 'text' }
-  | { readonly kind: 'integer' }
-  | { readonly kind: 'enum'; readonly values: readonly string[] }
-) & { readonly sql: Expression<unknown> };
+/**
+ * A column that a query can name. Text sorts by byte. Integers are counts or epoch milliseconds. No
+ * column is null.
+ *
+ * @param source a reference such as `devices.name`, or an expression
+ * @param values of an enumeration
+ */
+export function column(
+  kind: 'text' | 'integer' | 'enum',
+  source: string | Expression<unknown>,
+  values: readonly string[] = [],
+) {
+  return { kind, values, sql: typeof source === 'string' ? sql.ref(source) : source };
+}
+
+export type QueryColumn = ReturnType<typeof column>;
 
 /** What terms, sorts, includes and excludes can name. */
 export type QueryColumns = Readonly<Record<string, QueryColumn>>;
@@ -31,23 +41,6 @@ interface Ordering {
   /** The direction of the id relative to the last column, as in the indexes. */
   readonly tieBreak: 'same' | 'opposite';
 }
-
-/** A column with its SQL: a reference such as `devices.name`, or an expression. */
-export const textColumn = (source: string | Expression<unknown>): QueryColumn => ({
-  kind: 'text',
-  sql: typeof source === 'string' ? sql.ref(source) : source,
-});
-
-export const integerColumn = (reference: string): QueryColumn => ({
-  kind: 'integer',
-  sql: sql.ref(reference),
-});
-
-export const enumColumn = (reference: string, values: readonly string[]): QueryColumn => ({
-  kind: 'enum',
-  values,
-  sql: sql.ref(reference),
-});
 
 /** What a query of a resource can name, with the schema of its JSON form. */
 export type QuerySubject = ReturnType<typeof querySubject>;

@@ -1,13 +1,13 @@
 import { describe, expect, test } from '@jest/globals';
 import type { Condition } from './condition.ts';
-import { enumColumn, integerColumn, parseQuery, querySubject, textColumn } from './query.ts';
+import { column, parseQuery, querySubject } from './query.ts';
 import { parseWhere } from './where.ts';
 
 const subject = querySubject(
   {
-    name: textColumn('t.name'),
-    size: integerColumn('t.size'),
-    state: enumColumn('t.state', ['on', 'off']),
+    name: column('text', 't.name'),
+    size: column('integer', 't.size'),
+    state: column('enum', 't.state', ['on', 'off']),
   },
   { newestBy: 'name', tieBreak: 'same' },
 );
