@@ -18,21 +18,8 @@ export interface CallOptions {
   readonly deadlineMilliseconds?: number;
 }
 
-type Body = NonNullable<RequestInit['body']>;
-
 /** @internal One request of the caller, which may be sent several times. */
-export interface Call {
-  readonly url: URL;
-  /** The path that the gateway receives, without that of its address. */
-  readonly path: string;
-  readonly method: string;
-  readonly headers: Headers;
-  readonly body: Body | undefined;
-  /** Everything else that the caller passed. */
-  readonly init: RequestInit;
-  /** Sending the call twice has no other effect than sending it once. */
-  readonly isSafe: boolean;
-}
+export type Call = ReturnType<typeof toCall>;
 
 /** @internal Redirects are not followed, so that no credential reaches another origin (RFC 6750 §5.2). */
 export function readCall(
@@ -51,7 +38,7 @@ async function readRequest(gateway: URL, request: Request): Promise<Call> {
   return toCall(gateway, url, { method, headers, signal, body: bytes });
 }
 
-function toCall(gateway: URL, input: string | URL, init: RequestInit): Call {
+function toCall(gateway: URL, input: string | URL, init: RequestInit) {
   const prefix = gateway.pathname.replace(/\/$/, '');
   const isPath = typeof input === 'string' && input.startsWith('/') && !input.startsWith('//');
   const url = new URL(isPath ? prefix + input : input, gateway);
@@ -64,11 +51,14 @@ function toCall(gateway: URL, input: string | URL, init: RequestInit): Call {
   const method = (init.method ?? 'GET').toUpperCase();
   return {
     url,
+    /** The path that the gateway receives, without that of its address. */
     path: url.pathname.slice(prefix.length),
     method,
     headers: new Headers(init.headers),
     body: init.body ?? undefined,
+    /** Everything else that the caller passed. */
     init,
+    /** Sending the call twice has no other effect than sending it once. */
     isSafe: method === 'GET' || method === 'HEAD',
   };
 }

@@ -1,12 +1,5 @@
 import { type Envelope, isRecord, parseEnvelope } from '@gatehouse/signing/core';
 
-export interface GatehouseErrorDetails {
-  readonly status?: number | undefined;
-  readonly requestId?: string | undefined;
-  readonly hint?: string | undefined;
-  readonly cause?: unknown;
-}
-
 /** The failures that the client itself detects. */
 export type ClientErrorCode =
   | 'deadline_exceeded'
@@ -28,7 +21,11 @@ export class GatehouseError extends Error {
   /** How to fix the request. */
   readonly hint: string | undefined;
 
-  constructor(code: string, message: string, details: GatehouseErrorDetails = {}) {
+  constructor(
+    code: string,
+    message: string,
+    details: Partial<Pick<GatehouseError, 'status' | 'requestId' | 'hint' | 'cause'>> = {},
+  ) {
     super(message, { cause: details.cause });
     this.name = 'GatehouseError';
     this.code = code;

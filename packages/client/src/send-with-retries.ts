@@ -4,14 +4,6 @@ const MAXIMUM_ATTEMPTS = 3;
 const FIRST_PAUSE_MILLISECONDS = 100;
 const DEFAULT_DEADLINE_MILLISECONDS = 30_000;
 
-/** The time limit of a call, and the caller's own signal. */
-export interface Deadline {
-  readonly signal: AbortSignal;
-  remainingMilliseconds(): number;
-  /** After this, only the caller's own signal ends the call. */
-  clear(): void;
-}
-
 export interface RetryRules<Reply> {
   readonly deadline: Deadline;
   /** A lost reply, or 503 with `Retry-After`, does not tell whether a request took effect. */
@@ -75,10 +67,13 @@ function withJitter(milliseconds: number): number {
   return milliseconds * (0.5 + Math.random());
 }
 
+/** The time limit of a call, and the caller's own signal. */
+export type Deadline = ReturnType<typeof startDeadline>;
+
 export function startDeadline(
   milliseconds: number = DEFAULT_DEADLINE_MILLISECONDS,
   callerSignal?: AbortSignal | null,
-): Deadline {
+) {
   const endsAt = performance.now() + milliseconds;
   const controller = new AbortController();
   const timer = setTimeout(
@@ -86,10 +81,12 @@ export function startDeadline(
       controller.abort(new GatehouseError('deadline_exceeded', `No reply in ${milliseconds} ms.`)),
     milliseconds,
   );
-  const { signal } = controller;
+  const own = controller.signal;
+  const signal: AbortSignal = callerSignal ? AbortSignal.any([own, callerSignal]) : own;
   return {
-    signal: callerSignal ? AbortSignal.any([signal, callerSignal]) : signal,
+    signal,
     remainingMilliseconds: () => endsAt - performance.now(),
+    /** After this, only the caller's own signal ends the call. */
     clear: () => clearTimeout(timer),
   };
 }

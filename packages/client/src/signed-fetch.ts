@@ -8,7 +8,6 @@ import {
 } from '@gatehouse/signing/core';
 import {
   assertOption,
-  type Call,
   type CallOptions,
   type GatehouseFetch,
   readAddress,
@@ -25,14 +24,6 @@ export interface SignedFetchOptions extends CallOptions {
   readonly version?: 1 | 2;
   /** The digest of version 1 that is registered for the client. Default: SHA-256. */
   readonly digest?: 'SHA-256' | 'MD5';
-}
-
-/** A reply, and whether the gateway signed it as the reply to the request. */
-interface Exchange {
-  readonly response: Response;
-  /** The body as received. */
-  readonly bytes: Uint8Array<ArrayBuffer>;
-  readonly isVerified: boolean;
 }
 
 /** The gateway itself answers a GET of this path, with a signed 405. It does no harm at any time. */
@@ -66,10 +57,13 @@ const REJECTIONS = new Set([
 export function createSignedFetch(options: SignedFetchOptions): GatehouseFetch {
   assertOption(options, 'clientId');
   assertOption(options, 'secureKey');
-  const { fetch: send = globalThis.fetch, deadlineMilliseconds } = options;
+  const { fetch: send = globalThis.fetch, deadlineMilliseconds, digest = 'SHA-256' } = options;
   const gateway = readAddress(options, 'gateway');
   const version2 = createVersion2Signer(options, platformDigests());
-  const version = options.version === 1 ? version1Signer(options) : version2;
+  const version =
+    options.version === 1
+      ? createVersion1Signer({ ...options, algorithm: digest }, platformDigests())
+      : version2;
   let now = () => Date.now();
   /** A signed reply shows that the time of its request was not ahead of the gateway. */
   let isProven = false;
@@ -79,7 +73,7 @@ export function createSignedFetch(options: SignedFetchOptions): GatehouseFetch {
     const get = { ...init, method: 'GET', headers: {}, body: null };
     const proof = await readSignedCall(gateway, PROOF_PATH, get);
     const time = stated === undefined ? now : () => stated;
-    const reply = await sendSigned(proof, deadline, { send, scheme: version2, time });
+    const reply = await sendSigned(proof, deadline, version2, time, send);
     const other = statedTime(reply);
     if (stated === undefined && other !== undefined) {
       return proveTime(init, deadline, other);
@@ -98,7 +92,7 @@ export function createSignedFetch(options: SignedFetchOptions): GatehouseFetch {
   return async (input, init) => {
     const call = await readSignedCall(gateway, input, init);
     const deadline = startDeadline(deadlineMilliseconds, call.init.signal);
-    const exchange = () => sendSigned(call, deadline, { send, scheme: version, time: now });
+    const exchange = () => sendSigned(call, deadline, version, now, send);
     try {
       if (!isProven && !call.isSafe) {
         await proveTime(call.init, deadline);
@@ -121,18 +115,8 @@ export function createSignedFetch(options: SignedFetchOptions): GatehouseFetch {
   };
 }
 
-function version1Signer(options: SignedFetchOptions): Signer {
-  const { clientId, secureKey, digest: algorithm = 'SHA-256' } = options;
-  return createVersion1Signer({ clientId, secureKey, algorithm }, platformDigests());
-}
-
-interface SignedCall extends Call {
-  readonly signedBody: string | Uint8Array<ArrayBuffer>;
-  readonly contentType: string;
-}
-
 /** Sets the content type that `fetch` would add, because version 2 signs it. */
-async function readSignedCall(...args: Parameters<typeof readCall>): Promise<SignedCall> {
+async function readSignedCall(...args: Parameters<typeof readCall>) {
   const call = await readCall(...args);
   const { body, headers } = call;
   const given = headers.get('content-type');
@@ -148,18 +132,17 @@ async function readSignedCall(...args: Parameters<typeof readCall>): Promise<Sig
   return { ...call, signedBody, contentType };
 }
 
-interface Signing {
-  readonly scheme: Signer;
-  readonly time: () => number;
-  readonly send: typeof fetch;
-}
+/** A reply, and whether the gateway signed it as the reply to the request. */
+type Exchange = Awaited<ReturnType<typeof sendSigned>>;
 
 /** Each attempt has its own nonce. */
 async function sendSigned(
-  call: SignedCall,
+  call: Awaited<ReturnType<typeof readSignedCall>>,
   deadline: Deadline,
-  { scheme, time, send }: Signing,
-): Promise<Exchange> {
+  scheme: Signer,
+  time: () => number,
+  send: typeof fetch,
+) {
   const { url, path, method, headers, isSafe, signedBody, contentType } = call;
   const parts = { path, query: url.search.slice(1), method, contentType, body: signedBody };
   const body = call.body === undefined ? null : signedBody;
