@@ -145,6 +145,8 @@ const itemResult = z.strictObject({
   problems: z.array(problem).readonly().optional(),
 });
 
+const counts = z.strictObject({ total: z.int(), failed: z.int() });
+
 const batchItemResult = itemResult
   .extend({
     id: z
@@ -157,13 +159,8 @@ const batchItemResult = itemResult
   .readonly()
   .meta({ id: 'BatchItemResult' });
 
-export const batchResult = z
-  .strictObject({
-    total: z.int(),
-    created: z.int(),
-    failed: z.int(),
-    items: z.array(batchItemResult).readonly(),
-  })
+export const batchResult = counts
+  .extend({ created: z.int(), items: z.array(batchItemResult).readonly() })
   .readonly()
   .meta({ id: 'BatchResult' });
 
@@ -187,13 +184,8 @@ const idResult = itemResult
   .readonly()
   .meta({ id: 'IdResult' });
 
-export const idsResult = z
-  .strictObject({
-    total: z.int(),
-    succeeded: z.int(),
-    failed: z.int(),
-    items: z.array(idResult).readonly(),
-  })
+export const idsResult = counts
+  .extend({ succeeded: z.int(), items: z.array(idResult).readonly() })
   .readonly()
   .meta({ id: 'IdsResult' });
 

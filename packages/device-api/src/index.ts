@@ -29,7 +29,7 @@ export {
   logRecordsRequest,
   logTypes,
 } from './logs.ts';
-export { type Labeled, MAXIMUM_CONFIGURATION_ENTRIES } from './members.ts';
+export { MAXIMUM_CONFIGURATION_ENTRIES } from './members.ts';
 export {
   BATCH_BODY_LIMIT_BYTES,
   DEFAULT_BODY_LIMIT_BYTES,

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { DEFAULT_BODY_LIMIT_BYTES, type Labeled, type OperationName } from '@gatehouse/device-api';
+import { DEFAULT_BODY_LIMIT_BYTES, type OperationName } from '@gatehouse/device-api';
 import { ApiError, illegalArgument } from '@gatehouse/errors';
 import { hasBody, parseStrictJson, StrictJsonError } from '@gatehouse/server';
 import accepts from 'accepts';
@@ -75,7 +75,7 @@ export function languageOf({ message }: ApiRequest): Language {
 /** How replies show an enumerated value. */
 export function labelerOf(request: ApiRequest) {
   const language = languageOf(request);
-  return <Value extends string>(labels: Labels<Value>, value: Value): Labeled<Value> => ({
+  return <Value extends string>(labels: Labels<Value>, value: Value) => ({
     text: labels[value][language],
     value,
   });

@@ -278,7 +278,9 @@ export function deviceContract(app: BootedApp): void {
       [{ name: '' }, 'name'],
       [{ name: null }, 'name'],
       [{ productId: 'other' }, 'productId'],
-      [{ configuration: { a: 1 } }, 'configuration'],
+      [{ configuration: { a: 1 } }, 'configuration.a'],
+      [{ configuration: { '': 'x' } }, 'configuration.'],
+      [{ configuration: [] }, 'configuration'],
       [{ metadata: 5 }, 'metadata'],
       [[], 'body'],
     ])('rejects %j', async (body, property) => {
