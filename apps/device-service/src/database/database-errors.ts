@@ -51,22 +51,19 @@ const SQLSTATE = /^(?!E)[0-9A-Z]{5}$/;
 const READ_ONLY_STATE = '25006';
 const DISK_FULL = '53100';
 
-/** Classes (first two characters) and codes that the database causes, not the query. */
+/** Classes (the first two characters of a code) that the database causes, not the query. */
 const UNAVAILABLE_CLASSES: ReadonlySet<string> = new Set([
+  '', // no code: the connection failed
   '08', // connection exception
+  '25', // transaction state: a standby, a primary that lost its role, idle for too long
+  '28', // authorization refused
+  '3D', // no such database
   '40', // transaction rollback: deadlock, serialization failure
   '53', // insufficient resources: disk full, out of memory, too many connections
+  '55', // object state: lock not available in time
   '57', // operator intervention: shutdown, crash, statement timeout
   '58', // system error: I/O error
   'XX', // internal error: data corrupted
-]);
-const UNAVAILABLE_CODES: ReadonlySet<string> = new Set([
-  READ_ONLY_STATE, // a standby, or a primary that lost its role
-  '25P03', // idle in transaction for too long
-  '28000', // authorization refused
-  '28P01', // wrong password
-  '3D000', // no such database
-  '55P03', // lock not available in time
 ]);
 const ROLLED_BACK_CODES: ReadonlySet<string> = new Set(['40001', '40P01']);
 const REFUSED_NAME_CODES: ReadonlySet<string> = new Set([
@@ -89,7 +86,7 @@ export function translatePostgresError(error: unknown): unknown {
     return error;
   }
   const code = stateOf(error);
-  return code === '' || UNAVAILABLE_CLASSES.has(code.slice(0, 2)) || UNAVAILABLE_CODES.has(code)
+  return UNAVAILABLE_CLASSES.has(code.slice(0, 2))
     ? new DatabaseUnavailableError(error, code === DISK_FULL || code === READ_ONLY_STATE)
     : error;
 }
