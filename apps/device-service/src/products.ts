@@ -6,7 +6,7 @@
  *
  * devices/add.ts creates products, in the step that adds the device.
  */
-import { type DeviceType, deviceTypes, productChangesRequest } from '@gatehouse/device-api';
+import { deviceTypeLabels, productChangesRequest } from '@gatehouse/device-api';
 import type { z } from 'zod';
 import type { OrganizationDatabase } from './database/organization-database.ts';
 import { inTransaction } from './database/queries.ts';
@@ -19,13 +19,13 @@ import {
 } from './http/handler.ts';
 
 import { assertFound, parsePayload } from './input.ts';
-import { deviceTypeLabels } from './labels.ts';
 import {
   compileCondition,
   countUpToLimit,
-  describePage,
   orderOf,
+  printRows,
   readPage,
+  replyWithPage,
 } from './query/pages.ts';
 import { column, parseQuery, type Query, querySubject } from './query/query.ts';
 
@@ -33,7 +33,10 @@ export const productHandlers = {
   'product.query': async (request: ApiRequest) => {
     const query = parseQuery(await readQuery(request), productSubject);
     const page = await readProducts(request.database, query);
-    return { result: describePage(page, query, (row) => describeProduct(row, request)) };
+    return replyWithPage(
+      printRows(page, query, (row) => describeProduct(row, request)),
+      query,
+    );
   },
   'product.detail': answer(({ database }, id) => findProduct(database, id)),
   'product.update': answer(async ({ database, message }, id) => {
@@ -56,7 +59,7 @@ function describeProduct<Row extends { readonly deviceType: string }>(
   row: Row,
   request: ApiRequest,
 ) {
-  const deviceType = labelerOf(request)(deviceTypeLabels, row.deviceType as DeviceType);
+  const deviceType = labelerOf(request)(deviceTypeLabels, row.deviceType);
   return { ...row, deviceType };
 }
 
@@ -85,7 +88,7 @@ export const productSubject = querySubject(
     id: column('text', 'products.id'),
     name: column('text', 'products.name'),
     orgId: column('text', 'products.org_id'),
-    deviceType: column('enum', 'products.device_type', deviceTypes),
+    deviceType: column('enum', 'products.device_type', deviceTypeLabels),
     protocol: column('text', 'products.protocol'),
     transport: column('text', 'products.transport'),
     createTime: column('integer', 'products.create_time'),

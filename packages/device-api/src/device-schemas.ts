@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { deviceTypeLabels, stateLabels } from './labels.ts';
 import {
   configuration,
   configurationChanges,
@@ -12,12 +13,6 @@ import {
 } from './members.ts';
 import { reservedDeviceIds, reservedProductIds, reservedRule } from './operation.ts';
 import { tagRecord } from './tags.ts';
-
-export const deviceStates = ['notActive', 'offline', 'online'] as const;
-export const deviceTypes = ['device', 'childrenDevice', 'gateway'] as const;
-
-export type DeviceState = (typeof deviceStates)[number];
-export type DeviceType = (typeof deviceTypes)[number];
 
 export const deviceIdPattern = /^[0-9A-Za-z_-]{1,64}$/;
 
@@ -71,7 +66,7 @@ export const deviceChangesRequest = z
   )
   .meta({ id: 'DeviceChanges' });
 
-export const deviceTypeLabel = labeled(deviceTypes).meta({ id: 'DeviceType' });
+export const deviceTypeLabel = labeled(deviceTypeLabels).meta({ id: 'DeviceType' });
 
 const shared = {
   id: z.string(),
@@ -82,7 +77,7 @@ const shared = {
   productId: z.string(),
   productName: z.string(),
   deviceType: deviceTypeLabel,
-  state: labeled(deviceStates).meta({ id: 'DeviceState' }),
+  state: labeled(stateLabels).meta({ id: 'DeviceState' }),
   address: z.string().describe('The address of the last connection.'),
   onlineTime: momentOrNever,
   offlineTime: momentOrNever,

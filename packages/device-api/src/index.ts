@@ -9,13 +9,9 @@ export {
   type BatchItemResult,
   type BatchResult,
   type DeviceRecord,
-  type DeviceState,
   type DeviceSummaryRecord,
-  type DeviceType,
   deviceChangesRequest,
   deviceIdPattern,
-  deviceStates,
-  deviceTypes,
   type IdResult,
   type IdsResult,
   idsRequest,
@@ -23,11 +19,16 @@ export {
   newDeviceRequest,
 } from './device-schemas.ts';
 export {
+  deviceTypeLabels,
+  type Labels,
+  type Language,
+  logTypeLabels,
+  stateLabels,
+} from './labels.ts';
+export {
   type LogRecordReply,
-  type LogType,
   logRecordRequest,
   logRecordsRequest,
-  logTypes,
 } from './logs.ts';
 export { MAXIMUM_CONFIGURATION_ENTRIES } from './members.ts';
 export {

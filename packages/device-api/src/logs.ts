@@ -1,27 +1,8 @@
 import { z } from 'zod';
+import { logTypeLabels } from './labels.ts';
 import { EXAMPLE_TIME, enumerated, labeled, text } from './members.ts';
 import { devicePaths, type OperationEntries, withSuffixes } from './operation.ts';
 import { examplePage, pageOf, queryRequest } from './queries.ts';
-
-export const logTypes = [
-  'event',
-  'readProperty',
-  'writeProperty',
-  'reportProperty',
-  'child',
-  'childReply',
-  'functionInvoke',
-  'readPropertyReply',
-  'writePropertyReply',
-  'functionReply',
-  'register',
-  'unregister',
-  'offline',
-  'online',
-  'other',
-] as const;
-
-export type LogType = (typeof logTypes)[number];
 
 export const MAXIMUM_RECORDS = 1000;
 
@@ -29,7 +10,7 @@ const MAXIMUM_CONTENT_LENGTH = 64 * 1024;
 export const logRecordRequest = z
   .object(
     {
-      type: enumerated(logTypes).describe(
+      type: enumerated(logTypeLabels).describe(
         '`online` and `offline` change the state of the device. The form of replies is also accepted.',
       ),
       timestamp: z
@@ -62,7 +43,7 @@ const logRecord = z
     id: z.string(),
     deviceId: z.string(),
     productId: z.string(),
-    type: labeled(logTypes).meta({ id: 'LogType' }),
+    type: labeled(logTypeLabels).meta({ id: 'LogType' }),
     createTime: z.int().describe('When the service stored the record, in epoch milliseconds.'),
     timestamp: z.int().describe('When the event happened, in epoch milliseconds.'),
     content: z.string(),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Labels } from './labels.ts';
 
 /** In the examples of the operations. */
 export const EXAMPLE_TIME = 1_795_168_479_665;
@@ -52,8 +53,11 @@ export const moment = z.int().describe('Epoch milliseconds.');
 
 export const momentOrNever = z.int().describe('Epoch milliseconds. 0 means never.');
 
+const valuesOf = <Value extends string>(labels: Labels<Value>) => Object.keys(labels) as Value[];
+
 /** Accepts the plain value, and the `{text, value}` form of replies. */
-export function enumerated<const Value extends string>(values: readonly Value[]) {
+export function enumerated<Value extends string>(labels: Labels<Value>) {
+  const values = valuesOf(labels);
   return z.preprocess(
     (input) =>
       typeof input === 'object' && input !== null && 'value' in input ? input.value : input,
@@ -62,11 +66,11 @@ export function enumerated<const Value extends string>(values: readonly Value[])
 }
 
 /** How replies show an enumerated value: `value` is for programs, `text` for people. */
-export function labeled<const Value extends string>(values: readonly Value[]) {
+export function labeled<Value extends string>(labels: Labels<Value>) {
   return z
     .strictObject({
       text: z.string().describe('For people, in Chinese if `Accept-Language` prefers it.'),
-      value: z.enum(values).describe('For programs.'),
+      value: z.enum(valuesOf(labels)).describe('For programs.'),
     })
     .readonly();
 }

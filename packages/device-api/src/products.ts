@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import { deviceTypeLabel, deviceTypes } from './device-schemas.ts';
+import { deviceTypeLabel } from './device-schemas.ts';
+import { deviceTypeLabels } from './labels.ts';
 import {
   EXAMPLE_TIME,
   enumerated,
@@ -17,7 +18,7 @@ export const productChangesRequest = z
   .object(
     {
       name: text(MAXIMUM_NAME_LENGTH).optional(),
-      deviceType: enumerated(deviceTypes).optional(),
+      deviceType: enumerated(deviceTypeLabels).optional(),
       protocol: protocolName.optional(),
       transport: protocolName.optional(),
       metadata: metadata.optional(),

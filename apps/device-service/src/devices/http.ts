@@ -9,9 +9,9 @@
 import {
   BATCH_BODY_LIMIT_BYTES,
   type DeviceRecord,
-  type DeviceState,
-  type DeviceType,
   deviceChangesRequest,
+  deviceTypeLabels,
+  stateLabels,
 } from '@gatehouse/device-api';
 import {
   type ApiRequest,
@@ -24,8 +24,7 @@ import {
 } from '../http/handler.ts';
 
 import { assertFound, parsePayload } from '../input.ts';
-import { deviceTypeLabels, stateLabels } from '../labels.ts';
-import { countHeaders, printItems, printPage } from '../query/pages.ts';
+import { replyWithItems, replyWithPage } from '../query/pages.ts';
 import { parseQuery } from '../query/query.ts';
 import { countDevices, deviceSubject, readDevices } from './pages.ts';
 import { changeDevice, type DeviceRow, deploy, findDevice, tagsOf, undeploy } from './rows.ts';
@@ -42,14 +41,12 @@ export const deviceHandlers = {
   /** Operation 2 returns an array, with the count in a header. */
   'device.list': async (request: ApiRequest) => {
     const query = parseQuery(queryOf(request.message), deviceSubject);
-    const page = await readDevices(request.database, query, languageOf(request));
-    return { json: printItems(page), headers: countHeaders(page) };
+    return replyWithItems(await readDevices(request.database, query, languageOf(request)));
   },
   /** Operation 6. */
   'device.query': async (request: ApiRequest) => {
     const query = parseQuery(await readQuery(request), deviceSubject);
-    const page = await readDevices(request.database, query, languageOf(request));
-    return { json: printPage(page, query) };
+    return replyWithPage(await readDevices(request.database, query, languageOf(request)), query);
   },
   'device.count': async (request: ApiRequest) => {
     const { condition } = parseQuery(await readQuery(request), deviceSubject);
@@ -106,8 +103,8 @@ function describeDevice(row: DeviceRow, request: ApiRequest): DeviceRecord {
     orgId: request.database.organizationId,
     productId: row.product_id,
     productName: row.product_name,
-    deviceType: label(deviceTypeLabels, row.device_type as DeviceType),
-    state: label(stateLabels, row.state as DeviceState),
+    deviceType: label(deviceTypeLabels, row.device_type),
+    state: label(stateLabels, row.state),
     address: row.address,
     onlineTime: row.online_time,
     offlineTime: row.offline_time,

@@ -1,10 +1,9 @@
-import { deviceStates, deviceTypes } from '@gatehouse/device-api';
+import { deviceTypeLabels, type Language, stateLabels } from '@gatehouse/device-api';
 import { sql } from 'kysely';
 import type { OrganizationDatabase } from '../database/organization-database.ts';
 import { prepared } from '../database/queries.ts';
 import type { DatabaseEngine } from '../database/tables.ts';
 
-import { deviceTypeLabels, type Labels, type Language, stateLabels } from '../labels.ts';
 import { type Condition, comparisonsOf } from '../query/condition.ts';
 import {
   compileCondition,
@@ -28,8 +27,8 @@ export const deviceSubject = querySubject(
     productName: column('text', 'products.name'),
     protocol: column('text', sql`coalesce(devices.protocol, products.protocol)`),
     transport: column('text', sql`coalesce(devices.transport, products.transport)`),
-    deviceType: column('enum', 'products.device_type', deviceTypes),
-    state: column('enum', 'devices.state', deviceStates),
+    deviceType: column('enum', 'products.device_type', deviceTypeLabels),
+    state: column('enum', 'devices.state', stateLabels),
     address: column('text', 'devices.address'),
     onlineTime: column('integer', 'devices.online_time'),
     offlineTime: column('integer', 'devices.offline_time'),
@@ -117,13 +116,9 @@ function selectPage(
     .orderBy(order);
 }
 
-const labels: Readonly<Record<string, Labels<string>>> = {
-  deviceType: deviceTypeLabels,
-  state: stateLabels,
-};
-const members = Object.entries(deviceSubject.columns).map(([name, { kind, sql: value }], index) => {
+const members = Object.entries(deviceSubject.columns).map(([name, column], index) => {
+  const { kind, sql: value, labels: texts } = column;
   const quote = kind === 'text' ? '"' : '';
-  const texts = labels[name];
   const printed = (language: Language) => {
     const cases = Object.entries(texts ?? {}).map(
       ([each, text]) => sql`when ${sql.lit(each)} then ${sql.lit(text[language])}`,

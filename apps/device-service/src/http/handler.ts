@@ -1,10 +1,14 @@
 import type { IncomingMessage } from 'node:http';
-import { DEFAULT_BODY_LIMIT_BYTES, type OperationName } from '@gatehouse/device-api';
+import {
+  DEFAULT_BODY_LIMIT_BYTES,
+  type Labels,
+  type Language,
+  type OperationName,
+} from '@gatehouse/device-api';
 import { ApiError, illegalArgument } from '@gatehouse/errors';
 import { hasBody, parseStrictJson, StrictJsonError } from '@gatehouse/server';
 import accepts from 'accepts';
 import type { OrganizationDatabase } from '../database/organization-database.ts';
-import type { Labels, Language } from '../labels.ts';
 
 export type PathParameters = Readonly<Record<'deviceId' | 'productId' | 'tagId', string>>;
 
@@ -75,10 +79,10 @@ export function languageOf({ message }: ApiRequest): Language {
 /** How replies show an enumerated value. */
 export function labelerOf(request: ApiRequest) {
   const language = languageOf(request);
-  return <Value extends string>(labels: Labels<Value>, value: Value) => ({
-    text: labels[value][language],
-    value,
-  });
+  return <Value extends string>(labels: Labels<Value>, stored: string) => {
+    const value = stored as Value;
+    return { text: labels[value][language], value };
+  };
 }
 
 const JSON_MEDIA_TYPE = /^application\/json[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?;?$/i;

@@ -6,26 +6,21 @@
  * Records never change. Communication with devices is not here: a device connector reports the
  * records.
  */
-import type { LogRecordReply, LogType } from '@gatehouse/device-api';
+import { type LogRecordReply, logTypeLabels } from '@gatehouse/device-api';
 import { type ApiRequest, labelerOf, readJsonBody, readQuery } from '../http/handler.ts';
 
 import { assertFound } from '../input.ts';
-import { logTypeLabels } from '../labels.ts';
-import { countHeaders, describeItems, describePage } from '../query/pages.ts';
+import { printRows, replyWithItems, replyWithPage } from '../query/pages.ts';
 import { parseQuery } from '../query/query.ts';
 import { readReport } from './rules.ts';
 import { appendToLog, type LogRow, logSubject, readLog } from './sql.ts';
 
 export const logHandlers = {
   /** Operation 1 returns an array, with the count in a header. */
-  'log.list': async (request: ApiRequest) => {
-    const { page, query } = await findPage(request);
-    const result = describeItems(page, query, recordDescriber(request));
-    return { result, headers: countHeaders(page) };
-  },
+  'log.list': async (request: ApiRequest) => replyWithItems((await findPage(request)).page),
   'log.query': async (request: ApiRequest) => {
     const { page, query } = await findPage(request);
-    return { result: describePage(page, query, recordDescriber(request)) };
+    return replyWithPage(page, query);
   },
   /** Returns the stored record, or an array for an array. */
   'log.report': async (request: ApiRequest) => {
@@ -41,7 +36,7 @@ export const logHandlers = {
 async function findPage(request: ApiRequest) {
   const query = parseQuery(await readQuery(request), logSubject);
   const page = assertFound(await readLog(request.database, request.path.deviceId, query));
-  return { page, query };
+  return { page: printRows(page, query, recordDescriber(request)), query };
 }
 
 function recordDescriber(request: ApiRequest): (row: LogRow) => LogRecordReply {
@@ -50,7 +45,7 @@ function recordDescriber(request: ApiRequest): (row: LogRow) => LogRecordReply {
     id: row.id,
     deviceId: row.device_id,
     productId: row.product_id,
-    type: label(logTypeLabels, row.type as LogType),
+    type: label(logTypeLabels, row.type),
     createTime: row.create_time,
     timestamp: row.timestamp,
     content: row.content,

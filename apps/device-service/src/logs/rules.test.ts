@@ -1,8 +1,7 @@
-import type { LogType } from '@gatehouse/device-api';
 import { describe, expect, test } from '@jest/globals';
 import { type NewLogRecord, transitionsOf } from './rules.ts';
 
-const record = (type: LogType, timestamp: number, address?: string): NewLogRecord => ({
+const record = (type: NewLogRecord['type'], timestamp: number, address?: string): NewLogRecord => ({
   type,
   timestamp,
   content: '',
@@ -30,7 +29,7 @@ describe('transitionsOf', () => {
   });
 
   test('uses the order of the report for equal timestamps', () => {
-    const order = (types: readonly LogType[]) =>
+    const order = (types: readonly NewLogRecord['type'][]) =>
       transitionsOf(
         types.map((type) => record(type, 7)),
         100,

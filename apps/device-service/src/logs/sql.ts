@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { logTypes } from '@gatehouse/device-api';
+import { logTypeLabels } from '@gatehouse/device-api';
 import { sql } from 'kysely';
 import type { OrganizationDatabase } from '../database/organization-database.ts';
 import { inTransaction, prepared, withOneChange } from '../database/queries.ts';
@@ -23,7 +23,7 @@ export const logSubject = querySubject(
     id: column('text', 'device_logs.id'),
     deviceId: column('text', 'device_logs.device_id'),
     productId: column('text', 'device_logs.product_id'),
-    type: column('enum', 'device_logs.type', logTypes),
+    type: column('enum', 'device_logs.type', logTypeLabels),
     createTime: column('integer', 'device_logs.create_time'),
     timestamp: column('integer', 'device_logs.timestamp'),
     content: column('text', 'device_logs.content'),

@@ -249,9 +249,10 @@ function readValue(value: unknown, column: QueryColumn, reject: Reject): string 
       // Replies show it as {text, value}.
       const plain =
         typeof value === 'object' && value !== null && 'value' in value ? value.value : value;
-      return typeof plain === 'string' && column.values.includes(plain)
+      const known = Object.keys(column.labels ?? {});
+      return typeof plain === 'string' && known.includes(plain)
         ? plain
-        : reject('value', `must be one of ${column.values.join(', ')}`);
+        : reject('value', `must be one of ${known.join(', ')}`);
     }
     case 'text': {
       const text = typeof value === 'number' ? String(value) : value;

@@ -33,11 +33,6 @@ export interface Window {
   readonly offset: number;
 }
 
-interface PageSource<Row> {
-  rows(window: Window): Promise<readonly Row[]>;
-  count(): Promise<Count>;
-}
-
 /**
  * The maximum number of records before a page. The database reads each of them. To read all
  * records, a client queries those after the last one (`where: id > <last>`, `orderBy: id`), which
@@ -48,44 +43,36 @@ export const MAXIMUM_OFFSET = 100_000;
 /** Counting stops here, because it reads every record. Maintained counts have no limit. */
 export const COUNT_LIMIT = 10_000;
 
-/** @throws ApiError `illegal_argument` for an existing page beyond the maximum offset */
-export async function readPage<Row>(query: Query, source: PageSource<Row>): Promise<Page<Row>> {
-  if (!query.paging) {
-    return readEverything(source);
+/**
+ * Rejects a result that is too large instead of truncating it.
+ *
+ * @throws ApiError `illegal_argument` for an existing page beyond the maximum offset
+ */
+export async function readPage<Row>(
+  query: Query,
+  source: { rows(window: Window): Promise<readonly Row[]>; count(): Promise<Count> },
+): Promise<Page<Row>> {
+  const { paging, offset, knownTotal: total } = query;
+  const limit = paging ? query.pageSize : MAXIMUM_PAGE_SIZE + 1;
+  const isDeep = offset > MAXIMUM_OFFSET;
+  const rows = isDeep ? [] : await source.rows({ limit, offset });
+  if (rows.length < limit && (rows.length > 0 || offset === 0)) {
+    return { rows, total: offset + rows.length, isExact: true };
   }
-  if (query.offset > MAXIMUM_OFFSET) {
-    return rejectDeepPage(query.offset, source);
+  if (!paging) {
+    throw queryError('paging', `there are more than ${MAXIMUM_PAGE_SIZE} records: use pages`);
   }
-  const rows = await source.rows({ limit: query.pageSize, offset: query.offset });
-  const isLast = rows.length < query.pageSize && (rows.length > 0 || query.offset === 0);
-  if (isLast) {
-    return { rows, total: query.offset + rows.length, isExact: true };
-  }
-  const { knownTotal: total } = query;
   // A total that equals the limit may come from a count that stopped there.
   const count =
-    total === undefined ? await source.count() : { total, isExact: total !== COUNT_LIMIT };
-  return { ...count, rows };
-}
-
-/** A page past the end is empty at any offset. */
-async function rejectDeepPage<Row>(offset: number, source: PageSource<Row>): Promise<Page<Row>> {
-  const count = await source.count();
-  if (!count.isExact || count.total > offset) {
+    total === undefined || isDeep
+      ? await source.count()
+      : { total, isExact: total !== COUNT_LIMIT };
+  // A page past the end is empty at any offset.
+  if (isDeep && (!count.isExact || count.total > offset)) {
     const message = `pages cover the first ${MAXIMUM_OFFSET} records: restrict the query, or query the records after the last one`;
     throw queryError('pageIndex', message);
   }
-  return { ...count, rows: [] };
-}
-
-/** Rejects a result that is too large instead of truncating it. */
-async function readEverything<Row>(source: PageSource<Row>): Promise<Page<Row>> {
-  const rows = await source.rows({ limit: MAXIMUM_PAGE_SIZE + 1, offset: 0 });
-  if (rows.length > MAXIMUM_PAGE_SIZE) {
-    const message = `there are more than ${MAXIMUM_PAGE_SIZE} records: use pages`;
-    throw queryError('paging', message);
-  }
-  return { rows, total: rows.length, isExact: true };
+  return { ...count, rows };
 }
 
 /** Counts records up to the limit. */
@@ -113,57 +100,40 @@ export function toCount([row]: readonly { readonly total: number }[]): Count {
   return { total: Math.min(total, COUNT_LIMIT), isExact: total <= COUNT_LIMIT };
 }
 
-/** A page in the form of operation 6. */
-export function describePage<Row, Item extends object>(
-  page: Page<Row>,
-  query: Query,
-  describe: (row: Row) => Item,
-) {
-  return { ...describeCount(page, query), data: describeItems(page, query, describe) };
-}
-
-/** A page of records as JSON texts. */
-export function printPage(page: Page<string>, query: Query): string {
-  const count = JSON.stringify(describeCount(page, query));
-  return `${count.slice(0, -1)},"data":[${page.rows.join(',')}]}`;
-}
-
-/** `totalIsExact: false` means that counting stopped early: there are at least `total` records. */
-function describeCount(page: Page<unknown>, query: Query) {
-  return {
-    pageIndex: query.pageIndex,
-    pageSize: query.paging ? query.pageSize : page.rows.length,
-    total: page.total,
-    ...(page.isExact ? {} : { totalIsExact: false }),
-  };
-}
-
-/** Only the items, for operations 1 and 2, which return an array. */
-export function describeItems<Row, Item extends object>(
+/** The rows as JSON texts, with the selected fields. */
+export function printRows<Row>(
   page: Page<Row>,
   { fields }: Query,
-  describe: (row: Row) => Item,
-): readonly Partial<Item>[] {
-  const items = page.rows.map(describe);
-  return fields === undefined ? items : items.map((item) => pick(item, fields));
+  describe: (row: Row) => object,
+): Page<string> {
+  const select = (item: object) =>
+    fields === undefined
+      ? item
+      : Object.fromEntries(Object.entries(item).filter(([name]) => fields.has(name)));
+  return { ...page, rows: page.rows.map((row) => JSON.stringify(select(describe(row)))) };
 }
 
-export function printItems({ rows }: Page<string>): string {
-  return `[${rows.join(',')}]`;
+/**
+ * A page in the form of operation 6. `totalIsExact: false` means that counting stopped early: there
+ * are at least `total` records.
+ */
+export function replyWithPage({ rows, total, isExact }: Page<string>, query: Query) {
+  const count = JSON.stringify({
+    pageIndex: query.pageIndex,
+    pageSize: query.paging ? query.pageSize : rows.length,
+    total,
+    ...(isExact ? {} : { totalIsExact: false }),
+  });
+  return { json: `${count.slice(0, -1)},"data":[${rows.join(',')}]}` };
 }
 
-/** The count, for operations that return an array. */
-export function countHeaders(page: Page<unknown>): Readonly<Record<string, string>> {
-  return {
-    'X-Total-Count': String(page.total),
-    ...(page.isExact ? {} : { 'X-Total-Count-Exact': 'false' }),
+/** Only the items, for operations 1 and 2. The count is in headers. */
+export function replyWithItems({ rows, total, isExact }: Page<string>) {
+  const headers = {
+    'X-Total-Count': String(total),
+    ...(isExact ? {} : { 'X-Total-Count-Exact': 'false' }),
   };
-}
-
-function pick<Item extends object>(item: Item, fields: ReadonlySet<string>): Partial<Item> {
-  return Object.fromEntries(
-    Object.entries(item).filter(([name]) => fields.has(name)),
-  ) as Partial<Item>;
+  return { json: `[${rows.join(',')}]`, headers };
 }
 
 /** Compiles a condition to SQL. Every value is a parameter and every column is known. */

@@ -8,6 +8,7 @@
  * error names its position. SQL never contains text from a request. Tables and organizations are
  * not here.
  */
+import type { Labels } from '@gatehouse/device-api';
 import { type Expression, sql } from 'kysely';
 import { z } from 'zod';
 import { parsePayload } from '../input.ts';
@@ -19,14 +20,14 @@ import { parseWhere } from './where.ts';
  * column is null.
  *
  * @param source a reference such as `devices.name`, or an expression
- * @param values of an enumeration
+ * @param labels the values of an enumeration, with their texts
  */
 export function column(
   kind: 'text' | 'integer' | 'enum',
   source: string | Expression<unknown>,
-  values: readonly string[] = [],
+  labels?: Labels,
 ) {
-  return { kind, values, sql: typeof source === 'string' ? sql.ref(source) : source };
+  return { kind, labels, sql: typeof source === 'string' ? sql.ref(source) : source };
 }
 
 export type QueryColumn = ReturnType<typeof column>;
@@ -138,11 +139,12 @@ export function parseQuery(input: unknown, { columns, schema }: QuerySubject): Q
     throw queryError('pageIndex', `must be an integer, ${firstPageIndex} or more`);
   }
   const pageSize = Math.min(written.pageSize ?? DEFAULT_PAGE_SIZE, MAXIMUM_PAGE_SIZE);
+  const paging = written.paging ?? true;
   return {
     pageIndex,
     pageSize,
-    offset: (pageIndex - firstPageIndex) * pageSize,
-    paging: written.paging ?? true,
+    offset: paging ? (pageIndex - firstPageIndex) * pageSize : 0,
+    paging,
     knownTotal: written.total ?? undefined,
     condition: readCondition(written, columns),
     sorts: readSorts(written, columns),

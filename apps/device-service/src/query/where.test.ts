@@ -3,11 +3,12 @@ import type { Condition } from './condition.ts';
 import { column, parseQuery, querySubject } from './query.ts';
 import { parseWhere } from './where.ts';
 
+const label = { en: '', zh: '' };
 const subject = querySubject(
   {
     name: column('text', 't.name'),
     size: column('integer', 't.size'),
-    state: column('enum', 't.state', ['on', 'off']),
+    state: column('enum', 't.state', { on: label, off: label }),
   },
   { newestBy: 'name', tieBreak: 'same' },
 );

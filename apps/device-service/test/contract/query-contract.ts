@@ -11,7 +11,7 @@ const values = { text: 'a', integer: 1, enum: '' } as const;
 
 /** Every clause of a query that can name the column. */
 function clausesOf(name: string, column: QueryColumn): readonly object[] {
-  const value = column.kind === 'enum' ? column.values[0] : values[column.kind];
+  const value = column.labels ? Object.keys(column.labels)[0] : values[column.kind];
   const list = [value, value];
   const operators = {
     ...{ eq: value, is: value, not: value, neq: value, in: list, nin: list },

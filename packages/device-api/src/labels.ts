@@ -1,25 +1,23 @@
-/** The texts of enumerated values, in the languages of replies. */
-import type { DeviceState, DeviceType, LogType } from '@gatehouse/device-api';
-
+/** The enumerated values, and their texts in the languages of replies. */
 export type Language = 'en' | 'zh';
 
-export type Labels<Value extends string> = Readonly<
-  Record<Value, Readonly<Record<Language, string>>>
->;
+export type Labels<Value extends string = string> = {
+  readonly [Each in Value]: { readonly [Name in Language]: string };
+};
 
-export const deviceTypeLabels: Labels<DeviceType> = {
+export const deviceTypeLabels = {
   device: { en: 'Direct-connected device', zh: '直连设备' },
   childrenDevice: { en: 'Gateway child device', zh: '网关子设备' },
   gateway: { en: 'Gateway device', zh: '网关设备' },
-};
+} as const satisfies Labels;
 
-export const stateLabels: Labels<DeviceState> = {
+export const stateLabels = {
   notActive: { en: 'Not activated', zh: '未启用' },
   offline: { en: 'Offline', zh: '离线' },
   online: { en: 'Online', zh: '在线' },
-};
+} as const satisfies Labels;
 
-export const logTypeLabels: Labels<LogType> = {
+export const logTypeLabels = {
   event: { en: 'Event', zh: '事件上报' },
   readProperty: { en: 'Read property', zh: '读取属性' },
   writeProperty: { en: 'Write property', zh: '修改属性' },
@@ -35,4 +33,4 @@ export const logTypeLabels: Labels<LogType> = {
   offline: { en: 'Offline', zh: '离线' },
   online: { en: 'Online', zh: '上线' },
   other: { en: 'Other', zh: '其它' },
-};
+} as const satisfies Labels;
