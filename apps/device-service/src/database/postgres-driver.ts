@@ -35,6 +35,11 @@ interface ServerPool {
   readonly clients: Set<pg.PoolClient>;
 }
 
+/** One use of a connection of the pool. */
+interface Use extends DatabaseConnection {
+  release(): void;
+}
+
 /**
  * Connects Kysely to the server that accepts writes. Throws `DatabaseUnavailableError` for failures
  * of the database. The time limit of the server ends a statement first. The limit of the driver
@@ -48,7 +53,7 @@ export class PostgresDriver implements Driver {
   readonly #servers: PostgresLocation;
   readonly #retired = new Set<Promise<void>>();
   #current: ServerPool;
-  areNamesRefused = false;
+  #areNamesRefused = false;
 
   constructor(options: PostgresOptions) {
     this.#options = options;
@@ -63,7 +68,7 @@ export class PostgresDriver implements Driver {
     for (let attempt = 1; ; attempt += 1) {
       const from = this.#current;
       try {
-        return new PostgresConnection(await from.pool.connect(), this, from);
+        return this.#use(await from.pool.connect(), from);
       } catch (error) {
         if (this.#servers.urls.length > 1 && !isBusy(error)) {
           this.#leave(from);
@@ -78,7 +83,7 @@ export class PostgresDriver implements Driver {
   }
 
   async releaseConnection(connection: DatabaseConnection): Promise<void> {
-    (connection as PostgresConnection).release();
+    (connection as Use).release();
   }
 
   async beginTransaction(connection: DatabaseConnection): Promise<void> {
@@ -97,14 +102,65 @@ export class PostgresDriver implements Driver {
     await Promise.all([...this.#retired, close(this.#current)]);
   }
 
-  /** @returns whether the connection must not be used again */
-  failed(failure: unknown, from: ServerPool): boolean {
-    const isFatal =
-      isConnectionLost(failure) || (this.#servers.onlyWritable && isReadOnlyError(failure));
-    if (isFatal) {
-      this.#leave(from);
+  #use(client: pg.PoolClient, from: ServerPool): Use {
+    // A failed connection is not used again, because its rollback would also wait for the time limit.
+    let fatal: unknown;
+    return {
+      executeQuery: async <Row>(query: CompiledQuery): Promise<QueryResult<Row>> => {
+        if (fatal !== undefined) {
+          throw fatal;
+        }
+        try {
+          const { rows, rowCount, command } = await this.#run(client, query);
+          if (query === COMMIT && command === 'ROLLBACK') {
+            throw new Error('PostgreSQL rolled back the transaction.');
+          }
+          return { rows, numAffectedRows: BigInt(rowCount ?? 0) };
+        } catch (error) {
+          const failure = translatePostgresError(error);
+          const isReadOnly = this.#servers.onlyWritable && isReadOnlyError(failure);
+          if (isConnectionLost(failure) || isReadOnly) {
+            fatal = failure;
+            this.#leave(from);
+          }
+          throw failure;
+        }
+      },
+      streamQuery() {
+        throw new Error('The service reads no streams of rows.');
+      },
+      release: () => client.release(fatal !== undefined),
+    };
+  }
+
+  /**
+   * Each connection parses a named statement once. If the database refuses a name, all statements
+   * run without names from then on: a connection pooler shares server connections between clients,
+   * or a newer version of this service changed a table.
+   */
+  async #run(
+    client: pg.PoolClient,
+    query: CompiledQuery & { readonly name?: ScopedQuery['name'] },
+  ): Promise<pg.QueryResult> {
+    const { name, sql: text } = query;
+    const values = query.parameters as unknown[];
+    if (name === undefined || this.#areNamesRefused) {
+      return client.query(text, values);
     }
-    return isFatal;
+    const isInTransaction = client.getTransactionStatus() !== 'I';
+    try {
+      return await client.query({ name, text, values });
+    } catch (error) {
+      if (!isNameRefused(error)) {
+        throw error;
+      }
+      this.#areNamesRefused = true;
+      // The error ends a transaction, which then runs again (queries.ts).
+      if (isInTransaction) {
+        throw error;
+      }
+      return client.query(text, values);
+    }
   }
 
   /** Several failures of one pool replace it only once. */
@@ -178,75 +234,4 @@ async function close({ pool, clients }: ServerPool): Promise<void> {
   }, CLOSE_TIMEOUT_MILLISECONDS);
   await pool.end();
   clearTimeout(timer);
-}
-
-/** One use of a connection of the pool. */
-class PostgresConnection implements DatabaseConnection {
-  readonly #client: pg.PoolClient;
-  readonly #driver: PostgresDriver;
-  readonly #from: ServerPool;
-  /** A failed connection is not used again, because its rollback would also wait for the time limit. */
-  #failure: unknown;
-
-  constructor(client: pg.PoolClient, driver: PostgresDriver, from: ServerPool) {
-    this.#client = client;
-    this.#driver = driver;
-    this.#from = from;
-  }
-
-  async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
-    if (this.#failure !== undefined) {
-      throw this.#failure;
-    }
-    try {
-      const { rows, rowCount, command } = await this.#run(query);
-      if (query === COMMIT && command === 'ROLLBACK') {
-        throw new Error('PostgreSQL rolled back the transaction.');
-      }
-      return { rows: rows as Row[], numAffectedRows: BigInt(rowCount ?? 0) };
-    } catch (error) {
-      const translated = translatePostgresError(error);
-      if (this.#driver.failed(translated, this.#from)) {
-        this.#failure = translated;
-      }
-      throw translated;
-    }
-  }
-
-  streamQuery(): never {
-    throw new Error('The service reads no streams of rows.');
-  }
-
-  release(): void {
-    this.#client.release(this.#failure !== undefined);
-  }
-
-  /**
-   * Each connection parses a named statement once. If the database refuses a name, all statements
-   * run without names from then on: a connection pooler shares server connections between clients,
-   * or a newer version of this service changed a table.
-   */
-  async #run(
-    query: CompiledQuery & { readonly name?: ScopedQuery['name'] },
-  ): Promise<pg.QueryResult> {
-    const { name, sql: text } = query;
-    const values = query.parameters as unknown[];
-    if (name === undefined || this.#driver.areNamesRefused) {
-      return this.#client.query(text, values);
-    }
-    const isInTransaction = this.#client.getTransactionStatus() !== 'I';
-    try {
-      return await this.#client.query({ name, text, values });
-    } catch (error) {
-      if (!isNameRefused(error)) {
-        throw error;
-      }
-      this.#driver.areNamesRefused = true;
-      // The error ends a transaction, which then runs again (queries.ts).
-      if (isInTransaction) {
-        throw error;
-      }
-      return this.#client.query(text, values);
-    }
-  }
 }
