@@ -2,7 +2,7 @@
  * The device API: each operation in one entry, with its name, methods, paths, scope, schemas, texts
  * and example. The gateway builds its route table from it. The device service implements it.
  *
- *   members ─▶ device-schemas, queries ─▶ device-operations, tags, logs, products ─▶ routes
+ *   labels ─▶ members ─▶ device-schemas, queries ─▶ device-operations, tags, logs, products ─▶ routes
  *   openapi/ describes the routes as an OpenAPI document
  */
 export {

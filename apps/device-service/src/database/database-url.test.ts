@@ -20,7 +20,7 @@ describe('parseDatabaseUrl', () => {
   test.each([
     ['postgres://u:p@h/d', ['postgres://u:p@h/d'], false],
     ['postgresql://h:5433/d?sslmode=require', ['postgresql://h:5433/d?sslmode=require'], false],
-    ['postgres:///d?host=/run/pg', ['postgres:///d?host=%2Frun%2Fpg'], false],
+    ['postgres:///d?host=%2Fpg', ['postgres:///d?host=%2Fpg'], false],
     ['postgres://h/d?target_session_attrs=read-write', ['postgres://h/d'], true],
     ['postgres://h/d?target_session_attrs=primary', ['postgres://h/d'], true],
     ['postgres://h1,h2/d', ['postgres://h1/d', 'postgres://h2/d'], true],
