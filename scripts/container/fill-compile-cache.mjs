@@ -9,6 +9,7 @@ const loaded = [
   'apps/cli/src/cli.ts',
   'packages/server/src/index.ts',
   'packages/server/src/telemetry/open-telemetry-tracer.ts',
+  'packages/store/src/redis/redis-store.ts',
 ];
 for (const path of loaded) {
   await import(`../../${path}`);

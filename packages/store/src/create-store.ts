@@ -13,7 +13,7 @@
  * deliberately no cache, because revocations take effect immediately.
  */
 
-import { RedisStore } from './redis/redis-store.ts';
+import { createRequire } from 'node:module';
 import { createSqliteStore } from './sqlite/sqlite-store.ts';
 import type { Store, StoreRoom } from './store.ts';
 import { parseStoreUrl } from './store-url.ts';
@@ -51,7 +51,7 @@ export function createStore(url: string, options: StoreOptions = {}): Store {
   const engine =
     location.engine === 'sqlite'
       ? createSqliteStore(location.path, now)
-      : new RedisStore(location, { watch, warn: once(options.onWarning), now });
+      : new (loadRedisEngine().RedisStore)(location, { watch, warn: once(options.onWarning), now });
   const observed = observe(engine, (operation, seconds, failed, error) => {
     if (failed && operation !== 'ping') {
       watch?.failed(error);
@@ -67,6 +67,11 @@ export function createStore(url: string, options: StoreOptions = {}): Store {
       return engine.close();
     },
   };
+}
+
+/** Only when it is needed: the client library needs 5 MB. */
+function loadRedisEngine(): typeof import('./redis/redis-store.ts') {
+  return createRequire(import.meta.url)('./redis/redis-store.ts');
 }
 
 /** The operations of the port, except `close`. */

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Principal, SigningKey } from '@gatehouse/identity';
-import { SignJWT } from 'jose';
+import { SignJWT } from 'jose/jwt/sign';
 import { LRUCache } from 'lru-cache';
 import type { userClaims } from '../routes/route.ts';
 

@@ -7,9 +7,10 @@
  *             └▶ circuit-breaker
  *   Both report to a call, which is one exchange and the body of its reply.
  */
+import { createRequire } from 'node:module';
 import type { Readable } from 'node:stream';
 import { ApiError, type ErrorCode, serviceUnavailable } from '@gatehouse/errors';
-import { type Dispatcher, Pool } from 'undici';
+import type { Dispatcher, Pool } from 'undici';
 import { type RunningCalls, UpstreamCall } from './call.ts';
 import { type CircuitState, createCircuitBreaker } from './circuit-breaker.ts';
 import type { OutgoingRequest } from './connection.ts';
@@ -91,6 +92,9 @@ export function createUpstream(options: UpstreamOptions) {
     timing: Pick<UpstreamRequest, 'timeoutMilliseconds' | 'streaming'>,
   ): UpstreamCall {
     breaker.assertClosed();
+    if (pool === 'streams') {
+      streams.open();
+    }
     const { [pool]: calls } = running;
     if (calls.length >= limits[pool]) {
       const cause = new Error('Too many requests are waiting for the upstream.');
@@ -125,9 +129,7 @@ export function createUpstream(options: UpstreamOptions) {
       streams.send(call, undefined, 'websocket');
       const { status, upgraded } = await call.reply;
       if (upgraded === undefined) {
-        const cause = new Error(`The service answered ${status} to an upgrade.`);
-        const code = upgradeRefusals[status] ?? 'bad_gateway';
-        const error = new ApiError(code, { cause, reason: 'upstream_refused' });
+        const error = upgradeRefusal(status);
         call.cancel(error);
         throw error;
       }
@@ -155,6 +157,12 @@ const upgradeRefusals: Readonly<Record<number, ErrorCode>> = {
   503: 'service_unavailable',
 };
 
+function upgradeRefusal(status: number): ApiError {
+  const cause = new Error(`The service answered ${status} to an upgrade.`);
+  const code = upgradeRefusals[status] ?? 'bad_gateway';
+  return new ApiError(code, { cause, reason: 'upstream_refused' });
+}
+
 const PROBE_MILLISECONDS = 2500;
 
 /**
@@ -162,31 +170,38 @@ const PROBE_MILLISECONDS = 2500;
  * reply can reach another caller, and a balancer chooses a server for each.
  */
 function openStreams({ url, socketPath, connections, ...options }: ConnectionPoolOptions) {
-  const pool = new Pool(url.origin, {
-    ...(socketPath !== undefined && { socketPath }),
-    // One is for health probes: all others may be taken.
-    connections: connections + 1,
-    connectTimeout: options.connectTimeoutMilliseconds,
-    // `Connection: close`
-    pipelining: 0,
-    autoSelectFamily: true,
-    allowH2: false,
-    // The deadlines of the calls stand in for undici's own.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-  });
+  let pool: Pool | undefined;
+  /** Loads undici with the first stream, because it needs 6 MB. */
+  function open(): Pool {
+    const undici: typeof import('undici') = createRequire(import.meta.url)('undici');
+    pool ??= new undici.Pool(url.origin, {
+      ...(socketPath !== undefined && { socketPath }),
+      // One is for health probes: all others may be taken.
+      connections: connections + 1,
+      connectTimeout: options.connectTimeoutMilliseconds,
+      // `Connection: close`
+      pipelining: 0,
+      autoSelectFamily: true,
+      allowH2: false,
+      // The deadlines of the calls stand in for undici's own.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+    });
+    return pool;
+  }
   return {
+    open,
     send(call: UpstreamCall, upload: BodyStream | undefined, upgrade?: 'websocket'): void {
       const { path, headers, body } = call.request;
       const method = call.request.method as Dispatcher.HttpMethod;
       const length = upload?.length === undefined ? [] : ['content-length', String(upload.length)];
       const options = { path, method, headers: [...headers, ...length], upgrade: upgrade ?? null };
-      pool.dispatch({ ...options, body: upload?.stream ?? body ?? null }, call);
+      open().dispatch({ ...options, body: upload?.stream ?? body ?? null }, call);
     },
     /** Whether a status below 500 arrives in time. 401 and 404 also show life. */
     async isHealthy(path: string): Promise<boolean> {
       try {
-        const { statusCode, body } = await pool.request({
+        const { statusCode, body } = await open().request({
           method: 'GET',
           path,
           headers: { 'user-agent': 'gatehouse-gateway', accept: '*/*' },
@@ -198,7 +213,7 @@ function openStreams({ url, socketPath, connections, ...options }: ConnectionPoo
         return false;
       }
     },
-    load: () => pool.stats,
-    close: () => pool.destroy(),
+    load: () => pool?.stats ?? { connected: 0, free: 0, running: 0, pending: 0 },
+    close: () => pool?.destroy(),
   };
 }
