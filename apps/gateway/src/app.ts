@@ -84,14 +84,7 @@ export function createGateway(dependencies: GatewayDependencies) {
       {
         ...shared,
         router: openRouter(dependencies, routes),
-        limits: createRequestLimits({
-          store: identity.store,
-          now,
-          onRefused: metrics.limited,
-          client: dependencies.clientRateLimit,
-          address: dependencies.addressRateLimit,
-          routes,
-        }),
+        limits: createRequestLimits({ ...dependencies, ...identity, routes }),
         forwarding: createForwarding({ upstreams, issueInternalToken, publicUrl }),
         crossOrigin: createCrossOrigin(identity.clients, routes),
       },
@@ -136,7 +129,6 @@ function openShared(dependencies: GatewayDependencies, signingKey: () => Promise
   const windowSeconds = identity.replayGuard.longestBindingSeconds(
     dependencies.signatureToleranceMilliseconds,
   );
-  const counting = { store: identity.store, now, onRefused: metrics.limited };
   return {
     deviceApi: canonicalResource(publicUrl),
     settings: identity.settings,
@@ -144,7 +136,7 @@ function openShared(dependencies: GatewayDependencies, signingKey: () => Promise
       ...dependencies,
       ...identity,
       ...withJwtAccessTokens(identity, dependencies.authorizationServerUrl),
-      signatures: createSignatureBudget({ ...counting, windowSeconds }),
+      signatures: createSignatureBudget({ ...dependencies, ...identity, windowSeconds }),
       verifyXAccessToken: identity.xAccessTokens.verify,
       heldBodies: dependencies.heldBodies ?? HELD_BODIES,
     }),

@@ -56,15 +56,16 @@ export function createForwarding(dependencies: {
   function outgoing(request: ForwardRequest, internalToken: string) {
     const { message, route, observed, verified, clientAddress, target } = request;
     const { query, body } = verified;
+    const own = [
+      ...['authorization', `Bearer ${internalToken}`, 'x-request-id', observed.id],
+      // From the public URL, never from a Host header.
+      ...['x-forwarded-proto', publicScheme, 'x-forwarded-host', publicHost],
+      ...['x-forwarded-for', clientAddress],
+    ];
     return {
       target: query === '' ? target.path : `${target.path}?${query}`,
-      headers: forwardedHeaders(message.headers, route.requestHeaders, {
-        requestId: observed.id,
-        clientAddress,
-        publicHost,
-        publicScheme,
-        internalToken,
-        contentType: body?.contentType,
+      headers: forwardedHeaders(own, message.headers, route.requestHeaders, {
+        'content-type': body?.contentType,
         traceparent: observed.trace?.traceparent(),
       }),
       timeoutMilliseconds: route.timeoutMilliseconds,

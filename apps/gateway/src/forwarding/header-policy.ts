@@ -67,46 +67,19 @@ const withheldReplyHeaders: ReadonlySet<string> = new Set([
   'x-request-id',
 ]);
 
-interface ForwardedRequestContext {
-  readonly requestId: string;
-  readonly clientAddress: string;
-  /** From the public URL of the gateway, never from a Host header. */
-  readonly publicHost: string;
-  readonly publicScheme: string;
-  readonly internalToken: string;
-  /** Replaces the Content-Type of the request. */
-  readonly contentType: string | undefined;
-  /** Replaces the `traceparent` of the request. */
-  readonly traceparent: string | undefined;
-}
-
 /**
  * The headers of a request for the upstream: name, value, …
  *
+ * @param own those of the gateway itself, to which the others are added
  * @param more names that the route adds, in lowercase
+ * @param replacements values that replace those of the request
  */
 export function forwardedHeaders(
+  own: string[],
   headers: IncomingHttpHeaders,
   more: readonly string[],
-  context: ForwardedRequestContext,
+  replacements: Readonly<Record<string, string | undefined>>,
 ): string[] {
-  const forwarded = [
-    'authorization',
-    `Bearer ${context.internalToken}`,
-    'x-request-id',
-    context.requestId,
-    'x-forwarded-for',
-    context.clientAddress,
-    'x-forwarded-proto',
-    context.publicScheme,
-    'x-forwarded-host',
-    context.publicHost,
-  ];
-  const { contentType, traceparent } = context;
-  const replacements: Record<string, string | undefined> = {
-    'content-type': contentType,
-    traceparent,
-  };
   const nominated = nominatedHeaders(headers.connection);
   const names =
     more.length === 0 ? forwardedRequestHeaders : new Set([...forwardedRequestHeaders, ...more]);
@@ -115,10 +88,10 @@ export function forwardedHeaders(
     // Content-Type is never dropped: it may be signed, and it decides how to read the body.
     const isDropped = name !== 'content-type' && nominated?.has(name) === true;
     if (typeof value === 'string' && !isDropped) {
-      forwarded.push(name, value);
+      own.push(name, value);
     }
   }
-  return forwarded;
+  return own;
 }
 
 /**

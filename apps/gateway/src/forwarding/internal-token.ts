@@ -2,35 +2,15 @@ import { randomUUID } from 'node:crypto';
 import type { Principal, SigningKey } from '@gatehouse/identity';
 import { SignJWT } from 'jose/jwt/sign';
 import { LRUCache } from 'lru-cache';
-import type { userClaims } from '../routes/route.ts';
+import { type Route, userClaims } from '../routes/route.ts';
 
 const LIFETIME_SECONDS = 60;
 /** Every token that an upstream gets is valid for at least half of its lifetime. */
 const REUSE_MILLISECONDS = 30_000;
 const MAXIMUM_ENTRIES = 10_000;
 
-/** Where the claims that a route can ask for come from. The others are attributes of the user. */
-const claimSources = {
-  preferred_username: ({ user }) => user?.username,
-  name: ({ user }) => user?.name,
-  email: ({ user }) => user?.email,
-  email_verified: ({ user }) => user?.emailVerified,
-  roles: ({ user }) => user?.roles,
-  auth_time: ({ signIn }) => signIn?.authTime,
-  acr: ({ signIn }) => signIn?.acr,
-  amr: ({ signIn }) => signIn?.amr,
-} as const satisfies Readonly<
-  Record<(typeof userClaims)[number], (principal: Principal) => unknown>
->;
-
-const isUserClaim = (name: string): name is keyof typeof claimSources =>
-  Object.hasOwn(claimSources, name);
-
 /** The route of a call: its service, and the claims that the service needs. */
-interface TokenRecipient {
-  readonly upstream: string | undefined;
-  readonly claims: readonly string[];
-}
+type TokenRecipient = Pick<Route, 'upstream' | 'claims'>;
 
 export type InternalTokenIssuer = ReturnType<typeof createInternalTokenIssuer>;
 
@@ -106,9 +86,9 @@ function keyOf(principal: Principal, { upstream, claims }: TokenRecipient): stri
 function claimsOf(principal: Principal, names: readonly string[]): Record<string, unknown> {
   const { attributes = {} } = principal.user ?? {};
   return Object.fromEntries(
-    names.map((name) => [
-      name,
-      isUserClaim(name) ? claimSources[name](principal) : attributes[name],
-    ]),
+    names.map((name) => {
+      const read = userClaims.get(name);
+      return [name, read === undefined ? attributes[name] : read(principal)];
+    }),
   );
 }

@@ -1,12 +1,3 @@
-interface LocationContext {
-  /** Base URL of the upstream. */
-  readonly upstreamUrl: string;
-  /** Base URL of the gateway. */
-  readonly publicUrl: string;
-  /** Path and query of the request. */
-  readonly target: string;
-}
-
 /**
  * The characters of a URI reference (RFC 3986 §2). Browsers read a backslash as a slash and drop
  * tabs.
@@ -18,8 +9,13 @@ const ABSOLUTE = /^https?:\/\/[^/?#]/i;
 /**
  * Translates the Location of an upstream to the public URL of the same resource. Returns undefined
  * for another origin: clients that follow it would send `X-Access-Token` and signatures there.
+ *
+ * @param context the base URLs of upstream and gateway, and path and query of the request
  */
-export function publicLocation(value: string, context: LocationContext): string | undefined {
+export function publicLocation(
+  value: string,
+  context: Readonly<Record<'upstreamUrl' | 'publicUrl' | 'target', string>>,
+): string | undefined {
   if (!REFERENCE.test(value) || (SCHEME.test(value) && !ABSOLUTE.test(value))) {
     return undefined;
   }

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import type { ApiError } from '@gatehouse/errors';
+import type { ApiError, ErrorCode } from '@gatehouse/errors';
 import type { AuditOrigin, Identity, RecordedOrigin } from '@gatehouse/identity';
 import { addressGroup, observedRequest } from '@gatehouse/server';
 import { isClientId } from '@gatehouse/signing';
@@ -13,33 +13,33 @@ export function requestOrigin(message: IncomingMessage, address: string): Record
   return { ...thisGateway, address, addressGroup: addressGroup(address), requestId };
 }
 
-/** Called with the error of every rejected request. The reply does not wait for it. */
-export type AuditFailure = (
-  error: ApiError,
-  exchange: { readonly message: IncomingMessage; readonly clientAddress: string },
-) => void;
+export type AuditFailure = ReturnType<typeof createSignatureAudit>;
 
-const auditedEvents = {
-  invalid_signature: 'signature_refused',
-  replayed_request: 'request_replayed',
-} as const;
+const auditedEvents = new Map<ErrorCode, 'signature_refused' | 'request_replayed'>([
+  ['invalid_signature', 'signature_refused'],
+  ['replayed_request', 'request_replayed'],
+]);
 
 /**
  * Records invalid and replayed signatures, and names the client of a rejected signed request in the
  * log. Both name the client only if it is registered, because an unauthenticated caller may send
  * any text as its id.
  */
-export function createSignatureAudit({
-  audit,
-  clients,
-}: Pick<Identity, 'audit' | 'clients'>): AuditFailure {
-  return ({ code, reason }, { message, clientAddress }) => {
+export function createSignatureAudit({ audit, clients }: Pick<Identity, 'audit' | 'clients'>) {
+  /** Called with the error of every rejected request. The reply does not wait for it. */
+  return (
+    { code, reason }: ApiError,
+    {
+      message,
+      clientAddress,
+    }: { readonly message: IncomingMessage; readonly clientAddress: string },
+  ): void => {
     const observed = observedRequest(message);
     const { notes } = observed;
     const record = () => {
-      if (isAudited(code)) {
+      const event = auditedEvents.get(code);
+      if (event !== undefined) {
         const { clientId } = notes;
-        const event = auditedEvents[code];
         const origin = requestOrigin(message, clientAddress);
         audit.record({ event, clientId, reason: reason as string | undefined }, origin);
       }
@@ -59,8 +59,4 @@ export function createSignatureAudit({
       record();
     });
   };
-}
-
-function isAudited(code: string): code is keyof typeof auditedEvents {
-  return Object.hasOwn(auditedEvents, code);
 }

@@ -38,7 +38,7 @@ export async function readVerification(
     const problem = { property: 'body', message: 'must not be sent to /_verify' };
     throw illegalArgument([problem], 'verification_invalid');
   }
-  const { method, target } = readOriginalRequest(message.rawHeaders);
+  const { method, target } = readOriginalRequest(message.headersDistinct);
   // Envoy appends path and query of the original request (`/_verify/…`), which the caller chose.
   const { url = '' } = message;
   const query = url.startsWith(`${PATH}?`) ? url.slice(PATH.length + 1) : '';
@@ -148,11 +148,6 @@ const pairs = [
   { method: 'X-Forwarded-Method', uri: 'X-Forwarded-Uri' },
 ] as const;
 
-/** By their form in lower case. */
-const names = new Map<string, string>(
-  pairs.flatMap(Object.values).map((name) => [name.toLowerCase(), name]),
-);
-
 /**
  * An encoded letter, digit, `-`, `_` or `~`. Two servers can differ in whether they decode it
  * before they choose a handler (RFC 3986 §6.2.2.2), and the proxy forwards the path as it is.
@@ -163,9 +158,9 @@ const NEEDLESS_ESCAPE = /%(?:3\d|4[1-9a-f]|5[0-9a]|6[1-9a-f]|7[0-9a]|2d|5f|7e)/i
  * Reads method and URI of the original request. A proxy sets one pair of headers and passes on what
  * the caller sent of the other, so the gateway never chooses between them.
  */
-function readOriginalRequest(rawHeaders: readonly string[]) {
-  const found = findHeaders(rawHeaders);
-  const [pair, other] = pairs.filter(({ method, uri }) => found.has(method) || found.has(uri));
+function readOriginalRequest(sent: SentHeaders) {
+  const isSent = (name: string) => sent[name.toLowerCase()] !== undefined;
+  const [pair, other] = pairs.filter(({ method, uri }) => isSent(method) || isSent(uri));
   if (pair === undefined) {
     const [{ method, uri }] = pairs;
     throw refusal('verification_invalid', method, `is missing, and so is ${uri}`);
@@ -173,8 +168,8 @@ function readOriginalRequest(rawHeaders: readonly string[]) {
   if (other !== undefined) {
     throw refusal('verification_invalid', other.uri, `was sent together with ${pair.uri}`);
   }
-  const method = requireValue(found, pair.method);
-  const target = parseRequestTarget(requireValue(found, pair.uri));
+  const method = requireValue(pair.method, sent);
+  const target = parseRequestTarget(requireValue(pair.uri, sent));
   if (NEEDLESS_ESCAPE.test(target.sentPath)) {
     const message = 'must not percent-encode a letter, a digit, "-", "_" or "~"';
     throw refusal('target_invalid', 'path', message);
@@ -182,22 +177,13 @@ function readOriginalRequest(rawHeaders: readonly string[]) {
   return { method, target };
 }
 
-function findHeaders(rawHeaders: readonly string[]): ReadonlyMap<string, string> {
-  const found = new Map<string, string>();
-  for (let index = 0; index < rawHeaders.length; index += 2) {
-    const name = names.get((rawHeaders[index] ?? '').toLowerCase());
-    if (name !== undefined) {
-      if (found.has(name)) {
-        throw refusal('verification_invalid', name, 'was sent twice');
-      }
-      found.set(name, rawHeaders[index + 1] ?? '');
-    }
-  }
-  return found;
-}
+type SentHeaders = IncomingMessage['headersDistinct'];
 
-function requireValue(found: ReadonlyMap<string, string>, name: string): string {
-  const value = found.get(name) ?? '';
+function requireValue(name: string, sent: SentHeaders): string {
+  const [value = '', second] = sent[name.toLowerCase()] ?? [];
+  if (second !== undefined) {
+    throw refusal('verification_invalid', name, 'was sent twice');
+  }
   if (value === '') {
     throw refusal('verification_invalid', name, 'is missing or empty');
   }

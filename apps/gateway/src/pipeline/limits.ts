@@ -17,6 +17,7 @@ import {
   type Store,
   type Verdict,
 } from '@gatehouse/store';
+import type { GatewayMetrics } from '../metrics.ts';
 import type { Route } from '../routes/route.ts';
 
 /** One limit that a request was counted against. */
@@ -39,26 +40,30 @@ const reasons: ReadonlyMap<string, FailureReasonName> = new Map([
   ['address', 'address_rate_limit'],
 ]);
 
-export function createRequestLimits(dependencies: {
+interface Dependencies {
   readonly store: Store;
   readonly now: () => number;
-  readonly client: RateLimit;
-  readonly address: RateLimit;
-  readonly routes: readonly Route[];
-  /** Called with the limit that rejected a request. */
-  readonly onRefused?: (limit: string) => void;
-}) {
-  const { now, routes, onRefused, address: addressLimit } = dependencies;
+  readonly metrics: Pick<GatewayMetrics, 'limited'>;
+}
+
+export function createRequestLimits(
+  dependencies: Dependencies & {
+    readonly clientRateLimit: RateLimit;
+    readonly addressRateLimit: RateLimit;
+    readonly routes: readonly Route[];
+  },
+) {
+  const { now, routes, metrics, clientRateLimit, addressRateLimit } = dependencies;
   const createNamedLimiter = (key: string, limit: RateLimit, name = key): NamedLimiter => ({
     ...createRateLimiter(key, limit, dependencies),
     name: `"${name}"`,
     policy: limitPolicy(`"${name}"`, limit),
   });
-  const clients = createNamedLimiter('client', dependencies.client);
-  const addresses = createNamedLimiter('address', addressLimit);
+  const clients = createNamedLimiter('client', clientRateLimit);
+  const addresses = createNamedLimiter('address', addressRateLimit);
   const badCredentials = createNamedLimiter('address-credentials', {
-    ...addressLimit,
-    requests: addressLimit.requests * BAD_CREDENTIALS_FACTOR,
+    ...addressRateLimit,
+    requests: addressRateLimit.requests * BAD_CREDENTIALS_FACTOR,
   });
   const byRoute = new Map<Route, NamedLimiter>();
   for (const route of routes) {
@@ -77,7 +82,7 @@ export function createRequestLimits(dependencies: {
     if (!verdict.allowed) {
       // Removes the quotation marks that the headers need.
       const limit = name.slice(1, -1);
-      onRefused?.(limit);
+      metrics.limited(limit);
       const reason = reasons.get(limit) ?? 'operation_rate_limit';
       throw tooManyRequests(verdict, now(), { reason });
     }
@@ -149,21 +154,19 @@ export function createRequestLimits(dependencies: {
 const SIGNED_REQUEST_BYTES = 512;
 
 /** The budgets of the signatures that a client and its organization can use. */
-export function createSignatureBudget(dependencies: {
-  readonly store: Store;
-  readonly now: () => number;
-  /** The longest lifetime of a claimed signature. */
-  readonly windowSeconds: number;
-  /** Called for each rejected request. */
-  readonly onRefused?: (limit: string) => void;
-}) {
-  const { now, onRefused } = dependencies;
+export function createSignatureBudget(
+  dependencies: Dependencies & {
+    /** The longest lifetime of a claimed signature. */
+    readonly windowSeconds: number;
+  },
+) {
+  const { now, metrics } = dependencies;
   const record = { ...dependencies, bytes: SIGNED_REQUEST_BYTES };
   const budget = createStoreBudget('signed-requests', record, dependencies);
 
   function assertFits(clientId: string, rejection: Verdict | undefined): void {
     if (rejection !== undefined) {
-      onRefused?.('signature');
+      metrics.limited('signature');
       throw tooManyRequests(rejection, now(), {
         reason: 'stored_state_limit',
         clientId,

@@ -84,7 +84,7 @@ function readRequirement(query: string, settings: Settings): RequiredRoute {
     scope,
     resource: declared?.resource.resource,
     roles,
-    claims: browser === undefined ? [] : userClaims,
+    claims: browser === undefined ? [] : [...userClaims.keys()],
     // Without a scope, a token of any API would be accepted.
     credentials: scope === undefined ? [] : credentialKinds,
     upstream: audience,

@@ -174,8 +174,7 @@ export function resolveRoutes({ routes }: Pick<Routing, 'routes'>, settings: Set
     const declared = settings.scopes.get(scope)?.resource.resource;
     const isKnown = declared !== undefined || isDeviceScope(scope) || route.scope === undefined;
     const unknownClaim = claims.find(
-      (each) =>
-        !userClaims.some((name) => name === each) && !Object.hasOwn(settings.userAttributes, each),
+      (each) => !userClaims.has(each) && !Object.hasOwn(settings.userAttributes, each),
     );
     const unknownRole = roles.find((each) => !settings.roles.has(each));
     const isOther = route.resource !== undefined && route.resource !== declared;

@@ -12,17 +12,20 @@ import type { Reply } from '../messages.ts';
 
 export const routeMethods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
 
-/** The claims of a user that a route can ask for, in addition to declared attributes. */
-export const userClaims = [
-  'preferred_username',
-  'name',
-  'email',
-  'email_verified',
-  'roles',
-  'auth_time',
-  'acr',
-  'amr',
-] as const;
+/**
+ * The claims of a user that a route can ask for, in addition to declared attributes, and where they
+ * come from.
+ */
+export const userClaims = new Map<string, (principal: Principal) => unknown>([
+  ['preferred_username', ({ user }) => user?.username],
+  ['name', ({ user }) => user?.name],
+  ['email', ({ user }) => user?.email],
+  ['email_verified', ({ user }) => user?.emailVerified],
+  ['roles', ({ user }) => user?.roles],
+  ['auth_time', ({ signIn }) => signIn?.authTime],
+  ['acr', ({ signIn }) => signIn?.acr],
+  ['amr', ({ signIn }) => signIn?.amr],
+]);
 
 /** One operation. For an unknown path, callers get 401, and 404 after authentication. */
 export interface Route {

@@ -79,28 +79,26 @@ function encodingProblem(encoding: string, httpVersion: string): string | undefi
  */
 export function createFramingGuard() {
   const lastRequests = new WeakMap<Socket, IncomingMessage>();
-  return {
-    /**
-     * Returns false for a request after an ambiguous one, because it can be a part of its body. An
-     * ambiguous request ends its connection after the reply.
-     */
-    admits(request: IncomingMessage, response?: ServerResponse): boolean {
-      const last = lastRequests.get(request.socket);
-      if (last !== undefined) {
-        return last === request;
-      }
-      // With an ignored `Upgrade`, Node drops bytes that arrive together with the end of the
-      // request. The next request could then begin in the middle of another one.
-      const { upgrade, 'transfer-encoding': encoding } = request.headers;
-      const isAmbiguous =
-        upgrade !== undefined ||
-        (encoding !== undefined && encodingProblem(encoding, request.httpVersion) !== undefined);
-      if (isAmbiguous && response !== undefined) {
-        lastRequests.set(request.socket, request);
-        response.shouldKeepAlive = false;
-      }
-      return true;
-    },
+  /**
+   * Returns false for a request after an ambiguous one, because it can be a part of its body. An
+   * ambiguous request ends its connection after the reply.
+   */
+  return (request: IncomingMessage, response?: ServerResponse): boolean => {
+    const last = lastRequests.get(request.socket);
+    if (last !== undefined) {
+      return last === request;
+    }
+    // With an ignored `Upgrade`, Node drops bytes that arrive together with the end of the
+    // request. The next request could then begin in the middle of another one.
+    const { upgrade, 'transfer-encoding': encoding } = request.headers;
+    const isAmbiguous =
+      upgrade !== undefined ||
+      (encoding !== undefined && encodingProblem(encoding, request.httpVersion) !== undefined);
+    if (isAmbiguous && response !== undefined) {
+      lastRequests.set(request.socket, request);
+      response.shouldKeepAlive = false;
+    }
+    return true;
   };
 }
 

@@ -61,7 +61,7 @@ export type RunningServer = Awaited<ReturnType<typeof serve>>;
 
 export async function serve(application: RequestListener, options: ServeOptions) {
   const { upgrades, socketPath } = options;
-  const framing = createFramingGuard();
+  const admits = createFramingGuard();
   const server = createServer({
     ...serverLimits,
     // Node would reply without a body or a log line. `toOriginForm` checks the header instead.
@@ -69,7 +69,7 @@ export async function serve(application: RequestListener, options: ServeOptions)
     optimizeEmptyRequests: options.readsAnnouncedBodiesOnly === true,
     ...(upgrades && {
       shouldUpgradeCallback: (request: IncomingMessage) =>
-        framing.admits(request) && toOriginForm(request) && upgrades.accepts(request),
+        admits(request) && toOriginForm(request) && upgrades.accepts(request),
     }),
   });
   server.maxHeadersCount = serverLimits.maxHeadersCount;
@@ -81,7 +81,7 @@ export async function serve(application: RequestListener, options: ServeOptions)
   });
   const { start, hold } = acceptFirst(server, application);
   const listener: RequestListener = (request, response) => {
-    if (!framing.admits(request, response)) {
+    if (!admits(request, response)) {
       return;
     }
     if (toOriginForm(request)) {
