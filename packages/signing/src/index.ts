@@ -3,7 +3,7 @@
  * imports nothing from Node: callers pass the digest.
  *
  * version 1  text → parseParameters → canonicalText ─┐
- *            body bytes ─────────────────────────────┴→ sign / findSigningKey
+ *            body bytes ─────────────────────────────┴→ sign / findMatchingKey
  * version 2  request → requestLines ─┐
  *            reply → replyLines ─────┴→ HMAC / findMatchingKey
  *
@@ -51,7 +51,6 @@ export {
 export {
   type Digest,
   findMatchingKey,
-  findSigningKey,
   isTimely,
   parseTimestamp,
   type SignatureAlgorithm,

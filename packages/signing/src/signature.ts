@@ -30,32 +30,18 @@ export interface SignatureInput {
   readonly timestamp: string;
 }
 
-/** What the digest of version 1 covers, in this order. */
-export function digestedParts(
-  { signedText, timestamp }: SignatureInput,
-  secureKey: string,
-): readonly (string | Uint8Array)[] {
-  return [signedText, timestamp, secureKey];
-}
-
 /** `X-Sign`: `hex(digest(signed text + timestamp + secure key))` in lower case. */
-export function sign(input: SignatureInput, secureKey: string, digest: Digest): string {
-  return digest(input.algorithm, digestedParts(input, secureKey));
-}
-
-/** Finds the secure key that made an `X-Sign`, comparing in constant time. */
-export function findSigningKey(
-  input: SignatureInput,
-  signature: string,
-  secureKeys: readonly string[],
+export function sign(
+  { algorithm, signedText, timestamp }: SignatureInput,
+  secureKey: string,
   digest: Digest,
-): string | undefined {
-  return findMatchingKey(signature, secureKeys, (secureKey) => sign(input, secureKey, digest));
+): string {
+  return digest(algorithm, [signedText, timestamp, secureKey]);
 }
 
 /**
- * Finds the secure key that made a signature. Hexadecimal digits of either case match. The time
- * does not depend on the length or form of a wrong signature.
+ * Finds the secure key that made a signature, comparing in constant time. Hexadecimal digits of
+ * either case match. The time does not depend on the length or form of a wrong signature.
  *
  * @param signWith returns the signature with a key, in lower case
  */

@@ -5,7 +5,6 @@
 import { parseEnvelope } from './envelope.ts';
 import {
   type Digest,
-  digestedParts,
   findMatchingKey,
   isTimely,
   parseTimestamp,
@@ -63,7 +62,7 @@ export function createVersion1Signer(
   const { clientId, secureKey, algorithm } = client;
   let latest = 0;
   const digest = (signedText: string | Uint8Array, timestamp: string) =>
-    digests.digest(algorithm, digestedParts({ algorithm, signedText, timestamp }, secureKey));
+    digests.digest(algorithm, [signedText, timestamp, secureKey]);
 
   /** Two equal requests in one millisecond would have the same signature, which is used once. */
   function unusedTimestamp(now: number): number {

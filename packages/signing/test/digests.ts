@@ -1,6 +1,11 @@
 import { createHash, createHmac } from 'node:crypto';
-import type { Digest } from '../src/index.ts';
-import type { Hmac } from '../src/signature.ts';
+import {
+  type Digest,
+  findMatchingKey,
+  type Hmac,
+  type SignatureInput,
+  sign,
+} from '../src/signature.ts';
 
 export const digest: Digest = (algorithm, parts) => {
   const hash = createHash(algorithm === 'MD5' ? 'md5' : 'sha256');
@@ -12,3 +17,10 @@ export const digest: Digest = (algorithm, parts) => {
 
 export const hmac: Hmac = (secureKey, text) =>
   createHmac('sha256', secureKey).update(text).digest('hex');
+
+/** The key that made a signature of version 1. */
+export const findSigningKey = (
+  input: SignatureInput,
+  signature: string,
+  secureKeys: readonly string[],
+) => findMatchingKey(signature, secureKeys, (secureKey) => sign(input, secureKey, digest));

@@ -2,9 +2,9 @@
 /** The reference signers and the verifier on random messages, and on each one with a change. */
 import { buildSigner, signerLanguages } from '@gatehouse/testing';
 import { describe, expect, test } from '@jest/globals';
-import { findMatchingKey, findSigningKey, replyLines, requestLines } from '../src/index.ts';
+import { findMatchingKey, replyLines, requestLines } from '../src/index.ts';
 import type { ReplyToSign, RequestToSign } from '../src/signed-lines.ts';
-import { digest, hmac } from './digests.ts';
+import { digest, findSigningKey, hmac } from './digests.ts';
 import {
   changeByte,
   type RequestOfVersion1,
@@ -31,7 +31,7 @@ function isVerified1(request: RequestOfVersion1, signature: string): boolean {
     return false;
   }
   const input = { algorithm: request.digest, signedText: text, timestamp: request.timestamp };
-  return findSigningKey(input, signature, [request.secureKey], digest) !== undefined;
+  return findSigningKey(input, signature, [request.secureKey]) !== undefined;
 }
 
 type Keyed<Message> = Message & { readonly secureKey: string };

@@ -4,7 +4,6 @@ import {
   AmbiguousTextError,
   canonicalText,
   findMatchingKey,
-  findSigningKey,
   isNonce,
   parseParameters,
   parseTimestamp,
@@ -12,7 +11,7 @@ import {
   sign,
   signedPart,
 } from '../src/index.ts';
-import { digest, hmac } from './digests.ts';
+import { digest, findSigningKey, hmac } from './digests.ts';
 
 const signable = [...signatureVectors.requests, ...signatureVectors.refusedRequests].filter(
   ({ signature }) => signature !== null,
@@ -48,7 +47,7 @@ describe('the signing code of the gateway', () => {
       const { secureKey, signature } = vector;
       const input = version1Input(vector);
       expect(sign(input, secureKey, digest)).toBe(signature);
-      expect(findSigningKey(input, signature ?? '', [secureKey], digest)).toBe(secureKey);
+      expect(findSigningKey(input, signature ?? '', [secureKey])).toBe(secureKey);
     },
   );
 

@@ -10,7 +10,6 @@ import {
   assertReadableQuery,
   coveredPart,
   findMatchingKey,
-  findSigningKey,
   isNonce,
   nodeDigest,
   nodeHmac,
@@ -98,13 +97,13 @@ export function createVersion1(strict: boolean, decoyKeys: readonly string[]): S
         nonce: undefined,
         findKey(secureKeys, client) {
           const algorithm = digestOf(client);
-          const input = { algorithm, signedText, timestamp };
-          const secureKey = findSigningKey(input, signature, secureKeys, nodeDigest);
+          const signWith = (used: SignatureAlgorithm) => (secureKey: string) =>
+            sign({ algorithm: used, signedText, timestamp }, secureKey, nodeDigest);
+          const secureKey = findMatchingKey(signature, secureKeys, signWith(algorithm));
           if (secureKey === undefined) {
             // A failure computes both digests, so that its time does not reveal the client's
             // algorithm.
-            const other = { ...input, algorithm: algorithm === 'MD5' ? 'SHA-256' : 'MD5' } as const;
-            findSigningKey(other, '', decoyKeys, nodeDigest);
+            findMatchingKey('', decoyKeys, signWith(algorithm === 'MD5' ? 'SHA-256' : 'MD5'));
           }
           return secureKey;
         },

@@ -77,47 +77,45 @@ export function createBrowserSignIn(dependencies: Dependencies) {
     return signOut(exchange, browser, dependencies);
   }
 
-  return {
-    /**
-     * Verifies the session of the browser. A request with another credential is not of a browser.
-     *
-     * @returns a redirect for a browser that opens a page without a session
-     * @throws ApiError `unauthorized` for other requests without a session, `access_denied` for a
-     *   request that another site caused
-     */
-    async answer(
-      exchange: Exchange,
-      browser: BrowserHost,
-      route: Route,
-      pipeline: Pipeline,
-    ): Promise<Reply | undefined> {
-      const { browserToken: token, credential, target, notes } = exchange;
-      const clientId = browserClientId(browser.host);
-      if (target.path.startsWith(OWN_PATHS)) {
-        notes.clientId = clientId;
-        return answerOwnPath(exchange, browser, pipeline);
-      }
-      if (credential.kind !== 'none') {
-        return undefined;
-      }
+  /**
+   * Verifies the session of the browser. A request with another credential is not of a browser.
+   *
+   * @returns a redirect for a browser that opens a page without a session
+   * @throws ApiError `unauthorized` for other requests without a session, `access_denied` for a
+   *   request that another site caused
+   */
+  return async (
+    exchange: Exchange,
+    browser: BrowserHost,
+    route: Route,
+    pipeline: Pipeline,
+  ): Promise<Reply | undefined> => {
+    const { browserToken: token, credential, target, notes } = exchange;
+    const clientId = browserClientId(browser.host);
+    if (target.path.startsWith(OWN_PATHS)) {
       notes.clientId = clientId;
-      const { clientAddress, appliedLimits, observed } = exchange;
-      const found = token === undefined ? undefined : await verify(token);
-      if (found?.clientId !== clientId) {
-        if (!isNavigation(exchange)) {
-          throw refusal('unauthorized', 'browser_session_missing');
-        }
-        await pipeline.limits.countAddress(clientAddress, token !== undefined, appliedLimits);
-        return redirectToSignIn(exchange, browser, dependencies);
-      }
-      notes.credential = 'browser';
-      notes.verifiedMs = performance.now() - observed.startedAt;
-      exchange.verified = sessionOf(found, exchange, route, await identity.settings.read());
-      assertOwnRequest(exchange, browser);
-      // By user: one user must not use up the limit of the others.
-      await pipeline.limits.countClient(`${clientId} ${found.subject}`, route, appliedLimits);
+      return answerOwnPath(exchange, browser, pipeline);
+    }
+    if (credential.kind !== 'none') {
       return undefined;
-    },
+    }
+    notes.clientId = clientId;
+    const { clientAddress, appliedLimits, observed } = exchange;
+    const found = token === undefined ? undefined : await verify(token);
+    if (found?.clientId !== clientId) {
+      if (!isNavigation(exchange)) {
+        throw refusal('unauthorized', 'browser_session_missing');
+      }
+      await pipeline.limits.countAddress(clientAddress, token !== undefined, appliedLimits);
+      return redirectToSignIn(exchange, browser, dependencies);
+    }
+    notes.credential = 'browser';
+    notes.verifiedMs = performance.now() - observed.startedAt;
+    exchange.verified = sessionOf(found, exchange, route, await identity.settings.read());
+    assertOwnRequest(exchange, browser);
+    // By user: one user must not use up the limit of the others.
+    await pipeline.limits.countClient(`${clientId} ${found.subject}`, route, appliedLimits);
+    return undefined;
   };
 }
 

@@ -70,7 +70,7 @@ function resourceAt(host: unknown, path: string, { resources }: Settings): strin
 /** A browser signs in with a session instead of a credential. */
 export function answerBrowser(exchange: Exchange, pipeline: Pipeline) {
   const { browser, route } = exchange;
-  return browser && route && pipeline.browserSignIn.answer(exchange, browser, route, pipeline);
+  return browser && route && pipeline.browserSignIn(exchange, browser, route, pipeline);
 }
 
 /**

@@ -66,14 +66,10 @@ function reply(response: ServerResponse, status: number, body: unknown, headers 
   response.end(typeof body === 'string' ? body : JSON.stringify(body));
 }
 
-/** The result of a check that reports more than availability. */
-interface CheckResult {
-  readonly ready: boolean;
-  /** The state that `/ready` shows, without secrets. */
-  readonly state: string;
-}
-
-/** Resolves if the dependency answers, optionally to a `CheckResult`. Rejects otherwise. */
+/**
+ * Resolves if the dependency answers. Rejects otherwise. A check that knows more resolves to
+ * `{ ready, state }`, the state that `/ready` shows, without secrets.
+ */
 type ReadinessCheck = () => Promise<unknown>;
 
 export interface OperationsOptions {
@@ -124,8 +120,7 @@ function resultsOf(checks: OperationsOptions['checks']) {
   const results = Object.entries(checks).map(async ([name, check]) => {
     try {
       const result = await Promise.race([check(), refuseAfterDeadline()]);
-      const { ready = true, state = 'ok' }: Partial<CheckResult> = Object(result);
-      return { name, ready, state };
+      return { name, ready: true, state: 'ok', ...Object(result) };
     } catch {
       return { name, ready: false, state: 'unavailable' };
     }

@@ -39,26 +39,18 @@ export interface TracerOptions {
   readonly sampler?: string;
 }
 
-/** The span of a request, and the innermost one. */
-interface Scope {
-  readonly root: Span;
-  readonly span: Span;
-}
-
 export function createOpenTelemetryTracer(options: TracerOptions, environment: NodeJS.ProcessEnv) {
   const sampler = readSampler(options, environment);
   const provider = openProvider(options);
   const tracer = provider.getTracer('gatehouse');
-  const scopes = new AsyncLocalStorage<Scope>();
+  const spans = new AsyncLocalStorage<Span>();
 
   /** Undefined for work that a request leaves behind, such as a timer. */
-  function startChild(name: string, kind: SpanKind, startTime: number): Scope | undefined {
-    const scope = scopes.getStore();
-    if (scope?.root.isRecording() !== true) {
-      return undefined;
-    }
-    const context = trace.setSpan(ROOT_CONTEXT, scope.span);
-    return { ...scope, span: tracer.startSpan(name, { kind, startTime }, context) };
+  function startChild(name: string, kind: SpanKind, startTime: number): Span | undefined {
+    const parent = spans.getStore();
+    return parent?.isRecording()
+      ? tracer.startSpan(name, { kind, startTime }, trace.setSpan(ROOT_CONTEXT, parent))
+      : undefined;
   }
 
   return {
@@ -75,18 +67,18 @@ export function createOpenTelemetryTracer(options: TracerOptions, environment: N
       const span = isSampled
         ? tracer.startSpan(method, { kind: SpanKind.SERVER }, context)
         : parent && trace.wrapSpanContext({ ...parent, traceFlags: TraceFlags.NONE });
-      return span && createRequestTrace(span, scopes);
+      return span && createRequestTrace(span, spans);
     },
     /** Runs work in a span of the current request. Work that returns undefined has no span. */
     stage<Result>(name: string, kind: 'internal' | 'call', work: () => Result): Result {
       const spanKind = kind === 'call' ? SpanKind.CLIENT : SpanKind.INTERNAL;
-      const scope = startChild(name, spanKind, epochMilliseconds());
-      return scope === undefined ? work() : runStage(scope.span, () => scopes.run(scope, work));
+      const span = startChild(name, spanKind, epochMilliseconds());
+      return span === undefined ? work() : runStage(span, () => spans.run(span, work));
     },
     /** Adds a span for a step of the current request that has just ended. */
     step(name: string, seconds: number, failed: boolean): void {
       const end = epochMilliseconds();
-      finish(startChild(name, SpanKind.CLIENT, end - seconds * 1000)?.span, failed, end);
+      finish(startChild(name, SpanKind.CLIENT, end - seconds * 1000), failed, end);
     },
     /** Exports the remaining spans. Never rejects, and returns within two seconds. */
     async close(): Promise<void> {
@@ -126,13 +118,13 @@ function openProvider({ app, logger }: TracerOptions): TracerProvider {
   });
 }
 
-function createRequestTrace(span: Span, scopes: AsyncLocalStorage<Scope>) {
+function createRequestTrace(span: Span, spans: AsyncLocalStorage<Span>) {
   return {
     /** Runs the request, so that its stages and steps find its span. */
-    run: (handle: () => void) => scopes.run({ root: span, span }, handle),
+    run: (handle: () => void) => spans.run(span, handle),
     /** The header with which a service continues the trace (W3C Trace Context). */
     traceparent(): string {
-      const { traceId, spanId, traceFlags } = (scopes.getStore()?.span ?? span).spanContext();
+      const { traceId, spanId, traceFlags } = (spans.getStore() ?? span).spanContext();
       return `00-${traceId}-${spanId}-0${traceFlags}`;
     },
     /** @param line the log line of the request, which contains no secret */

@@ -1,5 +1,6 @@
-import { createHash, createHmac, hash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
+import { digest, hmac as hmacOf } from '../../test/digests.ts';
 import {
   type DiagnosisDigests,
   diagnoseSignature,
@@ -8,16 +9,7 @@ import {
 
 const key = 'kQ3xV7mK9pT2wZ5rB8nD1fG4hJ6kL0sC';
 const timestamp = '1574993804802';
-const digests: DiagnosisDigests = {
-  digest: (algorithm, parts) => {
-    const running = createHash(algorithm === 'MD5' ? 'md5' : 'sha256');
-    for (const part of parts) {
-      running.update(part);
-    }
-    return running.digest('hex');
-  },
-  hmac: (secureKey, text) => createHmac('sha256', secureKey).update(text).digest('hex'),
-};
+const digests = { digest, hmac: hmacOf };
 
 const sha256 = (...parts: readonly string[]) => hash('sha256', parts.join(''), 'hex');
 const md5 = (...parts: readonly string[]) => hash('md5', parts.join(''), 'hex');
