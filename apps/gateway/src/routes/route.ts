@@ -117,7 +117,6 @@ export function identityOf({ method, path }: Pick<Route, 'method' | 'path'>): st
 /** Name of the device service in the routes, and the audience of the tokens that it accepts. */
 export const deviceService = 'device-service';
 export const DEFAULT_TIMEOUT_MILLISECONDS: number = 15_000;
-export const issueAccessTokenOperation = 'access-token.issue';
 /** The operation of a verification for another proxy that does not use the routes. */
 export const forwardAuthOperation = 'forward-auth';
 
@@ -132,10 +131,7 @@ export const ownOperations = [
 ] as const;
 
 /** Of routes that no file describes. */
-export const commonOfRoutes: Omit<
-  Route,
-  'operation' | 'method' | 'path' | 'scope' | 'bodyLimitBytes'
-> = {
+export const commonOfRoutes = {
   resource: undefined,
   roles: [],
   claims: [],
@@ -146,7 +142,7 @@ export const commonOfRoutes: Omit<
   rateLimit: undefined,
   streaming: false,
   webSocket: false,
-};
+} satisfies Partial<Route>;
 
 /** The routes that the gateway serves without a `ROUTES_FILE`. */
 export const deviceRoutes: readonly Route[] = [
@@ -158,7 +154,7 @@ export const deviceRoutes: readonly Route[] = [
   }),
   {
     ...commonOfRoutes,
-    operation: issueAccessTokenOperation,
+    operation: 'access-token.issue',
     method: 'POST',
     path: '/api/v1/token',
     scope: undefined,
