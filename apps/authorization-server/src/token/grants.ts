@@ -3,9 +3,6 @@
  * 6749 §4.4 for machines with their refresh tokens, and §4.3 for passwords.
  */
 import {
-  type GrantType,
-  grantFacts,
-  grantNames,
   type Identity,
   identityScopes,
   isScopeForRoles,
@@ -33,24 +30,12 @@ interface GrantDependencies {
   readonly signIn: SignIn;
 }
 
-/** Of each grant, the function that adds or replaces it. The library's own handler serves the others. */
-const registrations: Readonly<
-  Record<GrantType, ((provider: Provider, dependencies: GrantDependencies) => void) | undefined>
-> = {
-  authorization_code: undefined,
-  client_credentials: registerClientCredentials,
-  implicit: undefined,
-  password: registerPassword,
-  refresh_token: registerMachineRefresh,
-  'urn:ietf:params:oauth:grant-type:device_code': undefined,
-};
-
+/** The library's own handlers serve the other grants. */
 export function registerGrants(provider: Provider, dependencies: GrantDependencies): void {
-  const isStrict = dependencies.securityProfile === 'strict';
-  for (const name of grantNames) {
-    if (!(isStrict && grantFacts(name).isLegacy)) {
-      registrations[name]?.(provider, dependencies);
-    }
+  registerClientCredentials(provider, dependencies);
+  registerMachineRefresh(provider, dependencies);
+  if (dependencies.securityProfile === 'compatible') {
+    registerPassword(provider, dependencies);
   }
 }
 
