@@ -29,15 +29,10 @@ import { countFailedSecrets } from './provider/client-patches.ts';
 import { withBuiltInClients } from './provider/clients.ts';
 import { deliverLogouts } from './provider/deliver-logouts.ts';
 import { addPollingInterval } from './provider/device-codes.ts';
-import { completeIntrospection } from './provider/introspection.ts';
-import { serveJwtAccessTokens } from './provider/jwt-access-tokens.ts';
+import { completeIntrospection, revokeJwtAccessTokens } from './provider/introspection.ts';
+import type { ProviderMiddleware } from './provider/library.ts';
 import { announceClients, createMetadataDocuments } from './provider/metadata-documents.ts';
-import {
-  applyPatches,
-  createKeyInstaller,
-  keepClaimsCurrent,
-  keepJwksCurrent,
-} from './provider/patches.ts';
+import { applyPatches, createKeyInstaller, keepClaimsCurrent } from './provider/patches.ts';
 import { createAdapter, providerSettings } from './provider/settings.ts';
 import { createSingleUses } from './provider/single-use.ts';
 import { thisServer } from './requests/caller.ts';
@@ -191,9 +186,10 @@ async function openProvider(dependencies: ProviderParts): Promise<Provider> {
   const fetchDeclared = createFetchDeclared(identity, createGuardedFetch(dependencies.outbound));
   const keySets = createClientKeySets(fetchDeclared);
   applyPatches(provider, { ...dependencies, documents, keySets, formPostPage, successorOf });
+  const installKeys = createKeyInstaller(provider, keptSigningKeys);
   // fixOrigin alone sets the proxy headers, so that every URL starts with the issuer.
   provider.proxy = true;
-  const steps = [
+  const steps: readonly ProviderMiddleware[] = [
     // The first steps change every reply, including errors.
     redirectReply,
     removeForeignOrigins,
@@ -205,16 +201,15 @@ async function openProvider(dependencies: ProviderParts): Promise<Provider> {
     singleUses.complete,
     explainMistakes,
     completeIntrospection({ identity, issuer }),
-    serveJwtAccessTokens(identity, issuer),
+    revokeJwtAccessTokens({ identity, issuer }),
     skipLogoutQuestion,
-    keepJwksCurrent(provider, keptSigningKeys),
+    (_context, next) => installKeys().then(next),
     keepClaimsCurrent(provider),
   ];
   for (const step of steps) {
     provider.use(step);
   }
   if (dependencies.delivering !== undefined) {
-    const installKeys = createKeyInstaller(provider, keptSigningKeys);
     const delivery = { provider, identity, fetchDeclared, installKeys };
     void deliverLogouts(delivery, dependencies.delivering);
   }

@@ -75,8 +75,10 @@ export interface TokenOfSecureKey {
 }
 
 /** The members that tokens get in addition to those of the library. */
-interface StoredToken extends TokenOfSecureKey, SignIn {
+export interface StoredToken extends TokenOfSecureKey, SignIn {
+  readonly clientId?: string | undefined;
   readonly accountId?: string;
+  readonly grantId?: string | undefined;
   readonly aud?: string | string[] | undefined;
   scope?: string | undefined;
 }
@@ -152,6 +154,13 @@ async function limitToRoles(token: StoredToken, { users, settings }: Identity): 
   }
 }
 
+export interface LookupDependencies {
+  readonly identity: Identity;
+  readonly failedSecrets: Pick<FailedSecrets, 'assertMayTry'>;
+  readonly documents: Pick<MetadataDocuments, 'read'>;
+  readonly keySets: ClientKeySets;
+}
+
 /**
  * The limit of failed secrets must apply before a client is looked up, so that known and unknown
  * clients get the same reply. The library also describes and hashes a client at every lookup to find
@@ -159,17 +168,9 @@ async function limitToRoles(token: StoredToken, { users, settings }: Identity): 
  */
 export function limitLookups(
   provider: Provider,
-  { clients }: Identity,
-  {
-    failedSecrets,
-    documents,
-    keySets,
-  }: {
-    readonly failedSecrets: Pick<FailedSecrets, 'assertMayTry'>;
-    readonly documents: Pick<MetadataDocuments, 'read'>;
-    readonly keySets: ClientKeySets;
-  },
+  { identity, failedSecrets, documents, keySets }: LookupDependencies,
 ): void {
+  const { clients } = identity;
   const clientOfRecord = new WeakMap<RegisteredClient, Client>();
   const findInLibrary = provider.Client.find.bind(provider.Client);
   provider.Client.find = async (clientId) => {

@@ -1,8 +1,8 @@
 /**
- * RFC 7662 §2.2. The library describes its own tokens. This step adds `aud`, `username`, `org`, and
- * the `sub` of machines, omits scopes of a resource that the token has lost, describes
- * X-Access-Tokens, and replies `active: false` for a token in the form of a JWT that is no access
- * token.
+ * Introspection (RFC 7662 §2.2) and revocation (RFC 7009). The library describes its own tokens. This
+ * file adds `aud`, `username`, `org`, and the `sub` of machines, omits scopes of a resource that the
+ * token has lost, and serves the tokens that the library does not know: X-Access-Tokens, and access
+ * tokens in the form of a JWT.
  */
 import type { Identity } from '@gatehouse/identity';
 import { observedRequest } from '@gatehouse/server';
@@ -14,16 +14,18 @@ import {
   type KoaContextWithOIDC,
   type RefreshToken,
 } from 'oidc-provider';
+import { requestOrigin } from '../requests/caller.ts';
 import { providerRoutes } from '../requests/routes.ts';
 import type { ProviderMiddleware } from './library.ts';
 
 interface Dependencies {
-  readonly identity: Pick<Identity, 'users' | 'clients' | 'xAccessTokens' | 'verifyAccessToken'>;
+  readonly identity: Identity;
   readonly issuer: string;
 }
 
+type Context = Parameters<ProviderMiddleware>[0];
+
 export function completeIntrospection(dependencies: Dependencies): ProviderMiddleware {
-  const { issuer } = dependencies;
   return async (context, next) => {
     await next();
     const { body } = context;
@@ -31,24 +33,72 @@ export function completeIntrospection(dependencies: Dependencies): ProviderMiddl
     if (!isReply || context.path !== providerRoutes.introspection) {
       return;
     }
-    if ('error' in body && body.error === 'unsupported_token_type') {
-      delete observedRequest(context.req).notes.code;
-      context.body = { active: false };
-      context.status = 200;
-    } else if ('active' in body) {
-      const { oidc } = context as KoaContextWithOIDC;
+    const { oidc } = context as KoaContextWithOIDC;
+    if (isJwtRejected(body) || 'active' in body) {
       const description: TokenDescription | undefined =
-        body.active === true
+        'active' in body && body.active === true
           ? await withCurrentScopes(body as unknown as TokenDescription, oidc, dependencies)
-          : await describeXAccessToken(oidc, dependencies);
-      if (description === undefined) {
-        context.body = { active: false };
-      } else {
-        const holder = await holderOf(description, oidc, dependencies);
-        context.body = { ...description, aud: description.aud ?? issuer, ...holder };
-      }
+          : await describeOther(oidc, dependencies);
+      reply(
+        context,
+        description === undefined
+          ? { active: false }
+          : {
+              ...description,
+              aud: description.aud ?? dependencies.issuer,
+              ...(await holderOf(description, oidc, dependencies)),
+            },
+      );
     }
   };
+}
+
+/** The library stores no record of such a token, and supports neither of the two endpoints. */
+function isJwtRejected(body: object): boolean {
+  return 'error' in body && body.error === 'unsupported_token_type';
+}
+
+/**
+ * Replaces the library's error for an access token in the form of a JWT: revokes its grant, and the
+ * gateway rejects it at once. Services that verify it themselves accept it until it expires.
+ */
+export function revokeJwtAccessTokens({ identity, issuer }: Dependencies): ProviderMiddleware {
+  return async (context, next) => {
+    await next();
+    const { body, path } = context;
+    const isRejected = typeof body === 'object' && body !== null && isJwtRejected(body);
+    if (!isRejected || path !== providerRoutes.revocation) {
+      return;
+    }
+    const { client, params } = (context as KoaContextWithOIDC).oidc;
+    const token = String(params?.token);
+    const claims = await identity.jwtAccessTokens.read(token);
+    if (claims?.iss !== issuer) {
+      return;
+    }
+    const isOwn = claims.client_id === client?.clientId;
+    if (!isOwn && client?.clientAuthMethod !== 'none') {
+      const error = 'invalid_request';
+      Object.assign(observedRequest(context.req).notes, { code: error, reason: error });
+      context.body = { error, error_description: FOREIGN_TOKEN };
+      return;
+    }
+    const revoked = isOwn ? await identity.revocations.token(token) : undefined;
+    if (revoked !== undefined) {
+      identity.audit.record({ event: 'token_revoked', ...revoked }, requestOrigin(context.req));
+    }
+    reply(context, '');
+  };
+}
+
+/** Replies with success, even if the library reported an error. */
+function reply(context: Context, body: unknown): void {
+  const { notes } = observedRequest(context.req);
+  delete notes.code;
+  delete notes.reason;
+  delete notes.finding;
+  context.body = body;
+  context.status = 200;
 }
 
 interface TokenDescription {
@@ -101,40 +151,41 @@ async function holderOf(
   };
 }
 
-/** Undefined unless the caller may introspect the token. */
-async function describeXAccessToken(
+/** A token that the library does not know. Undefined unless the caller may introspect it. */
+async function describeOther(
   { client: caller, params }: KoaContextWithOIDC['oidc'],
   { identity, issuer }: Dependencies,
 ) {
-  const { principal, issuedAt, expiresAt } =
-    (await identity.xAccessTokens.find(String(params?.token))) ?? {};
-  if (
-    principal === undefined ||
-    caller === undefined ||
-    caller.clientAuthMethod === 'none' ||
-    !(await mayRead(caller, principal, identity))
-  ) {
+  const token = String(params?.token);
+  const jwt = await identity.jwtAccessTokens.find(token, issuer);
+  const known = jwt === undefined ? await identity.xAccessTokens.find(token) : undefined;
+  const principal = jwt?.principal ?? known?.principal;
+  const isAuthenticated = caller !== undefined && caller.clientAuthMethod !== 'none';
+  if (!isAuthenticated || !principal || !(await mayRead(caller, principal, identity))) {
     return undefined;
   }
   return {
     active: true,
     aud: principal.resource,
     client_id: principal.clientId,
-    exp: expiresAt,
-    iat: issuedAt,
+    exp: jwt?.claims.exp ?? known?.expiresAt,
+    iat: jwt?.claims.iat ?? known?.issuedAt,
     iss: issuer,
-    scope: [...principal.scopes].join(' '),
-    token_type: 'X-Access-Token',
+    jti: jwt?.claims.jti,
+    // The user only: `holderOf` adds the `sub` of machines.
+    sub: principal.userId,
+    scope: [...principal.scopes].join(' ') || undefined,
+    token_type: jwt === undefined ? 'X-Access-Token' : 'Bearer',
   };
 }
 
 type Token = AccessToken | ClientCredentials | RefreshToken;
 
 /** RFC 7662 §4: resource servers may introspect every token, and a client its own tokens. */
-export async function mayRead(
+async function mayRead(
   { clientId }: Client,
   token: { readonly clientId?: string | undefined },
-  { clients }: Pick<Identity, 'clients'>,
+  { clients }: Identity,
 ): Promise<boolean> {
   return token.clientId === clientId || (await clients.find(clientId))?.resourceServer === true;
 }
@@ -149,6 +200,8 @@ export function mayIntrospect(identity: Identity) {
   };
 }
 
+const FOREIGN_TOKEN = 'this token belongs to another client';
+
 /**
  * RFC 7009 §2.1: only the client that a token was issued to may revoke it. Other clients get an
  * error. A public client is not authenticated, so it gets the reply for an unknown token (§2.2).
@@ -159,7 +212,7 @@ export function mayRevoke(_context: KoaContextWithOIDC, client: Client, token: T
     if (client.clientAuthMethod === 'none') {
       return false;
     }
-    throw new errors.InvalidRequest('this token belongs to another client');
+    throw new errors.InvalidRequest(FOREIGN_TOKEN);
   }
   return true;
 }

@@ -3,18 +3,21 @@
  * library's documented settings, its adapters and Koa middleware to a new patch.
  * docs/decisions/09-oidc-provider-patches.md describes how to upgrade the library.
  */
-import type { Identity, KeptSigningKeys, Settings, SigningKeys } from '@gatehouse/identity';
+import type { KeptSigningKeys, Settings, SigningKeys } from '@gatehouse/identity';
 import Provider, { type KoaContextWithOIDC } from 'oidc-provider';
 import instance from 'oidc-provider/lib/helpers/weak_cache.js';
 import { contextOf } from '../requests/request-context.ts';
-import type { FailedSecrets } from '../throttle/failed-secrets.ts';
 import { claimAssertions, clockTolerance } from './client-assertions.ts';
-import type { ClientKeySets } from './client-key-sets.ts';
-import { checkPermissions, limitLookups, storeSecureKeys, tokenModels } from './client-patches.ts';
+import {
+  checkPermissions,
+  type LookupDependencies,
+  limitLookups,
+  storeSecureKeys,
+  tokenModels,
+} from './client-patches.ts';
 import type { SecurityProfile } from './clients.ts';
 import { queueLogouts } from './deliver-logouts.ts';
 import { currentContext, type ProviderMiddleware } from './library.ts';
-import type { MetadataDocuments } from './metadata-documents.ts';
 import { endSessionsWithGrants } from './times-to-live.ts';
 
 /** Replies with a page that posts the parameters to the redirect URI. */
@@ -23,13 +26,9 @@ export type FormPostPage = Parameters<ReturnType<typeof internalsOf>['responseMo
 /** @throws Error before anything is changed, if the library does not have the shape it needs */
 export function applyPatches(
   provider: Provider,
-  dependencies: {
-    readonly identity: Identity;
+  dependencies: LookupDependencies & {
     readonly securityProfile: SecurityProfile;
-    readonly failedSecrets: Pick<FailedSecrets, 'assertMayTry'>;
-    readonly keySets: ClientKeySets;
     readonly formPostPage: FormPostPage;
-    readonly documents: Pick<MetadataDocuments, 'read'>;
     /** The one token that follows a refresh token. */
     readonly successorOf: (refreshToken: string) => string;
   },
@@ -51,7 +50,7 @@ export function applyPatches(
   endSessionsWithGrants(provider, identity);
   checkPermissions(provider, securityProfile);
   storeSecureKeys(provider, identity);
-  limitLookups(provider, identity, dependencies);
+  limitLookups(provider, dependencies);
   claimAssertions(provider, identity);
   queueLogouts(provider, identity);
   // lib/shared/jwt_client_auth.js: one setting would also extend every token and code.
@@ -130,14 +129,6 @@ function deriveRefreshTokens(provider: Provider, successorOf: (refreshToken: str
  * with the first key that fits, so the current one comes first. It reads its keys only when it is
  * constructed, and a new provider would lose state (docs/decisions/18-key-rotation.md).
  */
-export function keepJwksCurrent(provider: Provider, kept: KeptSigningKeys): ProviderMiddleware {
-  const install = createKeyInstaller(provider, kept);
-  return async (_context, next) => {
-    await install();
-    await next();
-  };
-}
-
 export function createKeyInstaller(provider: Provider, kept: KeptSigningKeys) {
   let installed: SigningKeys | undefined;
   return async () => {
