@@ -12,6 +12,7 @@
  * Not here: caches, and how often a caller may cause a fetch.
  */
 import { lookup, Resolver } from 'node:dns/promises';
+import { once } from 'node:events';
 import { isIP, type Socket } from 'node:net';
 import { createAddressMatcher } from '@gatehouse/server';
 import { buildConnector, Client } from 'undici';
@@ -79,8 +80,10 @@ export function createGuardedFetch({
     const leave = occupy(host, request.privateHosts === undefined);
     const deadline = AbortSignal.timeout(milliseconds);
     const signal = AbortSignal.any([deadline, ...(request.signal ? [request.signal] : [])]);
+    const ended = once(signal, 'abort').then(() => Promise.reject(signal.reason));
     let client: Client | undefined;
     const work = async () => {
+      signal.throwIfAborted();
       const addresses = await resolve(hostname, { isPrivate, signal });
       if (addresses.length === 0) {
         throw new GuardedFetchError(`${host} has no address`);
@@ -98,7 +101,8 @@ export function createGuardedFetch({
       return exchange(client, url, request, signal);
     };
     try {
-      return await endAt(signal, work());
+      // Ends in time, whatever the work does.
+      return await Promise.race([work(), ended]);
     } catch (error) {
       throw error instanceof GuardedFetchError
         ? error
@@ -165,10 +169,7 @@ const isPublicIpv6 = createAddressMatcher(['2000::/3']);
 /** Whether a fetch may go to the address. IANA special-purpose registries, RFC 6890. */
 export function isAllowed(address: string, isPrivate = false): boolean {
   const version = isIP(address);
-  if (version === 0 || address.includes('%')) {
-    return false;
-  }
-  if (isForbidden(address)) {
+  if (version === 0 || address.includes('%') || isForbidden(address)) {
     return false;
   }
   // A list of IPv4 ranges also matches IPv4-mapped addresses.
@@ -241,19 +242,6 @@ async function exchange(
   );
   const isEmpty = status === 204 || status === 205;
   return new Response(isEmpty ? null : Buffer.concat(chunks), { status, headers: passed });
-}
-
-/** Rejects when the signal aborts, whatever the work does. */
-function endAt<Result>(signal: AbortSignal, work: Promise<Result>): Promise<Result> {
-  const aborted = Promise.withResolvers<never>();
-  const abort = () => aborted.reject(signal.reason);
-  signal.addEventListener('abort', abort, { once: true });
-  if (signal.aborted) {
-    abort();
-  }
-  return Promise.race([work, aborted.promise]).finally(() =>
-    signal.removeEventListener('abort', abort),
-  );
 }
 
 /** Limits the fetches that run at the same time: for each host, and for strangers. */

@@ -20,7 +20,7 @@ function open() {
     },
     () => state.now,
   );
-  const kids = async (kid: string) => (await sets.keysOf(ADDRESS, kid)).map((key) => key.kid);
+  const kids = async (kid: string) => (await sets(ADDRESS, kid)).map((key) => key.kid);
   return { state, kids };
 }
 const fail = () => {

@@ -70,25 +70,23 @@ export function createClientKeySets(fetchDeclared: FetchDeclared, now: () => num
     noDeleteOnFetchRejection: true,
   });
 
-  return {
-    /**
-     * @param kid of the assertion
-     * @throws InvalidClientAuth if the keys cannot be read, or could not for an hour
-     * @throws StoreUnavailableError
-     */
-    async keysOf(address: string, kid: unknown): Promise<readonly PublicKey[]> {
-      const last = copies.get(address, { allowStale: true });
-      const age = last === undefined ? Infinity : now() - last.readAt;
-      const isKnown = kid === undefined || last?.keys.some((key) => key.kid === kid) === true;
-      const isDue = age >= FRESH_MILLISECONDS || (!isKnown && age >= UNKNOWN_KEY_MILLISECONDS);
-      const mayTry = (last?.triedAt ?? 0) + RETRY_MILLISECONDS <= now();
-      const forceRefresh = isDue && mayTry;
-      const copy = forceRefresh || !last ? await copies.fetch(address, { forceRefresh }) : last;
-      if (copy === undefined || now() - copy.readAt > LONGEST_MILLISECONDS) {
-        throw new errors.InvalidClientAuth(`the keys at jwksUri were not read: ${copy?.failure}`);
-      }
-      return copy.keys;
-    },
+  /**
+   * @param kid of the assertion
+   * @throws InvalidClientAuth if the keys cannot be read, or could not for an hour
+   * @throws StoreUnavailableError
+   */
+  return async (address: string, kid: unknown): Promise<readonly PublicKey[]> => {
+    const last = copies.get(address, { allowStale: true });
+    const age = last === undefined ? Infinity : now() - last.readAt;
+    const isKnown = kid === undefined || last?.keys.some((key) => key.kid === kid) === true;
+    const isDue = age >= FRESH_MILLISECONDS || (!isKnown && age >= UNKNOWN_KEY_MILLISECONDS);
+    const mayTry = (last?.triedAt ?? 0) + RETRY_MILLISECONDS <= now();
+    const forceRefresh = isDue && mayTry;
+    const copy = forceRefresh || !last ? await copies.fetch(address, { forceRefresh }) : last;
+    if (copy === undefined || now() - copy.readAt > LONGEST_MILLISECONDS) {
+      throw new errors.InvalidClientAuth(`the keys at jwksUri were not read: ${copy?.failure}`);
+    }
+    return copy.keys;
   };
 }
 

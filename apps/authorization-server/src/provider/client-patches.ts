@@ -201,7 +201,7 @@ export function limitLookups(
     // Not the address of the record, which can be older than the client.
     const address = client?.keysAddress;
     if (isFirst && client && typeof address === 'string' && typeof assertion === 'string') {
-      const keys = await keySets.keysOf(address, kidOf(assertion));
+      const keys = await keySets(address, kidOf(assertion));
       const installed = keyStoreOf(client);
       installed.clear();
       for (const key of keys) {

@@ -9,6 +9,7 @@
  * Not here: which hosts and scopes are accepted (packages/identity), and the page that asks.
  */
 import {
+  builtInClient,
   type Client,
   documentHost,
   documentScopes,
@@ -278,13 +279,12 @@ function describe(client: LibraryClient, hosts: readonly string[]) {
     );
   }
   const name = clientName.replaceAll(/\p{C}/gu, '').trim().slice(0, 100);
-  return {
-    ...{ clientId, name: name === '' ? hostname : name, orgId: '', redirectUris, applicationType },
-    signatureAlgorithm: 'SHA-256' as const,
+  // An operator may have disabled the record meanwhile, so it keeps its state.
+  const { enabled: _enabled, ...described } = builtInClient({
+    ...{ clientId, name: name === '' ? hostname : name, redirectUris, applicationType },
     grantTypes: grantTypes.filter((type) => client.grantTypes?.includes(type)),
     scopes: client.registeredScopes as readonly string[],
-    defaultResource: undefined,
-    ...{ public: true, firstParty: false, resourceServer: false, ownOrganizationOnly: false },
-    ...{ postLogoutRedirectUris: [], corsOrigins: [], ipAllowList: [] },
-  };
+    firstParty: false,
+  });
+  return described;
 }

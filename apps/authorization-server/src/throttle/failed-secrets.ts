@@ -51,24 +51,21 @@ export function createFailedSecrets(dependencies: {
     return counter;
   }
 
-  /** Whether `assertMayTry` would allow the attempt. */
-  async function mayTry(clientId: string, address: string): Promise<boolean> {
-    const { count: failed, resetsAt } = await count(clientId, address, 0);
-    return failed < failedSecretLimit.attempts || resetsAt <= now();
-  }
+  const isAllowed = ({ count: failed, resetsAt }: Counter) =>
+    failed < failedSecretLimit.attempts || resetsAt <= now();
 
   return {
-    mayTry,
+    /** Whether `assertMayTry` would allow the attempt. */
+    mayTry: async (clientId: string, address: string) =>
+      isAllowed(await count(clientId, address, 0)),
     /** @throws TryLaterError when this address guessed too often for this client */
     async assertMayTry(clientId: string, address: string): Promise<void> {
-      if (!(await mayTry(clientId, address))) {
+      const counter = await count(clientId, address, 0);
+      if (!isAllowed(counter)) {
         onLimited?.();
-        const { resetsAt } = await count(clientId, address, 0);
-        throw new TryLaterError('client_secret_limit', resetsAt, undefined, now());
+        throw new TryLaterError('client_secret_limit', counter.resetsAt, undefined, now());
       }
     },
-    async record(clientId: string, address: string): Promise<void> {
-      await count(clientId, address, 1);
-    },
+    record: (clientId: string, address: string) => count(clientId, address, 1),
   };
 }

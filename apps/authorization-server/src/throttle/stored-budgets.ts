@@ -87,18 +87,6 @@ export async function chargeBudgets(
   }
 }
 
-/**
- * The most that one record of a token without a user costs the store, with its indexes. Of the
- * records of a user, an estimate: the budget shrinks by what they really take.
- */
-const recordBytes = {
-  ClientCredentials: 640,
-  AccessToken: 896,
-  RefreshToken: 1536,
-  Grant: 768,
-  user: 1024,
-} as const;
-
 /** The records that a client writes at the token endpoint, and those that it redeems there. */
 export const limitedModels: ReadonlySet<string> = new Set([
   ...['ClientCredentials', 'AccessToken', 'RefreshToken', 'Grant'],
@@ -117,18 +105,16 @@ interface Holder {
  * hours: one user must not use up the budget of all others.
  */
 export function createTokenBudgets({ store, clients, users }: Identity) {
-  const create = (name: keyof typeof recordBytes, windowSeconds: number) =>
-    createStoreBudget(
-      name === 'user' ? name : `machine-${name}`,
-      { bytes: recordBytes[name], windowSeconds },
-      { store, now: Date.now },
-    );
-  const user = create('user', lifetimes.AccessToken);
+  const create = (name: string, bytes: number, windowSeconds: number) =>
+    createStoreBudget(name, { bytes, windowSeconds }, { store, now: Date.now });
+  // An estimate: the budget shrinks by what the records of a user really take.
+  const user = create('user', 1024, lifetimes.AccessToken);
+  // The most that a record of each model costs the store, with its indexes.
   const machines = {
-    ClientCredentials: create('ClientCredentials', lifetimes.ClientCredentials),
-    AccessToken: create('AccessToken', lifetimes.AccessToken),
-    RefreshToken: create('RefreshToken', lifetimes.RefreshToken),
-    Grant: create('Grant', lifetimes.Grant),
+    ClientCredentials: create('machine-ClientCredentials', 640, lifetimes.ClientCredentials),
+    AccessToken: create('machine-AccessToken', 896, lifetimes.AccessToken),
+    RefreshToken: create('machine-RefreshToken', 1536, lifetimes.RefreshToken),
+    Grant: create('machine-Grant', 768, lifetimes.Grant),
   };
   const { ClientCredentials: machineTokens, ...family } = machines;
 

@@ -7,6 +7,7 @@ import {
   clientSchema,
   generateSecureKey,
   type Registration,
+  RejectedChangeError,
 } from '@gatehouse/identity';
 import { parseStrictJson, StrictJsonError } from '@gatehouse/server';
 import { readableIssue } from '@gatehouse/server/configuration';
@@ -40,47 +41,44 @@ export class RegistrationError extends Error {
   readonly status: number;
   readonly error: string;
 
-  constructor(status: number, error: string, message: string) {
+  constructor(message: string, error = 'invalid_client_metadata', status = 400) {
     super(message);
     this.status = status;
     this.error = error;
   }
 }
 
-export const badMetadata = (message: string) =>
-  new RegistrationError(400, 'invalid_client_metadata', message);
-
+/** @throws RegistrationError, StrictJsonError, ZodError */
 export async function readMetadata(request: Request): Promise<Metadata> {
-  const problem = (message: string) => badMetadata(`The body ${message}.`);
   if (request.is('application/json') === false) {
-    throw problem('must have the type application/json');
+    throw new RegistrationError('The body must have the type application/json.');
   }
   const body = await peekBody(request, MAXIMUM_BODY_BYTES);
   if (body === undefined) {
-    throw problem(`must not be longer than ${MAXIMUM_BODY_BYTES} bytes`);
+    throw new RegistrationError(`The body must not be longer than ${MAXIMUM_BODY_BYTES} bytes.`);
   }
-  try {
-    const parsed = metadataSchema.safeParse(parseStrictJson(body.toString()), {
-      error: readableIssue,
-    });
-    if (parsed.success) {
-      return parsed.data;
-    }
-    throw toError(parsed.error);
-  } catch (error) {
-    throw error instanceof StrictJsonError ? problem(error.message) : error;
-  }
+  return metadataSchema.parse(parseStrictJson(body.toString()), { error: readableIssue });
 }
 
-/** RFC 7591 §3.2.2. */
-function toError(error: z.ZodError): RegistrationError {
-  const [{ path, message } = { path: [], message: 'is not valid' }] = error.issues;
-  const isRedirect = /^redirect(?:Uris|_uris)$/.test(String(path[0]));
-  const code = isRedirect ? 'invalid_redirect_uri' : 'invalid_client_metadata';
-  return new RegistrationError(400, code, `${path.join('.')}: ${message}.`);
+/** The failure of a registration, or undefined for an error that is none. RFC 7591 §3.2.2. */
+export function registrationErrorOf(error: unknown): RegistrationError | undefined {
+  if (error instanceof StrictJsonError) {
+    return new RegistrationError(`The body ${error.message}.`);
+  }
+  if (error instanceof z.ZodError) {
+    const [{ path, message } = { path: [], message: 'is not valid' }] = error.issues;
+    const isRedirect = /^redirect(?:Uris|_uris)$/.test(String(path[0]));
+    const code = isRedirect ? 'invalid_redirect_uri' : undefined;
+    return new RegistrationError(`${path.join('.')}: ${message}.`, code);
+  }
+  if (error instanceof RejectedChangeError) {
+    // An operator removed a scope after the token was issued.
+    return new RegistrationError(error.message);
+  }
+  return error instanceof RegistrationError ? error : undefined;
 }
 
-/** @throws RegistrationError for metadata that the operator did not allow, or that is not valid */
+/** @throws RegistrationError, ZodError for metadata that is not allowed or not valid */
 export function describe(
   metadata: Metadata,
   allowed: Pick<Client, 'clientId' | 'orgId' | 'scopes'> & Pick<Registration, 'redirectHosts'>,
@@ -94,11 +92,11 @@ export function describe(
   });
   if (isForeign) {
     const message = `The token allows these hosts: ${redirectHosts.join(', ')}.`;
-    throw new RegistrationError(400, 'invalid_redirect_uri', message);
+    throw new RegistrationError(message, 'invalid_redirect_uri');
   }
   const isPublic = metadata.token_endpoint_auth_method === 'none';
   const requested = metadata.scope?.split(' ') ?? allowed.scopes;
-  const parsed = clientSchema.safeParse(
+  const { secureKey: _unused, ...described } = clientSchema.parse(
     {
       ...{ clientId, orgId, name, redirectUris, public: isPublic },
       grantTypes: metadata.grant_types.filter((type) => allowedGrants.has(type)),
@@ -109,9 +107,5 @@ export function describe(
     },
     { error: readableIssue },
   );
-  if (!parsed.success) {
-    throw toError(parsed.error);
-  }
-  const { secureKey: _unused, ...described } = parsed.data;
   return described;
 }

@@ -15,39 +15,39 @@ import {
   type Identity,
   nextNotBefore,
   type Registration,
-  RejectedChangeError,
 } from '@gatehouse/identity';
-import express, { type Request, type RequestHandler, type Response } from 'express';
+import express, { type ErrorRequestHandler, type Request, type Response } from 'express';
 import { reasonsOfCodes } from '../outcomes/reasons.ts';
 import { requestOrigin } from '../requests/caller.ts';
 import { REGISTRATION_PATH } from '../requests/routes.ts';
 import {
-  badMetadata,
   describe,
   type Metadata,
   RegistrationError,
   readMetadata,
+  registrationErrorOf,
 } from './registration-metadata.ts';
 import { replyHeaders, writeTransportError } from './replies.ts';
 
 /** RFC 6750 §3.1. The same reply for every reason, so that it reveals no client. */
 const rejectToken = () =>
-  new RegistrationError(401, 'invalid_token', 'The token is unknown, expired or used up.');
+  new RegistrationError('The token is unknown, expired or used up.', 'invalid_token', 401);
 
 /** @param issuer the addresses in replies begin with it */
 export function createRegistration(identity: Identity, issuer: string): express.Router {
   const { register, change, read, remove } = createHandlers(identity, issuer);
   const router = express.Router({ caseSensitive: true, strict: true });
-  router.post('/', answering(register));
+  router.post('/', register);
   router.all('/', (request, response) =>
     writeTransportError(request, response, {
       ...{ status: 405, reason: 'method_not_allowed', headers: { Allow: 'POST' } },
       description: 'Register a client with POST.',
     }),
   );
-  router.get('/:clientId', answering(read));
-  router.put('/:clientId', answering(change));
-  router.delete('/:clientId', answering(remove));
+  router.get('/:clientId', read);
+  router.put('/:clientId', change);
+  router.delete('/:clientId', remove);
+  router.use(replyToError);
   return router;
 }
 
@@ -105,11 +105,11 @@ function createHandlers(identity: Identity, issuer: string) {
     const { client_id: clientId, client_secret: secret } = metadata;
     const isWrongSecret = secret !== undefined && !clients.verifySecret(current, secret);
     if (clientId !== current.clientId || isWrongSecret) {
-      throw badMetadata('client_id or client_secret is not that of the client.');
+      throw new RegistrationError('client_id or client_secret is not that of the client.');
     }
     const described = describe(metadata, { ...current, redirectHosts });
     if (described.public !== current.public) {
-      throw badMetadata('A client with a secret keeps it, and one without gets none.');
+      throw new RegistrationError('A client with a secret keeps it, and one without gets none.');
     }
     const { name, redirectUris, scopes, applicationType } = described;
     const grantTypes = described.grantTypes.filter((type) => current.grantTypes.includes(type));
@@ -164,42 +164,35 @@ function assertManaged(
 const bearerOf = ({ headers }: Request) =>
   /^bearer +([\w-]+)$/i.exec(headers.authorization ?? '')?.[1] ?? '';
 
-function answering(
-  handle: (request: Request, response: Response) => Promise<void>,
-): RequestHandler {
-  return async (request, response) => {
-    try {
-      await handle(request, response);
-    } catch (error) {
-      // An operator removed a scope after the token was issued.
-      const known = error instanceof RejectedChangeError ? badMetadata(error.message) : error;
-      if (!(known instanceof RegistrationError)) {
-        throw error;
-      }
-      const { status, error: code, message } = known;
-      const reason = reasonsOfCodes[code] ?? 'invalid_request';
-      const headers = { 'WWW-Authenticate': `Bearer error="${code}"` };
-      await writeTransportError(request, response, {
-        ...{ status, error: code, reason, description: message },
-        ...(status === 401 && { headers }),
-      });
-    }
-  };
+const replyToError: ErrorRequestHandler = async (thrown, request, response, next) => {
+  const failure = registrationErrorOf(thrown);
+  if (failure === undefined) {
+    next(thrown);
+    return;
+  }
+  const { status, error, message: description } = failure;
+  const headers = { 'WWW-Authenticate': `Bearer error="${error}"` };
+  await writeTransportError(request, response, {
+    ...{ status, error, reason: reasonsOfCodes[error] ?? 'invalid_request', description },
+    ...(status === 401 && { headers }),
+  });
+};
+
+interface Shown {
+  readonly issuer: string;
+  readonly managementToken: string;
+  /** A secret is shown only when it is new. */
+  readonly secureKey?: string | undefined;
 }
 
-/** RFC 7591 §3.2.1. A secret is shown only when it is new. */
+/** RFC 7591 §3.2.1. */
 function send(
   response: Response,
   status: number,
   client: Client,
-  shown: {
-    readonly issuer: string;
-    readonly managementToken: string;
-    readonly secureKey?: string | undefined;
-  },
+  { issuer, managementToken, secureKey }: Shown,
 ): void {
   const { clientId, grantTypes } = client;
-  const { secureKey } = shown;
   const body = {
     client_id: clientId,
     ...(secureKey !== undefined && { client_secret: secureKey, client_secret_expires_at: 0 }),
@@ -210,8 +203,8 @@ function send(
     token_endpoint_auth_method: client.public ? 'none' : 'client_secret_basic',
     application_type: client.applicationType,
     scope: client.scopes.join(' '),
-    registration_client_uri: `${shown.issuer}${REGISTRATION_PATH}/${clientId}`,
-    registration_access_token: shown.managementToken,
+    registration_client_uri: `${issuer}${REGISTRATION_PATH}/${clientId}`,
+    registration_access_token: managementToken,
   };
   response.status(status).set(replyHeaders).end(JSON.stringify(body));
 }
