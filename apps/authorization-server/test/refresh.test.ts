@@ -5,6 +5,7 @@ import { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import { createRefreshRotation } from '../src/provider/single-use.ts';
+import { contextOf } from '../src/requests/request-context.ts';
 import { alice, full, machine } from './installation.ts';
 import {
   as,
@@ -171,8 +172,14 @@ describe.each(stores)('the use of a refresh token on $engine', ({ system: { stor
     let seconds = 0;
     const now = () => 1_800_000_000_000 + seconds * 1000;
     let request = new IncomingMessage(new Socket());
-    const currentRequest = () => request;
-    const rotation = createRefreshRotation({ store, successorOf, keyOf, now, currentRequest });
+
+    const rotation = createRefreshRotation({
+      store,
+      successorOf,
+      keyOf,
+      now,
+      request: () => contextOf(request),
+    });
     const of = (value: string) => ({ id: value, key: keyOf(value) });
     const claim = (value: string) => {
       request = new IncomingMessage(new Socket());

@@ -70,7 +70,6 @@ export {
   grantKey,
   grantMembersKey,
   grantTombstoneKey,
-  tombstoneSeconds,
   userGrantsKey,
   userSessionsKey,
 } from './secrets/credential-keys.ts';
@@ -136,7 +135,8 @@ export {
 } from './tokens/jwt-access-tokens.ts';
 export type { LogoutNotice } from './tokens/logout-queue.ts';
 export type { ReplayGuard } from './tokens/replay-guard.ts';
-export { isGrantRevoked, nextNotBefore } from './tokens/revocations.ts';
+export { destroyGrant, isGrantRevoked, nextNotBefore } from './tokens/revocations.ts';
+export { createUserSessions } from './tokens/user-sessions.ts';
 export type {
   ClientPrincipals,
   FindTokenKind,

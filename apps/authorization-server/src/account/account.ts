@@ -5,9 +5,8 @@
  * carries a token of the session, and every reply to a form is a 303. sign-in/logout.ts signs out of
  * this browser only.
  */
-import { type Identity, type Settings, type User, userGrantsKey } from '@gatehouse/identity';
+import { destroyGrant, type Identity, type Settings, type User } from '@gatehouse/identity';
 import { Router } from 'express';
-import type { Grant, Provider } from 'oidc-provider';
 import { rejectMethods, sendErrorPage } from '../pages/error-page.ts';
 import { fill, foreignName, type Html, html, plainName } from '../pages/html.ts';
 import {
@@ -30,25 +29,18 @@ import { type AccountSessions, pageAfterSignIn } from './session.ts';
 import { addSignOutEverywherePages } from './sign-out-everywhere.ts';
 
 export interface AccountDependencies {
-  readonly provider: Provider;
   readonly identity: Identity;
   readonly sessions: AccountSessions;
   readonly signIn: SignIn;
   readonly deviceCookies: DeviceCookies;
 }
 
-/** What every page of the account needs. */
-export interface AccountPages extends AccountDependencies {
-  readonly applications: Applications;
-}
-
 export function createAccountRoutes(dependencies: AccountDependencies): Router {
-  const { provider, identity, sessions } = dependencies;
-  const pages = { ...dependencies, applications: createApplications(provider, identity) };
+  const { sessions } = dependencies;
   const router = Router({ caseSensitive: true, strict: true });
-  addProfilePage(router, pages);
-  addPasswordPage(router, pages);
-  addSignOutEverywherePages(router, pages);
+  addProfilePage(router, dependencies);
+  addPasswordPage(router, dependencies);
+  addSignOutEverywherePages(router, dependencies);
 
   // The end of the sign-in. Without a session, another redirect would loop, so the page reports it.
   router.get('/signed-in', async (request, response) => {
@@ -63,13 +55,13 @@ export function createAccountRoutes(dependencies: AccountDependencies): Router {
   return router;
 }
 
-function addProfilePage(router: Router, { identity, sessions, applications }: AccountPages): void {
+function addProfilePage(router: Router, { identity, sessions }: AccountDependencies): void {
   router.get(
     '/',
     sessions.page(async (request, response, { user, csrfToken }) => {
       const texts = textsFor(request);
       const organization = await identity.organizations.find(user.orgId);
-      const granted = await applications.list(user.userId);
+      const granted = await listApplications(user.userId, identity);
       const settings = await identity.settings.read();
       const heading = html`${notice(request.query.done, texts)}
 <h1>${texts.accountTitle}</h1>`;
@@ -98,7 +90,7 @@ ${linkButton('/account/sign-out-everywhere', texts.signOutEverywhere)}
     parseForm,
     sessions.form(async (request, response, { user: { userId } }) => {
       const clientId = formField(request, 'client');
-      const grantIds = await applications.revoke(userId, clientId);
+      const grantIds = await revokeApplication(userId, clientId, identity);
       if (grantIds.length > 0) {
         const event = { event: 'grant_revoked', userId, clientId, grantIds } as const;
         identity.audit.record(event, requestOrigin(request));
@@ -159,74 +151,40 @@ ${csrfField(csrfToken)}
 </li>`;
 }
 
-type Applications = ReturnType<typeof createApplications>;
-type GrantedApplication = Awaited<ReturnType<Applications['list']>>[number];
+type GrantedApplication = Awaited<ReturnType<typeof listApplications>>[number];
 
-/** The applications with access to the account of a user. */
-function createApplications(provider: Provider, { store, clients }: Identity) {
-  /** The valid grants. Revoked ones are removed from the index. */
-  async function grantsOf(userId: string): Promise<readonly Grant[]> {
-    const key = userGrantsKey(userId);
-    const ids = await store.members(key);
-    const found = await Promise.all(
-      ids.map(async (id) => {
-        const grant: Grant | undefined = await provider.Grant.find(id);
-        if (grant === undefined) {
-          await store.removeFromIndex(key, id);
-        }
-        return grant?.accountId === userId ? grant : undefined;
-      }),
-    );
-    return found.filter((grant) => grant !== undefined);
-  }
-
-  async function revokeWhere(
-    userId: string,
-    matches: (grant: Grant) => boolean,
-  ): Promise<readonly string[]> {
-    const grants = (await grantsOf(userId)).filter(matches);
-    await Promise.all(grants.map((grant) => grant.destroy()));
-    return grants.map(({ jti }) => jti);
-  }
-
-  return {
-    /**
-     * The applications with grants of the user: one for each browser in which the user allowed it,
-     * and one for each device.
-     */
-    async list(userId: string) {
-      const grants = (await grantsOf(userId)).filter(
-        ({ clientId }) => clientId !== ACCOUNT_CLIENT_ID,
-      );
-      const byClient = Map.groupBy(grants, (grant) => grant.clientId ?? '');
-      const applications = [...byClient].map(async ([clientId, held]) => ({
-        clientId,
-        /** Undefined when the client no longer exists. */
-        name: (await clients.find(clientId))?.name,
-        scopes: [...new Set(held.flatMap(scopesOfGrant))],
-        /** Epoch seconds of the oldest valid grant. */
-        since: Math.min(...held.map((grant) => grant.iat)),
-      }));
-      return (await Promise.all(applications)).sort((a, b) => b.since - a.since);
-    },
-
-    /**
-     * Ends every grant of the client for this user, with all tokens and codes under them.
-     *
-     * @returns the ids of the grants
-     */
-    revoke: (userId: string, clientId: string) =>
-      revokeWhere(userId, (grant) => grant.clientId === clientId),
-
-    revokeAll: (userId: string) => revokeWhere(userId, () => true),
-  };
+/**
+ * The applications with grants of the user: one for each browser in which the user allowed it, and
+ * one for each device.
+ */
+async function listApplications(userId: string, { clients, userSessions }: Identity) {
+  const grants = (await userSessions.grants(userId)).filter(
+    ({ clientId }) => clientId !== ACCOUNT_CLIENT_ID,
+  );
+  const byClient = Map.groupBy(grants, ({ clientId }) => clientId);
+  const applications = [...byClient].map(async ([clientId, held]) => ({
+    clientId,
+    /** Undefined when the client no longer exists. */
+    name: (await clients.find(clientId))?.name,
+    scopes: [...new Set(held.flatMap(({ scope }) => (scope === '' ? [] : scope.split(' '))))],
+    /** Epoch seconds of the oldest valid grant. */
+    since: Math.min(...held.map(({ since }) => since)),
+  }));
+  return (await Promise.all(applications)).sort((a, b) => b.since - a.since);
 }
 
-function scopesOfGrant(grant: Grant): readonly string[] {
-  const ofResources = Object.keys(grant.resources ?? {}).map((resource) =>
-    grant.getResourceScope(resource),
-  );
-  return [grant.getOIDCScope(), ...ofResources].flatMap((scope) =>
-    scope.split(' ').filter((each) => each !== ''),
-  );
+/**
+ * Ends every grant of the client for this user, with all tokens and codes under them.
+ *
+ * @returns the ids of the grants
+ */
+async function revokeApplication(
+  userId: string,
+  clientId: string,
+  { store, userSessions }: Identity,
+): Promise<readonly string[]> {
+  const grants = await userSessions.grants(userId);
+  const ids = grants.filter((grant) => grant.clientId === clientId).map(({ id }) => id);
+  await Promise.all(ids.map((id) => destroyGrant(store, id, Date.now())));
+  return ids;
 }

@@ -20,7 +20,7 @@ import {
 import type { Texts } from '../pages/texts-en.ts';
 import { requestOrigin } from '../requests/caller.ts';
 import type { KnownDevice } from '../throttle/sign-in-throttle.ts';
-import type { AccountPages } from './account.ts';
+import type { AccountDependencies } from './account.ts';
 import type { SignedIn } from './session.ts';
 import { endEverything } from './sign-out-everywhere.ts';
 
@@ -32,7 +32,7 @@ interface PasswordChange {
 
 type Problem = keyof Texts['passwordProblems'];
 
-export function addPasswordPage(router: Router, pages: AccountPages): void {
+export function addPasswordPage(router: Router, pages: AccountDependencies): void {
   const { identity, sessions, deviceCookies } = pages;
 
   router.get(
@@ -78,7 +78,7 @@ async function changePassword(
   user: User,
   { current, wanted, repeated }: PasswordChange,
   origin: { readonly request: Request; readonly device: KnownDevice | undefined },
-  pages: AccountPages,
+  pages: AccountDependencies,
 ): Promise<User | Problem> {
   if (wanted !== repeated) {
     return 'differs';

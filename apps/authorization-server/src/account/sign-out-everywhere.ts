@@ -5,9 +5,9 @@ import type { Router } from 'express';
 import { html } from '../pages/html.ts';
 import { csrfField, linkButton, parseForm, sendPage, textsFor } from '../pages/page.ts';
 import { requestOrigin } from '../requests/caller.ts';
-import type { AccountPages } from './account.ts';
+import type { AccountDependencies } from './account.ts';
 
-export function addSignOutEverywherePages(router: Router, pages: AccountPages): void {
+export function addSignOutEverywherePages(router: Router, pages: AccountDependencies): void {
   const { identity, sessions } = pages;
   router.get(
     '/sign-out-everywhere',
@@ -43,13 +43,10 @@ ${linkButton('/account', texts.signInAgain)}`;
   });
 }
 
-/**
- * Ends everything that was issued to a user: the not-before ends tokens and sessions at once on
- * every server, then the grants end one by one, with their refresh tokens and codes.
- */
+/** Ends everything that was issued to a user: the not-before ends it at once on every server. */
 export async function endEverything(
   userId: string,
-  { identity, applications }: AccountPages,
+  { identity }: AccountDependencies,
   changes: Partial<Pick<User, 'passwordHash'>> = {},
 ): Promise<User> {
   await identity.logouts.addForUser(userId);
@@ -59,7 +56,6 @@ export async function endEverything(
     ...changes,
     notBefore,
   }));
-  await applications.revokeAll(userId);
   // Anything issued before that moment is invalid, so the reply waits: a sign-in right after it
   // must work.
   await sleep(Math.max(0, (notBefore + 1) * 1000 - Date.now()));

@@ -16,7 +16,7 @@ import { type Configuration, errors, type KoaContextWithOIDC } from 'oidc-provid
 import { TryLaterError } from '../requests/failures.ts';
 import { contextOf } from '../requests/request-context.ts';
 import type { SecurityProfile } from './clients.ts';
-import { currentContext } from './library.ts';
+import { currentContext, currentRequest } from './library.ts';
 
 /** The clock of a client can be ahead, and many libraries set `nbf` to its time. */
 const CLOCK_SECONDS = 30;
@@ -80,11 +80,10 @@ function assertAudience(
 
 /** Seconds by which the clock of the client may differ. Tokens and codes have no such tolerance. */
 export function clockTolerance(): number {
-  const context = currentContext();
   // While the client is authenticated, the library reads nothing else that expires.
   const isAuthenticating =
-    context?.oidc?.params?.client_assertion !== undefined &&
-    contextOf(context.req).secureKeyId === undefined;
+    currentContext()?.oidc?.params?.client_assertion !== undefined &&
+    currentRequest().secureKeyId === undefined;
   return isAuthenticating ? CLOCK_SECONDS : 0;
 }
 
@@ -104,9 +103,8 @@ export function claimAssertions(provider: Provider, identity: Identity): void {
     const key = `assertion:${credentialHash(JSON.stringify([clientId, jti]))}`;
     const seconds = Math.max(0, Math.ceil(expiresAt - Date.now() / 1000)) + MARGIN_SECONDS;
     const isFirst = (await store.claim(key, owner, seconds)) === owner;
-    const context = currentContext();
-    if (isFirst && context !== undefined) {
-      const found = contextOf(context.req);
+    if (isFirst) {
+      const found = currentRequest();
       found.secureKeyId = found.assertedKeyId;
     }
     return isFirst;

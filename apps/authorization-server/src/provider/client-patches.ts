@@ -16,7 +16,7 @@ import { clientEndpointPaths } from '../requests/routes.ts';
 import type { FailedSecrets } from '../throttle/failed-secrets.ts';
 import type { ClientKeySets } from './client-key-sets.ts';
 import type { SecurityProfile } from './clients.ts';
-import { currentContext, type ProviderMiddleware } from './library.ts';
+import { currentContext, currentRequest, type ProviderMiddleware } from './library.ts';
 import { type MetadataDocuments, rejectUnknown } from './metadata-documents.ts';
 import { addOmittedRedirectUri, settleScope } from './request-parameters.ts';
 
@@ -109,11 +109,8 @@ export const tokenModels = ['AccessToken', 'ClientCredentials', 'RefreshToken'] 
 export function storeSecureKeys(provider: Provider, identity: Identity): void {
   const { clients } = identity;
   provider.Client.prototype.compareClientSecret = async function compareClientSecret(actual) {
-    const context = currentContext();
     const secureKeyId = clients.identifySecret(await clients.find(this.clientId), actual);
-    if (context !== undefined) {
-      contextOf(context.req).secureKeyId = secureKeyId;
-    }
+    currentRequest().secureKeyId = secureKeyId;
     return secureKeyId !== undefined;
   };
 
@@ -128,7 +125,7 @@ export function storeSecureKeys(provider: Provider, identity: Identity): void {
     const { save } = prototype;
     prototype.save = async function saveWithKey(...lifetime) {
       const context = currentContext();
-      this.secureKeyId ??= context && contextOf(context.req).secureKeyId;
+      this.secureKeyId ??= currentRequest().secureKeyId;
       if (name === 'AccessToken' && context !== undefined) {
         const { authTime, acr, amr } = signInOf(context);
         this.authTime ??= authTime;
@@ -179,17 +176,17 @@ export function limitLookups(
       return undefined;
     }
     const context = currentContext();
-    const found = context && contextOf(context.req);
+    const found = currentRequest();
     // The first lookup of a request is for the client that authenticates. Later ones are for other
     // clients.
-    const isFirst = context !== undefined && found?.presentedClientId === undefined;
+    const isFirst = context !== undefined && found.presentedClientId === undefined;
     if (isFirst && clientEndpointPaths.includes(context.path)) {
-      contextOf(context.req).presentedClientId = clientId;
+      found.presentedClientId = clientId;
       await failedSecrets.assertMayTry(clientId, addressGroupOf(context.req));
     }
     await documents.read(clientId, findInLibrary);
     const record = await clients.find(clientId);
-    if (found !== undefined && record?.enabled === false) {
+    if (record?.enabled === false) {
       found.isClientDisabled = true;
     }
     const known = record && clientOfRecord.get(record);

@@ -2,6 +2,7 @@ import {
   builtInClient,
   type Client,
   type ClientRegistry,
+  createUserSessions,
   grantFacts,
   hasPublicKeys,
   type Identity,
@@ -111,7 +112,7 @@ export function withBuiltInClients(identity: Identity, issuer: string): Identity
     name: 'Account',
     redirectUris: [issuer + SIGNED_IN_PATH],
   });
-  return {
+  const withBuiltIn: Identity = {
     ...identity,
     clients: {
       ...clients,
@@ -132,4 +133,7 @@ export function withBuiltInClients(identity: Identity, issuer: string): Identity
       return findLiveHolder(clientId === ACCOUNT_CLIENT_ID ? withoutClient : credential);
     },
   };
+  const { store, sealer } = identity;
+  const userSessions = createUserSessions(store, sealer, withBuiltIn.findLiveHolder);
+  return { ...withBuiltIn, userSessions };
 }

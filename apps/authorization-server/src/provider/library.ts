@@ -1,9 +1,14 @@
 /** What every file of this folder takes from the library, and adds to each adapter. */
 import { StoreUnavailableError } from '@gatehouse/store';
 import Provider, { type Adapter, errors } from 'oidc-provider';
+import { contextOf, type RequestContext } from '../requests/request-context.ts';
 
 /** The request that the library is serving; undefined outside a request. */
 export const currentContext = () => Provider.ctx;
+
+/** What the server knows about that request. Outside a request, it knows and remembers nothing. */
+export const currentRequest = (): RequestContext =>
+  Provider.ctx ? contextOf(Provider.ctx.req) : {};
 
 /**
  * A Koa step around the provider's endpoints. After `await next()`, the reply is complete but not

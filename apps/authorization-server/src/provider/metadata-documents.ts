@@ -34,7 +34,7 @@ import { contextOf } from '../requests/request-context.ts';
 import { REGISTRATION_PATH } from '../requests/routes.ts';
 import { documentLimits } from '../throttle/limits.ts';
 import { chargeBudgets } from '../throttle/stored-budgets.ts';
-import { currentContext, type ProviderMiddleware } from './library.ts';
+import { currentContext, currentRequest, type ProviderMiddleware } from './library.ts';
 import { settingsOf } from './resources.ts';
 
 /** A sign-in takes at most this long, from the document to the code. */
@@ -44,7 +44,7 @@ const MAXIMUM_DOCUMENT_BYTES = 5 * 1024;
 const RECORD_BYTES = 8 * 1024;
 const MAXIMUM_REDIRECT_URIS = 20;
 const grantTypes = ['authorization_code', 'refresh_token'] as const;
-const startingRoutes: ReadonlySet<string | undefined> = new Set([
+const startingRoutes: ReadonlySet<string> = new Set([
   'authorization',
   'pushed_authorization_request',
 ]);
@@ -107,12 +107,12 @@ export function createMetadataDocuments(identity: Identity) {
      */
     async read(clientId: string, findInLibrary: (clientId: string) => unknown): Promise<void> {
       const context = currentContext();
-      const found = context && contextOf(context.req);
+      const found = currentRequest();
       if (
-        found === undefined ||
         found.readDocument !== undefined ||
-        !startingRoutes.has(context?.oidc.route) ||
-        documentHost(clientId, settingsOf(context as KoaContextWithOIDC)) === undefined
+        context === undefined ||
+        !startingRoutes.has(context.oidc.route) ||
+        documentHost(clientId, settingsOf(context)) === undefined
       ) {
         return;
       }
@@ -155,8 +155,7 @@ export function rejectUnknown(error: unknown): undefined {
 
 /** Whether the library reads the document of this client now. */
 export function isReadingDocument(clientId?: string): boolean {
-  const context = currentContext();
-  const { readDocument } = context ? contextOf(context.req) : {};
+  const { readDocument } = currentRequest();
   return (
     readDocument?.isReading === true &&
     (clientId ?? readDocument.clientId) === readDocument.clientId

@@ -2,22 +2,20 @@ import {
   type CredentialHash,
   clientRecordsKey,
   credentialKey,
+  destroyGrant,
   grantKey,
   grantMembersKey,
-  grantTombstoneKey,
   type Identity,
   isGrantRevoked,
-  tombstoneSeconds,
   userGrantsKey,
   userSessionsKey,
 } from '@gatehouse/identity';
 import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
 import { TryLaterError } from '../requests/failures.ts';
 import { EXPIRED_DEVICE_CODE_SECONDS, lifetimes } from '../requests/lifetimes.ts';
-import { contextOf } from '../requests/request-context.ts';
 import { withoutLostScopes } from './claims.ts';
 import { type TokenOfSecureKey, tokenModels } from './client-patches.ts';
-import { currentContext } from './library.ts';
+import { currentRequest } from './library.ts';
 import type { SingleUse } from './single-use.ts';
 import { endedSessionKey } from './times-to-live.ts';
 
@@ -69,12 +67,11 @@ export function createOidcAdapter(model: string, dependencies: AdapterDependenci
       grantId !== undefined && isGrantRevoked(store, grantId),
     ]);
     const isRevoked = holder === undefined || isGrantOver;
-    const context = currentContext();
     // So that an error can be explained without another read of the store. A replayed credential is
     // deleted together with its grant before its error is handled.
-    if (context !== undefined && redeemedModels.has(model)) {
+    if (redeemedModels.has(model)) {
       const { clientId, accountId: userId, exp: expiresAt } = stored;
-      contextOf(context.req).credential = { clientId, userId, grantId, isRevoked, expiresAt };
+      currentRequest().credential = { clientId, userId, grantId, isRevoked, expiresAt };
     }
     if (isRevoked) {
       return undefined;
@@ -94,18 +91,13 @@ export function createOidcAdapter(model: string, dependencies: AdapterDependenci
     return id === undefined ? undefined : find(id);
   }
 
-  async function revokeByGrantId(grantId: string): Promise<void> {
-    const keys = await store.members(grantMembersKey(grantId));
-    await store.delete([...keys, grantMembersKey(grantId)]);
-  }
-
   return {
     upsert: createUpsert(model, dependencies, records),
     find,
     findByUid: (uid) => follow('uid', uid),
     findByUserCode: (userCode) => follow('userCode', userCode),
     async consume(id) {
-      const { expiresAt } = redeemedModels.has(model) ? (presented() ?? {}) : {};
+      const { expiresAt } = (redeemedModels.has(model) && currentRequest().credential) || {};
       const secondsToLive =
         expiresAt === undefined
           ? lifetimes[model as keyof typeof lifetimes]
@@ -117,14 +109,12 @@ export function createOidcAdapter(model: string, dependencies: AdapterDependenci
       }
     },
     async destroy(id) {
-      if (model === 'Grant') {
-        const seconds = tombstoneSeconds(await store.get(keyOf(id)), Date.now());
-        await store.set(grantTombstoneKey(id), '', seconds, { revokes: true });
-        await revokeByGrantId(id);
-      }
-      await store.delete([keyOf(id)]);
+      await (model === 'Grant' ? destroyGrant(store, id, Date.now()) : store.delete([keyOf(id)]));
     },
-    revokeByGrantId,
+    async revokeByGrantId(grantId) {
+      const keys = await store.members(grantMembersKey(grantId));
+      await store.delete([...keys, grantMembersKey(grantId)]);
+    },
   };
 }
 
@@ -174,12 +164,6 @@ function createUpsert(
       throw new errors.SessionNotFound('the session was ended');
     }
   };
-}
-
-/** The code or token that this request presents. */
-function presented() {
-  const context = currentContext();
-  return context && contextOf(context.req).credential;
 }
 
 /** The records of a model in the store. An unreadable one is not found, like an expired one. */

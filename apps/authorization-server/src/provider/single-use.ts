@@ -8,7 +8,7 @@ import { lifetimes } from '../requests/lifetimes.ts';
 import { contextOf } from '../requests/request-context.ts';
 import { codeLimit } from '../throttle/limits.ts';
 import type { SecurityProfile } from './clients.ts';
-import { currentContext, type ProviderMiddleware } from './library.ts';
+import { currentContext, currentRequest, type ProviderMiddleware } from './library.ts';
 
 /** A code or token that can be redeemed once: its value and the key of its record. */
 interface Redeemable {
@@ -59,10 +59,9 @@ export function createRedemptions(store: Store): RepliedUse {
     async claim({ key }, secondsToLive) {
       const owner = randomBytes(16).toString('base64url');
       const holder = await store.claim(claimKey(key), owner, secondsToLive + MARGIN_SECONDS);
-      const { req } = currentContext() ?? {};
-      if (holder === owner && req !== undefined) {
-        const context = contextOf(req);
-        context.redeemed = (context.redeemed ?? new Map()).set(key, secondsToLive);
+      if (holder === owner) {
+        const request = currentRequest();
+        request.redeemed = (request.redeemed ?? new Map()).set(key, secondsToLive);
       }
       return holder === owner;
     },
@@ -73,25 +72,6 @@ export function createRedemptions(store: Store): RepliedUse {
     async complete(request) {
       for (const [key, secondsToLive] of contextOf(request).redeemed ?? []) {
         await store.set(`redeemed:${key}`, String(Date.now()), secondsToLive + MARGIN_SECONDS);
-      }
-    },
-  };
-}
-
-/**
- * An attacker who captured a code but not its PKCE verifier must not guess without limit (RFC 7636
- * §7.1). The count is one atomic increment before the library validates the verifier, so concurrent
- * guesses count as well. The record is not deleted, because the winning request may not have read
- * it yet.
- */
-function limitCodeAttempts(singleUse: SingleUse, store: Store): SingleUse {
-  const windowSeconds = lifetimes.AuthorizationCode + MARGIN_SECONDS;
-  return {
-    ...singleUse,
-    async assertMayPresent({ key }) {
-      const { count } = await store.increment(`attempts:code:${key}`, windowSeconds);
-      if (count > codeLimit.attempts) {
-        throw new errors.InvalidGrant(codeLimit.finding);
       }
     },
   };
@@ -111,20 +91,21 @@ const GRACE_MILLISECONDS = 10_000;
 /** Ends a claim without a reply. Claims of earlier versions have no such end: they count as sent. */
 const PENDING = '.pending';
 
-interface RefreshRotationDependencies {
+export function createRefreshRotation({
+  store,
+  successorOf,
+  keyOf,
+  now = Date.now,
+  request = currentRequest,
+}: {
   readonly store: Store;
   /** The one token that follows a refresh token. */
   readonly successorOf: (refreshToken: string) => string;
   /** The key of a refresh token's record. */
   readonly keyOf: (refreshToken: string) => string;
   readonly now?: () => number;
-  readonly currentRequest?: () => IncomingMessage | undefined;
-}
-
-export function createRefreshRotation(dependencies: RefreshRotationDependencies): RepliedUse {
-  const { store, successorOf, keyOf, now = Date.now } = dependencies;
-  const { currentRequest = () => currentContext()?.req } = dependencies;
-
+  readonly request?: typeof currentRequest;
+}): RepliedUse {
   /** Epoch milliseconds. */
   async function endOfGrace(id: string, claim: string): Promise<number> {
     const used = await store.get(claimKey(keyOf(successorOf(id))));
@@ -138,9 +119,8 @@ export function createRefreshRotation(dependencies: RefreshRotationDependencies)
     async claim({ id, key }, secondsToLive) {
       const owner = `${now()}.${randomBytes(16).toString('base64url')}${PENDING}`;
       const holder = await store.claim(claimKey(key), owner, secondsToLive + MARGIN_SECONDS);
-      const request = currentRequest();
-      if (request !== undefined && holder.endsWith(PENDING)) {
-        contextOf(request).refreshClaim = { key: claimKey(key), holder };
+      if (holder.endsWith(PENDING)) {
+        request().refreshClaim = { key: claimKey(key), holder };
       }
       return holder === owner || now() < (await endOfGrace(id, holder));
     },
@@ -176,7 +156,7 @@ export function createSingleUses(
   securityProfile: SecurityProfile,
 ) {
   const redemptions = createRedemptions(store);
-  const codes = limitCodeAttempts(redemptions, store);
+  const codes = { ...redemptions, assertMayPresent: limitPresentations(store) };
   // Only a holder of the master key can compute a successor.
   const key = createSecretKey(lastingKey(masterKey, 'refresh-successor'));
   const successorOf = (refreshToken: string) =>
@@ -184,6 +164,23 @@ export function createSingleUses(
   const keyOf = (refreshToken: string) =>
     credentialKey('RefreshToken', credentialHash(refreshToken));
   const rotation = createRefreshRotation({ store, successorOf, keyOf });
+  /**
+   * Before a successful reply is sent: from then on, the code or token that was redeemed counts as
+   * used. The grace of a refresh token begins after its reply, because a client that gets no reply
+   * needs the token again. If that mark is lost, only the use of the successor ends the grace.
+   */
+  const complete: ProviderMiddleware = async ({ req, res }, next) => {
+    await next();
+    // A redirect uses up a pushed request.
+    if (res.statusCode < 400) {
+      await redemptions.complete(req);
+      res.once('finish', () => {
+        if (res.statusCode < 400) {
+          rotation.complete(req).catch(() => {});
+        }
+      });
+    }
+  };
   return {
     successorOf,
     of(model: string): SingleUse {
@@ -192,26 +189,22 @@ export function createSingleUses(
       }
       return model === 'AuthorizationCode' ? codes : redemptions;
     },
-    complete: completeRedemption(redemptions, rotation),
+    complete,
   };
 }
 
 /**
- * Before a successful reply is sent: from then on, the code or token that was redeemed counts as
- * used. The grace of a refresh token begins after its reply, because a client that gets no reply
- * needs the token again. If that mark is lost, only the use of the successor ends the grace.
+ * An attacker who captured a code but not its PKCE verifier must not guess without limit (RFC 7636
+ * §7.1). The count is one atomic increment before the library validates the verifier, so concurrent
+ * guesses count as well. The record is not deleted, because the winning request may not have read
+ * it yet.
  */
-function completeRedemption(redemptions: RepliedUse, rotation: RepliedUse): ProviderMiddleware {
-  return async (context, next) => {
-    await next();
-    // A redirect uses up a pushed request.
-    if (context.status < 400) {
-      await redemptions.complete(context.req);
-      context.res.once('finish', () => {
-        if (context.res.statusCode < 400) {
-          rotation.complete(context.req).catch(() => {});
-        }
-      });
+function limitPresentations(store: Store): NonNullable<SingleUse['assertMayPresent']> {
+  const windowSeconds = lifetimes.AuthorizationCode + MARGIN_SECONDS;
+  return async ({ key }) => {
+    const { count } = await store.increment(`attempts:code:${key}`, windowSeconds);
+    if (count > codeLimit.attempts) {
+      throw new errors.InvalidGrant(codeLimit.finding);
     }
   };
 }

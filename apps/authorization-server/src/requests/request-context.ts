@@ -5,7 +5,7 @@ import type { Settings } from '@gatehouse/identity';
 export const clientCredentialKinds = ['basic', 'body', 'assertion', 'bearer'] as const;
 
 /** What the server learns about a request while it serves it, for later steps of the same request. */
-interface RequestContext {
+export interface RequestContext {
   /** The settings when the request arrived. Undefined if the store was unavailable. */
   settings?: Settings | undefined;
   /** It came to the platform endpoint, and continues as a request to /token. */

@@ -58,19 +58,12 @@ export function createRevocations(dependencies: {
     const { user: userId, grant: grantId } = claims.gatehouse;
     const seconds = claims.exp - Math.floor(now() / 1000);
     if (grantId !== undefined) {
-      await destroyGrant(grantId);
+      await destroyGrant(store, grantId, now());
     } else if (seconds > 0) {
       await store.set(grantTombstoneKey(claims.jti), '', seconds, { revokes: true });
     }
     const tokenIds = [credentialId(credentialHash(claims.jti))];
     return { kind: 'AccessToken', clientId: claims.client_id, userId, tokenIds, grantId };
-  }
-
-  async function destroyGrant(grantId: string): Promise<void> {
-    const seconds = tombstoneSeconds(await store.get(grantKey(grantId)), now());
-    await store.set(grantTombstoneKey(grantId), '', seconds, { revokes: true });
-    const members = await store.members(grantMembersKey(grantId));
-    await store.delete([...members, grantMembersKey(grantId), grantKey(grantId)]);
   }
 
   async function deleteIndexed(indexKey: string, keysOf: (member: string) => Promise<string[]>) {
@@ -130,7 +123,7 @@ export function createRevocations(dependencies: {
         const found = text === undefined ? undefined : parseRecord(storedCredential, text);
         if (found !== undefined) {
           if (found.grantId !== undefined) {
-            await destroyGrant(found.grantId);
+            await destroyGrant(store, found.grantId, now());
           }
           await store.delete([key]);
           const { kind, clientId, accountId: userId, grantId } = found;
@@ -156,4 +149,12 @@ export function nextNotBefore(nowMilliseconds: number): number {
  */
 export async function isGrantRevoked(store: Store, grantId: string): Promise<boolean> {
   return (await store.get(grantTombstoneKey(grantId))) !== undefined;
+}
+
+/** Revokes a grant with everything that was issued under it. */
+export async function destroyGrant(store: Store, grantId: string, now: number): Promise<void> {
+  const seconds = tombstoneSeconds(await store.get(grantKey(grantId)), now);
+  await store.set(grantTombstoneKey(grantId), '', seconds, { revokes: true });
+  const members = await store.members(grantMembersKey(grantId));
+  await store.delete([...members, grantMembersKey(grantId), grantKey(grantId)]);
 }

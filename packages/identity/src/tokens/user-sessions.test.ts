@@ -8,7 +8,10 @@ import { createUserSessions } from './user-sessions.ts';
 
 const sealer = createSealer(randomBytes(32));
 const session = { accountId: 'alice', loginTs: 200, exp: 900, authorizations: { web: {} } };
-const grant = { accountId: 'alice', clientId: 'web', iat: 200, exp: 900, openid: { scope: 'a b' } };
+const grant = {
+  ...{ accountId: 'alice', clientId: 'web', iat: 200, exp: 900, openid: { scope: 'a b' } },
+  ...{ resources: { one: 'c d' }, rejected: { resources: { one: 'd' } } },
+};
 const texts = new Map([
   ...Object.entries({
     older: { ...session, loginTs: 150 },
@@ -44,6 +47,6 @@ test('The sessions of a user are listed, without revoked, foreign and damaged on
 
 test('The grants of a user are listed, without revoked and foreign ones.', async () => {
   expect(await userSessions.grants('alice')).toEqual([
-    { clientId: 'web', since: 200, expiresAt: 900, scope: 'a b' },
+    { id: 'live', clientId: 'web', since: 200, expiresAt: 900, scope: 'a b c' },
   ]);
 });

@@ -14,13 +14,22 @@ const storedSession = z.object({
 
 const parsedSid = z.object({ sid: z.string() });
 
-const storedGrant = z.object({
+const storedScopes = z.object({
+  openid: z.object({ scope: z.string().default('') }).default({ scope: '' }),
+  resources: z.record(z.string(), z.string()).default({}),
+});
+
+const storedGrant = storedScopes.extend({
   accountId: z.string(),
   clientId: z.string(),
   iat: z.number(),
   exp: z.number(),
-  openid: z.object({ scope: z.string().default('') }).default({ scope: '' }),
+  rejected: storedScopes.optional(),
 });
+
+function scopesIn({ openid, resources }: z.infer<typeof storedScopes>): readonly string[] {
+  return [openid.scope, ...Object.values(resources)].flatMap((scope) => scope.split(' '));
+}
 
 /** Reads what the authorization server stores about a user. Damaged records are omitted. */
 export function createUserSessions(store: Store, sealer: Sealer, findLiveHolder: FindLiveHolder) {
@@ -52,8 +61,10 @@ export function createUserSessions(store: Store, sealer: Sealer, findLiveHolder:
     ) {
       return [];
     }
-    const { clientId, iat: since, exp: expiresAt, openid } = grant;
-    return [{ clientId, since, expiresAt, scope: openid.scope }];
+    const { clientId, iat: since, exp: expiresAt, rejected } = grant;
+    const lost = new Set(['', ...(rejected ? scopesIn(rejected) : [])]);
+    const scope = scopesIn(grant).filter((each) => !lost.has(each));
+    return [{ id, clientId, since, expiresAt, scope: scope.join(' ') }];
   }
 
   return {
