@@ -30,7 +30,7 @@ import { withBuiltInClients } from './provider/clients.ts';
 import { deliverLogouts } from './provider/deliver-logouts.ts';
 import { addPollingInterval } from './provider/device-codes.ts';
 import { completeIntrospection, revokeJwtAccessTokens } from './provider/introspection.ts';
-import type { ProviderMiddleware } from './provider/library.ts';
+import { failClosed, type ProviderMiddleware } from './provider/library.ts';
 import { announceClients, createMetadataDocuments } from './provider/metadata-documents.ts';
 import { applyPatches, createKeyInstaller, keepClaimsCurrent } from './provider/patches.ts';
 import { createAdapter, providerSettings } from './provider/settings.ts';
@@ -168,7 +168,8 @@ async function openProvider(dependencies: ProviderParts): Promise<Provider> {
   const documents = createMetadataDocuments(identity);
   const provider = new Provider(issuer, {
     ...settings,
-    adapter: (model: string) => createAdapter(model, dependencies, singleUses.of(model)),
+    adapter: (model: string) =>
+      failClosed(createAdapter(model, dependencies, singleUses.of(model))),
     features: {
       ...settings.features,
       clientIdMetadataDocument: documents.feature,

@@ -1,7 +1,8 @@
 /** What the audit trail records of each action, once, and without secrets. */
+
+import { accountLimit } from '@gatehouse/identity';
 import { createPageVisitor, until } from '@gatehouse/testing';
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { accountLimit } from '../src/throttle/limits.ts';
 import { advanceSeconds, startInProcess } from './in-process-server.ts';
 import {
   alice,

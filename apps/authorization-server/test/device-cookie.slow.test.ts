@@ -1,8 +1,8 @@
 // requires: redis-server
-import { hashPassword, nextNotBefore } from '@gatehouse/identity';
+import { accountLimit, hashPassword, nextNotBefore } from '@gatehouse/identity';
 import { createPageVisitor } from '@gatehouse/testing';
 import { describe, expect, test } from '@jest/globals';
-import { accountLimit, addressLimit } from '../src/throttle/limits.ts';
+import { addressLimit } from '../src/throttle/limits.ts';
 import { full, installation } from './installation.ts';
 import { as, startOnEngines } from './server.ts';
 

@@ -1,8 +1,9 @@
 // requires: redis-server
+
+import { accountLimit } from '@gatehouse/identity';
 import { authorizeAsUser, createPageVisitor, integrationEngines } from '@gatehouse/testing';
 import { onEachEngine } from '@gatehouse/testing/suite';
 import { describe, expect, test } from '@jest/globals';
-import { accountLimit } from '../src/throttle/limits.ts';
 import { advanceSeconds, startInProcess } from './in-process-server.ts';
 import { alice, full, machine } from './installation.ts';
 import { as, machineGrant, outcome, refreshing } from './server.ts';

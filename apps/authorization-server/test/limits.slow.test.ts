@@ -1,9 +1,10 @@
 // requires: redis-server
 /** The limits over two processes. limits.test.ts and sign-in-attempts.test.ts test the rules. */
 import { availableParallelism } from 'node:os';
+import { accountLimit } from '@gatehouse/identity';
 import { createPageVisitor, until } from '@gatehouse/testing';
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { accountLimit, addressLimit, failedSecretLimit } from '../src/throttle/limits.ts';
+import { addressLimit, failedSecretLimit } from '../src/throttle/limits.ts';
 import { alice, bob, full, machine, web } from './installation.ts';
 import {
   as,

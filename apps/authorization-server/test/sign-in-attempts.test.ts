@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
+  accountLimit,
   type Identity,
   MAXIMUM_PASSWORD_BYTES,
   openIdentity,
@@ -12,7 +13,7 @@ import {
 import { createStore, type Store, StoreUnavailableError } from '@gatehouse/store';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { TryLaterError } from '../src/requests/failures.ts';
-import { accountLimit, addressLimit } from '../src/throttle/limits.ts';
+import { addressLimit } from '../src/throttle/limits.ts';
 import { createSignIn, type SignIn } from '../src/throttle/sign-in-throttle.ts';
 import { openStores } from './server.ts';
 

@@ -1,9 +1,9 @@
 // requires: redis-server
 // runs alone: it compares times
 
+import { accountLimit } from '@gatehouse/identity';
 import { medianRatio } from '@gatehouse/testing';
 import { expect, test } from '@jest/globals';
-import { accountLimit } from '../src/throttle/limits.ts';
 import { blocked, full, installation } from './installation.ts';
 import { as, startServers, type User } from './server.ts';
 

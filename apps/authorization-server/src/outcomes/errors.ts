@@ -6,13 +6,13 @@ import type Provider from 'oidc-provider';
 import type { KoaContextWithOIDC } from 'oidc-provider';
 import { GuardedFetchError } from '../guarded-fetch.ts';
 import { renderErrorPage } from '../pages/error-page.ts';
+import type { ProviderMiddleware } from '../provider/library.ts';
 import { basicClientId, nameClient } from '../requests/caller.ts';
 import { type Failure, failureOf, TRY_AGAIN } from '../requests/failures.ts';
 import { contextOf } from '../requests/request-context.ts';
 import { noteReason } from './reasons.ts';
 
-type Middleware = Parameters<Provider['use']>[0];
-type Context = Parameters<Middleware>[0];
+type Context = Parameters<ProviderMiddleware>[0];
 
 export const failingActions = [
   ...['grant', 'authorization', 'revocation', 'introspection', 'pushed_authorization_request'],
@@ -55,7 +55,7 @@ export function logOutcomes(provider: Provider, clients: ClientRegistry): void {
  * Handles errors that escape the library. Koa would reply without Gatehouse's headers and print the
  * error to stderr. An unavailable store is 503 here as everywhere.
  */
-export const handleUnexpectedErrors: Middleware = async (context, next) => {
+export const handleUnexpectedErrors: ProviderMiddleware = async (context, next) => {
   try {
     await next();
   } catch (error) {
@@ -134,7 +134,7 @@ const NO_CLIENT = 'no client authentication mechanism provided';
  * parameter that is in the query or in a body without a type. The reply repeats names of parameters
  * only, never values, so it needs no authentication.
  */
-export const explainMistakes: Middleware = async (context, next) => {
+export const explainMistakes: ProviderMiddleware = async (context, next) => {
   await next();
   const { body, req } = context;
   if (typeof body !== 'object' || body === null || !('error_description' in body)) {

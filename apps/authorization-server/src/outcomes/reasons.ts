@@ -115,10 +115,9 @@ function explainToClient(
 ): void {
   const { body, req } = context;
   const isAuthenticated = contextOf(req).secureKeyId !== undefined;
-  const isReply = typeof body === 'object' && body !== null && 'error' in body;
-  const isRejected = isReply && body.error === 'invalid_grant' && reason === 'invalid_grant';
+  const isRejected = Object(body).error === 'invalid_grant' && reason === 'invalid_grant';
   if (isAuthenticated && isRejected && finding !== undefined) {
     const description = `The check failed: ${finding}. ${failureReasons.invalid_grant.fix}`;
-    context.body = { ...body, error_description: description };
+    context.body = { ...Object(body), error_description: description };
   }
 }

@@ -21,18 +21,9 @@ const LONGEST_MILLISECONDS = 60 * MINUTE;
 const MAXIMUM_CLIENTS = 1000;
 const MAXIMUM_KEYS = 20;
 
-/** Fetches what a registered client declares. */
-export type FetchDeclared = (
-  address: string,
-  request?: Omit<GuardedRequest, 'privateHosts'>,
-) => Promise<Response>;
-
-/** Operators can list the hosts that may have private addresses. */
-export function createFetchDeclared(
-  { settings }: Pick<Identity, 'settings'>,
-  guardedFetch: GuardedFetch,
-): FetchDeclared {
-  return async (address, request) => {
+/** Fetches what a registered client declares. Operators list the hosts with private addresses. */
+export function createFetchDeclared({ settings }: Identity, guardedFetch: GuardedFetch) {
+  return async (address: string, request?: GuardedRequest): Promise<Response> => {
     const { privateHosts } = await settings.read();
     return guardedFetch(address, { ...request, privateHosts });
   };
@@ -47,7 +38,7 @@ interface Copy {
 
 export type ClientKeySets = ReturnType<typeof createClientKeySets>;
 
-export function createClientKeySets(fetchDeclared: FetchDeclared, now: () => number = Date.now) {
+export function createClientKeySets(fetchDeclared: GuardedFetch, now: () => number = Date.now) {
   async function read(address: string, last: Copy | undefined): Promise<Copy> {
     const triedAt = now();
     try {
@@ -93,7 +84,7 @@ export function createClientKeySets(fetchDeclared: FetchDeclared, now: () => num
 /** The keys that can verify assertions. It skips others, such as those for encryption. */
 async function fetchKeys(
   address: string,
-  fetchDeclared: FetchDeclared,
+  fetchDeclared: GuardedFetch,
 ): Promise<readonly PublicKey[]> {
   const reply = await fetchDeclared(address, { headers: { accept: 'application/json' } });
   if (reply.status !== 200) {

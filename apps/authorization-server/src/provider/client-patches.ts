@@ -17,7 +17,7 @@ import type { FailedSecrets } from '../throttle/failed-secrets.ts';
 import type { ClientKeySets } from './client-key-sets.ts';
 import type { SecurityProfile } from './clients.ts';
 import { currentContext, currentRequest, type ProviderMiddleware } from './library.ts';
-import { type MetadataDocuments, rejectUnknown } from './metadata-documents.ts';
+import type { MetadataDocuments } from './metadata-documents.ts';
 import { addOmittedRedirectUri, settleScope } from './request-parameters.ts';
 
 /**
@@ -186,12 +186,15 @@ export function limitLookups(
     }
     await documents.read(clientId, findInLibrary);
     const record = await clients.find(clientId);
-    if (record?.enabled === false) {
-      found.isClientDisabled = true;
+    if (record?.enabled !== true) {
+      found.isClientDisabled = record !== undefined;
+      // The same work as for a known client with a wrong secret, so that timing reveals nothing
+      // (CWE-203).
+      clients.verifySecret(record, clientId);
+      return undefined;
     }
-    const known = record && clientOfRecord.get(record);
-    const client = known ?? (await findInLibrary(clientId).catch(rejectUnknown));
-    if (record !== undefined && client !== undefined) {
+    const client = clientOfRecord.get(record) ?? (await findInLibrary(clientId));
+    if (client !== undefined) {
       clientOfRecord.set(record, client);
     }
     const assertion = context?.oidc.params?.client_assertion;

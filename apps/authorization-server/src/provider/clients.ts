@@ -19,14 +19,8 @@ export type SecurityProfile = 'compatible' | 'strict';
 export function createClientAdapter(clients: ClientRegistry, profile: SecurityProfile): Adapter {
   return {
     async find(clientId: string) {
-      if (isReadingDocument(clientId)) {
-        return undefined;
-      }
       const client = await clients.find(clientId);
-      if (client?.enabled !== true) {
-        // The same work as for a known client with a wrong secret, so that timing reveals nothing
-        // (CWE-203).
-        clients.verifySecret(client, clientId);
+      if (client?.enabled !== true || isReadingDocument(clientId)) {
         return undefined;
       }
       const grantTypes = client.grantTypes.filter(

@@ -8,7 +8,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Identity, LogoutNotice } from '@gatehouse/identity';
 import type Provider from 'oidc-provider';
-import type { FetchDeclared } from './client-key-sets.ts';
+import type { GuardedFetch } from '../guarded-fetch.ts';
 
 const POLL_MILLISECONDS = 1000;
 const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
@@ -16,7 +16,7 @@ const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
 interface Dependencies {
   readonly provider: Provider;
   readonly identity: Pick<Identity, 'logouts'>;
-  readonly fetchDeclared: FetchDeclared;
+  readonly fetchDeclared: GuardedFetch;
   /** Brings rotated keys into the provider, which otherwise happens at requests. */
   readonly installKeys: () => Promise<void>;
 }

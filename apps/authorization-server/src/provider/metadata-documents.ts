@@ -90,16 +90,12 @@ export function createMetadataDocuments(identity: Identity) {
     feature: {
       enabled: true,
       ack: 'draft-02',
-      allowFetch: async (context, clientId) => {
-        assertReading(clientId);
-        await assertFetchAllowed(context, new URL(clientId).hostname);
-        return true;
-      },
-      allowClient: async (context, client) => {
-        assertReading(client.clientId);
-        await remember(context, client);
-        return true;
-      },
+      // The library also has a cache, which does not know what an operator disabled.
+      allowFetch: async (context, clientId) =>
+        isReadingDocument(clientId) &&
+        assertFetchAllowed(context, new URL(clientId).hostname).then(() => true),
+      allowClient: async (context, client) =>
+        isReadingDocument(client.clientId) && remember(context, client).then(() => true),
     } satisfies NonNullable<Configuration['features']>['clientIdMetadataDocument'],
     /**
      * Reads the document of the client, once a request, when an authorization starts. The adapter
@@ -132,25 +128,6 @@ export function createMetadataDocuments(identity: Identity) {
       }
     },
   };
-}
-
-/**
- * Outside of `read`, the client has no record, so it is unknown. The library would fetch its
- * document, or take it from a cache that does not know what an operator disabled.
- */
-class UnknownClientError extends Error {}
-
-function assertReading(clientId: string): void {
-  if (!isReadingDocument(clientId)) {
-    throw new UnknownClientError();
-  }
-}
-
-/** For the library's lookup of clients. */
-export function rejectUnknown(error: unknown): undefined {
-  if (!(error instanceof UnknownClientError)) {
-    throw error;
-  }
 }
 
 /** Whether the library reads the document of this client now. */

@@ -31,7 +31,7 @@ import { createClientAdapter, type SecurityProfile } from './clients.ts';
 import { completeDeviceCodes } from './device-codes.ts';
 import { mayIntrospect, mayRevoke } from './introspection.ts';
 import { jwtClaims } from './jwt-access-tokens.ts';
-import { currentContext, failClosed } from './library.ts';
+import { currentContext } from './library.ts';
 import { libraryFetch } from './metadata-documents.ts';
 import { createOidcAdapter } from './oidc-adapter.ts';
 import {
@@ -131,14 +131,6 @@ export function providerSettings(
 
 /** Where the records of a model are kept. */
 export function createAdapter(
-  model: string,
-  dependencies: ProviderDependencies,
-  singleUse: SingleUse,
-): Adapter {
-  return failClosed(adapterOf(model, dependencies, singleUse));
-}
-
-function adapterOf(
   model: string,
   { identity, securityProfile, browserState, tokenBudgets }: ProviderDependencies,
   singleUse: SingleUse,

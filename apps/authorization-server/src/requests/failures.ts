@@ -29,34 +29,25 @@ export class TryLaterError extends Error {
   }
 }
 
-export interface Failure {
-  readonly status: 429 | 500 | 503;
-  readonly code: 'too_many_requests' | 'temporarily_unavailable' | 'server_error';
-  readonly reason: FailureReasonName;
-  readonly description: string;
-  readonly retryAfterSeconds?: number;
-}
+export type Failure = ReturnType<typeof failureOf>;
 
 /** The failure for an exception that is no error of the library. */
-export function failureOf(thrown: unknown): Failure {
-  const unavailable = { status: 503, code: 'temporarily_unavailable' } as const;
+export function failureOf(thrown: unknown) {
+  const unavailable = { status: 503, code: 'temporarily_unavailable' };
   if (thrown instanceof TryLaterError) {
     const { reason, message, retryAfterSeconds } = thrown;
-    const isLimit = reason !== 'revocation_pending';
-    const kind = isLimit ? ({ status: 429, code: 'too_many_requests' } as const) : unavailable;
-    const description = `${message} ${isLimit ? 'Try again later.' : TRY_AGAIN}`;
-    return { ...kind, reason, description, retryAfterSeconds };
+    if (reason === 'revocation_pending') {
+      return { ...unavailable, reason, description: `${message} ${TRY_AGAIN}`, retryAfterSeconds };
+    }
+    const description = `${message} Try again later.`;
+    return { status: 429, code: 'too_many_requests', reason, description, retryAfterSeconds };
   }
   const isHashingBusy = thrown instanceof PasswordHashingBusyError;
   if (thrown instanceof StoreUnavailableError || isHashingBusy) {
-    const reason = isHashingBusy ? 'password_hashing_busy' : 'store_unavailable';
+    const reason: FailureReasonName = isHashingBusy ? 'password_hashing_busy' : 'store_unavailable';
     const description = `The service is temporarily unavailable. ${TRY_AGAIN}`;
     return { ...unavailable, reason, description, retryAfterSeconds: 1 };
   }
-  return {
-    status: 500,
-    code: 'server_error',
-    reason: 'unexpected_error',
-    description: TRY_AGAIN,
-  };
+  const reason = 'unexpected_error' as const;
+  return { status: 500, code: 'server_error', reason, description: TRY_AGAIN };
 }

@@ -15,8 +15,6 @@ import {
 } from 'express-rate-limit';
 import { addressGroupOf } from '../requests/caller.ts';
 
-export { accountLimit } from '@gatehouse/identity';
-
 const MINUTE = 60;
 
 /**

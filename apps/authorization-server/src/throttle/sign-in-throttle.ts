@@ -19,6 +19,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { SignInReasonName } from '@gatehouse/errors';
 import {
+  accountLimit,
   type Identity,
   MAXIMUM_PASSWORD_BYTES,
   type SignInMethod,
@@ -27,7 +28,7 @@ import {
 import { observedRequest } from '@gatehouse/server';
 import { addressGroupOf, requestOrigin } from '../requests/caller.ts';
 import { TryLaterError } from '../requests/failures.ts';
-import { accountLimit, addressLimit } from './limits.ts';
+import { addressLimit } from './limits.ts';
 
 /** A browser in which this user has signed in before. */
 export interface KnownDevice {

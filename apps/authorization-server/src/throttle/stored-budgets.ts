@@ -139,9 +139,7 @@ export function createTokenBudgets({ store, clients, users }: Identity) {
   return {
     machineTokens,
     /** @throws TryLaterError before a code or token is redeemed for records that do not fit */
-    async assertRedeemable(redeemed: Holder): Promise<void> {
-      await assertOpen('', redeemed);
-    },
+    assertRedeemable: (redeemed: Holder) => assertOpen('', redeemed),
     /** @throws TryLaterError before a record is stored that does not fit */
     async take(model: string, holder: Holder): Promise<void> {
       const { party, budget } = (await assertOpen(model, holder)) ?? {};

@@ -246,14 +246,10 @@ async function issueTokens(
   // The published types require an account for every token. The models do not.
   const owner = { accountId: accountId as string, client, grantId, gty };
   // The user sent the password with this request.
-  const signIn =
-    gty === 'password' ? { authTime: Math.floor(Date.now() / 1000), amr: ['pwd'] } : {};
+  const signIn = gty === 'password' && { authTime: Math.floor(Date.now() / 1000), amr: ['pwd'] };
   const origin = { ...owner, ...signIn };
-  const accessToken = new provider.AccessToken({
-    ...origin,
-    scope: tokenScope,
-    resourceServer: resource,
-  });
+  const granted = { scope: tokenScope, resourceServer: resource };
+  const accessToken = new provider.AccessToken({ ...origin, ...granted });
   context.oidc.entity('AccessToken', accessToken);
   const body: Record<string, unknown> = {
     access_token: await accessToken.save(),
@@ -262,12 +258,8 @@ async function issueTokens(
     scope: tokenScope,
   };
   if (client.grantTypeAllowed('refresh_token')) {
-    const granted = { scope, resource: resource?.identifier() };
-    body.refresh_token = await new provider.RefreshToken({
-      ...origin,
-      ...granted,
-      ...family,
-    }).save();
+    const renewed = { scope, resource: resource?.identifier(), ...family };
+    body.refresh_token = await new provider.RefreshToken({ ...origin, ...renewed }).save();
   }
   context.body = body;
   return body;

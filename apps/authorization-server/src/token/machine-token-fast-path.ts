@@ -151,10 +151,7 @@ type MachineTokenIssuer = ReturnType<typeof createMachineTokenIssuer>;
 export function createMachineTokenIssuer(
   provider: Provider,
   dependencies: {
-    readonly identity: Pick<
-      Identity,
-      'store' | 'settings' | 'clients' | 'credentialHash' | 'findLiveHolder'
-    >;
+    readonly identity: Identity;
     readonly failedSecrets: Pick<FailedSecrets, 'mayTry'>;
     readonly tokenBudgets: TokenBudgets;
     readonly securityProfile: SecurityProfile;
