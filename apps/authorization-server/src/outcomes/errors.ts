@@ -1,4 +1,5 @@
-import { type FailureReasonName, failureReasons } from '@gatehouse/errors';
+import type { IncomingMessage } from 'node:http';
+import { failureReasons } from '@gatehouse/errors';
 import type { ClientRegistry } from '@gatehouse/identity';
 import { observedRequest } from '@gatehouse/server';
 import { StoreUnavailableError } from '@gatehouse/store';
@@ -136,50 +137,39 @@ const NO_CLIENT = 'no client authentication mechanism provided';
  */
 export const explainMistakes: ProviderMiddleware = async (context, next) => {
   await next();
-  const { body, req } = context;
-  if (typeof body !== 'object' || body === null || !('error_description' in body)) {
+  const body = Object(context.body);
+  const said = String(body.error_description);
+  const hasNoClient = said === NO_CLIENT;
+  if (!hasNoClient && !said.startsWith('missing required parameter')) {
     return;
   }
-  const { notes } = observedRequest(req);
-  const said = String(body.error_description);
-  if (said === NO_CLIENT) {
+  const { notes } = observedRequest(context.req);
+  if (hasNoClient) {
     // RFC 6749 §5.2: a request without client authentication is invalid_client. The library reports
     // invalid_request.
     notes.code = 'invalid_client';
     context.body = { ...body, error: 'invalid_client' };
     context.status = 401;
   }
-  const hint = hintOf(context, said);
-  if (hint !== undefined) {
-    const [reason, description] = hint;
+  const needed = hasNoClient ? ['client_id'] : (said.match(/\w+/g) ?? []);
+  const misplaced = needed.find((word) => context.query[word] !== undefined);
+  const reason =
+    (hasUntypedBody(context.req) && 'body_type_wrong') ||
+    (misplaced && 'parameter_misplaced') ||
+    (hasNoClient && 'client_authentication_malformed');
+  if (reason) {
+    const { cause, fix } = failureReasons[reason];
+    const error_description =
+      reason === 'parameter_misplaced'
+        ? `${misplaced} was sent in the query. Send it in the form body.`
+        : `${cause} ${fix}`;
     notes.reason = reason;
-    context.body = { ...(context.body as object), error_description: description };
+    context.body = { ...Object(context.body), error_description };
   }
 };
 
-type Hint = readonly [reason: FailureReasonName, description: string];
-
-/** @param said the library's description, which lists missing parameters */
-function hintOf({ req: { headers }, query }: Context, said: string): Hint | undefined {
-  const hasNoClient = said === NO_CLIENT;
-  if (!hasNoClient && !said.startsWith('missing required parameter')) {
-    return undefined;
-  }
+/** The library reads no body without a type. */
+function hasUntypedBody({ headers }: IncomingMessage): boolean {
   const { 'content-type': type, 'content-length': length = '0' } = headers;
-  // The library reads no body without a type.
-  if (type === undefined && (length !== '0' || headers['transfer-encoding'] !== undefined)) {
-    const { cause, fix } = failureReasons.body_type_wrong;
-    return ['body_type_wrong', `${cause} ${fix}`];
-  }
-  const needed = hasNoClient ? ['client_id'] : said.match(/\w+/g);
-  const misplaced = needed?.find((word) => query[word] !== undefined);
-  if (misplaced !== undefined) {
-    const description = `${misplaced} was sent in the query. Send it in the form body.`;
-    return ['parameter_misplaced', description];
-  }
-  if (!hasNoClient) {
-    return undefined;
-  }
-  const { cause, fix } = failureReasons.client_authentication_malformed;
-  return ['client_authentication_malformed', `${cause} ${fix}`];
+  return type === undefined && (length !== '0' || headers['transfer-encoding'] !== undefined);
 }

@@ -66,19 +66,13 @@ export function checkPermissions(provider: Provider, profile: SecurityProfile): 
   };
 }
 
-/**
- * The member of a stored token that names the secure key of its client; `findLiveHolder` compares
- * it.
- */
-export interface TokenOfSecureKey {
-  secureKeyId?: string | undefined;
-}
-
-/** The members that tokens get in addition to those of the library. */
-export interface StoredToken extends TokenOfSecureKey, SignIn {
+/** A token with the members that it gets in addition to those of the library. */
+export interface StoredToken extends SignIn {
   readonly clientId?: string | undefined;
   readonly accountId?: string;
   readonly grantId?: string | undefined;
+  /** The secure key of its client. `findLiveHolder` compares it. */
+  secureKeyId?: string | undefined;
   readonly aud?: string | string[] | undefined;
   scope?: string | undefined;
 }

@@ -83,23 +83,15 @@ export const addPollingInterval: ProviderMiddleware = async (context, next) => {
  * browser leaves the device signed in, a second device needs a new consent, and ending one does not
  * end the other.
  */
-const deviceRoutes: ReadonlySet<string> = new Set(['code_verification', 'device_resume']);
-
-export function isDeviceRoute(context: KoaContextWithOIDC): boolean {
-  return deviceRoutes.has(context.oidc.route);
-}
+export const isDeviceRoute = ({ oidc }: KoaContextWithOIDC): boolean =>
+  oidc.route === 'code_verification' || oidc.route === 'device_resume';
 
 /** Restores the session's grant, once the device code has its own. */
-export function detachDeviceGrant(context: KoaContextWithOIDC): void {
-  const { session, client } = context.oidc;
+export function detachDeviceGrant({ oidc: { session, client }, req }: KoaContextWithOIDC): void {
   const clientId = client?.clientId ?? '';
-  const authorizations = { ...session?.authorizations };
-  const former = contextOf(context.req).sessionGrantId;
-  const { grantId: _deviceGrant, ...rest } = authorizations[clientId] ?? {};
+  const grantId = contextOf(req).sessionGrantId;
   if (session !== undefined) {
-    session.authorizations = {
-      ...authorizations,
-      [clientId]: former === undefined ? rest : { ...rest, grantId: former },
-    };
+    const own = { ...session.authorizationFor(clientId), grantId };
+    session.authorizations = { ...session.authorizations, [clientId]: own };
   }
 }

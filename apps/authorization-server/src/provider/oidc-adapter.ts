@@ -14,7 +14,7 @@ import { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
 import { TryLaterError } from '../requests/failures.ts';
 import { EXPIRED_DEVICE_CODE_SECONDS, lifetimes } from '../requests/lifetimes.ts';
 import { withoutLostScopes } from './claims.ts';
-import { type TokenOfSecureKey, tokenModels } from './client-patches.ts';
+import { type StoredToken, tokenModels } from './client-patches.ts';
 import { currentRequest } from './library.ts';
 import type { SingleUse } from './single-use.ts';
 import { endedSessionKey } from './times-to-live.ts';
@@ -212,7 +212,7 @@ function createRecords(
 
 /** @throws TryLaterError if a not-before would make the token invalid at once */
 export async function assertIssuable(
-  payload: AdapterPayload & TokenOfSecureKey,
+  payload: AdapterPayload & Pick<StoredToken, 'secureKeyId'>,
   dependencies: Pick<Identity, 'findLiveHolder'>,
 ): Promise<void> {
   const iat = (payload.iat ?? 0) + 2;
@@ -228,7 +228,7 @@ export async function assertIssuable(
 
 /** The age of a session counts from its sign-in. It may have existed before, without a user. */
 function findHolder(
-  payload: AdapterPayload & TokenOfSecureKey,
+  payload: AdapterPayload & Pick<StoredToken, 'secureKeyId'>,
   { findLiveHolder }: Pick<Identity, 'findLiveHolder'>,
 ) {
   const { clientId, accountId: userId, secureKeyId, loginTs, iat = 0 } = payload;

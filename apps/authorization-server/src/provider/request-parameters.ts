@@ -1,11 +1,5 @@
 /** The scope and the redirect URI of a request that names none, or more than its client may have. */
-import {
-  type Adapter,
-  type AdapterPayload,
-  type Client,
-  errors,
-  type KoaContextWithOIDC,
-} from 'oidc-provider';
+import { type Adapter, type Client, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { contextOf } from '../requests/request-context.ts';
 import type { SecurityProfile } from './clients.ts';
 import { currentContext } from './library.ts';
@@ -127,10 +121,6 @@ export function addOmittedRedirectUri({ oidc }: KoaContextWithOIDC): void {
   }
 }
 
-interface CodePayload extends AdapterPayload {
-  readonly redirectUriOmitted?: true;
-}
-
 /**
  * Requires `redirect_uri` at /token for every code whose authorization request had one (RFC 6749
  * §4.1.3).
@@ -140,11 +130,11 @@ export function requireRedirectUri(stored: Adapter): Adapter {
     ...stored,
     async upsert(id, payload, expiresIn) {
       const isOmitted = currentContext()?.oidc.params?.[OMITTED] !== undefined;
-      const code: CodePayload = isOmitted ? { ...payload, redirectUriOmitted: true } : payload;
+      const code = isOmitted ? { ...payload, redirectUriOmitted: true } : payload;
       await stored.upsert(id, code, expiresIn);
     },
     async find(id) {
-      const code = (await stored.find(id)) as CodePayload | undefined;
+      const code = await stored.find(id);
       const { oidc } = currentContext() ?? {};
       // A foreign client must not learn anything about the code.
       const isOwn = code !== undefined && code.clientId === oidc?.client?.clientId;

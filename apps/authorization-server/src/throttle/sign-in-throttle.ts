@@ -79,26 +79,18 @@ export function createSignIn(
    * @throws TryLaterError
    */
   async function countOrigin(attempt: SignInAttempt): Promise<void> {
-    const [key, reason] =
-      attempt.device === undefined
-        ? ([
-            `sign-ins:address:${addressGroupOf(attempt.request)}`,
-            'sign_in_address_limit',
-          ] as const)
-        : ([`sign-ins:user:${attempt.device.userId}`, 'sign_in_user_limit'] as const);
-    const { count, resetsAt } = await store.increment(key, addressLimit.windowSeconds);
+    const { device, request } = attempt;
+    const reason = device ? 'sign_in_user_limit' : 'sign_in_address_limit';
+    const party = device ? `user:${device.userId}` : `address:${addressGroupOf(request)}`;
+    const { count, resetsAt } = await store.increment(
+      `sign-ins:${party}`,
+      addressLimit.windowSeconds,
+    );
     if (count > addressLimit.attempts) {
       observer.failed(attempt, reason);
       throw new TryLaterError(reason, resetsAt);
     }
   }
-
-  /**
-   * Guesses from other devices do not count for a known device, and its guesses count only for
-   * itself.
-   */
-  const partyKey = ({ username, device }: SignInAttempt) =>
-    device === undefined ? locks.accountKey(username) : locks.browserKey(device.deviceId);
 
   async function evaluate(attempt: SignInAttempt): Promise<User | undefined> {
     const { username, password, clientId } = attempt;
@@ -121,7 +113,10 @@ export function createSignIn(
     if (attempt.device === undefined) {
       await countOrigin(attempt);
     }
-    const key = partyKey(attempt);
+    // Guesses from other devices do not count for a known device, nor its guesses for them.
+    const key = attempt.device
+      ? locks.browserKey(attempt.device.deviceId)
+      : locks.accountKey(attempt.username);
     const { count } = await store.increment(key, accountLimit.windowSeconds);
     let isGuess = false;
     try {
