@@ -211,13 +211,11 @@ async function exchange(
   { method = 'GET', headers, body: content, maximumBytes = MAXIMUM_BYTES }: GuardedRequest,
   signal: AbortSignal,
 ): Promise<Response> {
-  const sent = new Headers(headers as Record<string, string>);
-  sent.set('user-agent', 'gatehouse');
   // A compressed reply of a few bytes can have gigabytes.
-  sent.set('accept-encoding', 'identity');
+  const own = { 'user-agent': 'gatehouse', 'accept-encoding': 'identity' };
   const reply = await client.request({
     ...{ method, path: pathname + search, signal, body: content ?? null },
-    headers: Object.fromEntries(sent),
+    headers: { ...Object.fromEntries(new Headers(headers as Record<string, string>)), ...own },
   });
   const { statusCode: status } = reply;
   const body = reply.body.on('error', () => undefined);

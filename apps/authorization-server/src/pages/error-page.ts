@@ -148,11 +148,9 @@ export function rejectMethods(router: Pick<Router, 'stack'>): RequestHandler {
       next();
       return;
     }
-    const allowed = new Set(methods.includes('get') ? ['HEAD'] : []);
-    for (const method of methods) {
-      allowed.add(method.toUpperCase());
-    }
-    response.set('Allow', [...allowed].sort().join(', '));
+    const allowed = methods.flatMap((method) => (method === 'get' ? ['GET', 'HEAD'] : method));
+    const names = new Set(allowed.map((method) => method.toUpperCase()));
+    response.set('Allow', [...names].sort().join(', '));
     sendErrorPage(request, response, 405, 'methodNotAllowed');
   };
 }

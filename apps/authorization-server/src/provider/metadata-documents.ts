@@ -131,26 +131,20 @@ export function createMetadataDocuments(identity: Identity) {
 }
 
 /** Whether the library reads the document of this client now. */
-export function isReadingDocument(clientId?: string): boolean {
+export function isReadingDocument(clientId: string): boolean {
   const { readDocument } = currentRequest();
-  return (
-    readDocument?.isReading === true &&
-    (clientId ?? readDocument.clientId) === readDocument.clientId
-  );
+  return readDocument?.isReading === true && readDocument.clientId === clientId;
 }
 
-/** What the library fetches. Gatehouse itself fetches the keys of registered clients. */
+/** The library fetches documents only. Gatehouse itself fetches the keys of registered clients. */
 export function libraryFetch(guardedFetch: GuardedFetch): NonNullable<Configuration['fetch']> {
-  return async (address, { method, headers, body, signal } = {}) => {
-    const isDocument = isReadingDocument();
+  return async (address, { headers, signal } = {}) => {
     const reply = await guardedFetch(String(address), {
-      method: method === 'POST' ? 'POST' : 'GET',
       headers: new Headers(headers),
-      body: body === undefined || body === null ? undefined : String(body),
       signal: signal ?? undefined,
-      maximumBytes: isDocument ? MAXIMUM_DOCUMENT_BYTES : undefined,
+      maximumBytes: MAXIMUM_DOCUMENT_BYTES,
     });
-    return isDocument && reply.status === 200 ? withRenamedScope(reply) : reply;
+    return reply.status === 200 ? withRenamedScope(reply) : reply;
   };
 }
 

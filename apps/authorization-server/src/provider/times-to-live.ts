@@ -87,15 +87,15 @@ export function timesToLive(strict: boolean) {
     const { accessToken: seconds } = lifetimesFor(context, client, resource?.identifier());
     // A sign-out and the account page end the tokens of a Grant only as long as it exists.
     const left = Math.max(1, context.oidc?.entities.Grant?.remainingTTL ?? Infinity);
-    const longest = resource?.accessTokenFormat === 'jwt' ? JWT_ACCESS_TOKEN : Infinity;
-    return Math.min(seconds, longest, left);
+    const ofFormat = resource?.accessTokenFormat === 'jwt' ? JWT_ACCESS_TOKEN : Infinity;
+    const ofGrant = token.gty === 'implicit' ? IMPLICIT_ACCESS_TOKEN : Infinity;
+    return Math.min(seconds, ofFormat, ofGrant, left);
   };
+  const set = (name: keyof Lifetimes) => (context: Context, _token: unknown, client?: Client) =>
+    lifetimesFor(context, client)[name];
   return {
     ...lifetimes,
-    AccessToken: (...words: Parameters<typeof accessToken>) =>
-      words[1].gty === 'implicit'
-        ? Math.min(IMPLICIT_ACCESS_TOKEN, accessToken(...words))
-        : accessToken(...words),
+    AccessToken: accessToken,
     ClientCredentials: accessToken,
     /** A successor expires when the first token of its family would, or if it is not used. */
     RefreshToken(
@@ -110,10 +110,8 @@ export function timesToLive(strict: boolean) {
     },
     AuthorizationCode: (context: Context, _code: unknown, client?: Client) =>
       Math.min(lifetimesFor(context, client).code, strict ? STRICT_AUTHORIZATION_CODE : Infinity),
-    IdToken: (context: Context, _token: unknown, client?: Client) =>
-      lifetimesFor(context, client).idToken,
-    DeviceCode: (context: Context, _code: unknown, client?: Client) =>
-      lifetimesFor(context, client).deviceCode,
+    IdToken: set('idToken'),
+    DeviceCode: set('deviceCode'),
     Session: (context: Context, session: Session) =>
       session.accountId === undefined
         ? ANONYMOUS_SESSION

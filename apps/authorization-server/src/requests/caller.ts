@@ -6,29 +6,27 @@ import { addressGroup, observedRequest } from '@gatehouse/server';
 import type { Request } from 'express';
 
 /**
- * The address group that a request counts for. X-Forwarded-For is used as far as `trust proxy`
- * names the proxies that wrote it. If a trusted proxy forwards something that is not an address,
- * the proxy's own address is used.
+ * The address of a caller. X-Forwarded-For is used as far as `trust proxy` names the proxies that
+ * wrote it. If a trusted proxy forwards something that is not an address, the proxy's own address is
+ * used. Such text must not enter the audit trail.
  */
-export function addressGroupOf(request: IncomingMessage): string {
-  const { ip } = request as Partial<Request>;
-  const peer = request.socket.remoteAddress ?? '';
-  return addressGroup(ip !== undefined && isIP(ip) !== 0 ? ip : peer);
+function addressOf(request: IncomingMessage): string {
+  const { ip = '' } = request as Partial<Request>;
+  return isIP(ip) === 0 ? (request.socket.remoteAddress ?? '') : ip;
 }
+
+/** The address group that a request counts for. */
+export const addressGroupOf = (request: IncomingMessage): string =>
+  addressGroup(addressOf(request));
 
 /** The origin of events without a request. */
 export const thisServer: AuditOrigin = { actor: 'authorization-server' };
 
-/** The origin of an audited event. Behind a trusted proxy, Express determines the address. */
-export function requestOrigin(
-  request: IncomingMessage & { readonly ip?: string | undefined },
-): RecordedOrigin {
-  const { ip = '', socket } = request;
-  // Text that a proxy forwards instead of an address must not enter the audit trail.
-  const address = isIP(ip) === 0 ? socket.remoteAddress : ip;
+/** The origin of an audited event. */
+export function requestOrigin(request: IncomingMessage): RecordedOrigin {
   return {
     ...thisServer,
-    address: address?.replace(/^::ffff:(?=\d+\.)/, ''),
+    address: addressOf(request).replace(/^::ffff:(?=\d+\.)/, '') || undefined,
     addressGroup: addressGroupOf(request),
     requestId: observedRequest(request).id,
   };

@@ -98,13 +98,8 @@ async function grant(
   const settings = await identity.settings.read();
   const existing =
     interaction.grantId === undefined ? undefined : await provider.Grant.find(interaction.grantId);
-  const granted =
-    existing ??
-    createGrant(
-      provider,
-      { accountId, clientId },
-      lifetimesOf(settings.lifetimes, { client: client?.lifetimes }),
-    );
+  const lifetimes = lifetimesOf(settings.lifetimes, { client: client?.lifetimes });
+  const granted = existing ?? createGrant(provider, { accountId, clientId }, lifetimes);
   if (client?.document !== undefined) {
     await keepDocument(client, accountId, identity);
   }

@@ -94,8 +94,8 @@ export function createLoadExistingGrant({ clients, users }: Identity) {
     const grantId = result?.consent?.grantId ?? known;
     const found = grantId === undefined ? undefined : await provider.Grant.find(grantId);
     // New tokens do not outlive their Grant, so a Grant that is too old is requested again.
-    const { accessToken, refreshToken, code } = lifetimesFor(context, client);
-    const needed = Math.max(accessToken, refreshToken) + code;
+    const lifetimes = lifetimesFor(context, client);
+    const needed = Math.max(lifetimes.accessToken, lifetimes.refreshToken) + lifetimes.code;
     const existing = (found?.remainingTTL ?? 0) > needed ? found : undefined;
     const accountId = context.oidc.account?.accountId;
     if (existing !== undefined && existing.accountId !== accountId) {
@@ -104,8 +104,7 @@ export function createLoadExistingGrant({ clients, users }: Identity) {
     if ((await clients.find(clientId))?.firstParty !== true || accountId === undefined) {
       return existing;
     }
-    const grant =
-      existing ?? createGrant(provider, { accountId, clientId }, lifetimesFor(context, client));
+    const grant = existing ?? createGrant(provider, { accountId, clientId }, lifetimes);
     grant.addOIDCScope([...context.oidc.requestParamOIDCScopes].join(' '));
     grant.addOIDCClaims([...context.oidc.requestParamClaims]);
     grantResourceScopes(grant, requestedScopes(context), {

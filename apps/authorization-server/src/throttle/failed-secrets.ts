@@ -15,6 +15,7 @@ const COUNTERS_OF_AN_ADDRESS = 256;
 /** A client can send thousands of requests a second, so each process reads a count once a second. */
 const COPY_MAXIMUM_AGE_MILLISECONDS = 1000;
 const MAXIMUM_COPIES = 10_000;
+type Copy = Counter & { readonly readAt: number };
 /** A caller chooses the length of the client id. Longer ones are read at every request. */
 const MAXIMUM_PARTY_CHARACTERS = 256;
 
@@ -30,9 +31,7 @@ export function createFailedSecrets(dependencies: {
   readonly now?: () => number;
 }) {
   const { store, credentialHash, onLimited, now = Date.now } = dependencies;
-  const copies = new LRUCache<string, Counter & { readonly readAt: number }>({
-    max: MAXIMUM_COPIES,
-  });
+  const copies = new LRUCache<string, Copy>({ max: MAXIMUM_COPIES });
 
   /** @param added 0 to read, from a copy if possible */
   async function count(clientId: string, address: string, added: 0 | 1): Promise<Counter> {

@@ -35,23 +35,6 @@ const rejectToken = () =>
 
 /** @param issuer the addresses in replies begin with it */
 export function createRegistration(identity: Identity, issuer: string): express.Router {
-  const { register, change, read, remove } = createHandlers(identity, issuer);
-  const router = express.Router({ caseSensitive: true, strict: true });
-  router.post('/', register);
-  router.all('/', (request, response) =>
-    writeTransportError(request, response, {
-      ...{ status: 405, reason: 'method_not_allowed', headers: { Allow: 'POST' } },
-      description: 'Register a client with POST.',
-    }),
-  );
-  router.get('/:clientId', read);
-  router.put('/:clientId', change);
-  router.delete('/:clientId', remove);
-  router.use(replyToError);
-  return router;
-}
-
-function createHandlers(identity: Identity, issuer: string) {
   const { clients, registrationTokens, revocations, audit } = identity;
   const record = (request: Request, clientId: string, change: 'added' | 'changed' | 'disabled') =>
     audit.record({ event: 'client_changed', clientId, change }, requestOrigin(request));
@@ -85,53 +68,64 @@ function createHandlers(identity: Identity, issuer: string) {
     const secureKey = described.public ? undefined : generateSecureKey();
     const client = await clients.save({ ...described, registration }, secureKey);
     record(request, clientId, 'added');
-    send(response, 201, client, { issuer, managementToken, secureKey });
+    send(response.status(201), issuer, client, managementToken, secureKey);
   }
 
-  /** The client gets no scope and no grant type that it does not have. */
   async function change(request: Request, response: Response): Promise<void> {
     await managed(request, identity);
     const metadata = await readMetadata(request);
     const { clientId } = await managed(request, identity);
     const client = await clients.change(clientId, (current) =>
       // An operator may have changed the client since it was read.
-      describeChange(metadata, current, assertManaged(request, current, identity)),
+      describeChange(metadata, current, assertManaged(request, current, identity), identity),
     );
     record(request, clientId, 'changed');
-    send(response, 200, client, { issuer, managementToken: bearerOf(request) });
+    send(response, issuer, client, bearerOf(request));
   }
 
-  function describeChange(metadata: Metadata, current: Client, { redirectHosts }: Registration) {
-    const { client_id: clientId, client_secret: secret } = metadata;
-    const isWrongSecret = secret !== undefined && !clients.verifySecret(current, secret);
-    if (clientId !== current.clientId || isWrongSecret) {
-      throw new RegistrationError('client_id or client_secret is not that of the client.');
-    }
-    const described = describe(metadata, { ...current, redirectHosts });
-    if (described.public !== current.public) {
-      throw new RegistrationError('A client with a secret keeps it, and one without gets none.');
-    }
-    const { name, redirectUris, scopes, applicationType } = described;
-    const grantTypes = described.grantTypes.filter((type) => current.grantTypes.includes(type));
-    return { ...current, name, redirectUris, grantTypes, scopes, applicationType };
-  }
+  const router = express.Router({ caseSensitive: true, strict: true });
+  router.post('/', register);
+  router.all('/', (request, response) =>
+    writeTransportError(request, response, {
+      ...{ status: 405, reason: 'method_not_allowed', headers: { Allow: 'POST' } },
+      description: 'Register a client with POST.',
+    }),
+  );
+  router.get('/:clientId', async (request, response) => {
+    send(response, issuer, await managed(request, identity), bearerOf(request));
+  });
+  router.put('/:clientId', change);
+  router.delete('/:clientId', async (request, response) => {
+    const { clientId } = await managed(request, identity);
+    const notBefore = nextNotBefore(Date.now());
+    await clients.update(clientId, (client) => ({ ...client, enabled: false, notBefore }));
+    await revocations.deleteTokens(clientId);
+    record(request, clientId, 'disabled');
+    response.status(204).set('Cache-Control', 'no-store').end();
+  });
+  router.use(replyToError);
+  return router;
+}
 
-  return {
-    register,
-    change,
-    async read(request: Request, response: Response): Promise<void> {
-      const client = await managed(request, identity);
-      send(response, 200, client, { issuer, managementToken: bearerOf(request) });
-    },
-    async remove(request: Request, response: Response): Promise<void> {
-      const { clientId } = await managed(request, identity);
-      const notBefore = nextNotBefore(Date.now());
-      await clients.update(clientId, (client) => ({ ...client, enabled: false, notBefore }));
-      await revocations.deleteTokens(clientId);
-      record(request, clientId, 'disabled');
-      response.status(204).set('Cache-Control', 'no-store').end();
-    },
-  };
+/** The client gets no scope and no grant type that it does not have. */
+function describeChange(
+  metadata: Metadata,
+  current: Client,
+  { redirectHosts }: Registration,
+  { clients }: Identity,
+) {
+  const { client_id: clientId, client_secret: secret } = metadata;
+  const isWrongSecret = secret !== undefined && !clients.verifySecret(current, secret);
+  if (clientId !== current.clientId || isWrongSecret) {
+    throw new RegistrationError('client_id or client_secret is not that of the client.');
+  }
+  const described = describe(metadata, { ...current, redirectHosts });
+  if (described.public !== current.public) {
+    throw new RegistrationError('A client with a secret keeps it, and one without gets none.');
+  }
+  const { name, redirectUris, scopes, applicationType } = described;
+  const grantTypes = described.grantTypes.filter((type) => current.grantTypes.includes(type));
+  return { ...current, name, redirectUris, grantTypes, scopes, applicationType };
 }
 
 /** @throws RegistrationError unless the request has the token of the client */
@@ -178,19 +172,13 @@ const replyToError: ErrorRequestHandler = async (thrown, request, response, next
   });
 };
 
-interface Shown {
-  readonly issuer: string;
-  readonly managementToken: string;
-  /** A secret is shown only when it is new. */
-  readonly secureKey?: string | undefined;
-}
-
-/** RFC 7591 §3.2.1. */
+/** RFC 7591 §3.2.1. A secret is shown only when it is new. */
 function send(
   response: Response,
-  status: number,
+  issuer: string,
   client: Client,
-  { issuer, managementToken, secureKey }: Shown,
+  managementToken: string,
+  secureKey?: string,
 ): void {
   const { clientId, grantTypes } = client;
   const body = {
@@ -206,5 +194,5 @@ function send(
     registration_client_uri: `${issuer}${REGISTRATION_PATH}/${clientId}`,
     registration_access_token: managementToken,
   };
-  response.status(status).set(replyHeaders).end(JSON.stringify(body));
+  response.set(replyHeaders).end(JSON.stringify(body));
 }
