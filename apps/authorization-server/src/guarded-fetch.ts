@@ -43,10 +43,7 @@ export interface GuardedRequest {
 
 /** Why there is no reply. The message is for the log: it names the host, never the whole address. */
 export class GuardedFetchError extends Error {
-  constructor(message: string, cause?: unknown) {
-    super(message, { cause });
-    this.name = 'GuardedFetchError';
-  }
+  override name = 'GuardedFetchError';
 }
 
 /** @throws GuardedFetchError */
@@ -106,10 +103,9 @@ export function createGuardedFetch({
     } catch (error) {
       throw error instanceof GuardedFetchError
         ? error
-        : new GuardedFetchError(
-            `${host} did not reply${deadline.aborted ? ' in time' : ''}`,
-            error,
-          );
+        : new GuardedFetchError(`${host} did not reply${deadline.aborted ? ' in time' : ''}`, {
+            cause: error,
+          });
     } finally {
       leave();
       // Not awaited: a peer could delay it. Ends whatever is still running.

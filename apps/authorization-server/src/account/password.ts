@@ -24,12 +24,6 @@ import type { AccountDependencies } from './account.ts';
 import type { SignedIn } from './session.ts';
 import { endEverything } from './sign-out-everywhere.ts';
 
-interface PasswordChange {
-  readonly current: string;
-  readonly wanted: string;
-  readonly repeated: string;
-}
-
 type Problem = keyof Texts['passwordProblems'];
 
 export function addPasswordPage(router: Router, pages: AccountDependencies): void {
@@ -37,26 +31,19 @@ export function addPasswordPage(router: Router, pages: AccountDependencies): voi
 
   router.get(
     '/password',
-    sessions.page((request, response, signedIn) =>
-      sendPage(response, view(signedIn, textsFor(request))),
-    ),
+    sessions.page((request, response, signedIn) => sendPage(response, view(signedIn, request))),
   );
 
   router.post(
     '/password',
     parseForm,
     sessions.form(async (request, response, signedIn) => {
-      const change = {
-        current: formField(request, 'current'),
-        wanted: formField(request, 'wanted'),
-        repeated: formField(request, 'repeated'),
-      };
       const device = await deviceCookies.read(request, response);
-      const outcome = await changePassword(signedIn.user, change, { request, device }, pages);
+      const outcome = await changePassword(signedIn.user, { request, device }, pages);
       if (typeof outcome === 'string') {
         noteFailure(request, 'passwordRefused', formProblems.passwordRefused);
         response.status(422);
-        sendPage(response, view(signedIn, textsFor(request), { problem: outcome, change }));
+        sendPage(response, view(signedIn, request, outcome));
         return;
       }
       const { userId } = outcome;
@@ -76,11 +63,12 @@ export function addPasswordPage(router: Router, pages: AccountDependencies): voi
  */
 async function changePassword(
   user: User,
-  { current, wanted, repeated }: PasswordChange,
   origin: { readonly request: Request; readonly device: KnownDevice | undefined },
   pages: AccountDependencies,
 ): Promise<User | Problem> {
-  if (wanted !== repeated) {
+  const current = formField(origin.request, 'current');
+  const wanted = formField(origin.request, 'wanted');
+  if (wanted !== formField(origin.request, 'repeated')) {
     return 'differs';
   }
   const problem = passwordProblem(wanted, user);
@@ -106,19 +94,16 @@ async function changePassword(
 }
 
 /** After a problem, the fields that are not wrong keep what the user typed. It is not stored. */
-function view(
-  { user, csrfToken }: SignedIn,
-  texts: Texts,
-  failure?: { readonly problem: Problem; readonly change: PasswordChange },
-): Page {
-  const isCurrentWrong = failure?.problem === 'wrong';
-  const isWantedWrong = failure !== undefined && !isCurrentWrong;
-  const current = isWantedWrong ? failure.change.current : '';
-  const wanted = isCurrentWrong ? failure.change.wanted : '';
+function view({ user, csrfToken }: SignedIn, request: Request, problem?: Problem): Page {
+  const texts = textsFor(request);
+  const isCurrentWrong = problem === 'wrong';
+  const isWantedWrong = problem !== undefined && !isCurrentWrong;
+  const current = isWantedWrong ? formField(request, 'current') : '';
+  const wanted = isCurrentWrong ? formField(request, 'wanted') : '';
   const invalid = html` aria-invalid="true"`;
   const focus = html` autofocus`;
   const content = html`<p class="lead">${texts.passwordLead}</p>
-${problemNotice(failure && texts.passwordProblems[failure.problem])}
+${problemNotice(problem && texts.passwordProblems[problem])}
 <form method="post" action="/account/password">
 ${csrfField(csrfToken)}
 <input class="for-password-managers" type="text" name="username" autocomplete="username" value="${user.username}" readonly tabindex="-1" aria-hidden="true">

@@ -3,7 +3,12 @@
  * library, verbatim, as the finding in the log. A client that proved its secret also reads the
  * message of a rejected grant.
  */
-import { type FailureReasonName, failureReasons, signInReasons } from '@gatehouse/errors';
+import {
+  errorCatalogue,
+  type FailureReasonName,
+  failureReasons,
+  signInReasons,
+} from '@gatehouse/errors';
 import { observedRequest } from '@gatehouse/server';
 import type { errors, KoaContextWithOIDC } from 'oidc-provider';
 import { contextOf } from '../requests/request-context.ts';
@@ -12,40 +17,24 @@ type LibraryError = Error & Partial<errors.OIDCProviderError>;
 
 const MAXIMUM_FINDING_LENGTH = 200;
 
+/** Every reason with the name of an OAuth error is the usual one of all its codes. */
+const oauthReasons = Object.entries(failureReasons).filter(
+  ([name, { codes }]) => codes.includes(name) && !Object.hasOwn(errorCatalogue, name),
+) as unknown as readonly [FailureReasonName, { readonly codes: readonly string[] }][];
+
 /**
  * Every OAuth error of a reply (docs/errors.md) and the library's names for errors of the device
  * page, with its reason.
  */
 export const reasonsOfCodes: Readonly<Record<string, FailureReasonName>> = {
+  ...Object.fromEntries(
+    oauthReasons.flatMap(([name, { codes }]) => codes.map((code) => [code, name])),
+  ),
   invalid_request: 'invalid_request',
-  invalid_client: 'invalid_client',
-  invalid_grant: 'invalid_grant',
-  unauthorized_client: 'unauthorized_client',
-  invalid_scope: 'invalid_scope',
-  invalid_target: 'invalid_target',
-  invalid_redirect_uri: 'invalid_redirect_uri',
-  invalid_token: 'invalid_token',
-  authorization_pending: 'authorization_pending',
-  login_required: 'login_required',
   access_denied: 'user_denied',
   too_many_requests: 'request_limit',
   temporarily_unavailable: 'store_unavailable',
   server_error: 'unexpected_error',
-  invalid_client_metadata: 'unauthorized_client',
-  unsupported_grant_type: 'unauthorized_client',
-  unsupported_response_type: 'unauthorized_client',
-  invalid_request_uri: 'invalid_request',
-  unsupported_response_mode: 'invalid_request',
-  request_not_supported: 'invalid_request',
-  request_uri_not_supported: 'invalid_request',
-  registration_not_supported: 'invalid_request',
-  unmet_authentication_requirements: 'invalid_request',
-  insufficient_scope: 'invalid_scope',
-  unsupported_token_type: 'invalid_token',
-  expired_token: 'invalid_grant',
-  slow_down: 'authorization_pending',
-  consent_required: 'login_required',
-  interaction_required: 'login_required',
   SessionNotFound: 'sign_in_expired',
   NoCodeError: 'user_code_invalid',
   NotFoundError: 'user_code_invalid',

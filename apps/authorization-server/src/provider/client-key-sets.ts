@@ -90,12 +90,10 @@ async function fetchKeys(
   if (reply.status !== 200) {
     throw new Error(`the status is ${reply.status}`);
   }
-  const { keys } = Object(await reply.json().catch(() => undefined)) as { readonly keys?: unknown };
+  const { keys }: { readonly keys?: unknown } = Object(await reply.json().catch(() => undefined));
   if (!Array.isArray(keys)) {
     throw new Error('the reply is no JWK Set');
   }
-  return (keys as readonly unknown[])
-    .map((key) => publicKey.safeParse(key).data)
-    .filter((key) => key !== undefined)
-    .slice(0, MAXIMUM_KEYS);
+  const parsed = keys.map((key) => publicKey.safeParse(key).data);
+  return parsed.filter((key) => key !== undefined).slice(0, MAXIMUM_KEYS);
 }

@@ -85,14 +85,10 @@ async function deliver(
     token.set('sid', sid);
   }
   const logout_token = await token.issue({ use: 'logout' });
-  try {
-    const { status } = await fetchDeclared(backchannelLogoutUri, {
-      method: 'POST',
-      headers: { 'content-type': 'application/x-www-form-urlencoded' },
-      body: new URLSearchParams({ logout_token }).toString(),
-    });
-    return status === 200 || status === 204;
-  } catch {
-    return false;
-  }
+  const reply = await fetchDeclared(backchannelLogoutUri, {
+    method: 'POST',
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body: new URLSearchParams({ logout_token }).toString(),
+  }).catch(() => undefined);
+  return reply?.status === 200 || reply?.status === 204;
 }

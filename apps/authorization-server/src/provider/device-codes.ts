@@ -9,7 +9,7 @@ import { lifetimes } from '../requests/lifetimes.ts';
 import { contextOf } from '../requests/request-context.ts';
 import { providerRoutes } from '../requests/routes.ts';
 import { chargeStoredRequest } from '../throttle/stored-budgets.ts';
-import { currentContext, type ProviderMiddleware } from './library.ts';
+import { beforeUpsert, currentContext, type ProviderMiddleware } from './library.ts';
 
 /** RFC 8628 §3.2: the polling interval that a device is told. */
 const POLLING_INTERVAL_SECONDS = 5;
@@ -33,14 +33,12 @@ export function completeDeviceCodes(
   }
 
   return {
-    ...stored,
-    async upsert(id, payload, expiresIn) {
+    ...beforeUpsert(stored, (payload, id) => {
       const stage = stageOf(payload);
-      await (stage === 'new'
+      return stage === 'new'
         ? chargeStoredRequest(store, 'device', payload.params, currentContext())
-        : claimStage(id, stage));
-      await stored.upsert(id, payload, expiresIn);
-    },
+        : claimStage(id, stage);
+    }),
     async find(id) {
       const code = await stored.find(id);
       if (code !== undefined && isPolled(code) && stageOf(code) !== 'decided') {

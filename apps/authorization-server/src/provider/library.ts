@@ -1,6 +1,6 @@
 /** What every file of this folder takes from the library, and adds to each adapter. */
 import { StoreUnavailableError } from '@gatehouse/store';
-import Provider, { type Adapter, errors } from 'oidc-provider';
+import Provider, { type Adapter, type AdapterPayload, errors } from 'oidc-provider';
 import { contextOf, type RequestContext } from '../requests/request-context.ts';
 
 /** The request that the library is serving; undefined outside a request. */
@@ -15,6 +15,20 @@ export const currentRequest = (): RequestContext =>
  * yet written.
  */
 export type ProviderMiddleware = Parameters<Provider['use']>[0];
+
+/** An adapter that checks or charges each record before it is stored. */
+export function beforeUpsert(
+  stored: Adapter,
+  check: (payload: AdapterPayload, id: string) => Promise<void>,
+): Adapter {
+  return {
+    ...stored,
+    async upsert(id, payload, expiresIn) {
+      await check(payload, id);
+      await stored.upsert(id, payload, expiresIn);
+    },
+  };
+}
 
 /** The library would turn an unavailable store into a 500 and log the raw error. */
 export function failClosed(adapter: Adapter): Adapter {

@@ -42,8 +42,8 @@ const defaultResourceOf = (client: Client | undefined) =>
   client?.defaultResource as string | undefined;
 
 /** Undefined for the device API, and for what is not a resource: the library asks `infoOf` later. */
-function declared(resource: string | undefined, settings: Settings): string | undefined {
-  return resource !== undefined && settings.resources.has(resource) ? resource : undefined;
+function declared(resource: unknown, settings: Settings): string | undefined {
+  return typeof resource === 'string' && settings.resources.has(resource) ? resource : undefined;
 }
 
 /**
@@ -55,17 +55,13 @@ function declared(resource: string | undefined, settings: Settings): string | un
 export function settleResources(context: KoaContextWithOIDC): readonly string[] {
   const { client, params } = context.oidc;
   const { resource } = params ?? {};
+  const canonical = (each: unknown) => canonicalResource(String(each));
   if (params !== undefined && resource !== undefined) {
-    params.resource = Array.isArray(resource)
-      ? resource.map((each) => canonicalResource(String(each)))
-      : canonicalResource(String(resource));
+    params.resource = Array.isArray(resource) ? resource.map(canonical) : canonical(resource);
   }
   const settings = settingsOf(context);
   const scopes = scopesOf(client);
-  const requested = [params?.resource ?? defaultResourceOf(client)].flat() as (
-    | string
-    | undefined
-  )[];
+  const requested = [params?.resource ?? defaultResourceOf(client)].flat();
   const granted = new Set<string>([
     ...identityScopes,
     ...requested.flatMap((each) => scopesOfResource(scopes, declared(each, settings), settings)),

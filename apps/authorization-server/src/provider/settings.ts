@@ -9,7 +9,6 @@ import {
   knownScopes,
   type SigningKeys,
 } from '@gatehouse/identity';
-import type { Store } from '@gatehouse/store';
 import type { Adapter, Configuration, JWKS } from 'oidc-provider';
 import { createGuardedFetch, type Outbound } from '../guarded-fetch.ts';
 import { renderErrorPage } from '../pages/error-page.ts';
@@ -31,7 +30,7 @@ import { createClientAdapter, type SecurityProfile } from './clients.ts';
 import { completeDeviceCodes } from './device-codes.ts';
 import { mayIntrospect, mayRevoke } from './introspection.ts';
 import { jwtClaims } from './jwt-access-tokens.ts';
-import { currentContext } from './library.ts';
+import { beforeUpsert, currentContext } from './library.ts';
 import { libraryFetch } from './metadata-documents.ts';
 import { createOidcAdapter } from './oidc-adapter.ts';
 import {
@@ -146,7 +145,11 @@ export function createAdapter(
     case 'Session':
       return keepAnonymousSessionsInBrowser(stored, browserState.sessions);
     case 'PushedAuthorizationRequest':
-      return limitPushedRequests(stored, identity.store);
+      // Its record holds the parameters as a token, so they are read from the request.
+      return beforeUpsert(stored, () => {
+        const context = currentContext();
+        return chargeStoredRequest(identity.store, 'pushed', context?.oidc.params, context);
+      });
     case 'DeviceCode':
       return completeDeviceCodes(stored, identity);
     case 'AuthorizationCode':
@@ -162,11 +165,7 @@ export function createAdapter(
  */
 function limitTokens(stored: Adapter, model: string, budgets: TokenBudgets): Adapter {
   return {
-    ...stored,
-    async upsert(id, payload, expiresIn) {
-      await budgets.take(model, payload);
-      await stored.upsert(id, payload, expiresIn);
-    },
+    ...beforeUpsert(stored, (payload) => budgets.take(model, payload)),
     async consume(id) {
       const { RefreshToken, AuthorizationCode, DeviceCode } = currentContext()?.oidc.entities ?? {};
       const redeemed = RefreshToken ?? AuthorizationCode ?? DeviceCode;
@@ -174,21 +173,6 @@ function limitTokens(stored: Adapter, model: string, budgets: TokenBudgets): Ada
         await budgets.assertRedeemable(redeemed);
       }
       await stored.consume(id);
-    },
-  };
-}
-
-/**
- * The record of a pushed request holds its parameters as a token, so they are read from the
- * request.
- */
-function limitPushedRequests(stored: Adapter, store: Store): Adapter {
-  return {
-    ...stored,
-    async upsert(id, payload, expiresIn) {
-      const context = currentContext();
-      await chargeStoredRequest(store, 'pushed', context?.oidc.params, context);
-      await stored.upsert(id, payload, expiresIn);
     },
   };
 }

@@ -70,9 +70,9 @@ export const clientEndpointReply: ProviderMiddleware = async (context, next) => 
   if (body === '') {
     // RFC 7009 §2.2 gives the reply to a revocation no content, but some clients parse it as JSON.
     context.body = {};
-  } else if (contextOf(context.req).isPlatform && status >= 400 && isFailure(body)) {
+  } else if (contextOf(context.req).isPlatform && status >= 400 && 'error' in Object(body)) {
     // Assigning a body must not change the status that was chosen.
-    context.body = inEnvelope(status, body);
+    context.body = inEnvelope(status, Object(body));
     context.status = status;
   }
   context.set(replyHeaders);
@@ -101,11 +101,6 @@ export const removeForeignOrigins: ProviderMiddleware = async (context, next) =>
   }
 };
 
-interface OauthError {
-  readonly error: string;
-  readonly error_description?: string | undefined;
-}
-
 const codes: Readonly<Record<number, ErrorCode>> = {
   401: 'unauthorized',
   405: 'method_not_allowed',
@@ -119,13 +114,9 @@ const codes: Readonly<Record<number, ErrorCode>> = {
 /**
  * A failure with the members of RFC 6749 §5.2 and those of the envelope, for both kinds of client.
  */
-function inEnvelope(status: number, failure: OauthError) {
+function inEnvelope(status: number, failure: { readonly error_description?: string }) {
   const { error_description: message } = failure;
   const code = codes[status] ?? 'illegal_argument';
   const envelope = failureEnvelope(new ApiError(code, message ? { message } : {}), Date.now());
   return { ...failure, ...envelope, status };
-}
-
-function isFailure(body: unknown): body is OauthError {
-  return typeof body === 'object' && body !== null && 'error' in body;
 }
