@@ -5,11 +5,9 @@
 import { hash, randomBytes } from 'node:crypto';
 import type { Identity, User } from '@gatehouse/identity';
 import type { Request, RequestHandler, Response } from 'express';
-import type Provider from 'oidc-provider';
-import type { Session } from 'oidc-provider';
+import type { Provider, Session } from 'oidc-provider';
 import { sendErrorPage } from '../pages/error-page.ts';
-import type { CsrfTokens } from '../pages/page.ts';
-import { formField, hasCookies } from '../pages/page.ts';
+import { type CsrfTokens, formField, hasCookies } from '../pages/page.ts';
 import { cookieOptions } from '../provider/browser-state.ts';
 import { ACCOUNT_CLIENT_ID, SIGNED_IN_PATH } from '../provider/clients.ts';
 import { isSessionOf, sessionLifetime } from '../provider/times-to-live.ts';

@@ -118,7 +118,7 @@ const WINDOW_SECONDS = 24 * 60 * 60;
  */
 function watchChallenges(provider: Provider, identity: Identity): void {
   const { store, credentialHash, audit } = identity;
-  provider.on('authorization.success', (context) => {
+  provider.on('authorization.success', async (context) => {
     const { client, params, entities } = context.oidc;
     const challenge = params?.code_challenge;
     if (client === undefined || typeof challenge !== 'string' || !entities.AuthorizationCode) {
@@ -127,14 +127,10 @@ function watchChallenges(provider: Provider, identity: Identity): void {
     const { clientId } = client;
     const origin = requestOrigin(context.req);
     const key = `challenge-uses:${credentialHash(`${clientId}\n${challenge}`)}`;
-    store.increment(key, WINDOW_SECONDS).then(
-      ({ count }) => {
-        if (count === SUSPICIOUS_USES) {
-          audit.record({ event: 'pkce_challenge_reused', clientId }, origin);
-        }
-      },
-      // A failed count must not fail the sign-in.
-      () => undefined,
-    );
+    // A failed count must not fail the sign-in.
+    const { count } = await store.increment(key, WINDOW_SECONDS).catch(() => ({ count: 0 }));
+    if (count === SUSPICIOUS_USES) {
+      audit.record({ event: 'pkce_challenge_reused', clientId }, origin);
+    }
   });
 }

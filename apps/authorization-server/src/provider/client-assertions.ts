@@ -11,8 +11,7 @@ import {
   publicKeyIds,
 } from '@gatehouse/identity';
 import { createStoreBudget } from '@gatehouse/store';
-import type Provider from 'oidc-provider';
-import { type Configuration, errors, type KoaContextWithOIDC } from 'oidc-provider';
+import { type Configuration, errors, type KoaContextWithOIDC, type Provider } from 'oidc-provider';
 import { TryLaterError } from '../requests/failures.ts';
 import { contextOf } from '../requests/request-context.ts';
 import type { SecurityProfile } from './clients.ts';
@@ -31,22 +30,17 @@ const CLAIM_BYTES = 256;
 export function assertionSettings(profile: SecurityProfile) {
   return {
     enabledJWA: { clientAuthSigningAlgValues: [...assertionAlgorithms] },
-    async assertJwtClientAuthClaimsAndHeader(
-      context,
-      { aud, exp },
-      { kid },
-      { jwks, keysAddress },
-    ) {
+    async assertJwtClientAuthClaimsAndHeader(context, { aud, exp }, { kid }, client) {
       assertAudience(context, aud, profile);
       if (Number(exp) - Date.now() / 1000 > LONGEST_SECONDS + CLOCK_SECONDS) {
         throw new errors.InvalidClientAuth('the assertion is valid for more than an hour');
       }
       // Of the client whose keys verified the assertion: its record can have changed since.
-      const keys = (jwks?.keys ?? []) as readonly PublicKey[];
+      const keys = (client.jwks?.keys ?? []) as readonly PublicKey[];
       // OpenID Connect Core §10.1: with several keys, the header names one.
       const isNamed = (key: PublicKey) => typeof kid === 'string' && key.kid === kid;
       const key = keys.length < 2 ? keys[0] : keys.find(isNamed);
-      const jwksUri = keysAddress as string | undefined;
+      const jwksUri = client.keysAddress as string | undefined;
       const [keyId] = publicKeyIds(
         jwksUri === undefined ? { jwks: key && { keys: [key] } } : { jwksUri },
       );

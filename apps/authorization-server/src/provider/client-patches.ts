@@ -8,8 +8,7 @@ import {
   isScopeForRoles,
   type Client as RegisteredClient,
 } from '@gatehouse/identity';
-import type Provider from 'oidc-provider';
-import { type Client, errors, type KoaContextWithOIDC } from 'oidc-provider';
+import { type Client, errors, type KoaContextWithOIDC, type Provider } from 'oidc-provider';
 import { addressGroupOf } from '../requests/caller.ts';
 import { contextOf } from '../requests/request-context.ts';
 import { clientEndpointPaths } from '../requests/routes.ts';

@@ -2,8 +2,7 @@
  * The part of the library's private state that the patches use.
  */
 declare module 'oidc-provider/lib/helpers/weak_cache.js' {
-  import type Provider from 'oidc-provider';
-  import type { KoaContextWithOIDC } from 'oidc-provider';
+  import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 
   export default function instance(provider: Provider):
     | {

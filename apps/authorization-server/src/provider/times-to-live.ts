@@ -7,11 +7,11 @@ import {
   type Settings,
   type User,
 } from '@gatehouse/identity';
-import type Provider from 'oidc-provider';
 import type {
   Client,
   Grant,
   KoaContextWithOIDC,
+  Provider,
   ResourceServerInstance,
   Session,
 } from 'oidc-provider';

@@ -85,17 +85,14 @@ export function nameClient(
   clients: Pick<ClientRegistry, 'find'>,
 ): Promise<string | undefined> {
   const observed = observedRequest(request);
-  const finding =
-    presentedId === ''
-      ? Promise.resolve(undefined)
-      : clients.find(presentedId).then(
-          (client) => client?.clientId,
-          () => undefined,
-        );
-  observed.completing = finding.then((clientId) => {
+  const find = async () => {
+    const { clientId } = (presentedId && (await clients.find(presentedId))) || {};
     if (clientId !== undefined) {
       observed.notes.clientId ??= clientId;
     }
-  });
+    return clientId;
+  };
+  const finding = find().catch(() => undefined);
+  observed.completing = finding.then(() => undefined);
   return finding;
 }

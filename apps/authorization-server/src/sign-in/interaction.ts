@@ -8,8 +8,7 @@
 import type { Identity } from '@gatehouse/identity';
 import { observedRequest } from '@gatehouse/server';
 import type { Request, RequestHandler, Response } from 'express';
-import type Provider from 'oidc-provider';
-import { type AdapterPayload, errors } from 'oidc-provider';
+import { type AdapterPayload, errors, type Provider } from 'oidc-provider';
 import {
   InteractionGoneError,
   type NextStep,
@@ -17,8 +16,14 @@ import {
   sendErrorPage,
 } from '../pages/error-page.ts';
 import type { Html } from '../pages/html.ts';
-import type { CsrfTokens } from '../pages/page.ts';
-import { csrfField, formField, formTargetsOf, sendPage, textsFor } from '../pages/page.ts';
+import {
+  type CsrfTokens,
+  csrfField,
+  formField,
+  formTargetsOf,
+  sendPage,
+  textsFor,
+} from '../pages/page.ts';
 import type { BrowserState } from '../provider/browser-state.ts';
 import { ACCOUNT_CLIENT_ID } from '../provider/clients.ts';
 import { OMITTED } from '../provider/request-parameters.ts';

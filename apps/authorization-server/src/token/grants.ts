@@ -8,11 +8,11 @@ import {
   isScopeForRoles,
   MAXIMUM_PASSWORD_BYTES,
 } from '@gatehouse/identity';
-import type Provider from 'oidc-provider';
 import {
   type Client,
   errors,
   type KoaContextWithOIDC,
+  type Provider,
   type RefreshToken,
   type ResourceServerInstance,
 } from 'oidc-provider';

@@ -21,8 +21,7 @@ import {
 } from '@gatehouse/identity';
 import { observedRequest } from '@gatehouse/server';
 import type { RequestHandler } from 'express';
-import type Provider from 'oidc-provider';
-import { errors } from 'oidc-provider';
+import { errors, type Provider } from 'oidc-provider';
 import type { SecurityProfile } from '../provider/clients.ts';
 import { addressGroupOf, requestOrigin } from '../requests/caller.ts';
 import type { FailedSecrets } from '../throttle/failed-secrets.ts';
