@@ -13,7 +13,7 @@ const today = `$argon2id$v=19$m=${memory},t=${passes},p=${parallelism}$`;
 async function userOfBefore({ users, store }: Identity) {
   const username = randomUUID();
   const made = await users.ensure({ username, password: RIGHT, name: 'Alice', orgId: 'org-1' });
-  const passwordHash = await hashPassword(RIGHT, { memory: 64, passes: 1, parallelism: 1 });
+  const passwordHash = await hashPassword(RIGHT, { memory: 100, passes: 1, parallelism: 1 });
   await store.set(`user:${made.userId}`, JSON.stringify({ ...made, passwordHash }));
   return { ...made, passwordHash };
 }

@@ -62,37 +62,24 @@ export async function verifyPassword(password: string, phc: string): Promise<boo
   return timingSafeEqual(actual, tag);
 }
 
-/** A damaged record must not match by a truncated tag or keep the process busy for minutes. */
-const MAXIMUM_MEMORY_KIBIBYTES = 1024 * 1024;
-const MAXIMUM_PASSES = 16;
-const MAXIMUM_PARALLELISM = 16;
+/**
+ * Up to 1 GB, 19 passes and 9 lanes: a damaged record must not match by a truncated tag or keep the
+ * process busy for minutes.
+ */
+const PHC =
+  /^\$argon2id\$v=19\$m=([1-9]\d{2,5}),t=(1?[1-9]),p=([1-9])\$([A-Za-z\d+/]{22,86})\$([A-Za-z\d+/]{22,86})$/;
 
 function parsePhc(phc: string) {
-  const match =
-    /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,2}),p=(\d{1,2})\$([A-Za-z\d+/]{22,86})\$([A-Za-z\d+/]{22,86})$/.exec(
-      phc,
-    );
-  if (match === null) {
-    return undefined;
-  }
-  const [, m, t, p, salt = '', tag = ''] = match;
-  const [memory, passes, parallelism] = [Number(m), Number(t), Number(p)];
-  const inRange =
-    parallelism >= 1 &&
-    parallelism <= MAXIMUM_PARALLELISM &&
-    passes >= 1 &&
-    passes <= MAXIMUM_PASSES &&
-    memory >= 8 * parallelism &&
-    memory <= MAXIMUM_MEMORY_KIBIBYTES;
-  return inRange
-    ? {
-        memory,
-        passes,
-        parallelism,
+  const [, memory, passes, parallelism, salt = '', tag = ''] = PHC.exec(phc) ?? [];
+  return parallelism === undefined
+    ? undefined
+    : {
+        memory: Number(memory),
+        passes: Number(passes),
+        parallelism: Number(parallelism),
         salt: Buffer.from(salt, 'base64'),
         tag: Buffer.from(tag, 'base64'),
-      }
-    : undefined;
+      };
 }
 
 /** No password has this hash. Verifying it takes as long for an unknown user as for a known one. */
@@ -118,9 +105,7 @@ export function sharePasswordHashing(workers: number): void {
 }
 
 /** For metrics. */
-export function passwordHashingLoad() {
-  return queue.load();
-}
+export const passwordHashingLoad = () => queue.load();
 
 /** Takes as long as verifying a password, but hashes only if no duration is known. */
 export async function pauseLikeVerifying(): Promise<void> {
@@ -164,15 +149,12 @@ function yieldToMainThread(): void {
     // The process itself may have been started with a lower priority.
     const lowered = Math.min(getPriority() + STEP, constants.priority.PRIORITY_LOW);
     for (const thread of readdirSync(TASKS)) {
-      if (nameOf(thread) === POOL_THREAD) {
+      const name = readFileSync(`${TASKS}/${thread}/comm`, 'utf8').trim();
+      if (name === POOL_THREAD) {
         setPriority(Number(thread), lowered);
       }
     }
   } catch {
     // Not Linux.
   }
-}
-
-function nameOf(thread: string): string {
-  return readFileSync(`${TASKS}/${thread}/comm`, 'utf8').trim();
 }
