@@ -1,4 +1,5 @@
 import { hash, randomBytes, randomInt, timingSafeEqual } from 'node:crypto';
+import { z } from 'zod';
 import { repeats, shareOfEqualSteps } from './guessable.ts';
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
@@ -22,35 +23,20 @@ const MAXIMUM_SHARE_OF_EQUAL_STEPS = 0.75;
 
 const advice = 'let Gatehouse generate one, or use: openssl rand -hex 32';
 
-/** Each text ends a sentence that starts with "The secureKey". */
-export const secureKeyRules = {
-  format: 'must be 16 to 256 printable ASCII characters',
-  weak: `is too easy to guess, because it is a sequence or repetition, or has few different characters: ${advice}`,
-} as const;
-
-type SecureKeyProblem = keyof typeof secureKeyRules;
-
-/**
- * The policy for new secure keys in commands and bootstrap files. Existing keys stay valid.
- */
-export function secureKeyProblem(secureKey: string): SecureKeyProblem | undefined {
-  if (!/^[\x20-\x7e]{16,256}$/.test(secureKey)) {
-    return 'format';
-  }
-  const isWeak =
-    new Set(secureKey).size < MINIMUM_DISTINCT_CHARACTERS ||
-    repeats(secureKey) ||
-    shareOfEqualSteps(secureKey) > MAXIMUM_SHARE_OF_EQUAL_STEPS;
-  return isWeak ? 'weak' : undefined;
-}
-
-/** @throws TypeError if the secure key violates the policy */
-export function assertSecureKey(secureKey: string | undefined): void {
-  const problem = secureKey === undefined ? undefined : secureKeyProblem(secureKey);
-  if (problem !== undefined) {
-    throw new TypeError(`The secureKey ${secureKeyRules[problem]}.`);
-  }
-}
+/** The policy for new secure keys in commands and bootstrap files. Existing keys stay valid. */
+export const secureKey = z
+  .string()
+  .regex(/^[\x20-\x7e]{16,256}$/, {
+    error: 'must be 16 to 256 printable ASCII characters',
+    abort: true,
+  })
+  .refine(
+    (key) =>
+      new Set(key).size >= MINIMUM_DISTINCT_CHARACTERS &&
+      !repeats(key) &&
+      shareOfEqualSteps(key) <= MAXIMUM_SHARE_OF_EQUAL_STEPS,
+    `is too easy to guess, because it is a sequence or repetition, or has few different characters: ${advice}`,
+  );
 
 /**
  * The index of `presented` in `secrets`, or -1. The time reveals neither the length of a secret,
