@@ -28,8 +28,7 @@ export async function applyBootstrap(
   registries: Registries,
   onChange?: (change: AuditEvent) => Promise<void>,
 ): Promise<readonly SettingsMember[]> {
-  await assertOrganizationsExist(definition, registries);
-  await assertDeclared(definition, registries);
+  await assertApplicable(definition, registries);
   const changedSettings = await registries.settings.apply(definition);
   for (const organization of definition.organizations) {
     await registries.organizations.save(organization);
@@ -52,10 +51,10 @@ export async function applyBootstrap(
   return changedSettings;
 }
 
-/** Checks clients and users with the settings that the definition will result in. */
-async function assertDeclared(
+/** Checks what the entries name, with the settings that the definition will result in. */
+async function assertApplicable(
   definition: BootstrapDefinition,
-  { settings, clients, users }: Registries,
+  { settings, organizations, clients, users }: Registries,
 ): Promise<void> {
   const problems: ConfigurationProblem[] = [];
   /** Reports a rejected change as a problem of the file. */
@@ -70,45 +69,29 @@ async function assertDeclared(
       return undefined;
     }
   }
-  const declared = await attempt('resources', () => settings.preview(definition));
-  if (declared !== undefined) {
-    for (const [i, client] of definition.clients.entries()) {
-      const existing = await clients.find(client.clientId);
-      await attempt(`clients.${i}.scopes`, async () =>
-        withDeclaredScopes(client, existing, declared),
-      );
-    }
-    for (const [i, user] of definition.users.entries()) {
-      const existing = await users.findByUsername(user.username);
-      await attempt(`users.${i}.attributes`, async () =>
-        assertDeclaredAttributes(user, existing, declared),
-      );
-    }
-  }
-  if (problems.length > 0) {
-    throw new ConfigurationError(problems);
-  }
-}
-
-async function assertOrganizationsExist(
-  definition: BootstrapDefinition,
-  registries: Registries,
-): Promise<void> {
-  const named = new Set(definition.organizations.map((organization) => organization.id));
-  const problems: ConfigurationProblem[] = [];
+  const added = new Set(definition.organizations.map(({ id }) => id));
   for (const kind of ['clients', 'users', 'browserHosts'] as const) {
     for (const [i, { orgId }] of definition[kind].entries()) {
-      if (
-        orgId !== undefined &&
-        !named.has(orgId) &&
-        (await registries.organizations.find(orgId)) === undefined
-      ) {
-        problems.push({
-          name: `BOOTSTRAP_FILE ${kind}.${i}.orgId`,
-          message: 'names an organization that does not exist',
-        });
-      }
+      await attempt(`${kind}.${i}.orgId`, async () => {
+        if (orgId !== undefined && !added.has(orgId) && !(await organizations.find(orgId))) {
+          throw new RejectedChangeError('names an organization that does not exist');
+        }
+      });
     }
+  }
+  const declared = await attempt('resources', () => settings.preview(definition));
+  if (declared === undefined) {
+    throw new ConfigurationError(problems);
+  }
+  for (const [i, client] of definition.clients.entries()) {
+    await attempt(`clients.${i}.scopes`, async () =>
+      withDeclaredScopes(client, await clients.find(client.clientId), declared),
+    );
+  }
+  for (const [i, user] of definition.users.entries()) {
+    await attempt(`users.${i}.attributes`, async () =>
+      assertDeclaredAttributes(user, await users.findByUsername(user.username), declared),
+    );
   }
   if (problems.length > 0) {
     throw new ConfigurationError(problems);
