@@ -1,5 +1,11 @@
 import { z } from 'zod';
-import { type OnDamagedRecord, parseRecord, RejectedChangeError } from '../records/record.ts';
+import {
+  memoized,
+  type OnDamagedRecord,
+  parseRecord,
+  type RecordDependencies,
+  RejectedChangeError,
+} from '../records/record.ts';
 import type { CredentialHash } from '../secrets/credential-keys.ts';
 import type { Sealer } from '../secrets/seal.ts';
 import { findMatchingSecret, generateSecureKey } from '../secrets/secure-keys.ts';
@@ -25,12 +31,12 @@ export const decoyKeys: readonly string[] = Array.from({ length: MAXIMUM_ACTIVE_
 );
 
 /** The secure keys of clients: encrypted, newest first, at most two active. */
-export function createClientKeys(dependencies: {
-  readonly sealer: Sealer;
-  readonly credentialHash: CredentialHash;
-  readonly onDamagedRecord?: OnDamagedRecord | undefined;
-  readonly now: () => number;
-}) {
+export function createClientKeys(
+  dependencies: RecordDependencies & {
+    readonly sealer: Sealer;
+    readonly credentialHash: CredentialHash;
+  },
+) {
   const { sealer, credentialHash, onDamagedRecord, now } = dependencies;
   /** Twelve hexadecimal digits of an HMAC, which identify a key. Not a secret. */
   const idOf = (secureKey: string) =>
@@ -158,12 +164,7 @@ const noKeys: OpenedKeys = { keys: [], secrets: [] };
 
 /** Decrypts the active keys of a record once. An unchanged record is the same object. */
 function createKeyOpener(sealer: Sealer, onDamagedRecord: OnDamagedRecord | undefined) {
-  const openedKeys = new WeakMap<Client, OpenedKeys>();
-  return (client: Client): OpenedKeys => {
-    const known = openedKeys.get(client);
-    if (known !== undefined) {
-      return known;
-    }
+  return memoized((client: Client): OpenedKeys => {
     const keys: ClientKey[] = [];
     const secrets: string[] = [];
     for (const key of client.keys.filter(isActive)) {
@@ -179,10 +180,8 @@ function createKeyOpener(sealer: Sealer, onDamagedRecord: OnDamagedRecord | unde
         );
       }
     }
-    const opened = { keys, secrets };
-    openedKeys.set(client, opened);
-    return opened;
-  };
+    return { keys, secrets };
+  });
 }
 
 /** The members in which the previous release stores the keys. */

@@ -3,7 +3,7 @@
  * Document). No operator registers them. The settings say which hosts are accepted, and what these
  * clients can ask for. A change of the settings takes effect for their tokens as well.
  */
-import { RejectedChangeError } from '../records/record.ts';
+import { memoized } from '../records/record.ts';
 import { isDeviceScope } from '../settings/resource.ts';
 import type { Settings } from '../settings/settings.ts';
 import type { Client } from './client.ts';
@@ -37,20 +37,17 @@ export function documentHost(
     : undefined;
 }
 
-/** Applies the settings to a client, if a document describes it. The result is memoized. */
-export function createDocumentRules() {
-  const known = new WeakMap<Client, { readonly settings: Settings; readonly client?: Client }>();
-  /** @returns undefined if its host is no longer accepted */
-  return (client: Client, settings: Settings): Client | undefined => {
-    let rule = known.get(client);
-    if (rule?.settings !== settings) {
-      const isAccepted = documentHost(client.clientId, settings) !== undefined;
-      rule = { settings, ...(isAccepted && { client: withAllowedScopes(client, settings) }) };
-      known.set(client, rule);
-    }
-    return rule.client;
-  };
-}
+/**
+ * Applies the settings to a client, if a document describes it. Undefined if its host is no longer
+ * accepted.
+ */
+export const createDocumentRules = () =>
+  memoized((settings: Settings) =>
+    memoized(
+      (client: Client) =>
+        documentHost(client.clientId, settings) && withAllowedScopes(client, settings),
+    ),
+  );
 
 /** What its client can ask for: without scopes, a document asks for all that are allowed. */
 export const documentScopes = (
@@ -63,22 +60,4 @@ function withAllowedScopes(client: Client, settings: Settings): Client {
   const scopes = documentScopes(client.scopes, settings);
   const [first] = scopes.flatMap((scope) => settings.scopes.get(scope)?.resource.resource ?? []);
   return { ...client, scopes, defaultResource: scopes.some(isDeviceScope) ? undefined : first };
-}
-
-/**
- * The client with a record that is kept at least until then. What an operator changed stays.
- *
- * @throws RejectedChangeError if there is nothing to keep, or the client is registered
- */
-export function withDocument(
-  client: Client | undefined,
-  existing: Client | undefined,
-  { clientId, expiresAt }: { readonly clientId: string; readonly expiresAt: number },
-): Client {
-  if (client === undefined || (existing !== undefined && existing.document === undefined)) {
-    throw new RejectedChangeError(`No metadata document describes the client ${clientId}.`);
-  }
-  const { expiresAt: known } = existing?.document ?? { expiresAt };
-  const document = known === undefined ? {} : { expiresAt: Math.max(known, expiresAt) };
-  return { ...client, document };
 }

@@ -5,7 +5,8 @@
  */
 import { createPublicKey, hash, type JsonWebKey } from 'node:crypto';
 import { z } from 'zod';
-import { RejectedChangeError } from '../records/record.ts';
+import { memoized, RejectedChangeError } from '../records/record.ts';
+import { thumbprint } from '../secrets/signing-keys.ts';
 
 /** The algorithms that verify an assertion. None of them uses a shared secret. */
 export const assertionAlgorithms = [
@@ -83,33 +84,17 @@ interface DeclaredKeys {
 export const hasPublicKeys = ({ jwks, jwksUri }: DeclaredKeys): boolean =>
   jwks !== undefined || jwksUri !== undefined;
 
-/** The thumbprint of a key (RFC 7638 §3) in hexadecimal, whatever its `kid`. */
-export function publicKeyId(key: PublicKey): string {
-  const { crv, e, kty, n, x, y } = key;
-  const members = kty === 'RSA' ? { e, kty, n } : { crv, kty, x, y };
-  // Not base64url: commands would read an id that begins with `-` as an option.
-  return hash('sha256', JSON.stringify(members), 'hex');
-}
-
-const keyIds = new WeakMap<DeclaredKeys, readonly string[]>();
+/** Not base64url: commands would read an id that begins with `-` as an option. */
+const publicKeyId = (key: JsonWebKey) => thumbprint(key, 'hex');
 
 /**
  * Tokens record one of these ids, and are revoked when it disappears from the client. An address
  * has one id for all of its keys, because the client replaces them by itself.
  */
-export function publicKeyIds(client: DeclaredKeys): readonly string[] {
-  const known = keyIds.get(client);
-  if (known !== undefined) {
-    return known;
-  }
-  const { jwks, jwksUri } = client;
-  const ids = [
-    ...(jwks?.keys ?? []).map(publicKeyId),
-    ...(jwksUri === undefined ? [] : [hash('sha256', jwksUri, 'hex')]),
-  ];
-  keyIds.set(client, ids);
-  return ids;
-}
+export const publicKeyIds = memoized(({ jwks, jwksUri }: DeclaredKeys): readonly string[] => [
+  ...(jwks?.keys ?? []).map(publicKeyId),
+  ...(jwksUri === undefined ? [] : [hash('sha256', jwksUri, 'hex')]),
+]);
 
 /**
  * The declared keys without the key of this id.

@@ -194,3 +194,21 @@ export class RejectedChangeError extends Error {
     this.name = 'RejectedChangeError';
   }
 }
+
+/**
+ * Derives a value once for each object, such as a record: an unchanged one stays the same object. A
+ * result of undefined is derived again.
+ */
+export function memoized<Source extends object, Value>(
+  derive: (source: Source) => Value,
+): (source: Source) => Value {
+  const known = new WeakMap<Source, Value>();
+  return (source) => {
+    let value = known.get(source);
+    if (value === undefined) {
+      value = derive(source);
+      known.set(source, value);
+    }
+    return value;
+  };
+}

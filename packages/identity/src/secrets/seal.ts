@@ -5,6 +5,7 @@ import {
   type KeyObject,
   randomBytes,
 } from 'node:crypto';
+import { memoized } from '../records/record.ts';
 import { deriveKey, type RotatedKeys, toRotatedKeys } from './master-key.ts';
 
 const ALGORITHM = 'aes-256-gcm';
@@ -20,12 +21,7 @@ export type Sealer = ReturnType<typeof createSealer>;
  */
 export function createSealer(masterKey: Buffer | RotatedKeys) {
   const { keys, refresh } = toRotatedKeys(masterKey);
-  const derived = new WeakMap<Buffer, KeyObject>();
-  const sealKey = (key: Buffer) => {
-    const found = derived.get(key) ?? createSecretKey(deriveKey(key, 'seal'));
-    derived.set(key, found);
-    return found;
-  };
+  const sealKey = memoized((key: Buffer) => createSecretKey(deriveKey(key, 'seal')));
   const openWithAnyKey = (bytes: Buffer, context: string) => {
     for (const key of keys()) {
       const text = decrypt(bytes, context, sealKey(key));

@@ -242,7 +242,7 @@ export type SigningKey = ReturnType<typeof toSigningKey>;
 function toSigningKey(privateJwk: JsonWebKey, purpose: SigningPurpose) {
   const privateKey = createPrivateKey({ key: privateJwk, format: 'jwk' });
   const bare = createPublicKey(privateKey).export({ format: 'jwk' });
-  const kid = thumbprint(bare);
+  const kid = thumbprint(bare, 'base64url');
   const description = { kid, alg: algorithms[purpose], use: 'sig' };
   return {
     kid,
@@ -252,11 +252,9 @@ function toSigningKey(privateJwk: JsonWebKey, purpose: SigningPurpose) {
   };
 }
 
-/** RFC 7638 §3.2: the required members in lexical order, without white space. */
-function thumbprint(jwk: JsonWebKey): string {
-  const members =
-    jwk.kty === 'RSA'
-      ? { e: jwk.e, kty: jwk.kty, n: jwk.n }
-      : { crv: jwk.crv, kty: jwk.kty, x: jwk.x };
-  return hash('sha256', JSON.stringify(members), 'base64url');
+/** The thumbprint of a key (RFC 7638 §3.2): its required members in lexical order. */
+export function thumbprint(key: JsonWebKey, encoding: 'hex' | 'base64url'): string {
+  const { crv, e, kty, n, x, y } = key;
+  const members = kty === 'RSA' ? { e, kty, n } : { crv, kty, x, y };
+  return hash('sha256', JSON.stringify(members), encoding);
 }

@@ -2,7 +2,12 @@ import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import type { Client } from '../clients/client.ts';
 import { isActive } from '../clients/client-keys.ts';
-import { MAXIMUM_RECORD_AGE_MILLISECONDS, parseRecord, readRecord } from '../records/record.ts';
+import {
+  MAXIMUM_RECORD_AGE_MILLISECONDS,
+  memoized,
+  parseRecord,
+  readRecord,
+} from '../records/record.ts';
 import { accessTokenKey, xAccessTokenKey, xAccessTokensKey } from '../secrets/credential-keys.ts';
 import {
   noSettings,
@@ -108,29 +113,19 @@ export type ClientPrincipals = (client: Client) => Principal | Promise<Principal
 
 /** Such a client has all of its scopes of its default resource. */
 export function createClientPrincipals(settings: SettingsRegistry): ClientPrincipals {
-  const principals = new WeakMap<
-    Client,
-    { readonly of: Settings; readonly principal: Principal }
-  >();
-
-  function principalOf(client: Client, declared: Settings): Principal {
-    const known = principals.get(client);
-    if (known?.of === declared) {
-      return known.principal;
-    }
-    const { clientId, orgId, defaultResource: resource } = client;
-    const scopes = new Set(scopesOfResource(client.scopes, resource, declared));
-    const noUser = { userId: undefined, user: undefined, signIn: undefined };
-    const principal = { clientId, orgId, ...noUser, subject: clientId, scopes, resource };
-    principals.set(client, { of: declared, principal });
-    return principal;
-  }
-
+  const principalsOf = memoized((declared: Settings) =>
+    memoized(({ clientId, orgId, scopes, defaultResource: resource }: Client): Principal => {
+      const noUser = { userId: undefined, user: undefined, signIn: undefined };
+      const current = new Set(scopesOfResource(scopes, resource, declared));
+      return { clientId, orgId, ...noUser, subject: clientId, scopes: current, resource };
+    }),
+  );
   // The scopes of the device API do not depend on the settings.
+  const deviceApiPrincipalOf = principalsOf(noSettings);
   return (client) =>
     client.defaultResource === undefined
-      ? principalOf(client, noSettings)
-      : settings.read().then((declared) => principalOf(client, declared));
+      ? deviceApiPrincipalOf(client)
+      : settings.read().then((declared) => principalsOf(declared)(client));
 }
 
 export type TokenKind = 'access-token' | 'x-access-token';
@@ -151,13 +146,9 @@ export function createTokenKinds({ store, credentialHash, now }: TokenDependenci
       store.get(accessTokenKey(hashed)),
       store.get(xAccessTokenKey(hashed)),
     ]);
-    const accessToken = access === undefined ? undefined : parseStoredToken(access);
-    if (accessToken !== undefined) {
-      return accessToken.exp * 1000 > now() ? 'access-token' : undefined;
-    }
-    const xAccessToken = xAccess === undefined ? undefined : parseXAccessToken(xAccess);
-    return xAccessToken !== undefined && xAccessToken.expiresAt > now()
-      ? 'x-access-token'
-      : undefined;
+    const { exp = 0 } = parseStoredToken(access ?? '') ?? {};
+    const { expiresAt = 0 } = parseXAccessToken(xAccess ?? '') ?? {};
+    const xAccessToken = expiresAt > now() ? 'x-access-token' : undefined;
+    return exp * 1000 > now() ? 'access-token' : xAccessToken;
   };
 }
