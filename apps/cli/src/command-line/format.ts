@@ -8,6 +8,17 @@ export function formatTable(rows: readonly (readonly string[])[]): string {
   return rows.map((row) => lineOf(row).join('  ').trimEnd()).join('\n');
 }
 
+/** One row for each value, such as `lifetimes.code`. */
+export function rowsOf(value: object, name = ''): readonly (readonly string[])[] {
+  const entries = Object.entries(value);
+  return entries.every(([, each]) => typeof each === 'string') && Array.isArray(value)
+    ? [[name, value.join(', ') || 'none']]
+    : entries.flatMap(([key, each]) => {
+        const path = name === '' ? key : `${name}.${key}`;
+        return typeof each === 'object' ? rowsOf(each, path) : [[path, String(each ?? '-')]];
+      });
+}
+
 /** @param seconds since the epoch */
 export function formatTime(seconds: number | undefined): string {
   return seconds === undefined ? 'unknown' : new Date(seconds * 1000).toISOString();

@@ -16,7 +16,7 @@ import {
   pairs,
   UsageError,
 } from '../command-line/command.ts';
-import { formatTable, formatTime } from '../command-line/format.ts';
+import { formatTable, formatTime, rowsOf } from '../command-line/format.ts';
 import { filtered, filterOptions } from '../command-line/lists.ts';
 import {
   assertOrganizationExists,
@@ -170,20 +170,12 @@ const show: Command = {
   async run({ positionals: { clientId = '' } }, { identity }) {
     const client = await findClient(clientId, identity);
     const described = describeClient(client, identity);
-    const { keys, keptKeyIds, notBefore, lifetimes, jwks: _keys, ...others } = described;
-    const { publicKeyIds: publicIds, ...settings } = others;
-    const rows = Object.entries(settings).map(([name, value]) => [
-      name,
-      Array.isArray(value) ? value.join(' ') : String(value),
-    ]);
+    const { keys, keptKeyIds, publicKeyIds: publicIds, notBefore, ...others } = described;
+    const { jwks: _keys, ...settings } = others;
     return {
       json: { client: described },
       text: formatTable([
-        ...rows,
-        ...Object.entries(Object(lifetimes)).map(([name, value]) => [
-          `lifetime ${name}`,
-          `${value} s`,
-        ]),
+        ...rowsOf(settings),
         ['revoked before', notBefore === 0 ? 'never' : formatTime(notBefore)],
         ...keys.map(({ keyId, createdAt }) => [
           'key',

@@ -1,6 +1,6 @@
 import { lifetimesOf } from '@gatehouse/identity';
 import type { Command } from '../command-line/command.ts';
-import { formatTable } from '../command-line/format.ts';
+import { formatTable, rowsOf } from '../command-line/format.ts';
 import { limitOption, readLimit } from '../command-line/lists.ts';
 
 export const resourcesCommand: Command = {
@@ -37,14 +37,3 @@ export const resourcesCommand: Command = {
     };
   },
 };
-
-/** One row for each value, such as `lifetimes.code`. */
-function rowsOf(value: object, name = ''): readonly (readonly string[])[] {
-  const entries = Object.entries(value);
-  return entries.every(([, each]) => typeof each === 'string') && Array.isArray(value)
-    ? [[name, value.join(', ') || 'none']]
-    : entries.flatMap(([key, each]) => {
-        const path = name === '' ? key : `${name}.${key}`;
-        return typeof each === 'object' ? rowsOf(each, path) : [[path, String(each)]];
-      });
-}

@@ -1,6 +1,6 @@
 import type { SignInLock } from '@gatehouse/identity';
 import type { Command } from '../command-line/command.ts';
-import { formatTable, formatTime } from '../command-line/format.ts';
+import { formatTable, formatTime, rowsOf } from '../command-line/format.ts';
 import { describeUser, findUser } from './users.ts';
 
 export const showUserCommand: Command = {
@@ -13,14 +13,12 @@ export const showUserCommand: Command = {
     const locks = await identity.signInLocks.list(found);
     const sessions = await identity.userSessions.sessions(found.userId);
     const applications = await identity.userSessions.grants(found.userId);
-    const { notBefore, roles, attributes, ...members } = describeUser(found);
+    const { notBefore, ...members } = describeUser(found);
     return {
       json: { user: describeUser(found), locks, sessions, applications },
       text: [
         formatTable([
-          ...Object.entries(members).map(([name, value]) => [name, String(value ?? '-')]),
-          ['roles', roles.length === 0 ? '-' : roles.join(', ')],
-          ...Object.entries(attributes).map(([name, value]) => [name, String(value)]),
+          ...rowsOf(members),
           ['revoked before', notBefore === 0 ? 'never' : formatTime(notBefore)],
           ...(locks.length === 0
             ? [['locked', 'no']]
