@@ -122,17 +122,11 @@ export {
   isScopeForRoles,
   noSettings,
   type Settings,
-  type SettingsDefinition,
   scopesOfResource,
   settingsMembers,
 } from './settings/settings.ts';
 export type { AccessTokenVerifier, Principal } from './tokens/access-tokens.ts';
-export {
-  isJwt,
-  type JwtAccessTokenClaims,
-  type JwtAccessTokens,
-  withJwtAccessTokens,
-} from './tokens/jwt-access-tokens.ts';
+export { type JwtAccessTokenClaims, withJwtAccessTokens } from './tokens/jwt-access-tokens.ts';
 export type { LogoutNotice } from './tokens/logout-queue.ts';
 export type { ReplayGuard } from './tokens/replay-guard.ts';
 export { destroyGrant, isGrantRevoked, nextNotBefore } from './tokens/revocations.ts';
@@ -152,4 +146,3 @@ export { PasswordHashingBusyError } from './users/password-hashing-queue.ts';
 export { passwordProblem, passwordRules } from './users/password-policy.ts';
 export { accountLimit, type SignInLock } from './users/sign-in-locks.ts';
 export { changedEmail, type User, userProfileSchema, userSchema } from './users/user.ts';
-export type {} from './users/users.ts';

@@ -16,7 +16,7 @@ import { createOrganizationRegistry } from './records/organizations.ts';
 import { limitReports, type OnDamagedRecord } from './records/record.ts';
 import { createCredentialHash } from './secrets/credential-keys.ts';
 import type { MasterKey } from './secrets/master-key.ts';
-import { createSealer, type Sealer } from './secrets/seal.ts';
+import { createSealer } from './secrets/seal.ts';
 import {
   createPublicKeys,
   keepSigningKeys,
@@ -29,7 +29,6 @@ import {
   createLiveHolders,
   createNotBefore,
   createTokenPrincipals,
-  type TokenDependencies,
 } from './tokens/access-tokens.ts';
 import { createBrowserSessions } from './tokens/browser-sessions.ts';
 import { createJwtAccessTokens } from './tokens/jwt-access-tokens.ts';
@@ -74,7 +73,10 @@ export function openIdentity(dependencies: {
   const findLiveHolder = createLiveHolders(clients, users, notBefore);
   const verification = { ...records, credentialHash, findLiveHolder };
   const userSessions = createUserSessions(store, sealer, findLiveHolder);
-  const accessTokens = createAccessTokens({ ...verification, sealer });
+  const tokenPrincipals = createTokenPrincipals(verification);
+  const tokens = { ...verification, tokenPrincipals };
+  const findKey = createPublicKeys('authorization-server', { ...records, sealer });
+  const jwtAccessTokens = createJwtAccessTokens({ ...tokens, findKey });
   const audit = createAuditTrail({
     store,
     now,
@@ -95,7 +97,8 @@ export function openIdentity(dependencies: {
     userSessions,
     /** Sign-outs of which clients are notified. */
     logouts,
-    ...accessTokens,
+    verifyAccessToken: createAccessTokenVerifier(tokens),
+    jwtAccessTokens,
     xAccessTokens: createXAccessTokens({ ...verification, principalOf }),
     /** Of users at the hosts in `browserHosts`. */
     browserSessions: createBrowserSessions({ ...verification, clients, users, notBefore }),
@@ -105,8 +108,7 @@ export function openIdentity(dependencies: {
     /** Every verifier of credentials calls this to find out whether they were revoked. */
     findLiveHolder,
     revocations: createRevocations({
-      ...{ ...verification, ...accessTokens },
-      ...{ clients, users, notBefore, logouts },
+      ...{ ...verification, jwtAccessTokens, clients, users, notBefore, logouts },
     }),
     audit,
     requestLog: createRequestLog({ store, now, count: dependencies.onRequestLog }),
@@ -127,15 +129,5 @@ export function openIdentity(dependencies: {
     credentialHash,
     sealer,
     onDamagedRecord,
-  };
-}
-
-/** The verifiers of access tokens: opaque ones, and JWTs. */
-function createAccessTokens(dependencies: TokenDependencies & { readonly sealer: Sealer }) {
-  const tokenPrincipals = createTokenPrincipals(dependencies);
-  const findKey = createPublicKeys('authorization-server', dependencies);
-  return {
-    verifyAccessToken: createAccessTokenVerifier({ ...dependencies, tokenPrincipals }),
-    jwtAccessTokens: createJwtAccessTokens({ ...dependencies, tokenPrincipals, findKey }),
   };
 }

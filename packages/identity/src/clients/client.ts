@@ -1,12 +1,12 @@
 import { isAddressOrRange } from '@gatehouse/server/configuration';
 import { z } from 'zod';
 import { identifier, text } from '../records/record.ts';
-import { secureKeyProblem, secureKeyRules } from '../secrets/secure-keys.ts';
+import { secureKey } from '../secrets/secure-keys.ts';
 import { clientLifetimes } from '../settings/lifetimes.ts';
 import { resourceIdentifier, scopeName } from '../settings/resource.ts';
 import { calledAddress, hasPublicKeys, publicKeySet } from './public-keys.ts';
 import { isAllowedRedirectUri, redirectUriProblem } from './redirect-uris.ts';
-import { type Registration, registration } from './registration-tokens.ts';
+import { registration } from './registration-tokens.ts';
 
 /** With HMAC-SHA-256, a client can use signature version 2 only. The others allow both versions. */
 const signatureAlgorithms = ['MD5', 'SHA-256', 'HMAC-SHA-256'] as const;
@@ -51,13 +51,6 @@ export const grantNames = Object.keys(grantTypes) as GrantType[];
 
 /** Empty for an unknown grant. */
 export const grantFacts = (name: string): GrantFacts => grantTypes[name as GrantType] ?? {};
-
-const secureKey = z.string().superRefine((value, context) => {
-  const problem = secureKeyProblem(value);
-  if (problem !== undefined) {
-    context.addIssue({ code: 'custom', message: secureKeyRules[problem] });
-  }
-});
 
 const origin = z.string().refine((value) => {
   const url = URL.parse(value);
@@ -188,7 +181,7 @@ const state = {
   /** Epoch seconds. Credentials that were issued at this time or earlier are revoked. */
   notBefore: z.number(),
   /** Newest first. At most two are active. A public client has none. */
-  keys: z.array(clientKey),
+  keys: z.array(clientKey).readonly(),
   /** Its metadata document describes it. No operator registered it. */
   document: z
     .object({
@@ -213,10 +206,4 @@ type Settings = Omit<z.output<typeof clientSchema>, 'secureKey' | 'enabled'>;
 export type ClientSettings = { readonly [Name in keyof Settings]: Stored<Settings[Name]> };
 
 /** A registered OAuth client. */
-export type Client = ClientSettings & {
-  readonly enabled: boolean;
-  readonly notBefore: number;
-  readonly keys: readonly ClientKey[];
-  readonly registration?: Registration | undefined;
-  readonly document?: { readonly expiresAt?: number | undefined } | undefined;
-};
+export type Client = ClientSettings & Readonly<z.output<z.ZodObject<typeof state>>>;

@@ -1,7 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import { type RecordDependencies, RejectedChangeError } from '../records/record.ts';
 import { createRegistry } from '../records/registry.ts';
-import { assertSecureKey } from '../secrets/secure-keys.ts';
 import { isDeviceScope, isKnownScope } from '../settings/resource.ts';
 import type { Settings, SettingsRegistry } from '../settings/settings.ts';
 import type { Client, ClientSettings } from './client.ts';
@@ -13,7 +12,7 @@ import {
   keysOfPublicClient,
   type RemovalOptions,
 } from './client-keys.ts';
-import { createDocumentRules, isDocumentAddress, withDocument } from './document-clients.ts';
+import { createDocumentRules, isDocumentAddress } from './document-clients.ts';
 import { publicKeyIds } from './public-keys.ts';
 
 export type NewClient = ClientSettings & {
@@ -31,12 +30,10 @@ const DOCUMENTS_INDEX = 'document-clients';
 export type ClientRegistry = ReturnType<typeof createClientRegistry>;
 
 export function createClientRegistry(
-  dependencies: RecordDependencies &
-    Parameters<typeof createClientKeys>[0] & { readonly settings: SettingsRegistry },
+  dependencies: Parameters<typeof createClientKeys>[0] & { readonly settings: SettingsRegistry },
 ) {
   const keys = createClientKeys(dependencies);
-  const records = createClientRecords(dependencies, keys);
-  const { write, ...face } = records;
+  const { write, ...face } = createClientRecords(dependencies, keys);
   const { list, update } = face;
 
   return {
@@ -73,22 +70,14 @@ export function createClientRegistry(
      * Creates or replaces a client. A new `secureKey` becomes the newest of at most two and revokes
      * the tokens of a key that it replaces, unless `keepTokens` is set. A public client loses its
      * keys.
-     *
-     * @throws TypeError if the secure key violates the policy
      */
-    async save(
-      client: NewClient,
-      secureKey?: string,
-      options: RemovalOptions = {},
-    ): Promise<Client> {
-      assertSecureKey(secureKey);
-      return write(client.clientId, (existing) => {
+    save: (client: NewClient, secureKey?: string, options: RemovalOptions = {}): Promise<Client> =>
+      write(client.clientId, (existing) => {
         const saved = withState(client, existing);
         return secureKey === undefined || client.public
           ? saved
           : { ...saved, keys: keys.withKey(saved, secureKey, options) };
-      });
-    },
+      }),
     /**
      * Replaces the settings of an existing client under its lock, as `save` does.
      *
@@ -153,7 +142,7 @@ function createClientRecords(
   const list = () => registry.list();
   async function findDocument(clientId: string): Promise<Client | undefined> {
     const client = await registry.find(clientId);
-    return client?.document === undefined ? client : applySettings(client, await settings.read());
+    return client?.document === undefined ? client : applySettings(await settings.read())(client);
   }
   /** The record of a metadata document no longer expires. */
   const update: typeof registry.update = (clientId, change) =>
@@ -179,11 +168,16 @@ function createClientRecords(
      * @throws RejectedChangeError if there is no record of a document
      */
     rememberDocument: (clientId: string, expiresAt: number, described?: ClientSettings) =>
-      write(clientId, (existing) =>
-        withDocument(described ? withState(described, existing) : existing, existing, {
-          ...{ clientId, expiresAt },
-        }),
-      ),
+      write(clientId, (existing) => {
+        const client = described ? withState(described, existing) : existing;
+        if (client === undefined || (existing !== undefined && existing.document === undefined)) {
+          throw new RejectedChangeError(`No metadata document describes the client ${clientId}.`);
+        }
+        const { expiresAt: known } = existing?.document ?? { expiresAt };
+        // What an operator changed stays.
+        const document = known === undefined ? {} : { expiresAt: Math.max(known, expiresAt) };
+        return { ...client, document };
+      }),
   };
 }
 

@@ -6,25 +6,9 @@ import type { SignInReasonName } from '@gatehouse/errors';
  */
 export type SignInMethod = 'page' | 'device_code' | 'password_grant' | 'account_page';
 
-export const clientChangeNames = [
-  'added',
-  'changed',
-  'enabled',
-  'disabled',
-  'key_added',
-  'key_removed',
-  'revoked',
-] as const;
-
-export const userChangeNames = [
-  'added',
-  'changed',
-  'enabled',
-  'disabled',
-  'password_changed',
-  'unlocked',
-  'revoked',
-] as const;
+const changeNames = ['added', 'changed', 'enabled', 'disabled', 'revoked'] as const;
+export const clientChangeNames = [...changeNames, 'key_added', 'key_removed'] as const;
+export const userChangeNames = [...changeNames, 'password_changed', 'unlocked'] as const;
 
 /** The known parties. Never a username as entered, which can be a password in the wrong field. */
 interface Parties {
@@ -70,7 +54,8 @@ const countedSuccess = { ...success, isAggregated: true } as const;
 
 type Plain = EventKind<object>;
 /** A name of `packages/errors`. Absent in entries of earlier releases. */
-type Explained = EventKind<{ reason?: string | undefined }>;
+type Explanation = { reason?: string | undefined };
+type Explained = EventKind<Explanation>;
 /** The grant that ended because of the replay. */
 type EndedGrant = EventKind<{ grantId?: string | undefined }>;
 
@@ -81,11 +66,7 @@ export const auditEvents = {
   account_locked: { ...alert, severityOfUnknown: 'noise' } as Plain,
   sign_out: success as EventKind<{ userId: string; everywhere: boolean }>,
   logout_undelivered: failure as EventKind<{ clientId: string; userId: string }>,
-  client_authentication_failed: failure as EventKind<{
-    endpoint: string;
-    /** A name of `packages/errors`. Absent in entries of earlier releases. */
-    reason?: string | undefined;
-  }>,
+  client_authentication_failed: failure as EventKind<Explanation & { endpoint: string }>,
   token_issued: countedSuccess as EventKind<{
     clientId: string;
     grant: string;

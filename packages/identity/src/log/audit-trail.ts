@@ -49,14 +49,13 @@ export interface RecordedOrigin extends AuditOrigin {
   readonly addressGroup?: string | undefined;
 }
 
-export interface AuditFilter {
-  readonly event?: string | undefined;
+/** Members of the entries that a search can select. The request is that of the first event. */
+const filterNames = ['event', 'clientId', 'userId', 'requestId'] as const;
+
+export interface AuditFilter
+  extends Readonly<Partial<Record<(typeof filterNames)[number], string | undefined>>> {
   /** All severities if undefined. */
   readonly severities?: readonly AuditSeverity[] | undefined;
-  readonly clientId?: string | undefined;
-  readonly userId?: string | undefined;
-  /** Of the first event of an entry. */
-  readonly requestId?: string | undefined;
   /** ISO 8601 in UTC. Selects entries with an event at this time or later. */
   readonly since?: string | undefined;
   /** ISO 8601 in UTC. Selects entries with an event at this time or earlier. */
@@ -121,7 +120,7 @@ async function readEntries(log: AuditLog, filter: AuditFilter): Promise<readonly
         parse: parseEntries,
         timeOf: (entry) => Date.parse(lastTimeOf(entry)),
         matches: (entry) =>
-          hasMembers(entry, filter, ['event', 'clientId', 'userId', 'requestId']) &&
+          hasMembers(entry, filter, filterNames) &&
           (filter.until === undefined || entry.at <= filter.until),
         since: filter.since === undefined ? 0 : Date.parse(filter.since),
         limit: filter.limit,

@@ -34,32 +34,30 @@ export function createBoundedLog<Trail extends string>(
   const isUsedUp = (trail: Trail, origin: string) =>
     (usedUp.get(shareKeyOf(trail, origin)) ?? 0) > now();
 
+  /** The matching entries of a trail since a time in epoch milliseconds, newest first. */
+  async function search<Entry>(
+    trail: Trail,
+    sought: LogSearch<Entry>,
+    size = FIRST_LINES,
+  ): Promise<readonly Entry[]> {
+    const since = Math.max(sought.since, now() - maximumAgeSeconds * 1000);
+    const lines = await store.read(keyOf(trail), size);
+    const entries = sought.parse(lines);
+    const found = entries.filter((entry) => sought.timeOf(entry) >= since && sought.matches(entry));
+    const oldest = entries.at(-1);
+    const isPastSince = oldest !== undefined && sought.timeOf(oldest) < since;
+    return lines.length < size || isPastSince || found.length >= sought.limit || size > FIRST_LINES
+      ? found.slice(0, sought.limit)
+      : search(trail, sought, log.capacities[trail]);
+  }
+
   return {
     trails: Object.keys(log.capacities) as unknown as readonly Trail[],
 
     append: (trail: Trail, lines: readonly string[], options?: AppendOptions) =>
       store.append(keyOf(trail), lines, log.capacities[trail], { ...options, maximumAgeSeconds }),
 
-    /** The matching entries of a trail since a time in epoch milliseconds, newest first. */
-    async search<Entry>(trail: Trail, search: LogSearch<Entry>): Promise<readonly Entry[]> {
-      const since = Math.max(search.since, now() - maximumAgeSeconds * 1000);
-      for (const size of [FIRST_LINES, log.capacities[trail]]) {
-        const lines = await store.read(keyOf(trail), size);
-        const entries = search.parse(lines);
-        const found = entries.filter(
-          (entry) => search.timeOf(entry) >= since && search.matches(entry),
-        );
-        const oldest = entries.at(-1);
-        const isPastSince = oldest !== undefined && search.timeOf(oldest) < since;
-        if (lines.length < size || isPastSince || found.length >= search.limit) {
-          return found.slice(0, search.limit);
-        }
-        if (size > FIRST_LINES) {
-          return found;
-        }
-      }
-      return [];
-    },
+    search,
 
     /** Whether the share of an origin is known to be used up. */
     isUsedUp,

@@ -78,12 +78,11 @@ export const requestLogResults = ['stored', 'over_quota', 'queue_full', 'unavail
 
 export type RequestLogResult = (typeof requestLogResults)[number];
 
-interface RequestFilter {
-  readonly clientId?: string | undefined;
-  readonly code?: string | undefined;
-  readonly reason?: string | undefined;
-  /** As in the entries. */
-  readonly addressGroup?: string | undefined;
+/** Members of the entries that a search can select. */
+const filterNames = ['clientId', 'code', 'reason', 'addressGroup'] as const;
+
+interface RequestFilter
+  extends Readonly<Partial<Record<(typeof filterNames)[number], string | undefined>>> {
   /** Epoch milliseconds. */
   readonly since?: number | undefined;
   readonly limit: number;
@@ -135,8 +134,7 @@ export function createRequestLog(dependencies: {
     flush,
     /** Newest first. */
     async read(filter: RequestFilter): Promise<readonly RequestEntry[]> {
-      const names = ['clientId', 'code', 'reason', 'addressGroup'] as const;
-      const matches = (entry: RequestEntry) => hasMembers(entry, filter, names);
+      const matches = (entry: RequestEntry) => hasMembers(entry, filter, filterNames);
       return (await search(matches, filter.since ?? 0, filter.limit)).slice(0, filter.limit);
     },
     /** All entries with the id, oldest first. A caller can choose an id that was used before. */

@@ -21,16 +21,14 @@ export function createRegistry<Stored extends { readonly notBefore: number }>(
     /** Completes a record before it is written. @throws RejectedChangeError to reject it */
     readonly settle: (wanted: Stored, existing: Stored | undefined) => Promise<Stored>;
     /** Where a record is listed, and when it expires, in epoch seconds. */
-    readonly placeOf?: (record: Stored) => {
+    readonly placeOf: (record: Stored) => {
       readonly index: string;
       readonly expiresAt?: number | undefined;
     };
   },
   dependencies: RecordDependencies,
 ) {
-  const { kind, parse, format, settle } = records;
-  const placeOf: NonNullable<typeof records.placeOf> =
-    records.placeOf ?? (() => ({ index: `${kind}s` }));
+  const { kind, parse, format, settle, placeOf } = records;
   const { store, now } = dependencies;
   const keyOf = (id: string) => `${kind}:${id}`;
   const cache = createRecordCache(store, parse, now, (key) =>

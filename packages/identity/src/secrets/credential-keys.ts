@@ -50,7 +50,7 @@ export const clientRecordShards = [
  * hundreds of thousands, so a character of the key selects one of 64 indexes.
  */
 export const clientRecordsKey = (clientId: string, key: string): string =>
-  `client-records:${key.at(-2)}:${clientId}`;
+  clientShardKey(clientId, key.at(-2) ?? '');
 
 export const clientShardKey = (clientId: string, shard: string): string =>
   `client-records:${shard}:${clientId}`;

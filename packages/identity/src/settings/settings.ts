@@ -62,17 +62,11 @@ export type SettingsDefinition = Readonly<z.output<z.ZodObject<typeof settingsMe
 
 export type SettingsMember = keyof SettingsDefinition;
 
-/** A definition without entries. */
-const nothing: SettingsDefinition = {
-  resources: [],
-  roles: [],
-  userAttributes: {},
-  lifetimes: {},
-  browserHosts: [],
-};
-
 /** New members need a default. Otherwise, existing records are treated as damaged. */
 const storedSettings = z.object(settingsMembers);
+
+/** A definition without entries. */
+const nothing = storedSettings.parse({});
 
 export type Settings = ReturnType<typeof toSettings>;
 /** A declared scope: its resource, its description, and the roles that may receive it. */

@@ -152,7 +152,7 @@ export function createTokenPrincipals(dependencies: {
       scopes: new Set(
         resource === undefined
           ? scopes
-          : currentScopes(scopes, { resource, user, settings: await settings.read() }),
+          : currentScopes(scopes, resource, user, await settings.read()),
       ),
       resource,
     };
@@ -164,11 +164,9 @@ export function createTokenPrincipals(dependencies: {
 /** The scopes that the resource still declares, for the roles that the user still has. */
 function currentScopes(
   scopes: readonly string[],
-  {
-    resource,
-    user,
-    settings,
-  }: { readonly resource: string; readonly user: User | undefined; readonly settings: Settings },
+  resource: string,
+  user: User | undefined,
+  settings: Settings,
 ): readonly string[] {
   const declared = settings.resources.has(resource) ? resource : undefined;
   return scopesOfResource(scopes, declared, settings).filter(

@@ -9,10 +9,10 @@ const storedSession = z.object({
   accountId: z.string(),
   loginTs: z.number(),
   exp: z.number(),
-  authorizations: z.record(z.string(), z.unknown()).default({}),
+  authorizations: z
+    .record(z.string(), z.object({ sid: z.string().optional() }).catch({}))
+    .default({}),
 });
-
-const parsedSid = z.object({ sid: z.string() });
 
 const storedScopes = z.object({
   openid: z.object({ scope: z.string().default('') }).default({ scope: '' }),
@@ -44,13 +44,10 @@ export function createUserSessions(store: Store, sealer: Sealer, findLiveHolder:
       : undefined;
   }
 
-  async function readSession(userId: string, key: string) {
-    const session = await openSession(userId, key);
-    if (session === undefined) {
-      return [];
-    }
-    const { loginTs: signedInAt, exp: expiresAt, authorizations } = session;
-    return [{ signedInAt, expiresAt, clientIds: Object.keys(authorizations) }];
+  async function openSessions(userId: string) {
+    const keys = await store.members(userSessionsKey(userId));
+    const found = await Promise.all(keys.map((key) => openSession(userId, key)));
+    return found.filter((session) => session !== undefined);
   }
 
   async function readGrant(userId: string, id: string) {
@@ -73,19 +70,16 @@ export function createUserSessions(store: Store, sealer: Sealer, findLiveHolder:
      * there. Newest first, without ended and revoked ones. Times are in epoch seconds.
      */
     async sessions(userId: string) {
-      const keys = await store.members(userSessionsKey(userId));
-      const found = await Promise.all(keys.map((key) => readSession(userId, key)));
-      return found.flat().sort((a, b) => b.signedInAt - a.signedInAt);
+      return (await openSessions(userId))
+        .map(({ loginTs: signedInAt, exp: expiresAt, authorizations }) => {
+          return { signedInAt, expiresAt, clientIds: Object.keys(authorizations) };
+        })
+        .sort((a, b) => b.signedInAt - a.signedInAt);
     },
     /** The applications in each of these browsers, with the id that they know the session by. */
     async applications(userId: string) {
-      const keys = await store.members(userSessionsKey(userId));
-      const found = await Promise.all(keys.map((key) => openSession(userId, key)));
-      return found.flatMap((session) =>
-        Object.entries(session?.authorizations ?? {}).map(([clientId, authorization]) => ({
-          clientId,
-          sid: parsedSid.safeParse(authorization).data?.sid,
-        })),
+      return (await openSessions(userId)).flatMap(({ authorizations }) =>
+        Object.entries(authorizations).map(([clientId, { sid }]) => ({ clientId, sid })),
       );
     },
     /** The access of applications to the data of a user: one for each browser and each device. */

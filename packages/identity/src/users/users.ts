@@ -35,6 +35,7 @@ export function createUserRegistry(
       kind: 'user',
       parse: (text) => parseRecord(storedUser, text),
       format: (user: User) => JSON.stringify(user),
+      placeOf: () => ({ index: 'users' }),
       async settle(user, existing) {
         assertDeclaredAttributes(user, existing, await settings.read());
         return user;
