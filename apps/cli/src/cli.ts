@@ -19,7 +19,6 @@ import {
   type CommandResult,
   UsageError,
 } from './command-line/command.ts';
-import { completionScript } from './command-line/completion.ts';
 import { parseArguments } from './command-line/parse-arguments.ts';
 import { withCurrentName } from './command-line/renamed-commands.ts';
 import { type CliStreams, createTerminal } from './command-line/terminal.ts';
@@ -38,7 +37,7 @@ import { revokeCommand } from './commands/tokens.ts';
 import { userCommands } from './commands/users.ts';
 import { verifyCommand } from './commands/verify.ts';
 import { doctorCommand } from './doctor/doctor.ts';
-import { openIdentityStore, recordChange, release } from './open-identity-store.ts';
+import { openIdentityStore, recordChange } from './open-identity-store.ts';
 
 export const commands: readonly Command[] = [
   bootstrapCommand,
@@ -66,11 +65,6 @@ export async function runCli(entered: readonly string[], streams: CliStreams): P
   const asJson = entered.includes('--json');
   const warn = (warning: string) =>
     errors.write(asJson ? `${JSON.stringify({ warning })}\n` : `Warning: ${warning}\n`);
-  const own = ownOutput(entered);
-  if (own !== undefined) {
-    output.write(`${own}\n`);
-    return 0;
-  }
   try {
     const parsed = parseArguments(withCurrentName(entered, warn), commands);
     if (parsed.help !== undefined) {
@@ -91,17 +85,6 @@ export async function runCli(entered: readonly string[], streams: CliStreams): P
     );
     return error instanceof UsageError ? 2 : 1;
   }
-}
-
-/** The program about itself. */
-function ownOutput([word, ...others]: readonly string[]): string | undefined {
-  if (others.length > 0) {
-    return undefined;
-  }
-  if (word === 'completion') {
-    return completionScript(commands);
-  }
-  return word === 'version' || word === '--version' ? `gatehouse ${release}` : undefined;
 }
 
 async function runCommand(

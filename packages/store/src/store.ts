@@ -164,13 +164,6 @@ export function assertEpochMilliseconds(expiresAt: number): void {
   }
 }
 
-/** An amount of 0 only reads. */
-export function assertAmount(value: number): void {
-  if (value !== 0) {
-    assertPositiveInteger('An amount', value);
-  }
-}
-
 export function assertPositiveInteger(name: string, value: number): void {
   if (!(Number.isSafeInteger(value) && value > 0)) {
     throw new RangeError(`${name} must be a positive integer, not ${value}.`);

@@ -1,8 +1,11 @@
 /** The commands as a program of commander, which parses arguments, and prints help and suggestions. */
 import { type CommanderError, Option as ParserOption, Command as Program } from 'commander';
+import { release } from '../open-identity-store.ts';
 import { type Command, type CommandInput, nameOf, optionName, UsageError } from './command.ts';
+import { completionScript } from './completion.ts';
 
 export type ParsedArguments =
+  /** The help, the version or the completion script, which are only printed. */
   | { readonly help: string }
   | { readonly help: undefined; readonly command: Command; readonly input: CommandInput };
 
@@ -36,6 +39,12 @@ export function parseArguments(
     });
   }
   const [first, ...others] = args;
+  if (first === 'completion') {
+    return { help: completionScript(commands) };
+  }
+  if (first === 'version' || first === '--version') {
+    return { help: `gatehouse ${release}` };
+  }
   try {
     const words = first === undefined || first === 'help' ? [...others, '--help'] : args;
     program.parse(words, { from: 'user' });

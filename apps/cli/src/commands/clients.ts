@@ -5,7 +5,6 @@ import {
   hasPublicKeys,
   type Identity,
   keyChanges,
-  nextNotBefore,
   publicKeyIds,
   RejectedChangeError,
 } from '@gatehouse/identity';
@@ -218,12 +217,10 @@ const change: Command = {
     }
     let client = isChanged ? await changeSettings(existing, input, context) : existing;
     if (enabled !== undefined) {
-      client = await identity.clients.update(clientId, (current) => ({
-        ...current,
-        enabled,
-        // Enabling the client again must not restore its old tokens.
-        notBefore: enabled ? current.notBefore : nextNotBefore(Date.now()),
-      }));
+      // Enabling the client again must not restore its old tokens.
+      client = enabled
+        ? await identity.clients.update(clientId, (current) => ({ ...current, enabled }))
+        : await identity.revocations.client(clientId, { enabled });
       await audit({ event: 'client_changed', clientId, change: enabled ? 'enabled' : 'disabled' });
     }
     if (enabled === false) {

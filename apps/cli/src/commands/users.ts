@@ -3,7 +3,6 @@ import {
   generateSecureKey,
   hashPassword,
   type Identity,
-  nextNotBefore,
   passwordProblem,
   passwordRules,
   RejectedChangeError,
@@ -163,15 +162,10 @@ const change: Command = {
       await audit({ event: 'user_changed', userId, change: 'unlocked' });
     }
     if (enabled !== undefined) {
-      if (!enabled) {
-        await identity.logouts.addForUser(userId);
-      }
       // Enabling the user again must not restore old sessions and tokens.
-      user = await identity.users.update(userId, (current) => ({
-        ...current,
-        enabled,
-        notBefore: enabled ? current.notBefore : nextNotBefore(Date.now()),
-      }));
+      user = enabled
+        ? await identity.users.update(userId, (current) => ({ ...current, enabled }))
+        : await identity.revocations.user(userId, { enabled });
       await audit({ event: 'user_changed', userId, change: enabled ? 'enabled' : 'disabled' });
     }
     const lines = [
@@ -240,13 +234,7 @@ const password: Command = {
       throw new UsageError('Invalid input:', [`password: ${passwordRules[problem]}`]);
     }
     const passwordHash = await hashPassword(secret.password);
-    await identity.logouts.addForUser(userId);
-    const notBefore = nextNotBefore(Date.now());
-    const user = await identity.users.update(userId, (current) => ({
-      ...current,
-      passwordHash,
-      notBefore,
-    }));
+    const user = await identity.revocations.user(userId, { passwordHash });
     await identity.signInLocks.unlock(user);
     await audit({ event: 'user_changed', userId, change: 'password_changed' });
     return {

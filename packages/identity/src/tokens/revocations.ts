@@ -96,17 +96,24 @@ export function createRevocations(dependencies: {
     },
     /** Revokes all credentials, for example after a backup was restored. */
     everything: (): Promise<void> => notBefore.advance(nextNotBefore(now())),
-    /** @throws RejectedChangeError if the client does not exist */
-    client: (clientId: string): Promise<Client> =>
-      clients.update(clientId, (client) => ({ ...client, notBefore: nextNotBefore(now()) })),
+    /**
+     * @param change made in the same step, such as `enabled: false`
+     * @throws RejectedChangeError if the client does not exist
+     */
+    client: (clientId: string, change: Partial<Client> = {}): Promise<Client> =>
+      clients.update(clientId, (client) => {
+        return { ...client, ...change, notBefore: nextNotBefore(now()) };
+      }),
     /**
      * Signs the user out everywhere.
      *
+     * @param change made in the same step, such as a new password
      * @throws RejectedChangeError if the user does not exist
      */
-    async user(userId: string): Promise<User> {
+    async user(userId: string, change: Partial<User> = {}): Promise<User> {
       await dependencies.logouts.addForUser(userId);
-      return users.update(userId, (user) => ({ ...user, notBefore: nextNotBefore(now()) }));
+      const notBefore = nextNotBefore(now());
+      return users.update(userId, (user) => ({ ...user, ...change, notBefore }));
     },
     /**
      * Revokes an access token, refresh token, code or browser session with its grant. Undefined if it

@@ -1,5 +1,4 @@
 import {
-  assertAmount,
   assertEpochMilliseconds,
   assertPositiveInteger,
   lifetimeMilliseconds,
@@ -71,7 +70,9 @@ export class RedisStore implements Store {
 
   readonly increment: Store['increment'] = async (key, windowSeconds, amount = 1) => {
     const window = lifetimeMilliseconds(windowSeconds);
-    assertAmount(amount);
+    if (amount !== 0) {
+      assertPositiveInteger('An amount', amount);
+    }
     return this.#connection.send('increment', async (client) => {
       const reply = await sendScript(client, 'incrementInWindow', [key], [window, amount]);
       const [count, remaining] = Array.isArray(reply) ? reply.map(Number) : [];

@@ -1,7 +1,6 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { createTurnBatch } from '../end-of-turn.ts';
 import {
-  assertAmount,
   assertEpochMilliseconds,
   assertPositiveInteger,
   type Counter,
@@ -98,8 +97,8 @@ class SqliteStore implements Store {
 
   readonly increment: Store['increment'] = async (key, windowSeconds, amount = 1) => {
     const window = lifetimeMilliseconds(windowSeconds);
-    assertAmount(amount);
-    if (amount > 0) {
+    if (amount !== 0) {
+      assertPositiveInteger('An amount', amount);
       this.#assertRoom('increment');
     }
     return runWhenUnlocked('increment', () => {
