@@ -21,7 +21,7 @@ import {
 } from './command-line/command.ts';
 import { parseArguments } from './command-line/parse-arguments.ts';
 import { withCurrentName } from './command-line/renamed-commands.ts';
-import { type CliStreams, createTerminal } from './command-line/terminal.ts';
+import { assertConfirmed, type CliStreams, createTerminal } from './command-line/terminal.ts';
 import { bootstrapCommand } from './commands/bootstrap.ts';
 import { clientKeyCommands } from './commands/client-keys.ts';
 import { clientCommands } from './commands/clients.ts';
@@ -105,6 +105,7 @@ async function runCommand(
       ...context,
       identity,
       settings,
+      confirm: (question) => assertConfirmed(input, context.terminal, question),
       audit: (event) => recordChange(event, identity, environment),
     });
   } finally {

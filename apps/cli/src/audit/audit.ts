@@ -17,7 +17,7 @@ import {
 } from '../command-line/command.ts';
 import { formatTable, printable, printableName } from '../command-line/format.ts';
 import { limitOption, readLimit, readTime, sinceOption } from '../command-line/lists.ts';
-import { assertConfirmed, withFileErrors, yesOption } from '../command-line/terminal.ts';
+import { withFileErrors, yesOption } from '../command-line/terminal.ts';
 import { createChain, openExportFile, readCompleteExport } from './export-file.ts';
 import { followTrail, startOfOverlap, versionOf } from './follow-trail.ts';
 import { describeReplay, readRevocations, replayRevocations } from './revocations.ts';
@@ -182,19 +182,17 @@ const replay: Command = {
     'For a store that was restored with its own tools. gatehouse backup restore --audit does it itself.',
   ],
   example: 'audit.ndjson --since 2026-11-20T10:00Z',
-  async run(input, context) {
+  async run(input, { identity, terminal, audit, confirm, warn }) {
     const since = readTime('since', input);
     if (since === undefined) {
       throw new UsageError('--since is required.');
     }
-    const path = context.terminal.pathOf(input.positionals.file ?? '');
-    const found = await readRevocations(path, text(input.options.hash), since, context.warn);
-    await assertConfirmed(
-      input,
-      context,
+    const path = terminal.pathOf(input.positionals.file ?? '');
+    const found = await readRevocations(path, text(input.options.hash), since, warn);
+    await confirm(
       `This repeats all revocations since ${since}, and disables every user whose password was changed since then. Continue?`,
     );
-    const replayed = await replayRevocations(found.entries, since, context);
+    const replayed = await replayRevocations(found.entries, since, { identity, audit });
     return {
       json: { ...replayed, exportEndsAt: found.newest },
       text: describeReplay(replayed, found).join('\n'),

@@ -29,6 +29,8 @@ export interface OfflineContext {
 export interface CommandContext extends OfflineContext {
   readonly identity: Identity;
   readonly settings: IdentitySettings;
+  /** Asks before a change that revokes access. @throws RejectedChangeError without confirmation */
+  confirm(question: string): Promise<void>;
   /** Records a change. If recording fails, the command fails. */
   audit(event: AuditEvent): Promise<void>;
 }

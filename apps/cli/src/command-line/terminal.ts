@@ -114,7 +114,7 @@ export const yesOption: Options = { yes: 'Do not ask for confirmation.' };
  */
 export async function assertConfirmed(
   { options }: CommandInput,
-  { terminal }: { readonly terminal: Terminal },
+  terminal: Terminal,
   question: string,
 ): Promise<void> {
   if (options.yes !== true && !(await terminal.confirm(question))) {

@@ -1,5 +1,5 @@
 import { type Command, type Options, UsageError } from '../command-line/command.ts';
-import { assertConfirmed, yesOption } from '../command-line/terminal.ts';
+import { yesOption } from '../command-line/terminal.ts';
 import { describeClient } from './clients.ts';
 
 const keepTokensOption: Options = {
@@ -61,17 +61,14 @@ const removeKey: Command = {
     'If the key was removed with --keep-tokens before, this revokes its tokens.',
   ],
   example: 'backend 3f9c21ab',
-  async run(input, context) {
-    const { clientId = '', keyId = '' } = input.positionals;
-    const { options } = input;
-    const { identity, audit } = context;
+  async run({ positionals, options }, { identity, audit, confirm }) {
+    const { clientId = '', keyId = '' } = positionals;
     const kept = options.keepTokens === true;
     const revoked = options.revoke === true;
     if (kept && revoked) {
       throw new UsageError('Use either --keep-tokens or --revoke.');
     }
-    const question = `This deletes the secure key ${keyId} of ${clientId}. Continue?`;
-    await assertConfirmed(input, context, question);
+    await confirm(`This deletes the secure key ${keyId} of ${clientId}. Continue?`);
     let client = await identity.clients.removeKey(clientId, keyId, { keepTokens: kept });
     await audit({ event: 'client_changed', clientId, change: 'key_removed', keyId });
     if (revoked) {

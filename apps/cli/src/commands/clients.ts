@@ -25,7 +25,7 @@ import {
   readKeys,
   validate,
 } from '../command-line/member-options.ts';
-import { assertConfirmed, yesOption } from '../command-line/terminal.ts';
+import { yesOption } from '../command-line/terminal.ts';
 
 const members = createMemberOptions(clientSchema.shape, {
   'name <name>': 'Name on the consent page.',
@@ -212,8 +212,7 @@ const change: Command = {
     }
     const existing = await findClient(clientId, identity);
     if (enabled === false) {
-      const question = `This revokes everything issued to ${clientId}. Continue?`;
-      await assertConfirmed(input, context, question);
+      await context.confirm(`This revokes everything issued to ${clientId}. Continue?`);
     }
     let client = isChanged ? await changeSettings(existing, input, context) : existing;
     if (enabled !== undefined) {
@@ -241,16 +240,16 @@ const change: Command = {
 async function changeSettings(
   existing: Client,
   input: CommandInput,
-  context: CommandContext,
+  { identity, audit, terminal, confirm }: CommandContext,
 ): Promise<Client> {
-  const { identity, audit } = context;
   const { clientId } = existing;
-  const keys = await readKeys(members.read(input), context.terminal);
+  const keys = await readKeys(members.read(input), terminal);
   const wanted = changedDefinition(existing, input, keys);
   await assertOrganizationExists(wanted.orgId, identity);
   if (wanted.public && identity.clients.describeKeys(existing).length > 0) {
-    const question = `A public client has no secure key. This deletes the secure keys of ${clientId}. Continue?`;
-    await assertConfirmed(input, context, question);
+    await confirm(
+      `A public client has no secure key. This deletes the secure keys of ${clientId}. Continue?`,
+    );
   }
   // Another operator may have changed other settings while this command waited.
   const client = await identity.clients.change(clientId, (current) =>

@@ -1,6 +1,6 @@
 import { finishMasterKeyRotation, rotateMasterKey } from '@gatehouse/identity';
 import type { Command } from '../command-line/command.ts';
-import { assertConfirmed, yesOption } from '../command-line/terminal.ts';
+import { yesOption } from '../command-line/terminal.ts';
 
 export const masterKeyCommand: Command = {
   usage: 'master-key rotate',
@@ -17,18 +17,15 @@ export const masterKeyCommand: Command = {
     'See docs/operations/secrets.md#rotate-the-master-key.',
   ],
   example: '--finish',
-  async run(input, context) {
-    const { identity, settings, audit } = context;
+  async run({ options }, { identity, settings, audit, confirm }) {
     const rotation = { identity, path: settings.masterKeyFile };
-    if (input.options.finish === true) {
-      const question = 'The previous key will no longer decrypt anything. Continue?';
-      await assertConfirmed(input, context, question);
+    if (options.finish === true) {
+      await confirm('The previous key will no longer decrypt anything. Continue?');
       const keyId = await finishMasterKeyRotation(rotation);
       await audit({ event: 'master_key_changed', change: 'retired', keyId });
       return { json: { keyId }, text: `Removed the previous key. Only the key ${keyId} is left.` };
     }
-    const question = 'This changes the key file. Does every host have it, and a backup?';
-    await assertConfirmed(input, context, question);
+    await confirm('This changes the key file. Does every host have it, and a backup?');
     const { change, keyId, changedRecords } = await rotateMasterKey(rotation);
     await audit({ event: 'master_key_changed', change, keyId });
     const encrypted = `Encrypted ${changedRecords} records again. In an hour, run gatehouse master-key rotate --finish.`;

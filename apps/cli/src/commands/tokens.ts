@@ -1,6 +1,6 @@
 import { RejectedChangeError } from '@gatehouse/identity';
 import { type Command, UsageError } from '../command-line/command.ts';
-import { assertConfirmed, yesOption } from '../command-line/terminal.ts';
+import { yesOption } from '../command-line/terminal.ts';
 import { describeClient, findClient } from './clients.ts';
 import { describeUser, findUser } from './users.ts';
 
@@ -19,20 +19,14 @@ export const revokeCommand: Command = {
     'Run it with --all after you restored a backup of the store.',
   ],
   example: '--client backend',
-  async run(input, context) {
-    const { options } = input;
+  async run({ options }, { identity, audit, terminal, confirm }) {
     if ([options.client, options.user, options.all].filter(Boolean).length > 1) {
       throw new UsageError('Use only one of --client, --user and --all.');
     }
-    const { identity, audit, terminal } = context;
     const { revocations } = identity;
     if (typeof options.client === 'string') {
       const { clientId } = await findClient(options.client, identity);
-      await assertConfirmed(
-        input,
-        context,
-        `This revokes everything issued to ${clientId}. Continue?`,
-      );
+      await confirm(`This revokes everything issued to ${clientId}. Continue?`);
       const client = await revocations.client(clientId);
       await audit({ event: 'client_changed', clientId, change: 'revoked' });
       await revocations.deleteTokens(clientId);
@@ -41,20 +35,19 @@ export const revokeCommand: Command = {
     }
     if (typeof options.user === 'string') {
       const { userId, username } = await findUser(options.user, identity);
-      await assertConfirmed(input, context, `This signs ${username} out everywhere. Continue?`);
+      await confirm(`This signs ${username} out everywhere. Continue?`);
       const user = describeUser(await revocations.user(userId));
       await audit({ event: 'user_changed', userId, change: 'revoked' });
       return { json: { user }, text: `${username} is signed out everywhere.` };
     }
     if (options.all === true) {
-      await assertConfirmed(input, context, 'All users will have to sign in again. Continue?');
+      await confirm('All users will have to sign in again. Continue?');
       await revocations.everything();
       await audit({ event: 'everything_revoked' });
       return { json: { revoked: 'everything' }, text: 'Revoked everything issued so far.' };
     }
     const value = await terminal.readSecret('Token');
-    const question = 'This revokes the token and everything issued with it. Continue?';
-    await assertConfirmed(input, context, question);
+    await confirm('This revokes the token and everything issued with it. Continue?');
     const revoked = await revocations.token(value);
     if (revoked === undefined) {
       throw new RejectedChangeError(

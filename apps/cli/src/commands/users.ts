@@ -26,7 +26,7 @@ import {
   readEnabled,
   validate,
 } from '../command-line/member-options.ts';
-import { assertConfirmed, type Terminal, yesOption } from '../command-line/terminal.ts';
+import { type Terminal, yesOption } from '../command-line/terminal.ts';
 
 const profile = createMemberOptions(userProfileSchema.shape, {
   'name <name>': 'Display name. Default: the username.',
@@ -133,8 +133,7 @@ const change: Command = {
     'If BOOTSTRAP_FILE defines the user, the next start of a server restores the members in the file.',
   ],
   example: 'alice --add-role admin --email-verified',
-  async run(input, context) {
-    const { identity, audit } = context;
+  async run(input, { identity, audit, confirm }) {
     const enabled = readEnabled(input);
     const isUnlocked = input.options.unlock === true;
     const attributes = await readAttributes(input, identity);
@@ -149,7 +148,7 @@ const change: Command = {
       changedProfile(user, input, attributes);
     }
     if (enabled === false) {
-      await assertConfirmed(input, context, `This signs ${username} out everywhere. Continue?`);
+      await confirm(`This signs ${username} out everywhere. Continue?`);
     }
     if (isChanged) {
       user = await identity.users.update(userId, (current) =>
