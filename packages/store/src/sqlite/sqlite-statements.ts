@@ -14,10 +14,8 @@ export type SqliteStatements = ReturnType<typeof prepareStatements>;
  */
 export function prepareStatements(database: DatabaseSync) {
   return {
-    ...prepareEntries(database),
-    ...prepareCounters(database),
-    ...prepareIndexes(database),
-    ...prepareLogs(database),
+    ...prepareValues(database),
+    ...prepareLists(database),
     removeKey: ['entries', 'counters', 'index_members', 'log_lines'].map((table) =>
       database.prepare(`DELETE FROM ${table} WHERE key = ?`),
     ),
@@ -33,7 +31,8 @@ export function prepareStatements(database: DatabaseSync) {
   };
 }
 
-function prepareEntries(database: DatabaseSync) {
+/** Entries and counters. */
+function prepareValues(database: DatabaseSync) {
   return {
     get: database.prepare('SELECT value FROM entries WHERE key = ? AND expires_at > ?'),
     set: database.prepare(`INSERT INTO entries (key, value, expires_at) VALUES (?, ?, ?)
@@ -47,11 +46,6 @@ function prepareEntries(database: DatabaseSync) {
         value = CASE WHEN expires_at <= :now THEN excluded.value ELSE value END,
         expires_at = CASE WHEN expires_at <= :now THEN excluded.expires_at ELSE expires_at END
       RETURNING value AS holder`),
-  };
-}
-
-function prepareCounters(database: DatabaseSync) {
-  return {
     increment:
       database.prepare(`INSERT INTO counters (key, count, resets_at) VALUES (:key, :amount, :end)
       ON CONFLICT (key) DO UPDATE SET
@@ -67,7 +61,8 @@ function prepareCounters(database: DatabaseSync) {
   };
 }
 
-function prepareIndexes(database: DatabaseSync) {
+/** Indexes and logs. `LIMIT +?`: SQLite would prepare again when a plain parameter is bound. */
+function prepareLists(database: DatabaseSync) {
   return {
     addToIndex:
       database.prepare(`INSERT INTO index_members (key, member, expires_at) VALUES (?, ?, ?)
@@ -75,12 +70,6 @@ function prepareIndexes(database: DatabaseSync) {
     removeFromIndex: database.prepare('DELETE FROM index_members WHERE key = ? AND member = ?'),
     members: database.prepare(`SELECT member FROM index_members WHERE key = ? AND expires_at > ?
       ORDER BY expires_at, member`),
-  };
-}
-
-/** `+`, because SQLite prepares a statement again when a plain parameter of LIMIT is bound. */
-function prepareLogs(database: DatabaseSync) {
-  return {
     removeEntry: database.prepare('DELETE FROM log_lines WHERE key = ? AND entry = ?'),
     /** Replacing an equal entry gives it the newest sequence. */
     append: database.prepare(
