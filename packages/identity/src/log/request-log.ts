@@ -161,9 +161,9 @@ interface QueuedEntries {
 
 /** Limits of the memory, and of the writes of one flush. */
 const laneCapacities = { client: 128, caller: 192, success: 32, overflow: 32 } as const;
-/** Of one client or address group. */
+/** Of one client or address group. The newest entries are kept. */
 const OWNER_CAPACITY = 32;
-/** Of an owner whose share is used up. Of its entries, the newest are kept. */
+/** Of an owner whose share is used up. */
 const OWNER_OVERFLOW = 4;
 
 /**
@@ -187,10 +187,8 @@ function createQueue(isUsedUp: (trail: SharedTrail, owner: string) => boolean) {
       const known = lane.owners.get(`${trail} ${owner}`);
       const queued = known ?? { trail, owner, entries: [] };
       if (queued.entries.length >= (isOverflow ? OWNER_OVERFLOW : OWNER_CAPACITY)) {
-        if (isOverflow) {
-          queued.entries.shift();
-          queued.entries.push(entry);
-        }
+        queued.entries.shift();
+        queued.entries.push(entry);
         return false;
       }
       const isFull = lane.size >= laneCapacities[name];

@@ -25,25 +25,23 @@ const algorithms = { 'authorization-server': 'RS256', gateway: 'EdDSA' } as cons
 
 export type SigningPurpose = keyof typeof algorithms;
 
-export interface SigningKeyPolicy {
-  /** The age at which a successor is created. */
-  readonly rotateAfterSeconds: number;
-  /** How long a key is published before it signs, so that verifiers can load it. */
-  readonly publishAheadSeconds: number;
-  /** The maximum lifetime of a signed token. */
-  readonly longestTokenSeconds: number;
-}
-
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-export const defaultSigningKeyPolicy: SigningKeyPolicy = {
+export const defaultSigningKeyPolicy = {
+  /** The age at which a successor is created. */
   rotateAfterSeconds: 90 * DAY,
+  /** How long a key is published before it signs, so that verifiers can load it. */
   publishAheadSeconds: HOUR,
-  // Operators can set this lifetime for ID tokens. Access tokens that are JWTs expire earlier.
+  /**
+   * The maximum lifetime of a signed token. Operators can set this lifetime for ID tokens. Access
+   * tokens that are JWTs expire earlier.
+   */
   longestTokenSeconds: 7 * DAY,
 };
+
+export type SigningKeyPolicy = Readonly<typeof defaultSigningKeyPolicy>;
 
 /** How often processes read the keys. Keys are kept longer by this time. */
 const KEY_RELOAD_SECONDS = MINUTE;

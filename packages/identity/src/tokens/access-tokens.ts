@@ -108,13 +108,7 @@ export function createAccessTokenVerifier(
 export type TokenPrincipals = ReturnType<typeof createTokenPrincipals>;
 
 /** The rights of a genuine token that has not expired, whatever its form. */
-export function createTokenPrincipals(dependencies: {
-  readonly store: Store;
-  readonly findLiveHolder: FindLiveHolder;
-  readonly settings: Pick<SettingsRegistry, 'read'>;
-  readonly now: () => number;
-}) {
-  const { store, findLiveHolder, settings, now } = dependencies;
+export function createTokenPrincipals({ store, findLiveHolder, settings, now }: TokenDependencies) {
   const tombstones = createRecordCache(store, (text) => text, now);
 
   function readTombstone(grantId: string): Promise<string | undefined> {

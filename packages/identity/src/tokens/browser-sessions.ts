@@ -8,22 +8,16 @@ import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import { browserClientOf } from '../clients/built-in-clients.ts';
 import type { ClientRegistry } from '../clients/clients.ts';
-import { parseRecord, type RecordDependencies } from '../records/record.ts';
-import {
-  browserSessionKey,
-  type CredentialHash,
-  credentialKey,
-  grantMembersKey,
-} from '../secrets/credential-keys.ts';
+import { parseRecord } from '../records/record.ts';
+import { browserSessionKey, credentialKey, grantMembersKey } from '../secrets/credential-keys.ts';
 import { lifetimesOf } from '../settings/lifetimes.ts';
-import type { SettingsRegistry } from '../settings/settings.ts';
 import type { UserRegistry } from '../users/users.ts';
 import {
   createAccessTokenVerifier,
   createLiveHolders,
   createTokenPrincipals,
   type NotBefore,
-  type Principal,
+  type TokenDependencies,
 } from './access-tokens.ts';
 
 /** The members of the authorization server's record that a redemption needs. */
@@ -46,12 +40,10 @@ const storedCode = z.object({
 const MARGIN_SECONDS = 60;
 
 export function createBrowserSessions(
-  dependencies: RecordDependencies & {
-    readonly credentialHash: CredentialHash;
+  dependencies: TokenDependencies & {
     readonly clients: ClientRegistry;
     readonly users: UserRegistry;
     readonly notBefore: NotBefore;
-    readonly settings: SettingsRegistry;
   },
 ) {
   const { store, credentialHash, clients, users, notBefore, settings, now } = dependencies;
@@ -77,12 +69,8 @@ export function createBrowserSessions(
      */
     async redeem(
       code: string,
-      expected: {
-        readonly clientId: string;
-        readonly redirectUri: string;
-        readonly verifier: string;
-      },
-    ): Promise<{ readonly token: string; readonly principal: Principal } | undefined> {
+      expected: Readonly<Record<'clientId' | 'redirectUri' | 'verifier', string>>,
+    ) {
       const key = credentialKey('AuthorizationCode', credentialHash(code));
       const text = await store.get(key);
       const stored = text === undefined ? undefined : parseRecord(storedCode, text);

@@ -8,12 +8,7 @@
 import { type KeyObject, verify } from 'node:crypto';
 import { z } from 'zod';
 import type { SettingsRegistry } from '../settings/settings.ts';
-import type {
-  AccessTokenVerifier,
-  Principal,
-  StoredAccessToken,
-  TokenPrincipals,
-} from './access-tokens.ts';
+import type { AccessTokenVerifier, StoredAccessToken, TokenPrincipals } from './access-tokens.ts';
 import type { FindTokenKind } from './x-access-tokens.ts';
 
 /** No other parameter: a critical extension that is not understood must be rejected (RFC 7515). */
@@ -86,10 +81,7 @@ export function createJwtAccessTokens(dependencies: {
   return {
     read,
     /** @throws StoreUnavailableError */
-    async find(
-      token: string,
-      issuer: string,
-    ): Promise<{ claims: JwtAccessTokenClaims; principal: Principal } | undefined> {
+    async find(token: string, issuer: string) {
       const claims = await readCurrent(token, issuer);
       if (claims === undefined) {
         return undefined;
@@ -105,17 +97,14 @@ export function createJwtAccessTokens(dependencies: {
 
 /** What a gateway accepts as a bearer token: opaque tokens, and JWTs of this issuer. */
 export function withJwtAccessTokens(
-  {
-    verifyAccessToken,
-    findTokenKind,
-    jwtAccessTokens,
-  }: {
+  tokens: {
     readonly verifyAccessToken: AccessTokenVerifier;
     readonly findTokenKind: FindTokenKind;
     readonly jwtAccessTokens: JwtAccessTokens;
   },
   issuer: string,
-): { readonly verifyAccessToken: AccessTokenVerifier; readonly findTokenKind: FindTokenKind } {
+): Pick<typeof tokens, 'verifyAccessToken' | 'findTokenKind'> {
+  const { verifyAccessToken, findTokenKind, jwtAccessTokens } = tokens;
   return {
     verifyAccessToken: (token) =>
       isJwt(token)
