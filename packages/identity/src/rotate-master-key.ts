@@ -181,7 +181,7 @@ async function* sealedKeys({ store, sealer, credentialHash, clients, users }: Id
   for (const { userId } of await users.list()) {
     for (const key of await store.members(userSessionsKey(userId))) {
       const session = sealer.tryOpen((await store.get(key)) ?? '', key);
-      const uid = parseRecord(z.object({ uid: z.string() }), session ?? '')?.uid;
+      const uid = parseRecord(z.object({ uid: z.string() }), session)?.uid;
       if (uid !== undefined) {
         yield whole('session', sessionUidKey(credentialHash(uid)));
       }

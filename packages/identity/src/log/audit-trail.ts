@@ -113,24 +113,16 @@ export function createAuditTrail(dependencies: {
   };
 }
 
-async function readEntries(log: AuditLog, filter: AuditFilter): Promise<readonly AuditEntry[]> {
-  const found = await Promise.all(
-    trailsOf(filter).map((severity) =>
-      log.search(severity, {
-        parse: parseEntries,
-        timeOf: (entry) => Date.parse(lastTimeOf(entry)),
-        matches: (entry) =>
-          hasMembers(entry, filter, filterNames) &&
-          (filter.until === undefined || entry.at <= filter.until),
-        since: filter.since === undefined ? 0 : Date.parse(filter.since),
-        limit: filter.limit,
-      }),
-    ),
-  );
-  return found
-    .flat()
-    .sort((a, b) => Date.parse(lastTimeOf(b)) - Date.parse(lastTimeOf(a)))
-    .slice(0, filter.limit);
+function readEntries(log: AuditLog, filter: AuditFilter): Promise<readonly AuditEntry[]> {
+  return log.search(trailsOf(filter), {
+    parse: parseEntries,
+    timeOf: (entry) => Date.parse(lastTimeOf(entry)),
+    matches: (entry) =>
+      hasMembers(entry, filter, filterNames) &&
+      (filter.until === undefined || entry.at <= filter.until),
+    since: filter.since === undefined ? 0 : Date.parse(filter.since),
+    limit: filter.limit,
+  });
 }
 
 /** Every event that an operator causes is a notice. */

@@ -34,8 +34,7 @@ export function createBoundedLog<Trail extends string>(
   const isUsedUp = (trail: Trail, origin: string) =>
     (usedUp.get(shareKeyOf(trail, origin)) ?? 0) > now();
 
-  /** The matching entries of a trail since a time in epoch milliseconds, newest first. */
-  async function search<Entry>(
+  async function searchTrail<Entry>(
     trail: Trail,
     sought: LogSearch<Entry>,
     size = FIRST_LINES,
@@ -48,7 +47,7 @@ export function createBoundedLog<Trail extends string>(
     const isPastSince = oldest !== undefined && sought.timeOf(oldest) < since;
     return lines.length < size || isPastSince || found.length >= sought.limit || size > FIRST_LINES
       ? found.slice(0, sought.limit)
-      : search(trail, sought, log.capacities[trail]);
+      : searchTrail(trail, sought, log.capacities[trail]);
   }
 
   return {
@@ -57,7 +56,12 @@ export function createBoundedLog<Trail extends string>(
     append: (trail: Trail, lines: readonly string[], options?: AppendOptions) =>
       store.append(keyOf(trail), lines, log.capacities[trail], { ...options, maximumAgeSeconds }),
 
-    search,
+    /** The matching entries of these trails since a time in epoch milliseconds, newest first. */
+    async search<Entry>(trails: readonly Trail[], sought: LogSearch<Entry>) {
+      const found = await Promise.all(trails.map((trail) => searchTrail(trail, sought)));
+      const newestFirst = (a: Entry, b: Entry) => sought.timeOf(b) - sought.timeOf(a);
+      return found.flat().sort(newestFirst).slice(0, sought.limit);
+    },
 
     /** Whether the share of an origin is known to be used up. */
     isUsedUp,

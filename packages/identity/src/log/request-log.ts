@@ -116,11 +116,8 @@ export function createRequestLog(dependencies: {
     }
   }
 
-  async function search(matches: (entry: RequestEntry) => boolean, since: number, limit: number) {
-    const search = { parse: parseEntries, timeOf: timeOfEntry, matches, since, limit };
-    const found = await Promise.all(log.trails.map((trail) => log.search(trail, search)));
-    return found.flat().sort((a, b) => b.at - a.at);
-  }
+  const search = (matches: (entry: RequestEntry) => boolean, since: number, limit: number) =>
+    log.search(log.trails, { parse: parseEntries, timeOf: ({ at }) => at, matches, since, limit });
 
   return {
     /** Returns immediately and never fails. An entry without room in the queue is lost. */
@@ -133,19 +130,15 @@ export function createRequestLog(dependencies: {
     /** Resolves when all recorded entries are stored or lost. Await it before you close the store. */
     flush,
     /** Newest first. */
-    async read(filter: RequestFilter): Promise<readonly RequestEntry[]> {
-      const matches = (entry: RequestEntry) => hasMembers(entry, filter, filterNames);
-      return (await search(matches, filter.since ?? 0, filter.limit)).slice(0, filter.limit);
-    },
+    read: (filter: RequestFilter): Promise<readonly RequestEntry[]> =>
+      search((entry) => hasMembers(entry, filter, filterNames), filter.since ?? 0, filter.limit),
     /** All entries with the id, oldest first. A caller can choose an id that was used before. */
     async find(requestId: string): Promise<readonly RequestEntry[]> {
-      const matches = (entry: RequestEntry) => entry.requestId === requestId;
-      return (await search(matches, 0, Number.POSITIVE_INFINITY)).reverse();
+      const isSought = (entry: RequestEntry) => entry.requestId === requestId;
+      return (await search(isSought, 0, Number.POSITIVE_INFINITY)).reverse();
     },
   };
 }
-
-const timeOfEntry = ({ at }: RequestEntry) => at;
 
 /** Skips a damaged line, and entries of releases that did not store JSON objects. */
 function parseEntries(lines: readonly string[]): readonly RequestEntry[] {

@@ -21,16 +21,16 @@ export const role = text(100).refine(
   'must not start or end with white space',
 );
 
-/** Returns undefined if the record is damaged, so that readers fail closed. */
-export function parseRecord<Value>(schema: z.ZodType<Value>, text: string): Value | undefined {
-  let value: unknown;
+/** Returns undefined if the record is absent or damaged, so that readers fail closed. */
+export function parseRecord<Value>(
+  schema: z.ZodType<Value>,
+  text: string | undefined,
+): Value | undefined {
   try {
-    value = JSON.parse(text);
+    return schema.safeParse(JSON.parse(text ?? '')).data;
   } catch {
     return undefined;
   }
-  const parsed = schema.safeParse(value);
-  return parsed.success ? parsed.data : undefined;
 }
 
 /**

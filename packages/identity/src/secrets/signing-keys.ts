@@ -204,19 +204,13 @@ export function createPublicKeys(
   let readAt = Number.NEGATIVE_INFINITY;
   /** @throws StoreUnavailableError if the key is unknown, or the record of the keys is damaged */
   return async (kid: string): Promise<KeyObject | undefined> => {
-    const age = now() - readAt;
-    const isFresh =
-      age >= 0 && age < (keys.has(kid) ? KEY_RELOAD_SECONDS * 1000 : UNKNOWN_KEY_MILLISECONDS);
-    if (!isFresh) {
-      const startedAt = now();
-      const text = await store.get(storeKey);
-      const ring = openRing(text, storeKey, dependencies);
-      keys = new Map(
-        ring.map(({ jwk }) => {
-          const { kid: id, privateKey } = toSigningKey(jwk, purpose);
-          return [id, createPublicKey(privateKey)];
-        }),
-      );
+    const startedAt = now();
+    const age = startedAt - readAt;
+    const maximumAge = keys.has(kid) ? KEY_RELOAD_SECONDS * 1000 : UNKNOWN_KEY_MILLISECONDS;
+    if (age < 0 || age >= maximumAge) {
+      const ring = openRing(await store.get(storeKey), storeKey, dependencies);
+      const publicKeyOf = (jwk: JsonWebKey) => createPublicKey({ key: jwk, format: 'jwk' });
+      keys = new Map(ring.map(({ jwk }) => [thumbprint(jwk, 'base64url'), publicKeyOf(jwk)]));
       readAt = startedAt;
     }
     return keys.get(kid);

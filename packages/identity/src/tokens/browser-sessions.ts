@@ -4,12 +4,13 @@
  * the grant of that sign-in: it ends with the grant, the user, the host and the installation. Its
  * record is where no other verifier looks, so the value of the cookie is not an access token.
  */
-import { hash, randomBytes, timingSafeEqual } from 'node:crypto';
+import { hash, randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { browserClientOf } from '../clients/built-in-clients.ts';
 import type { ClientRegistry } from '../clients/clients.ts';
 import { parseRecord } from '../records/record.ts';
 import { browserSessionKey, credentialKey, grantMembersKey } from '../secrets/credential-keys.ts';
+import { findMatchingSecret } from '../secrets/secure-keys.ts';
 import { lifetimesOf } from '../settings/lifetimes.ts';
 import type { UserRegistry } from '../users/users.ts';
 import {
@@ -72,15 +73,14 @@ export function createBrowserSessions(
       expected: Readonly<Record<'clientId' | 'redirectUri' | 'verifier', string>>,
     ) {
       const key = credentialKey('AuthorizationCode', credentialHash(code));
-      const text = await store.get(key);
-      const stored = text === undefined ? undefined : parseRecord(storedCode, text);
+      const stored = parseRecord(storedCode, await store.get(key));
       const seconds = Math.floor(now() / 1000);
       if (
         stored === undefined ||
         stored.exp <= seconds ||
         stored.clientId !== expected.clientId ||
         stored.redirectUri !== expected.redirectUri ||
-        !isEqual(hash('sha256', expected.verifier, 'base64url'), stored.codeChallenge)
+        findMatchingSecret(stored.codeChallenge, [challengeOf(expected.verifier)]) !== 0
       ) {
         return undefined;
       }
@@ -105,7 +105,5 @@ export function createBrowserSessions(
   };
 }
 
-function isEqual(text: string, other: string): boolean {
-  const [one, two] = [Buffer.from(text), Buffer.from(other)];
-  return one.length === two.length && timingSafeEqual(one, two);
-}
+/** RFC 7636 §4.2. */
+const challengeOf = (verifier: string) => hash('sha256', verifier, 'base64url');

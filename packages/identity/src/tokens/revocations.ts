@@ -126,8 +126,7 @@ export function createRevocations(dependencies: {
       const hashed = credentialHash(value);
       const keys = kinds.map((kind) => credentialKey(kind, hashed));
       for (const key of [...keys, xAccessTokenKey(hashed), browserSessionKey(hashed)]) {
-        const text = await store.get(key);
-        const found = text === undefined ? undefined : parseRecord(storedCredential, text);
+        const found = parseRecord(storedCredential, await store.get(key));
         if (found !== undefined) {
           if (found.grantId !== undefined) {
             await destroyGrant(store, found.grantId, now());

@@ -38,7 +38,7 @@ export function createUserSessions(store: Store, sealer: Sealer, findLiveHolder:
 
   async function openSession(userId: string, key: string) {
     const text = sealer.tryOpen((await store.get(key)) ?? '', key);
-    const session = parseRecord(storedSession, text ?? '');
+    const session = parseRecord(storedSession, text);
     return session?.accountId === userId && (await isLive({ issuedAt: session.loginTs, userId }))
       ? session
       : undefined;
@@ -51,7 +51,7 @@ export function createUserSessions(store: Store, sealer: Sealer, findLiveHolder:
   }
 
   async function readGrant(userId: string, id: string) {
-    const grant = parseRecord(storedGrant, (await store.get(grantKey(id))) ?? '');
+    const grant = parseRecord(storedGrant, await store.get(grantKey(id)));
     if (
       grant?.accountId !== userId ||
       !(await isLive({ issuedAt: grant.iat, userId, clientId: grant.clientId }))
