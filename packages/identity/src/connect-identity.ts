@@ -31,20 +31,18 @@ export async function connectIdentity(
     readonly onRequestLog: (result: RequestLogResult, entries: number) => void;
   },
 ) {
-  const { signals, logger, onAuditEvent, onRequestLog } = reports;
+  const { signals, logger } = reports;
   settings.masterKey.onUnusable((problem) =>
     logger.warn({ problem }, 'changed master key file not used'),
   );
   const { engine } = parseStoreUrl(settings.storeUrl);
   const store = createStore(settings.storeUrl, signals({ engine, operations: storeOperations }));
   const identity = openIdentity({
+    ...settings,
+    ...reports,
     store,
-    masterKey: settings.masterKey,
-    auditRetentionDays: settings.auditRetentionDays,
     onAuditLost: (entries, err) =>
       logger.error({ err, audit: entries }, 'audit entries not stored'),
-    onAuditEvent,
-    onRequestLog,
     onDamagedRecord: (record, key, advice) =>
       logger.error({ record, key, advice }, 'damaged record'),
   });

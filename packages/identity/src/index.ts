@@ -45,11 +45,7 @@ export {
   type SignInMethod,
   userChangeNames,
 } from './log/audit-event.ts';
-export {
-  type AuditFilter,
-  MAXIMUM_AUDIT_ENTRIES,
-  type RecordedOrigin,
-} from './log/audit-trail.ts';
+export { type AuditFilter, MAXIMUM_AUDIT_ENTRIES, type RecordedOrigin } from './log/audit-trail.ts';
 export { type RequestEntry, type RequestLog, requestLogResults } from './log/request-log.ts';
 export { assertMasterKeyFits } from './master-key-check.ts';
 export { type Identity, openIdentity } from './open-identity.ts';
@@ -131,11 +127,7 @@ export type { LogoutNotice } from './tokens/logout-queue.ts';
 export type { ReplayGuard } from './tokens/replay-guard.ts';
 export { destroyGrant, isGrantRevoked, nextNotBefore } from './tokens/revocations.ts';
 export { createUserSessions } from './tokens/user-sessions.ts';
-export type {
-  ClientPrincipals,
-  FindTokenKind,
-  TokenKind,
-} from './tokens/x-access-tokens.ts';
+export type { ClientPrincipals, FindTokenKind, TokenKind } from './tokens/x-access-tokens.ts';
 export {
   hashPassword,
   MAXIMUM_PASSWORD_BYTES,

@@ -79,11 +79,11 @@ export const optionName = (form: string): string => form.replace(/^\[no-]| <.*/g
  * wrong place.
  */
 export class UsageError extends Error {
+  override readonly name = 'UsageError';
   readonly problems: readonly string[];
 
   constructor(message: string, problems: readonly string[] = []) {
     super(message);
-    this.name = 'UsageError';
     this.problems = problems;
   }
 }

@@ -26,7 +26,7 @@ export const secureKeyContext = ({ clientId }: Pick<Client, 'clientId'>): string
   `client:${clientId}:secureKey`;
 
 /** Replace the keys that a client does not have, so that each comparison takes the same time. */
-export const decoyKeys: readonly string[] = Array.from({ length: MAXIMUM_ACTIVE_KEYS }, () =>
+const decoyKeys: readonly string[] = Array.from({ length: MAXIMUM_ACTIVE_KEYS }, () =>
   generateSecureKey(),
 );
 
@@ -66,19 +66,20 @@ export function createClientKeys(
   }
 
   return {
-    idOf,
+    secureKeyId: idOf,
     parse: (text: string) => parseClient(text, sealer, idOf),
-    /** Decrypts the active keys. */
-    open: (client: Client) => open(client).secrets,
-    /** Ids and ages of the active keys. */
-    describe: (client: Client) =>
+    decoyKeys,
+    /** The decrypted active keys, newest first, to verify request signatures. */
+    secureKeys: (client: Client) => open(client).secrets,
+    /** Ids and ages of the active keys, newest first. */
+    describeKeys: (client: Client) =>
       open(client).keys.map(({ id, createdAt }) => ({ keyId: id, createdAt })),
     /**
-     * The id of the key that equals the presented secret. The time reveals neither the key nor
+     * The id of the key that equals the presented secret. Issued tokens contain this id. The time reveals neither the key nor
      * whether there is an enabled client. A client with public keys has no secret: its secure key
      * only signs requests.
      */
-    identify(client: Client | undefined, presented: string): string | undefined {
+    identifySecret(client: Client | undefined, presented: string): string | undefined {
       const { keys, secrets } = client === undefined ? noKeys : open(client);
       const found = findMatchingSecret(presented, secrets);
       findMatchingSecret(presented, decoyKeys.slice(secrets.length));

@@ -6,7 +6,6 @@ import type { Settings, SettingsRegistry } from '../settings/settings.ts';
 import type { Client, ClientSettings } from './client.ts';
 import {
   createClientKeys,
-  decoyKeys,
   formatClient,
   isKept,
   keysOfPublicClient,
@@ -32,34 +31,27 @@ export type ClientRegistry = ReturnType<typeof createClientRegistry>;
 export function createClientRegistry(
   dependencies: Parameters<typeof createClientKeys>[0] & { readonly settings: SettingsRegistry },
 ) {
-  const keys = createClientKeys(dependencies);
-  const { write, ...face } = createClientRecords(dependencies, keys);
-  const { list, update } = face;
+  const { parse, withKey, rotate, remove, ...keys } = createClientKeys(dependencies);
+  const { write, ...records } = createClientRecords(dependencies, parse);
+  const { list, update } = records;
 
   return {
-    ...face,
+    ...records,
+    ...keys,
     /** Whether an enabled client registered this origin. The copy is at most one second old. */
     hasOrigin: createOriginCheck(list),
-    /** The decrypted active keys, newest first, to verify request signatures. */
-    secureKeys: keys.open,
-    decoyKeys,
     /** Takes the same time for unknown clients and wrong secrets, so that timing reveals neither. */
     verifySecret: (client: Client | undefined, presented: string): boolean =>
-      keys.identify(client, presented) !== undefined,
-    /** Like `verifySecret`, but returns the id of the key. Issued tokens contain this id. */
-    identifySecret: keys.identify,
-    secureKeyId: keys.idOf,
+      keys.identifySecret(client, presented) !== undefined,
     /** Whether credentials that were issued with the key are valid. Reads only the record. */
     isLiveKey: (client: Client, keyId: string): boolean =>
       client.keys.some(({ id, state }) => id === keyId && state !== 'removed') ||
       publicKeyIds(client).includes(keyId),
     /** The active secure keys and the public keys. */
     keyIds: (client: Client): readonly string[] => [
-      ...keys.describe(client).map(({ keyId }) => keyId),
+      ...keys.describeKeys(client).map(({ keyId }) => keyId),
       ...publicKeyIds(client),
     ],
-    /** Ids and ages of the active keys, newest first. */
-    describeKeys: keys.describe,
     /** The keys that are no longer active, but whose tokens stay valid until they expire. */
     keptKeyIds: (client: Client): readonly string[] =>
       client.keys
@@ -76,7 +68,7 @@ export function createClientRegistry(
         const saved = withState(client, existing);
         return secureKey === undefined || client.public
           ? saved
-          : { ...saved, keys: keys.withKey(saved, secureKey, options) };
+          : { ...saved, keys: withKey(saved, secureKey, options) };
       }),
     /**
      * Replaces the settings of an existing client under its lock, as `save` does.
@@ -95,12 +87,12 @@ export function createClientRegistry(
       clientId: string,
       options: RemovalOptions & { readonly replaceOldest: boolean },
     ) {
-      const rotated = Promise.withResolvers<Omit<ReturnType<typeof keys.rotate>, 'keys'>>();
+      const rotated = Promise.withResolvers<Omit<ReturnType<typeof rotate>, 'keys'>>();
       const client = await update(clientId, (existing) => {
         if (existing.public) {
           throw new RejectedChangeError(`${clientId} is a public client and has no secure key.`);
         }
-        const { keys: replaced, ...rotation } = keys.rotate(existing, options);
+        const { keys: replaced, ...rotation } = rotate(existing, options);
         rotated.resolve(rotation);
         return { ...existing, keys: replaced };
       });
@@ -113,14 +105,14 @@ export function createClientRegistry(
      * @throws RejectedChangeError if the client does not have the key, or has no other key
      */
     removeKey: (clientId: string, keyId: string, options: RemovalOptions = {}): Promise<Client> =>
-      update(clientId, (existing) => keys.remove(existing, keyId, options)),
+      update(clientId, (existing) => remove(existing, keyId, options)),
   };
 }
 
 /** The records of registered clients, and of those that metadata documents describe. */
 function createClientRecords(
   dependencies: RecordDependencies & { readonly settings: SettingsRegistry },
-  { parse }: ReturnType<typeof createClientKeys>,
+  parse: ReturnType<typeof createClientKeys>['parse'],
 ) {
   const { settings } = dependencies;
   const applySettings = createDocumentRules();

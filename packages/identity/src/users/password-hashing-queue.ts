@@ -2,10 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 
 /** The queue is full. The caller should try again later. */
 export class PasswordHashingBusyError extends Error {
-  constructor() {
-    super('Too many passwords wait to be hashed.');
-    this.name = 'PasswordHashingBusyError';
-  }
+  override readonly name = 'PasswordHashingBusyError';
+  override readonly message = 'Too many passwords wait to be hashed.';
 }
 
 /**
