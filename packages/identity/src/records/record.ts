@@ -43,12 +43,9 @@ export async function readForUpdate<Value>(
   key: string,
   parse: (text: string) => Value | undefined,
 ): Promise<Value | undefined> {
-  const text = await store.get(key);
-  const value = text === undefined ? undefined : parse(text);
-  if (text !== undefined && value === undefined) {
+  return readRecord(await store.get(key), parse, () => {
     throw new Error(`The record ${key} in the store is damaged. Delete it, then create it again.`);
-  }
-  return value;
+  });
 }
 
 /**

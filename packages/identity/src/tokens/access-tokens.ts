@@ -125,11 +125,8 @@ export function createTokenPrincipals({ store, findLiveHolder, settings, now }: 
   ): Promise<Principal | undefined> {
     const { clientId, accountId: userId, iat: issuedAt, secureKeyId } = stored;
     const holder = await findLiveHolder({ issuedAt, clientId, userId, secureKeyId });
-    if (holder?.client === undefined) {
-      return undefined;
-    }
-    // Defense in depth: a revocation also deletes the token if the index of the grant contains it.
-    if (tombstone !== undefined && (await tombstone) !== undefined) {
+    // Tombstones are defense in depth: a revocation also deletes the tokens in the index of a grant.
+    if (holder?.client === undefined || (tombstone && (await tombstone) !== undefined)) {
       return undefined;
     }
     const { client, user } = holder;

@@ -89,11 +89,8 @@ export function createLogoutQueue(dependencies: {
     add,
     /** Call it before the sessions of the user end, because it reads them. */
     async addForUser(userId: string): Promise<void> {
-      const byClient = Map.groupBy(
-        await userSessions.applications(userId),
-        (each) => each.clientId,
-      );
-      for (const [clientId, sessions] of byClient) {
+      const applications = await userSessions.applications(userId);
+      for (const [clientId, sessions] of Map.groupBy(applications, (each) => each.clientId)) {
         const client = await clients.find(clientId);
         if (client?.backchannelLogoutUri !== undefined) {
           const isBySession = client.backchannelLogoutSessionRequired === true;
