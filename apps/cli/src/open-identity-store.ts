@@ -61,24 +61,13 @@ export async function openIdentityStore(
   const operator = `GATEHOUSE_OPERATOR: still works. The next release ${retiredVariables.GATEHOUSE_OPERATOR}`;
   const warnings = environment.GATEHOUSE_OPERATOR ? [...exposed, operator] : exposed;
   const settings = resolveIdentitySettings(read);
-  const store = openStore(settings.storeUrl, onWarning);
+  const store = createStore(settings.storeUrl, onWarning && { onWarning });
   try {
     const identity = openIdentity({ store, ...settings });
     await assertMasterKeyFits(identity);
     return { identity, settings, warnings, close: () => store.close() };
   } catch (error) {
     await store.close();
-    throw error;
-  }
-}
-
-function openStore(url: string, onWarning: ((message: string) => void) | undefined) {
-  try {
-    return createStore(url, onWarning && { onWarning });
-  } catch (error) {
-    if (error instanceof TypeError) {
-      throw new ConfigurationError([{ name: 'STORE_URL', message: error.message }]);
-    }
     throw error;
   }
 }

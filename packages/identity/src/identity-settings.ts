@@ -6,6 +6,7 @@ import {
   secretFilesOf,
   wholeNumber,
 } from '@gatehouse/server/configuration';
+import { parseStoreUrl } from '@gatehouse/store';
 import { z } from 'zod';
 import { bootstrapSecretFiles } from './bootstrap/load-bootstrap.ts';
 import { DEFAULT_AUDIT_RETENTION_DAYS } from './log/audit-trail.ts';
@@ -14,7 +15,7 @@ import { defaultSigningKeyPolicy } from './secrets/signing-keys.ts';
 
 /** The variables of every process that opens the identity store. */
 export const identityVariables = {
-  STORE_URL: z.string().optional().meta({
+  STORE_URL: z.string().superRefine(checkStoreUrl).optional().meta({
     description:
       'Address of the [shared store](#store), or its file in `STORE_URL_FILE`. Ends the embedded mode.',
     default: 'a SQLite file in `DATA_DIR`',
@@ -44,6 +45,14 @@ export const identityVariables = {
     protects: true,
   }),
 } as const;
+
+function checkStoreUrl(url: string, context: z.RefinementCtx): void {
+  try {
+    parseStoreUrl(url);
+  } catch (error) {
+    context.addIssue((error as Error).message);
+  }
+}
 
 const DAY_SECONDS = 24 * 60 * 60;
 
