@@ -40,7 +40,7 @@ export function createAggregation(
   });
 
   function open(key: string, first: AuditEntry, ttl: number, count: number): OpenEntry {
-    const isBeingStored = false;
+    const isBeingStored = count > 0;
     const opened = { first, count, lastAt: first.at, line: undefined, isBeingStored };
     entries.set(key, opened, { ttl });
     return opened;
@@ -71,15 +71,16 @@ export function createAggregation(
     const key = keyOf(entry, origin);
     const found = entries.get(key);
     if (found !== undefined) {
-      if (entry.event === 'token_revoked') {
-        found.first = withTokenIds(found.first, entry.tokenIds);
+      const { first } = found;
+      if (first.event === 'token_revoked' && entry.event === 'token_revoked') {
+        // A client can revoke any number of tokens. The entry names the first ones.
+        const tokenIds = [...first.tokenIds, ...entry.tokenIds].slice(0, MAXIMUM_TOKEN_IDS);
+        found.first = { ...first, tokenIds };
       }
       writer.countSoon(found, 1, entry.at);
       return;
     }
-    const opened = open(key, entry, HOUR, 1);
-    opened.isBeingStored = true;
-    writer.run(storeFirst(key, opened, origin));
+    writer.run(storeFirst(key, open(key, entry, HOUR, 1), origin));
   };
 }
 
@@ -87,13 +88,6 @@ export function createAggregation(
 function keyOf(entry: AuditEntry, origin: string): string {
   const { id: _id, at: _at, requestId: _request, address: _address, ...kind } = entry;
   return JSON.stringify([origin, { ...kind, tokenIds: undefined }]);
-}
-
-/** A client can revoke any number of tokens. The entry names the first ones. */
-function withTokenIds(first: AuditEntry, added: readonly string[]): AuditEntry {
-  return first.event === 'token_revoked'
-    ? { ...first, tokenIds: [...first.tokenIds, ...added].slice(0, MAXIMUM_TOKEN_IDS) }
-    : first;
 }
 
 /** Omits the members that an attacker can vary. */
