@@ -11,6 +11,7 @@ import { StoreUnavailableError } from '@gatehouse/store';
 import express, { type Express, type RequestHandler } from 'express';
 import Provider from 'oidc-provider';
 import { type AccountDependencies, createAccountRoutes } from './account/account.ts';
+import { createResetRoutes, RESET_PASSWORD_PATH } from './account/reset-password.ts';
 import { CHANGE_PASSWORD_PATH, createAccountSessions } from './account/session.ts';
 import type { Configuration } from './config.ts';
 import { createGuardedFetch, type Outbound } from './guarded-fetch.ts';
@@ -242,6 +243,7 @@ function addPages(
   app.get(routes.authorization, page('authorize'), addRedirectUri, serve);
   app.get(`${routes.authorization}/:interaction`, page('authorize-resume'), serve);
   app.use('/sign-in', ownForm('sign-in'), createSignInRoutes(pages));
+  app.use(RESET_PASSWORD_PATH, ownForm('reset-password'), createResetRoutes(pages));
   app.use('/account', ownForm('account'), createAccountRoutes(pages));
   app.get(routes.code_verification, page('device'), linkWithCode, serve);
   app.post(routes.code_verification, userCodeForm, serve);

@@ -11,11 +11,13 @@ import {
   resolveIdentitySettings,
 } from '@gatehouse/identity';
 import {
+  baseUrl,
   ConfigurationError,
   commonVariables,
   type Environment,
   inspectFileAccess,
   parseEnvironment,
+  port,
   retiredVariables,
 } from '@gatehouse/server/configuration';
 import { createStore } from '@gatehouse/store';
@@ -23,6 +25,21 @@ import { z } from 'zod';
 
 /** What every command that opens a store reads. */
 export const variables = z.object({ DATA_DIR: commonVariables.DATA_DIR, ...identityVariables });
+
+const serverVariables = z.object({
+  AUTHORIZATION_SERVER_PORT: port.default(9000),
+  AUTHORIZATION_SERVER_URL: baseUrl.optional(),
+});
+
+/**
+ * The public address of the authorization server.
+ *
+ * @throws ConfigurationError
+ */
+export function authorizationServerUrl(environment: Environment): string {
+  const read = parseEnvironment(serverVariables, environment);
+  return read.AUTHORIZATION_SERVER_URL ?? `http://localhost:${read.AUTHORIZATION_SERVER_PORT}`;
+}
 
 const MAXIMUM_OPERATOR_CHARACTERS = 64;
 

@@ -133,6 +133,7 @@ export {
   MAXIMUM_PASSWORD_BYTES,
   passwordHashingLoad,
   sharePasswordHashing,
+  verifyPassword,
 } from './users/password-hash.ts';
 export { PasswordHashingBusyError } from './users/password-hashing-queue.ts';
 export { passwordProblem, passwordRules } from './users/password-policy.ts';

@@ -30,6 +30,7 @@ import {
   createNotBefore,
   createTokenPrincipals,
 } from './tokens/access-tokens.ts';
+import { createActionLinks } from './tokens/action-links.ts';
 import { createBrowserSessions } from './tokens/browser-sessions.ts';
 import { createJwtAccessTokens } from './tokens/jwt-access-tokens.ts';
 import { createLogoutQueue } from './tokens/logout-queue.ts';
@@ -93,7 +94,7 @@ export function openIdentity(dependencies: {
     clients,
     registrationTokens: createRegistrationTokens({ ...records, credentialHash }),
     users,
-    signInLocks: createSignInLocks(store, credentialHash),
+    ...createAccounts({ store, users, credentialHash }),
     userSessions,
     /** Sign-outs of which clients are notified. */
     logouts,

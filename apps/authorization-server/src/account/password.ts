@@ -3,7 +3,7 @@
  * an open session gives an attacker no additional ones. This browser stays signed in with a
  * new session id. Everything else that was issued before ends.
  */
-import { hashPassword, passwordProblem, type User } from '@gatehouse/identity';
+import { passwordProblem, type User } from '@gatehouse/identity';
 import type { Request, Router } from 'express';
 import { formProblems, noteFailure } from '../pages/error-page.ts';
 import { html } from '../pages/html.ts';
@@ -17,17 +17,13 @@ import {
   sendPage,
   textsFor,
 } from '../pages/page.ts';
-import type { Texts } from '../pages/texts-en.ts';
-import { requestOrigin } from '../requests/caller.ts';
 import type { KnownDevice } from '../throttle/sign-in-throttle.ts';
 import type { AccountDependencies } from './account.ts';
+import { type PasswordProblem, setPassword } from './choose-password.ts';
 import type { SignedIn } from './session.ts';
-import { endEverything } from './sign-out-everywhere.ts';
-
-type Problem = keyof Texts['passwordProblems'];
 
 export function addPasswordPage(router: Router, pages: AccountDependencies): void {
-  const { identity, sessions, deviceCookies } = pages;
+  const { sessions, deviceCookies } = pages;
 
   router.get(
     '/password',
@@ -46,9 +42,6 @@ export function addPasswordPage(router: Router, pages: AccountDependencies): voi
         sendPage(response, view(signedIn, request, outcome));
         return;
       }
-      const { userId } = outcome;
-      const event = { event: 'user_changed', userId, change: 'password_changed' } as const;
-      identity.audit.record(event, requestOrigin(request));
       deviceCookies.issue(request, response, outcome);
       await sessions.renew(request, response, outcome, signedIn.session);
       response.redirect(303, '/account?done=password');
@@ -65,7 +58,7 @@ async function changePassword(
   user: User,
   origin: { readonly request: Request; readonly device: KnownDevice | undefined },
   pages: AccountDependencies,
-): Promise<User | Problem> {
+): Promise<User | PasswordProblem> {
   const current = formField(origin.request, 'current');
   const wanted = formField(origin.request, 'wanted');
   if (wanted !== formField(origin.request, 'repeated')) {
@@ -87,14 +80,11 @@ async function changePassword(
   if (current === wanted) {
     return 'same';
   }
-  const passwordHash = await hashPassword(wanted);
-  const changed = await endEverything(user.userId, pages, { passwordHash });
-  await pages.identity.signInLocks.unlock(user);
-  return changed;
+  return setPassword(origin.request, user, pages);
 }
 
 /** After a problem, the fields that are not wrong keep what the user typed. It is not stored. */
-function view({ user, csrfToken }: SignedIn, request: Request, problem?: Problem): Page {
+function view({ user, csrfToken }: SignedIn, request: Request, problem?: PasswordProblem): Page {
   const texts = textsFor(request);
   const isCurrentWrong = problem === 'wrong';
   const isWantedWrong = problem !== undefined && !isCurrentWrong;

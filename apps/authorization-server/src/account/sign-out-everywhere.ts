@@ -1,6 +1,6 @@
 /** Sign-out everywhere: the page that asks, its form, and the page after it. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { nextNotBefore, type User } from '@gatehouse/identity';
+import type { User } from '@gatehouse/identity';
 import type { Router } from 'express';
 import { html } from '../pages/html.ts';
 import { csrfField, linkButton, parseForm, sendPage, textsFor } from '../pages/page.ts';
@@ -46,18 +46,12 @@ ${linkButton('/account', texts.signInAgain)}`;
 /** Ends everything that was issued to a user: the not-before ends it at once on every server. */
 export async function endEverything(
   userId: string,
-  { identity }: AccountDependencies,
-  changes: Partial<Pick<User, 'passwordHash'>> = {},
+  { identity }: Pick<AccountDependencies, 'identity'>,
+  changes: Partial<Pick<User, 'passwordHash' | 'mustChangePassword'>> = {},
 ): Promise<User> {
-  await identity.logouts.addForUser(userId);
-  const notBefore = nextNotBefore(Date.now());
-  const user = await identity.users.update(userId, (known) => ({
-    ...known,
-    ...changes,
-    notBefore,
-  }));
+  const user = await identity.revocations.user(userId, changes);
   // Anything issued before that moment is invalid, so the reply waits: a sign-in right after it
   // must work.
-  await sleep(Math.max(0, (notBefore + 1) * 1000 - Date.now()));
+  await sleep(Math.max(0, (user.notBefore + 1) * 1000 - Date.now()));
   return user;
 }

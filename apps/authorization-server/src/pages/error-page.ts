@@ -26,6 +26,7 @@ export const pageErrors = {
   notFound: 'not_found',
   badRequest: 'form_refused',
   methodNotAllowed: 'method_not_allowed',
+  linkInvalid: 'link_invalid',
   cookiesNeeded: 'cookies_missing',
   cookiesBlocked: 'cookies_missing',
 } as const satisfies Readonly<Record<string, FailureReasonName>>;

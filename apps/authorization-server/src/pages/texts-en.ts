@@ -123,6 +123,15 @@ export const english = {
     revoked: 'The access was ended.',
     password: 'Your password was changed. Everything else was signed out.',
   },
+  // New passwords, at sign-in and by a link
+  mustChangeTitle: 'Choose a new password',
+  mustChangeLead: 'Your password has to be changed before you continue.',
+  setPassword: 'Set password',
+  resetTitle: 'Choose a password',
+  resetLead: 'It replaces the old one and signs you out everywhere.',
+  resetDoneTitle: 'Your password is set',
+  resetDone: 'You can sign in with it now.',
+
   backToAccount: 'Back to your account',
   everywhereQuestion: 'Sign out everywhere?',
   everywhereLead:
@@ -154,6 +163,7 @@ export const english = {
   badRequest:
     'The application sent an invalid request. The application’s developer has to correct it.',
   methodNotAllowed: 'This page cannot be used in this way. Go back and start again.',
+  linkInvalid: 'This link has expired or was already used. Ask for a new one.',
   cookiesNeeded:
     'You are not signed in. Your browser may block cookies. Allow them for this address and try again.',
   cookiesBlocked:

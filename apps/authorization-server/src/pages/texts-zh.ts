@@ -112,6 +112,15 @@ export const chinese: Texts = {
     revoked: '访问权限已撤销。',
     password: '密码已修改，其他登录均已退出。',
   },
+  // New passwords, at sign-in and by a link
+  mustChangeTitle: '请设置新密码',
+  mustChangeLead: '您需要先更改密码才能继续。',
+  setPassword: '设置密码',
+  resetTitle: '设置密码',
+  resetLead: '新密码会替换旧密码，并使您在所有设备上退出登录。',
+  resetDoneTitle: '密码已设置',
+  resetDone: '现在可以使用新密码登录。',
+
   backToAccount: '返回您的账户',
   everywhereQuestion: '要在所有地方退出登录吗？',
   everywhereLead:
@@ -137,6 +146,7 @@ export const chinese: Texts = {
   notFound: '此处没有页面。',
   badRequest: '应用发送了无法处理的请求，请由该应用的开发者修正。',
   methodNotAllowed: '无法以这种方式使用此页面，请返回重新开始。',
+  linkInvalid: '此链接已过期或已被使用。请重新获取链接。',
   cookiesNeeded: '您尚未在此登录。浏览器可能拒绝了 Cookie：请允许此网址使用 Cookie 后重试。',
   cookiesBlocked:
     '浏览器没有发送 Cookie：可能已将其阻止，或此页面是在另一个浏览器中打开的。请允许此网址使用 Cookie，然后返回应用重新开始。',

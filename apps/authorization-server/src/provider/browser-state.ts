@@ -37,6 +37,8 @@ export function createBrowserState(masterKey: MasterKey, secure: boolean) {
     interactions: create('sign-in', (uid) => `/sign-in/${uid}`),
     /** The username of the last failed attempt of an interaction, for the page that asks again. */
     failedSignIns: create('failed-sign-in', (uid) => `/sign-in/${uid}`),
+    /** What the user of an interaction proved so far (sign-in/steps.ts). */
+    proofs: create('sign-in-proof', (uid) => `/sign-in/${uid}`),
     sessions: create('device-form', () => providerRoutes.code_verification),
   };
 }

@@ -50,6 +50,7 @@ export const operationNames = [
   'authorize-resume',
   'sign-in',
   'account',
+  'reset-password',
   'device',
   'device-resume',
   'logout',

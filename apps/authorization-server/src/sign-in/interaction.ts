@@ -37,7 +37,7 @@ export interface SignInDependencies {
   readonly csrfTokens: CsrfTokens;
   readonly signIn: SignIn;
   readonly deviceCookies: DeviceCookies;
-  readonly browserState: Pick<BrowserState, 'interactions' | 'failedSignIns'>;
+  readonly browserState: Pick<BrowserState, 'interactions' | 'failedSignIns' | 'proofs'>;
 }
 
 export type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>;

@@ -4,7 +4,6 @@
  * pages of an interaction.
  */
 import { type Request, type Response, Router } from 'express';
-import type Provider from 'oidc-provider';
 import { formProblems, noteFailure, rejectMethods } from '../pages/error-page.ts';
 import { foreignName, html, sentence } from '../pages/html.ts';
 import { formField, parseForm, problemNotice } from '../pages/page.ts';
@@ -18,6 +17,8 @@ import {
   openPage,
   type SignInDependencies,
 } from './interaction.ts';
+import { firstProof } from './step.ts';
+import { addSteps, continueSignIn } from './steps.ts';
 
 export function createSignInRoutes(dependencies: SignInDependencies): Router {
   const router = Router({ caseSensitive: true, strict: true });
@@ -52,6 +53,8 @@ export function createSignInRoutes(dependencies: SignInDependencies): Router {
       checkCredentials(request, response, interaction, dependencies),
     ),
   );
+
+  addSteps(router, dependencies);
 
   router.post('/:interaction/decision', parseForm, decide(dependencies));
 
@@ -111,7 +114,7 @@ async function checkCredentials(
   interaction: Interaction,
   dependencies: SignInDependencies,
 ): Promise<void> {
-  const { provider, signIn, deviceCookies, browserState } = dependencies;
+  const { signIn, deviceCookies, browserState } = dependencies;
   const username = formField(request, 'username');
   const user = await signIn({
     method: interaction.deviceCode === undefined ? 'page' : 'device_code',
@@ -129,40 +132,15 @@ async function checkCredentials(
     return;
   }
   browserState.failedSignIns.clear(interaction.uid);
-  deviceCookies.issue(request, response, user);
-  await leaveFormerAccount(user.userId, interaction, provider);
-  // Right after a sign-out everywhere, this sign-in must count as the later of the two.
-  const ts = Math.max(Math.floor(Date.now() / 1000), user.notBefore + 1);
   const remember = formField(request, 'remember') === 'yes';
-  const login = { accountId: user.userId, ts, amr: ['pwd'], remember };
-  await provider.interactionFinished(request, response, { login, select_account: {} });
+  const proof = firstProof(user, { amr: ['pwd'], remember });
+  await continueSignIn({ request, response, interaction, user, proof, dependencies });
 }
 
 /** The page with the form for a username and password, which a browser can reload. */
 function signInAddress(interaction: Interaction): string {
   const isOtherUser = interaction.prompt.name === 'consent' || isAccountChoice(interaction);
   return `/sign-in/${interaction.uid}${isOtherUser ? '/account' : ''}`;
-}
-
-/**
- * When another user signs in, the session of the former user ends first, with its grants, and the
- * interaction is no longer bound to it. The library would use a page that submits itself with an
- * inline script.
- */
-async function leaveFormerAccount(
-  accountId: string,
-  interaction: Interaction,
-  provider: Provider,
-): Promise<void> {
-  const former = interaction.session;
-  if (former === undefined || former.accountId === accountId) {
-    return;
-  }
-  const session = await provider.Session.findByUid(former.uid);
-  interaction.session = undefined;
-  delete interaction.grantId;
-  await interaction.persist();
-  await session?.destroy();
 }
 
 /** Whether the page lets the user choose: the application asks for it, and a user is signed in. */

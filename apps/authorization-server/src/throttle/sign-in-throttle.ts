@@ -109,7 +109,7 @@ export function createSignIn(
       observer.failed(presented, 'password_wrong');
       return undefined;
     }
-    const attempt = await withKnownDevice(presented, users);
+    const attempt = await resolve(presented, users);
     if (attempt.device === undefined) {
       await countOrigin(attempt);
     }
@@ -149,17 +149,18 @@ export function createSignIn(
   };
 }
 
-/** A device of another user counts as unknown. */
-async function withKnownDevice(
+/**
+ * An address counts as the username of its user, so that it gives no additional guesses. A device of
+ * another user counts as unknown.
+ */
+async function resolve(
   attempt: SignInAttempt,
-  users: Pick<Identity['users'], 'findByUsername'>,
+  users: Pick<Identity['users'], 'findByLogin'>,
 ): Promise<SignInAttempt> {
-  const { username, device } = attempt;
-  if (device === undefined) {
-    return attempt;
-  }
-  const user = await users.findByUsername(username);
-  return user?.userId === device.userId ? attempt : { ...attempt, device: undefined };
+  const user = await users.findByLogin(attempt.username);
+  const { username } = user ?? attempt;
+  const device = user?.userId === attempt.device?.userId ? attempt.device : undefined;
+  return { ...attempt, username, device };
 }
 
 type SignInAudit = ReturnType<typeof createSignInAudit>;

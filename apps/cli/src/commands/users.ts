@@ -27,6 +27,7 @@ import {
   validate,
 } from '../command-line/member-options.ts';
 import { type Terminal, yesOption } from '../command-line/terminal.ts';
+import { authorizationServerUrl } from '../open-identity-store.ts';
 
 const profile = createMemberOptions(userProfileSchema.shape, {
   'name <name>': 'Display name. Default: the username.',
@@ -44,9 +45,9 @@ const attributeOption = {
 const passwordOptions = { generate: 'Generate a password and print it once.' };
 const passwordNote = 'Enter the password at the prompt or on standard input.';
 
-/** @param name a username or user id */
+/** @param name a username, a verified address, or a user id */
 export async function findUser(name: string, { users }: Identity): Promise<User> {
-  const user = (await users.findByUsername(name)) ?? (await users.find(name));
+  const user = (await users.findByLogin(name)) ?? (await users.find(name));
   if (user === undefined) {
     throw new RejectedChangeError('The user does not exist. Run gatehouse users list.');
   }
@@ -126,6 +127,7 @@ const change: Command = {
     disable: 'Reject the user immediately, and sign the user out everywhere.',
     enable: 'Enable a disabled user.',
     unlock: 'Let the user sign in again after too many wrong passwords.',
+    '[no-]must-change-password': 'Ask for a new password at the next sign-in.',
     ...yesOption,
   },
   notes: [
@@ -138,7 +140,8 @@ const change: Command = {
     const isUnlocked = input.options.unlock === true;
     const attributes = await readAttributes(input, identity);
     const isChanged = profile.isNamed(input) || attributes !== undefined;
-    if (!isChanged && enabled === undefined && !isUnlocked) {
+    const { mustChangePassword } = input.options;
+    if (!isChanged && enabled === undefined && !isUnlocked && mustChangePassword === undefined) {
       throw new UsageError('Set at least one option.', ['gatehouse users change --help']);
     }
     let user = await findUser(input.positionals.username ?? '', identity);
@@ -156,6 +159,13 @@ const change: Command = {
       );
       await audit({ event: 'user_changed', userId, change: 'changed' });
     }
+    if (mustChangePassword !== undefined) {
+      user = await identity.users.update(userId, (current) => ({
+        ...current,
+        mustChangePassword: mustChangePassword === true || undefined,
+      }));
+      await audit({ event: 'user_changed', userId, change: 'changed' });
+    }
     if (isUnlocked) {
       await identity.signInLocks.unlock(user);
       await audit({ event: 'user_changed', userId, change: 'unlocked' });
@@ -169,6 +179,13 @@ const change: Command = {
     }
     const lines = [
       ...(isChanged ? [`Changed the user ${username}.`] : []),
+      ...(mustChangePassword === undefined
+        ? []
+        : [
+            mustChangePassword === true
+              ? `${username} must choose a new password at the next sign-in.`
+              : `${username} can keep the password.`,
+          ]),
       ...(isUnlocked ? [`${username} can sign in again.`] : []),
       ...(enabled === undefined ? [] : [`${username} is ${enabled ? 'enabled' : 'disabled'}.`]),
     ];
@@ -222,18 +239,32 @@ function withoutEmpty(attributes: NonNullable<User['attributes']>): User['attrib
 const password: Command = {
   usage: 'users password <username>',
   summary: 'Set the password of a user. Unlocks the user and signs the user out everywhere.',
-  options: passwordOptions,
-  notes: [passwordNote],
-  example: 'alice --generate',
-  async run(input, { identity, terminal, audit }) {
-    const { userId, username } = await findUser(input.positionals.username ?? '', identity);
+  options: {
+    ...passwordOptions,
+    link: 'Print a link with which the user chooses the password. Until then, nothing changes.',
+  },
+  notes: [passwordNote, 'A link is valid once and for one hour. Give it only to the user.'],
+  example: 'alice --link',
+  async run(input, { identity, terminal, audit, environment }) {
+    const found = await findUser(input.positionals.username ?? '', identity);
+    const { userId, username } = found;
+    if (input.options.link === true) {
+      if (!found.enabled) {
+        throw new RejectedChangeError('The user is disabled. Run gatehouse users change --enable.');
+      }
+      const token = await identity.actionLinks.issueReset(found);
+      const link = `${authorizationServerUrl(environment)}/reset-password?token=${token}`;
+      await audit({ event: 'user_changed', userId, change: 'reset_link_issued' });
+      return { json: { link }, text: `Valid once, for one hour:\n${link}` };
+    }
     const secret = await readPassword(input, terminal);
     const problem = passwordProblem(secret.password, { username });
     if (problem !== undefined) {
       throw new UsageError('Invalid input:', [`password: ${passwordRules[problem]}`]);
     }
     const passwordHash = await hashPassword(secret.password);
-    const user = await identity.revocations.user(userId, { passwordHash });
+    const change = { passwordHash, mustChangePassword: undefined };
+    const user = await identity.revocations.user(userId, change);
     await identity.signInLocks.unlock(user);
     await audit({ event: 'user_changed', userId, change: 'password_changed' });
     return {

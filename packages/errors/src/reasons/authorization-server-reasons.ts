@@ -206,6 +206,12 @@ export const authorizationServerReasons = {
       },
     },
   ),
+  ...reasons('authenticate', ['linkInvalid'], {
+    link_invalid: {
+      cause: 'The link is unknown, used or expired, or the account changed since it was issued.',
+      fix: 'Get a new link. Operators: gatehouse users password --link.',
+    },
+  }),
   ...reasons('authenticate', ['formRefused', 'wasSignedOut', 'invalid_request', 'badRequest'], {
     form_refused: {
       cause:

@@ -8,7 +8,12 @@ export type SignInMethod = 'page' | 'device_code' | 'password_grant' | 'account_
 
 const changeNames = ['added', 'changed', 'enabled', 'disabled', 'revoked'] as const;
 export const clientChangeNames = [...changeNames, 'key_added', 'key_removed'] as const;
-export const userChangeNames = [...changeNames, 'password_changed', 'unlocked'] as const;
+export const userChangeNames = [
+  ...changeNames,
+  'password_changed',
+  'reset_link_issued',
+  'unlocked',
+] as const;
 
 /** The known parties. Never a username as entered, which can be a password in the wrong field. */
 interface Parties {

@@ -66,7 +66,12 @@ export const storedUser = z.object({
   notBefore: z.number(),
   /** Epoch seconds. When the claims last changed. Records of earlier releases have none. */
   updatedAt: z.number().optional(),
-  passwordHash: z.string(),
+  /** Undefined for a user who signs in without a password. */
+  passwordHash: z.string().optional(),
+  /** The next sign-in with the password asks for a new one. */
+  mustChangePassword: z.boolean().optional(),
+  /** The language of mails: a BCP 47 tag of a language that the pages have. */
+  locale: z.string().optional(),
   /**
    * The last password of the bootstrap file. It replaces the user's password only if it changes.
    */
@@ -98,6 +103,11 @@ export function changedEmail(
     email,
     emailVerified: wanted.emailVerified ?? (isKept && existing?.emailVerified === true),
   };
+}
+
+/** Addresses that differ only in case belong to the same user. */
+export function canonicalEmail(email: string): string {
+  return email.normalize('NFKC').toLowerCase();
 }
 
 /**

@@ -1,5 +1,5 @@
-import { StoreUnavailableError } from '@gatehouse/store';
-import { parseRecord, type RecordDependencies } from '../records/record.ts';
+import { type Store, StoreUnavailableError } from '@gatehouse/store';
+import { parseRecord, type RecordDependencies, RejectedChangeError } from '../records/record.ts';
 import { createRegistry } from '../records/registry.ts';
 import { generateId } from '../secrets/secure-keys.ts';
 import { assertAttributes } from '../settings/attributes.ts';
@@ -15,6 +15,7 @@ import {
 import { PasswordHashingBusyError } from './password-hashing-queue.ts';
 import {
   type BootstrapUser,
+  canonicalEmail,
   canonicalUsername,
   changedEmail,
   type PasswordRejection,
@@ -22,7 +23,11 @@ import {
   type User,
 } from './user.ts';
 
+type Find = (userId: string) => Promise<User | undefined>;
+
 const usernameKeyOf = (username: string) => `username:${canonicalUsername(username)}`;
+/** Points to the user who verified this address. */
+const emailKeyOf = (email: string) => `email:${canonicalEmail(email)}`;
 
 export type UserRegistry = ReturnType<typeof createUserRegistry>;
 
@@ -38,6 +43,7 @@ export function createUserRegistry(
       placeOf: () => ({ index: 'users' }),
       async settle(user, existing) {
         assertDeclaredAttributes(user, existing, await settings.read());
+        await emails.claim(user);
         return user;
       },
     },
@@ -48,6 +54,8 @@ export function createUserRegistry(
     const userId = await store.get(usernameKeyOf(username));
     return userId === undefined ? undefined : users.find(userId);
   }
+
+  const emails = createEmailIndex(store, users);
 
   /**
    * Changes an existing user under its lock. The not-before never decreases.
@@ -60,6 +68,12 @@ export function createUserRegistry(
   return {
     find: users.find,
     findByUsername,
+    findByEmail: emails.find,
+    /** By what a person enters: the username, or a verified address. */
+    findByLogin: async (name: string): Promise<User | undefined> =>
+      (await findByUsername(name)) ?? (name.includes('@') ? emails.find(name.trim()) : undefined),
+    /** Without the copy. @throws Error if the record is damaged */
+    read: users.read,
     verify: createUserVerification(findByUsername, users.read, update),
     /** Takes as long as `verify` without hashing, for a sign-in that the throttle rejects. */
     async reject(username: string): Promise<void> {
@@ -84,9 +98,50 @@ export function createUserRegistry(
         // Another process has applied another password in the meantime.
       }
     },
+    /** @throws RejectedChangeError if the username exists */
+    async add(wanted: Omit<User, 'userId' | 'notBefore' | 'enabled'>): Promise<User> {
+      const added = generateId();
+      const userId = await store.claim(usernameKeyOf(wanted.username), added);
+      if (userId !== added) {
+        throw new RejectedChangeError('A user with this username already exists.');
+      }
+      const user = { ...wanted, userId, enabled: true, notBefore: 0 };
+      return users.write(userId, () => withUpdateTime(user, undefined, now()));
+    },
     list: users.list,
     update,
   };
+}
+
+/** Who signs in with which address. */
+function createEmailIndex(store: Store, users: { readonly find: Find; readonly read: Find }) {
+  return {
+    /** The user with this verified address, compared without regard to case. */
+    async find(email: string): Promise<User | undefined> {
+      const userId = await store.get(emailKeyOf(email));
+      const user = userId === undefined ? undefined : await users.find(userId);
+      return user && hasVerified(user, email) ? user : undefined;
+    },
+    /**
+     * An address that another user verified before stays with that user: this one cannot sign in
+     * with it.
+     */
+    async claim({ userId, email = '', emailVerified }: User): Promise<void> {
+      if (!emailVerified) {
+        return;
+      }
+      const key = emailKeyOf(email);
+      const holder = await store.claim(key, userId);
+      const other = holder === userId ? undefined : await users.read(holder);
+      if (holder !== userId && !(other && hasVerified(other, email))) {
+        await store.replace(key, holder, userId);
+      }
+    },
+  };
+}
+
+function hasVerified(user: User, email: string): boolean {
+  return user.emailVerified && canonicalEmail(user.email ?? '') === canonicalEmail(email);
 }
 
 /** @throws RejectedChangeError if an attribute changes that is not declared */
@@ -128,6 +183,8 @@ function bootstrappedUser(
     notBefore: existing?.notBefore ?? 0,
     updatedAt: existing?.updatedAt,
     passwordHash: isKept ? existing.passwordHash : hash,
+    mustChangePassword: isKept ? existing.mustChangePassword : undefined,
+    locale: existing?.locale,
     bootstrapPasswordHash: hash,
   };
 }
@@ -162,10 +219,10 @@ function createUserVerification(
     if (user?.enabled !== true || user.notBefore !== verified.notBefore) {
       return undefined;
     }
+    const { passwordHash = '' } = verified;
     const isUnchanged =
-      user.passwordHash === verified.passwordHash ||
-      (isOutdatedHash(verified.passwordHash) &&
-        (await verifyPassword(password, user.passwordHash)));
+      user.passwordHash === passwordHash ||
+      (isOutdatedHash(passwordHash) && (await verifyPassword(password, user.passwordHash ?? '')));
     return isUnchanged ? user : undefined;
   }
 
@@ -205,7 +262,7 @@ function createUserVerification(
     const matches = await verifyPassword(password, user?.passwordHash ?? decoyPasswordHash);
     const verified = matches && user !== undefined ? await stillSignsIn(user, password) : undefined;
     const signedIn =
-      verified !== undefined && isOutdatedHash(verified.passwordHash)
+      verified !== undefined && isOutdatedHash(verified.passwordHash ?? '')
         ? await renewHash(verified, password)
         : verified;
     if (signedIn === undefined) {

@@ -1,0 +1,137 @@
+/**
+ * What happens between the first proof of who the user is (a password, a passkey, another provider)
+ * and the end of the sign-in. Each step is a page of the interaction. What the user proved so far is
+ * kept in the browser, sealed for the interaction, so that the store holds nothing of an unfinished
+ * sign-in.
+ */
+import type { User } from '@gatehouse/identity';
+import type { RequestHandler, Router } from 'express';
+import { errors } from 'oidc-provider';
+import { parseForm } from '../pages/page.ts';
+import {
+  findInteraction,
+  interactionForm,
+  openPage,
+  type SignInDependencies,
+} from './interaction.ts';
+import { newPasswordStep } from './new-password.ts';
+import {
+  type Proof,
+  type SignInStep,
+  STEPS_SECONDS,
+  type StepContext,
+  stepAddress,
+  storedProof,
+} from './step.ts';
+
+/** In the order in which they are asked. */
+const steps: readonly SignInStep[] = [newPasswordStep];
+
+/** Continues with the next step that is needed, or ends the sign-in. */
+export async function continueSignIn(context: StepContext): Promise<void> {
+  const { response, interaction, proof, dependencies } = context;
+  for (const step of steps) {
+    if (await step.isNeeded(context)) {
+      dependencies.browserState.proofs.write(interaction.uid, JSON.stringify(proof), STEPS_SECONDS);
+      response.redirect(303, stepAddress(interaction, step));
+      return;
+    }
+  }
+  await endSignIn(context);
+}
+
+async function endSignIn(context: StepContext): Promise<void> {
+  const { request, response, interaction, user, proof, dependencies } = context;
+  const { provider, deviceCookies, browserState } = dependencies;
+  browserState.proofs.clear(interaction.uid);
+  deviceCookies.issue(request, response, user);
+  await leaveFormerAccount(user.userId, context);
+  const { at: ts, amr, remember } = proof;
+  const login = { accountId: user.userId, ts, amr, remember };
+  await provider.interactionFinished(request, response, { login, select_account: {} });
+}
+
+/**
+ * When another user signs in, the session of the former user ends first, with its grants, and the
+ * interaction is no longer bound to it. The library would use a page that submits itself with an
+ * inline script.
+ */
+async function leaveFormerAccount(
+  accountId: string,
+  { interaction, dependencies: { provider } }: StepContext,
+): Promise<void> {
+  const former = interaction.session;
+  if (former === undefined || former.accountId === accountId) {
+    return;
+  }
+  const session = await provider.Session.findByUid(former.uid);
+  interaction.session = undefined;
+  delete interaction.grantId;
+  await interaction.persist();
+  await session?.destroy();
+}
+
+/** The pages and forms of all steps. A browser without a proof starts with the sign-in page. */
+export function addSteps(router: Router, dependencies: SignInDependencies): void {
+  for (const step of steps) {
+    router.get(`/:interaction/${step.name}`, async (request, response) => {
+      const interaction = await findInteraction(request, response, dependencies);
+      const context = await openStep({ request, response, interaction, dependencies }, step);
+      if (context !== undefined) {
+        await step.show(await openPage(request, response, dependencies), context);
+      }
+    });
+    const submit: RequestHandler = interactionForm(
+      dependencies,
+      async (request, response, interaction) => {
+        const context = await openStep({ request, response, interaction, dependencies }, step);
+        if (context !== undefined) {
+          const passed = await step.submit(context);
+          if (passed !== undefined) {
+            await continueSignIn({ ...context, ...passed });
+          }
+        }
+      },
+    );
+    router.post(`/:interaction/${step.name}`, parseForm, submit);
+  }
+}
+
+/**
+ * The user and the proof of a browser at this step. Undefined after a redirect: there is no valid
+ * proof, or another step is needed first.
+ */
+async function openStep(
+  opened: Omit<StepContext, 'user' | 'proof'>,
+  step: SignInStep,
+): Promise<StepContext | undefined> {
+  const { response, interaction, dependencies } = opened;
+  const record = dependencies.browserState.proofs.read(interaction.uid);
+  const proof = record === undefined ? undefined : storedProof.parse(JSON.parse(record));
+  const user = await dependencies.identity.users.find(proof?.userId ?? '');
+  if (proof === undefined || user === undefined || !isCurrent(proof, user)) {
+    dependencies.browserState.proofs.clear(interaction.uid);
+    response.redirect(303, `/sign-in/${interaction.uid}`);
+    return undefined;
+  }
+  const context = { ...opened, user, proof };
+  for (const each of steps) {
+    if (each === step) {
+      break;
+    }
+    if (await each.isNeeded(context)) {
+      response.redirect(303, stepAddress(interaction, each));
+      return undefined;
+    }
+  }
+  if (await step.isNeeded(context)) {
+    return context;
+  }
+  throw new errors.SessionNotFound('this step was completed before');
+}
+
+/** Not too old, and nothing was changed or signed out since. */
+function isCurrent({ at }: Proof, { enabled, notBefore }: User): boolean {
+  const age = Math.floor(Date.now() / 1000) - at;
+  return enabled && at > notBefore && age <= STEPS_SECONDS;
+}

@@ -1,0 +1,95 @@
+/**
+ * Links that let their holder do one thing once: choose a new password, verify an address, or create
+ * an account. The store has only a hash of the link's token. Opening a link changes nothing. Its form
+ * uses it up with one atomic claim.
+ */
+import { randomBytes } from 'node:crypto';
+import type { Store } from '@gatehouse/store';
+import { z } from 'zod';
+import { parseRecord } from '../records/record.ts';
+import type { CredentialHash } from '../secrets/credential-keys.ts';
+import { canonicalEmail, type User } from '../users/user.ts';
+import type { UserRegistry } from '../users/users.ts';
+
+const storedLink = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('reset'), userId: z.string(), mark: z.string() }),
+  z.object({ kind: z.literal('verify'), userId: z.string(), email: z.string() }),
+  z.object({ kind: z.literal('invite'), orgId: z.string(), email: z.string().optional() }),
+]);
+
+type StoredLink = Readonly<z.infer<typeof storedLink>>;
+type LinkKind = StoredLink['kind'];
+export type ActionLink<Kind extends LinkKind = LinkKind> = Extract<StoredLink, { kind: Kind }>;
+
+/** In seconds. */
+const lifetimes = { reset: 60 * 60, verify: 24 * 60 * 60, invite: 7 * 24 * 60 * 60 } as const;
+
+export function createActionLinks(dependencies: {
+  readonly store: Store;
+  readonly users: Pick<UserRegistry, 'read'>;
+  readonly credentialHash: CredentialHash;
+}) {
+  const { store, users, credentialHash } = dependencies;
+  const keyOf = (kind: LinkKind, token: string) => `action-link:${kind}:${credentialHash(token)}`;
+  /** Changes with the password and with every sign-out everywhere. */
+  const markOf = ({ passwordHash = '', notBefore }: User) =>
+    credentialHash(`${notBefore} ${passwordHash}`);
+
+  async function issue(link: StoredLink): Promise<string> {
+    const token = randomBytes(32).toString('base64url');
+    await store.set(keyOf(link.kind, token), JSON.stringify(link), lifetimes[link.kind]);
+    return token;
+  }
+
+  /** What the link was issued for has not changed since. */
+  async function isCurrent(link: StoredLink): Promise<boolean> {
+    if (link.kind === 'invite') {
+      return true;
+    }
+    const user = await users.read(link.userId);
+    if (user?.enabled !== true) {
+      return false;
+    }
+    return link.kind === 'reset'
+      ? link.mark === markOf(user)
+      : user.email !== undefined && canonicalEmail(user.email) === canonicalEmail(link.email);
+  }
+
+  async function find<Kind extends LinkKind>(
+    kind: Kind,
+    token: string,
+  ): Promise<ActionLink<Kind> | undefined> {
+    const link = parseRecord(storedLink, (await store.get(keyOf(kind, token))) ?? '');
+    return link?.kind === kind && (await isCurrent(link)) ? (link as ActionLink<Kind>) : undefined;
+  }
+
+  return {
+    /** @returns the token of a link that is valid for an hour, or until the password changes */
+    issueReset: (user: User): Promise<string> =>
+      issue({ kind: 'reset', userId: user.userId, mark: markOf(user) }),
+    /** @returns the token of a link that is valid for a day, or until the address changes */
+    issueVerification: (userId: string, email: string): Promise<string> =>
+      issue({ kind: 'verify', userId, email }),
+    /** @returns the token of a link that is valid for a week */
+    issueInvitation: (orgId: string, email?: string): Promise<string> =>
+      issue({ kind: 'invite', orgId, email }),
+    /** Undefined if the link is unknown, expired, used, or out of date. */
+    find,
+    /** As `find`, and uses the link up. Of any number of callers, one gets it. */
+    async take<Kind extends LinkKind>(
+      kind: Kind,
+      token: string,
+    ): Promise<ActionLink<Kind> | undefined> {
+      const link = await find(kind, token);
+      if (link === undefined) {
+        return undefined;
+      }
+      const key = keyOf(kind, token);
+      const owner = randomBytes(16).toString('base64url');
+      // The claim outlives the record, so that a late reader of the record cannot claim it again.
+      const isFirst = (await store.claim(`used:${key}`, owner, 2 * lifetimes[kind])) === owner;
+      await store.delete([key]);
+      return isFirst ? link : undefined;
+    },
+  };
+}
