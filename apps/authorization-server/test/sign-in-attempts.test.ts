@@ -61,6 +61,7 @@ describe.each(stores)('attempts to sign in on $engine', ({ system: { store, stor
     },
     reject: async () => {},
     findByUsername: async () => user,
+    findByLogin: async (name: string) => ({ ...user, username: name }),
   } as unknown as Identity['users'];
   const locksIn = (over: Store) => openIdentity({ store: over, masterKey }).signInLocks;
   /** The throttle of another process, which shares only the store. */

@@ -132,3 +132,12 @@ export function openIdentity(dependencies: {
     onDamagedRecord,
   };
 }
+
+/** What else belongs to the account of a user. */
+function createAccounts(dependencies: Parameters<typeof createActionLinks>[0]) {
+  const { store, credentialHash } = dependencies;
+  return {
+    signInLocks: createSignInLocks(store, credentialHash),
+    actionLinks: createActionLinks(dependencies),
+  };
+}
