@@ -13,9 +13,13 @@
  */
 import { lookup, Resolver } from 'node:dns/promises';
 import { once } from 'node:events';
+import { createRequire } from 'node:module';
 import { isIP, type Socket } from 'node:net';
 import { createAddressMatcher } from '@gatehouse/server';
-import { buildConnector, Client } from 'undici';
+import type { buildConnector, Client } from 'undici';
+
+/** With the first fetch, because it needs 6 MB and most installations fetch nothing. */
+const loadUndici = (): typeof import('undici') => createRequire(import.meta.url)('undici');
 
 const MAXIMUM_MILLISECONDS = 3000;
 /** Of one address. The next one of the same host gets the rest. */
@@ -65,7 +69,7 @@ interface ResolveOptions {
 
 export function createGuardedFetch({
   resolve = resolveName,
-  connect = buildConnector({ allowH2: false, maxCachedSessions: 0, timeout: CONNECT_MILLISECONDS }),
+  connect: connector,
   milliseconds = MAXIMUM_MILLISECONDS,
 }: Outbound = {}): GuardedFetch {
   const occupy = createPlaces();
@@ -89,8 +93,11 @@ export function createGuardedFetch({
         throw new GuardedFetchError(`${host} has an address that is not public`);
       }
       signal.throwIfAborted();
+      const { Client: HttpClient, buildConnector: build } = loadUndici();
+      const connect =
+        connector ?? build({ allowH2: false, maxCachedSessions: 0, timeout: CONNECT_MILLISECONDS });
       const target = { connect, servername: hostname, isPrivate, signal };
-      client = new Client(url.origin, {
+      client = new HttpClient(url.origin, {
         connect: connectTo(addresses.slice(0, TRIED_ADDRESSES), target),
         maxHeaderSize: MAXIMUM_HEADER_BYTES,
         pipelining: 0,
