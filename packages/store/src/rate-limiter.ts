@@ -32,7 +32,7 @@ interface Lease {
  * The largest lease, as a share of the limit. Other processes cannot use the permits of a lease.
  */
 const LARGEST_LEASE = 1 / 32;
-const MAXIMUM_ENTRIES = 50_000;
+const MAXIMUM_ENTRIES = 10_000;
 
 /**
  * Counts the requests of all processes in the store. No more requests than the limit pass in a
