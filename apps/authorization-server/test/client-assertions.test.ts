@@ -78,6 +78,9 @@ describe.each(systems)('on $engine', ({ system }) => {
   test('authenticates at every endpoint for clients', async () => {
     const issued = await machine();
     expect(issued).toMatchObject({ status: 200, body: { scope: 'device:read' } });
+    const signer = await identity.clients.find('signer');
+    const [keyId = ''] = signer ? identity.clients.keyIds(signer) : [];
+    await until(async () => (await identity.lastUse.ofKey('signer', keyId)) !== undefined);
     const { access_token: token } = issued.body;
     const inspector = await asserting({ clientId: 'inspector' });
     const post = (path: string, fields: Fields) => server.post(path, fields, {});

@@ -38,7 +38,7 @@ describe.each(integrationEngines)(
     let system: Constellation;
 
     beforeAll(async () => {
-      const names = ['by-client', 'by-user', 'by-all'];
+      const names = ['by-client', 'by-user', 'by-all', 'removed'];
       system = await startConstellation({
         engine,
         apps: ['authorization-server', 'authorization-server', 'gateway'],
@@ -156,6 +156,39 @@ describe.each(integrationEngines)(
       expect(await gatewayAccepts(body.access_token)).toBe(true);
       const machine = await post('/token', 'by-client', { grant_type: 'client_credentials' });
       expect(await gatewayAccepts(machine.body.access_token)).toBe(true);
+    });
+
+    test('removing a user and a client ends their credentials, also if the client returns', async () => {
+      const { visitor, refreshToken, tokens } = await credentialsOf('removed');
+      const json = async (command: string) => (await here([...command.split(' '), '--json'])).json;
+      const { user: found } = await json('users show removed');
+      const { lastUse } = await json('clients show removed');
+      const times = [found.lastSignInAt, lastUse.at, ...Object.values(lastUse.keys)];
+      expect(times.every((time) => Math.abs(Date.now() / 1000 - time) < 120)).toBe(true);
+
+      const removed = await json('users remove removed --yes');
+      expect(removed.removed).toMatchObject({ sessions: 1, applications: 1 });
+      await sleep(60);
+      expect(await gatewayAccepts(tokens[0])).toBe(false);
+      expect(await gatewayAccepts(tokens[1])).toBe(true);
+      expect(await isSignedIn('removed', visitor)).toBe(false);
+      const refresh = { grant_type: 'refresh_token', refresh_token: refreshToken };
+      expect((await post('/token', 'removed', refresh)).body.error).toBe('invalid_grant');
+
+      await json('clients remove removed --yes');
+      await sleep(60);
+      expect(await gatewayAccepts(tokens[1])).toBe(false);
+      expect((await post('/token', 'removed', refresh, 1)).body.error).toBe('invalid_client');
+      const add = ['clients', 'add', 'removed', '--org', 'org-1', '--secure-key-stdin'];
+      expect(await runGatehouse(system.commandEnvironment, add, secureKey)).toMatchObject({
+        code: 0,
+      });
+      await sleep(2000);
+      const machine = await post('/token', 'removed', { grant_type: 'client_credentials' }, 1);
+      expect(await gatewayAccepts(machine.body.access_token)).toBe(true);
+      for (const token of tokens) {
+        expect(await gatewayAccepts(token)).toBe(false);
+      }
     });
   },
 );

@@ -132,6 +132,7 @@ function openShared(dependencies: GatewayDependencies, signingKey: () => Promise
   return {
     deviceApi: canonicalResource(publicUrl),
     settings: identity.settings,
+    lastUse: identity.lastUse,
     authenticate: createAuthenticate({
       ...dependencies,
       ...identity,

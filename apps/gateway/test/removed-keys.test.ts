@@ -76,6 +76,19 @@ describe.each(await onEngines(bootSuiteGateway))(
       await until(async () => (await statusOf(old)) === 401);
     });
 
+    test('was last used when it signed a request, and its client with every token', async () => {
+      const { lastUse } = gateway.identity;
+      const token = await gateway.bearer({ clientId });
+      expect(await statusOf({ ...token, Authorization: 'Bearer unknown' })).toBe(401);
+      expect(await lastUse.ofClient(clientId)).toBeUndefined();
+      expect(await statusOf(token)).toBe(200);
+      await until(async () => (await lastUse.ofClient(clientId)) !== undefined);
+      expect(await lastUse.ofKey(clientId, oldKeyId)).toBeUndefined();
+      await issue(signers['version 1'](secureKey));
+      await until(async () => (await lastUse.ofKey(clientId, oldKeyId)) !== undefined);
+      expect(await lastUse.ofKey(clientId, newKeyId)).toBeUndefined();
+    });
+
     test('revokes only the access tokens that name it', async () => {
       const named = [oldKeyId, newKeyId, undefined, '000000000000'];
       const tokens = await Promise.all(

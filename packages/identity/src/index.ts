@@ -46,11 +46,12 @@ export {
   userChangeNames,
 } from './log/audit-event.ts';
 export { type AuditFilter, MAXIMUM_AUDIT_ENTRIES, type RecordedOrigin } from './log/audit-trail.ts';
+export type { AuditedChange } from './log/audited-changes.ts';
 export { type RequestEntry, type RequestLog, requestLogResults } from './log/request-log.ts';
 export { assertMasterKeyFits } from './master-key-check.ts';
 export { type Identity, openIdentity } from './open-identity.ts';
 export { demoProblems, productionProblems } from './production-problems.ts';
-export { RejectedChangeError, role } from './records/record.ts';
+export { nextNotBefore, RejectedChangeError, role } from './records/record.ts';
 export {
   examineRecords,
   finishMasterKeyRotation,
@@ -125,7 +126,7 @@ export type { AccessTokenVerifier, Principal } from './tokens/access-tokens.ts';
 export { type JwtAccessTokenClaims, withJwtAccessTokens } from './tokens/jwt-access-tokens.ts';
 export type { LogoutNotice } from './tokens/logout-queue.ts';
 export type { ReplayGuard } from './tokens/replay-guard.ts';
-export { destroyGrant, isGrantRevoked, nextNotBefore } from './tokens/revocations.ts';
+export { destroyGrant, isGrantRevoked } from './tokens/revocations.ts';
 export { createUserSessions } from './tokens/user-sessions.ts';
 export type { ClientPrincipals, FindTokenKind, TokenKind } from './tokens/x-access-tokens.ts';
 export {

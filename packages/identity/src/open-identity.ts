@@ -10,10 +10,13 @@ import { createClientRegistry } from './clients/clients.ts';
 import { createRegistrationTokens } from './clients/registration-tokens.ts';
 import type { AuditEvent, AuditOrigin } from './log/audit-event.ts';
 import { createAuditTrail } from './log/audit-trail.ts';
+import { createAuditedChanges } from './log/audited-changes.ts';
 import type { OnAuditLost } from './log/counted-entries.ts';
 import { createRequestLog, type RequestLogResult } from './log/request-log.ts';
+import { createLastUse, type LastUse } from './records/last-use.ts';
 import { createOrganizationRegistry } from './records/organizations.ts';
 import { limitReports, type OnDamagedRecord } from './records/record.ts';
+import { createRemovals } from './removals.ts';
 import { createCredentialHash } from './secrets/credential-keys.ts';
 import type { MasterKey } from './secrets/master-key.ts';
 import { createSealer } from './secrets/seal.ts';
@@ -47,7 +50,7 @@ import { createUserRegistry } from './users/users.ts';
 
 export type Identity = ReturnType<typeof openIdentity>;
 
-export function openIdentity(dependencies: {
+interface IdentityDependencies {
   readonly store: Store;
   readonly masterKey: MasterKey;
   /** Epoch milliseconds. */
@@ -60,14 +63,17 @@ export function openIdentity(dependencies: {
   readonly onAuditEvent?: (event: AuditEvent) => void;
   /** Counts what happened to entries of the request log. Must not throw. */
   readonly onRequestLog?: (result: RequestLogResult, entries: number) => void;
-}) {
+}
+
+export function openIdentity(dependencies: IdentityDependencies) {
   const { store, masterKey, now = Date.now } = dependencies;
   const onDamagedRecord = limitReports(dependencies.onDamagedRecord, now);
   const credentialHash = createCredentialHash(masterKey);
   const sealer = createSealer(masterKey);
   const settings = createSettingsRegistry({ store, onDamagedRecord, now });
   const records = { store, settings, onDamagedRecord, now };
-  const clients = createClientRegistry({ ...records, sealer, credentialHash });
+  const lastUse = createLastUse(store, now);
+  const clients = createClientRegistry({ ...records, sealer, credentialHash, lastUse });
   const users = createUserRegistry(records);
   const principalOf = createClientPrincipals(settings);
   const notBefore = createNotBefore(store, now);
@@ -78,26 +84,25 @@ export function openIdentity(dependencies: {
   const tokens = { ...verification, tokenPrincipals };
   const findKey = createPublicKeys('authorization-server', { ...records, sealer });
   const jwtAccessTokens = createJwtAccessTokens({ ...tokens, findKey });
-  const audit = createAuditTrail({
-    store,
-    now,
-    retentionDays: dependencies.auditRetentionDays,
-    onLost: dependencies.onAuditLost,
-    onEvent: dependencies.onAuditEvent,
-  });
+  const audit = openAudit(dependencies, lastUse, now);
   const logouts = createLogoutQueue({ store, clients, userSessions, audit, now });
+  const organizations = createOrganizationRegistry(store, onDamagedRecord);
+  const registrationTokens = createRegistrationTokens({ ...records, credentialHash });
+  /** Logouts: sign-outs of which clients are notified. */
+  const parties = { organizations, clients, registrationTokens, users, logouts };
+  const revocations = createRevocations({
+    ...{ ...verification, ...parties, jwtAccessTokens, notBefore },
+  });
   return {
     store,
     /** What operators declare for the installation: resources with their scopes, and roles. */
     settings,
-    organizations: createOrganizationRegistry(store, onDamagedRecord),
-    clients,
-    registrationTokens: createRegistrationTokens({ ...records, credentialHash }),
-    users,
+    ...parties,
+    /** Removes users, clients and organizations, with everything that belongs to them. */
+    removals: createRemovals({ ...records, ...parties, revocations }),
+    lastUse,
     ...createAccounts({ store, users, credentialHash }),
     userSessions,
-    /** Sign-outs of which clients are notified. */
-    logouts,
     verifyAccessToken: createAccessTokenVerifier(tokens),
     jwtAccessTokens,
     xAccessTokens: createXAccessTokens({ ...verification, principalOf }),
@@ -108,10 +113,10 @@ export function openIdentity(dependencies: {
     findTokenKind: createTokenKinds(verification),
     /** Every verifier of credentials calls this to find out whether they were revoked. */
     findLiveHolder,
-    revocations: createRevocations({
-      ...{ ...verification, jwtAccessTokens, clients, users, notBefore, logouts },
-    }),
+    revocations,
     audit,
+    /** What a change did, for the audit trail. */
+    auditedChanges: createAuditedChanges(store, credentialHash),
     requestLog: createRequestLog({ store, now, count: dependencies.onRequestLog }),
     replayGuard: createReplayGuard(store, now),
     /** The signing keys of an app. Records each key that this process creates. */
@@ -140,4 +145,20 @@ function createAccounts(dependencies: Parameters<typeof createActionLinks>[0]) {
     signInLocks: createSignInLocks(store, credentialHash),
     actionLinks: createActionLinks(dependencies),
   };
+}
+
+function openAudit(dependencies: IdentityDependencies, lastUse: LastUse, now: () => number) {
+  const { store, auditRetentionDays: retentionDays, onAuditLost: onLost } = dependencies;
+  return createAuditTrail({
+    ...{ store, now, retentionDays, onLost },
+    /** Keys and requests are noted where they are verified. */
+    onEvent(event) {
+      if (event.event === 'sign_in_succeeded') {
+        lastUse.noteUser(event.userId);
+      } else if (event.event === 'token_issued') {
+        lastUse.noteClient(event.clientId);
+      }
+      dependencies.onAuditEvent?.(event);
+    },
+  });
 }

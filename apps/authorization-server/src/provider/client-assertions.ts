@@ -83,7 +83,7 @@ export function clockTolerance(): number {
 
 /** The library looks for a used `jti` and then writes it, so two requests could both use it. */
 export function claimAssertions(provider: Provider, identity: Identity): void {
-  const { store, clients, credentialHash } = identity;
+  const { store, clients, credentialHash, lastUse } = identity;
   const record = { bytes: CLAIM_BYTES, windowSeconds: LONGEST_SECONDS };
   const budget = createStoreBudget('assertion', record, { store, now: Date.now });
   provider.ReplayDetection.unique = async (clientId, jti, expiresAt) => {
@@ -100,6 +100,7 @@ export function claimAssertions(provider: Provider, identity: Identity): void {
     if (isFirst) {
       const found = currentRequest();
       found.secureKeyId = found.assertedKeyId;
+      lastUse.noteClient(clientId, found.assertedKeyId);
     }
     return isFirst;
   };

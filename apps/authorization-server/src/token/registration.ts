@@ -10,6 +10,7 @@
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import {
+  type AuditedChange,
   type Client,
   generateSecureKey,
   type Identity,
@@ -36,8 +37,12 @@ const rejectToken = () =>
 /** @param issuer the addresses in replies begin with it */
 export function createRegistration(identity: Identity, issuer: string): express.Router {
   const { clients, registrationTokens, revocations, audit } = identity;
-  const record = (request: Request, clientId: string, change: 'added' | 'changed' | 'disabled') =>
-    audit.record({ event: 'client_changed', clientId, change }, requestOrigin(request));
+  const record = (
+    request: Request,
+    clientId: string,
+    change: 'added' | 'changed' | 'disabled',
+    changes?: readonly AuditedChange[],
+  ) => audit.record({ event: 'client_changed', clientId, change, changes }, requestOrigin(request));
 
   async function findAllowed(token: string) {
     const allowed = await registrationTokens.find(token);
@@ -74,12 +79,13 @@ export function createRegistration(identity: Identity, issuer: string): express.
   async function change(request: Request, response: Response): Promise<void> {
     await managed(request, identity);
     const metadata = await readMetadata(request);
-    const { clientId } = await managed(request, identity);
+    const before = await managed(request, identity);
+    const { clientId } = before;
     const client = await clients.change(clientId, (current) =>
       // An operator may have changed the client since it was read.
       describeChange(metadata, current, assertManaged(request, current, identity), identity),
     );
-    record(request, clientId, 'changed');
+    record(request, clientId, 'changed', identity.auditedChanges.ofClient(before, client));
     send(response, issuer, client, bearerOf(request));
   }
 

@@ -1,5 +1,6 @@
 import {
   type AuditEntry,
+  type AuditedChange,
   type AuditFilter,
   auditEvents,
   auditSeverities,
@@ -203,13 +204,21 @@ const replay: Command = {
 export const auditCommands: readonly Command[] = [list, exportEntries, verifyExport, replay];
 
 /** Names can change, so the audit trail stores ids only. An id without a record has no name. */
-export function withNames(entries: readonly AuditEntry[], { clients, users }: Identity) {
+export function withNames(
+  entries: readonly AuditEntry[],
+  { clients, users, auditedChanges }: Identity,
+) {
   return Promise.all(
     entries.map(async (entry) => {
       const { clientId, userId } = entry;
       const client = clientId === undefined ? undefined : await clients.find(clientId);
       const user = userId === undefined ? undefined : await users.find(userId);
-      return { ...entry, clientName: client?.name, username: user?.username };
+      const named = { clientName: client?.name, username: user?.username };
+      if (entry.event !== 'client_changed' && entry.event !== 'user_changed') {
+        return { ...entry, ...named };
+      }
+      const changes = await auditedChanges.read(entry);
+      return { ...entry, ...named, changes, personal: undefined };
     }),
   );
 }
@@ -227,6 +236,7 @@ function auditCells(entry: NamedEntry): readonly string[] {
     ...(lastAt === undefined ? {} : { first: at }),
     ...(address === undefined ? {} : { actor }),
     ...known,
+    ...('changes' in known ? { changes: describeChanges(known.changes) } : {}),
     ...(isSummary === true ? { summary: 'several clients, users or reasons' } : {}),
     ...(requestId === undefined ? {} : { request: requestId }),
   };
@@ -239,9 +249,24 @@ function auditCells(entry: NamedEntry): readonly string[] {
     username === undefined ? (userId ?? '-') : printableName(username),
     address ?? actor,
     Object.entries(details)
+      .filter(([, value]) => value !== undefined)
       .map(([name, value]) => `${name}=${String(value)}`)
       .join(' '),
   ];
+}
+
+/** The values of a user who was removed are no longer known. */
+function describeChanges(
+  changes: readonly AuditedChange[] | number = [],
+): string | number | undefined {
+  if (typeof changes === 'number') {
+    return changes;
+  }
+  const shown = (value: unknown) => printableName(JSON.stringify(value) ?? 'none');
+  const described = changes.map(({ member, from, to }) =>
+    from === undefined && to === undefined ? member : `${member} ${shown(from)} → ${shown(to)}`,
+  );
+  return described.length === 0 ? undefined : described.join(', ');
 }
 
 /** A client by id, with its name if that differs. */

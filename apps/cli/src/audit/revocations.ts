@@ -29,6 +29,7 @@ const revocation = z.discriminatedUnion('event', [
     userId: z.string(),
     change: z.enum(userChangeNames),
   }),
+  z.object({ event: z.literal('organization_removed'), at: time, organizationId: z.string() }),
   z.object({ event: z.literal('bootstrap_applied'), at: time }),
 ]);
 
@@ -99,10 +100,28 @@ export async function replayRevocations(
   const later = entries.filter(({ at }) => at >= start);
   const replay: Replay = { identity, audit, changed: [], repeat: [] };
   const ofClients = later.filter((entry) => entry.event === 'client_changed');
+  const ofUsers = later.filter((entry) => entry.event === 'user_changed');
+  for (const { organizationId, at } of later.filter(isRemovedOrganization)) {
+    // If it had many members, no other entry names them.
+    const { clients, users } = await identity.removals.membersOf(organizationId);
+    const removed = { at, change: 'removed' } as const;
+    ofClients.push(
+      ...clients.map(({ clientId }) => ({
+        ...removed,
+        clientId,
+        event: 'client_changed' as const,
+      })),
+    );
+    ofUsers.push(
+      ...users.map(({ userId }) => ({ ...removed, userId, event: 'user_changed' as const })),
+    );
+    if ((await identity.organizations.find(organizationId)) !== undefined) {
+      replay.repeat.push(`Remove the organization ${organizationId} again.`);
+    }
+  }
   for (const [clientId, changes] of Map.groupBy(ofClients, ({ clientId }) => clientId)) {
     await replayClient(clientId, changes, replay);
   }
-  const ofUsers = later.filter((entry) => entry.event === 'user_changed');
   for (const [userId, changes] of Map.groupBy(ofUsers, ({ userId }) => userId)) {
     await replayUser(userId, changes, replay);
   }
@@ -122,7 +141,9 @@ async function replayClient(
   const { clients } = identity;
   const client = await clients.find(clientId);
   if (client === undefined) {
-    repeat.push(`Add the client ${printable(clientId)} again.`);
+    if (changes.at(-1)?.change !== 'removed') {
+      repeat.push(`Add the client ${printable(clientId)} again.`);
+    }
     return;
   }
   const disable = async (reason: string) => {
@@ -149,8 +170,13 @@ async function replayClient(
       changed.push(`Removed the key ${keyId} of the client ${clientId}.`);
     }
   }
-  if (lastState(changes) === 'disabled') {
-    await disable('it was disabled after the backup');
+  const state = lastState(changes);
+  if (state !== undefined) {
+    await disable(`it was ${state} after the backup`);
+  }
+  if (state === 'removed') {
+    repeat.push(`Remove the client ${clientId} again.`);
+    return;
   }
   const held = clients.keyIds(client);
   if (changes.some(({ change, keyId = '' }) => change === 'key_added' && !held.includes(keyId))) {
@@ -169,18 +195,24 @@ async function replayUser(
   const { users } = identity;
   const user = await users.find(userId);
   if (user === undefined) {
-    repeat.push(`Add the user ${printable(userId)} again.`);
+    if (changes.at(-1)?.change !== 'removed') {
+      repeat.push(`Add the user ${printable(userId)} again.`);
+    }
     return;
   }
   const hasOldPassword = changes.some(({ change }) => change === 'password_changed');
-  const isDisabled = lastState(changes) === 'disabled';
-  if (user.enabled && (hasOldPassword || isDisabled)) {
+  const state = lastState(changes);
+  if (user.enabled && (hasOldPassword || state !== undefined)) {
     await users.update(userId, (each) => ({ ...each, enabled: false }));
     await audit({ event: 'user_changed', userId, change: 'disabled' });
-    const reason = isDisabled ? 'disabled' : 'given another password';
+    const reason = state ?? 'given another password';
     changed.push(`Disabled the user ${user.username}, who was ${reason} after the backup.`);
   }
-  if (hasOldPassword && !isDisabled) {
+  if (state === 'removed') {
+    repeat.push(`Remove the user ${user.username} again.`);
+    return;
+  }
+  if (hasOldPassword && state === undefined) {
     repeat.push(`Set a new password for the user ${user.username}, then enable the user.`);
   }
   if (changes.some(({ change }) => change === 'changed')) {
@@ -188,8 +220,20 @@ async function replayUser(
   }
 }
 
-function lastState(changes: readonly { readonly change: string }[]): string | undefined {
-  return changes.findLast(({ change }) => change === 'enabled' || change === 'disabled')?.change;
+const isRemovedOrganization = (entry: Revocation) => entry.event === 'organization_removed';
+
+/**
+ * An operator may restore a backup because of a mistaken removal, so a replay disables what was
+ * removed. What was added again with the same id stays disabled.
+ */
+function lastState(
+  changes: readonly { readonly change: string }[],
+): 'disabled' | 'removed' | undefined {
+  if (changes.some(({ change }) => change === 'removed')) {
+    return 'removed';
+  }
+  const last = changes.findLast(({ change }) => change === 'enabled' || change === 'disabled');
+  return last?.change === 'disabled' ? 'disabled' : undefined;
 }
 
 export function describeReplay(

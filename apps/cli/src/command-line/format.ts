@@ -24,6 +24,10 @@ export function formatTime(seconds: number | undefined): string {
   return seconds === undefined ? 'unknown' : new Date(seconds * 1000).toISOString();
 }
 
+/** When something was last used. Each process writes this time at most once a minute. */
+export const formatUse = (seconds: number | undefined): string =>
+  seconds === undefined ? '-' : formatTime(seconds).replace(/:\d\d\.000Z/, 'Z');
+
 /** Text from a server or a stored entry must not control the terminal or start a new line. */
 export function printable(text: string): string {
   return text.replace(/[^\x20-\x7e]/g, '?');

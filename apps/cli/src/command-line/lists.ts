@@ -44,7 +44,7 @@ export function readTime(name: 'since' | 'until', { options }: CommandInput): st
 /** The options of `clients list` and `users list`. */
 export const filterOptions: Options = {
   'org <id>': 'Only those of this organization.',
-  'search <text>': 'Only those with this text in id or name.',
+  'search <text>': 'Only those with this text in id, name or email address.',
   disabled: 'Only disabled ones.',
   ...limitOption,
 };
@@ -59,6 +59,12 @@ export function filtered<Item extends { readonly orgId: string; readonly enabled
   return items
     .filter((item) => orgId === undefined || item.orgId === orgId)
     .filter((item) => input.options.disabled !== true || !item.enabled)
-    .filter((item) => searched.some((key) => String(item[key]).toLowerCase().includes(search)))
+    .filter((item) =>
+      searched.some((key) =>
+        String(item[key] ?? '')
+          .toLowerCase()
+          .includes(search),
+      ),
+    )
     .slice(0, readLimit(input, Number.POSITIVE_INFINITY));
 }

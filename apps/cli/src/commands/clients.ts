@@ -13,9 +13,10 @@ import {
   type CommandContext,
   type CommandInput,
   pairs,
+  text,
   UsageError,
 } from '../command-line/command.ts';
-import { formatTable, formatTime, rowsOf } from '../command-line/format.ts';
+import { formatTable, formatUse } from '../command-line/format.ts';
 import { filtered, filterOptions } from '../command-line/lists.ts';
 import {
   assertOrganizationExists,
@@ -148,41 +149,25 @@ const list: Command = {
     const { clients: registry } = identity;
     const all = [...(await registry.list()), ...(await registry.listDocuments())];
     const clients = filtered(all, input, ['clientId', 'name']);
-    const rows = clients.map((client) => [
+    const uses = await Promise.all(
+      clients.map(({ clientId }) => identity.lastUse.ofClient(clientId)),
+    );
+    const rows = clients.map((client, i) => [
       client.clientId,
       client.orgId,
       client.enabled ? 'enabled' : 'disabled',
       client.public ? 'public' : `${identity.clients.keyIds(client).length} key(s)`,
+      formatUse(uses[i]),
       client.name,
     ]);
     return {
-      json: { clients: clients.map((client) => describeClient(client, identity)) },
-      text: formatTable([['CLIENT', 'ORGANIZATION', 'STATE', 'KEYS', 'NAME'], ...rows]),
-    };
-  },
-};
-
-const show: Command = {
-  usage: 'clients show <clientId>',
-  summary: 'Show the settings of a client and the ids of its keys.',
-  example: 'backend',
-  async run({ positionals: { clientId = '' } }, { identity }) {
-    const client = await findClient(clientId, identity);
-    const described = describeClient(client, identity);
-    const { keys, keptKeyIds, publicKeyIds: publicIds, notBefore, ...others } = described;
-    const { jwks: _keys, ...settings } = others;
-    return {
-      json: { client: described },
-      text: formatTable([
-        ...rowsOf(settings),
-        ['revoked before', notBefore === 0 ? 'never' : formatTime(notBefore)],
-        ...keys.map(({ keyId, createdAt }) => [
-          'key',
-          `${keyId}  created ${formatTime(createdAt)}`,
-        ]),
-        ...publicIds.map((keyId) => ['public key', keyId]),
-        ...keptKeyIds.map((keyId) => ['removed key', `${keyId}  its tokens are still valid`]),
-      ]),
+      json: {
+        clients: clients.map((client, i) => ({
+          ...describeClient(client, identity),
+          lastUsedAt: uses[i],
+        })),
+      },
+      text: formatTable([['CLIENT', 'ORGANIZATION', 'STATE', 'KEYS', 'LAST USE', 'NAME'], ...rows]),
     };
   },
 };
@@ -198,6 +183,7 @@ const change: Command = {
     ...yesOption,
   },
   notes: [
+    'Moving a client with --org revokes everything issued to it.',
     'A list option such as --scope replaces the whole list. An empty value clears it.',
     'If BOOTSTRAP_FILE defines the client, the next start of a server restores that definition.',
   ],
@@ -211,8 +197,14 @@ const change: Command = {
       throw new UsageError('Set at least one option.', ['gatehouse clients change --help']);
     }
     const existing = await findClient(clientId, identity);
-    if (enabled === false) {
-      await context.confirm(`This revokes everything issued to ${clientId}. Continue?`);
+    const orgId = text(input.options.org) ?? existing.orgId;
+    const isMoved = orgId !== existing.orgId;
+    if (isMoved) {
+      await assertOrganizationExists(orgId, identity);
+    }
+    if (enabled === false || isMoved) {
+      const moving = isMoved ? `moves ${clientId} from ${existing.orgId} to ${orgId} and ` : '';
+      await context.confirm(`This ${moving}revokes everything issued to ${clientId}. Continue?`);
     }
     let client = isChanged ? await changeSettings(existing, input, context) : existing;
     if (enabled !== undefined) {
@@ -222,7 +214,7 @@ const change: Command = {
         : await identity.revocations.client(clientId, { enabled });
       await audit({ event: 'client_changed', clientId, change: enabled ? 'enabled' : 'disabled' });
     }
-    if (enabled === false) {
+    if (enabled === false || isMoved) {
       await identity.revocations.deleteTokens(clientId);
     }
     const done = enabled === undefined ? 'Changed' : enabled ? 'Enabled' : 'Disabled';
@@ -245,17 +237,19 @@ async function changeSettings(
   const { clientId } = existing;
   const keys = await readKeys(members.read(input), terminal);
   const wanted = changedDefinition(existing, input, keys);
-  await assertOrganizationExists(wanted.orgId, identity);
   if (wanted.public && identity.clients.describeKeys(existing).length > 0) {
     await confirm(
       `A public client has no secure key. This deletes the secure keys of ${clientId}. Continue?`,
     );
   }
   // Another operator may have changed other settings while this command waited.
-  const client = await identity.clients.change(clientId, (current) =>
-    changedDefinition(current, input, keys),
-  );
-  await audit({ event: 'client_changed', clientId, change: 'changed' });
+  let before = existing;
+  const client = await identity.clients.change(clientId, (current) => {
+    before = current;
+    return changedDefinition(current, input, keys);
+  });
+  const changes = identity.auditedChanges.ofClient(before, client);
+  await audit({ event: 'client_changed', clientId, change: 'changed', changes });
   for (const change of keyChanges(existing, client, publicKeyIds)) {
     await audit(change);
   }
@@ -279,4 +273,4 @@ function changedDefinition(client: Client, input: CommandInput, keys: Keys) {
   return definition;
 }
 
-export const clientCommands: readonly Command[] = [add, list, show, change];
+export const clientCommands: readonly Command[] = [add, list, change];

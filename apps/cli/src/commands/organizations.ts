@@ -1,19 +1,26 @@
 import { organizationSchema, RejectedChangeError } from '@gatehouse/identity';
 import { type Command, text } from '../command-line/command.ts';
-import { formatTable } from '../command-line/format.ts';
+import { formatTable, formatTime } from '../command-line/format.ts';
 import { limitOption, readLimit } from '../command-line/lists.ts';
 import { validate } from '../command-line/member-options.ts';
+import { yesOption } from '../command-line/terminal.ts';
 
 export const organizationCommands: readonly Command[] = [
   {
     usage: 'organizations add <id>',
     summary: 'Add an organization, which owns clients, users and devices.',
-    options: { 'name <name>': 'Display name. Default: the id.' },
+    options: { 'name <name>': 'Display name. Default: the id.', ...yesOption },
     example: 'acme --name "Acme Inc."',
-    async run({ positionals: { id = '' }, options }, { identity, audit }) {
+    async run({ positionals: { id = '' }, options }, { identity, audit, confirm }) {
       const organization = validate(organizationSchema, { id, name: text(options.name) ?? id });
       if ((await identity.organizations.find(id)) !== undefined) {
         throw new RejectedChangeError(`The organization ${id} already exists.`);
+      }
+      const removedAt = await identity.organizations.removedAt(id);
+      if (removedAt !== undefined) {
+        await confirm(
+          `An organization ${id} was removed at ${formatTime(removedAt)}. The new one gets its devices, unless they were deleted. Continue?`,
+        );
       }
       await identity.organizations.save(organization);
       await audit({ event: 'organization_added', organizationId: id });

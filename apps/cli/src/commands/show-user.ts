@@ -1,6 +1,6 @@
 import type { SignInLock } from '@gatehouse/identity';
 import type { Command } from '../command-line/command.ts';
-import { formatTable, formatTime, rowsOf } from '../command-line/format.ts';
+import { formatTable, formatTime, formatUse, rowsOf } from '../command-line/format.ts';
 import { describeUser, findUser } from './users.ts';
 
 export const showUserCommand: Command = {
@@ -13,12 +13,14 @@ export const showUserCommand: Command = {
     const locks = await identity.signInLocks.list(found);
     const sessions = await identity.userSessions.sessions(found.userId);
     const applications = await identity.userSessions.grants(found.userId);
+    const lastSignInAt = await identity.lastUse.ofUser(found.userId);
     const { notBefore, ...members } = describeUser(found);
     return {
-      json: { user: describeUser(found), locks, sessions, applications },
+      json: { user: { ...describeUser(found), lastSignInAt }, locks, sessions, applications },
       text: [
         formatTable([
           ...rowsOf(members),
+          ['last sign-in', formatUse(lastSignInAt)],
           ['revoked before', notBefore === 0 ? 'never' : formatTime(notBefore)],
           ...(locks.length === 0
             ? [['locked', 'no']]

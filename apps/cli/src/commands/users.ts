@@ -1,5 +1,4 @@
 import {
-  changedEmail,
   generateSecureKey,
   hashPassword,
   type Identity,
@@ -18,18 +17,17 @@ import {
   text,
   UsageError,
 } from '../command-line/command.ts';
-import { formatTable } from '../command-line/format.ts';
+import { formatTable, formatUse } from '../command-line/format.ts';
 import { filtered, filterOptions } from '../command-line/lists.ts';
 import {
   assertOrganizationExists,
   createMemberOptions,
-  readEnabled,
   validate,
 } from '../command-line/member-options.ts';
-import { type Terminal, yesOption } from '../command-line/terminal.ts';
+import type { Terminal } from '../command-line/terminal.ts';
 import { authorizationServerUrl } from '../open-identity-store.ts';
 
-const profile = createMemberOptions(userProfileSchema.shape, {
+export const profile = createMemberOptions(userProfileSchema.shape, {
   'name <name>': 'Display name. Default: the username.',
   'given-name <name>': 'Given name, for applications.',
   'family-name <name>': 'Family name, for applications.',
@@ -38,7 +36,7 @@ const profile = createMemberOptions(userProfileSchema.shape, {
   'role <role...>': 'Role in applications, as free text. Replaces all roles.',
 });
 
-const attributeOption = {
+export const attributeOption = {
   'attribute <name=value...>': 'Declared attribute of the user. An empty value removes it.',
 };
 
@@ -97,126 +95,36 @@ const add: Command = {
   },
 };
 
+/** Where `users list --search` finds its text. */
+const searched = ['username', 'userId', 'name', 'givenName', 'familyName', 'email'] as const;
+
 const list: Command = {
   usage: 'users list',
   summary: 'List all users.',
   options: filterOptions,
-  example: '--org acme --search alice',
+  example: '--org acme --search alice@example',
   async run(input, { identity }) {
-    const users = filtered(await identity.users.list(), input, ['username', 'userId', 'name']);
-    const rows = users.map(({ userId, username, orgId, enabled, name }) => [
+    const users = await Promise.all(
+      filtered(await identity.users.list(), input, searched).map(async (user) => ({
+        ...describeUser(user),
+        lastSignInAt: await identity.lastUse.ofUser(user.userId),
+      })),
+    );
+    const rows = users.map(({ userId, username, orgId, enabled, lastSignInAt, name }) => [
       username,
       orgId,
       enabled ? 'enabled' : 'disabled',
+      formatUse(lastSignInAt),
       userId,
       name,
     ]);
-    return {
-      json: { users: users.map(describeUser) },
-      text: formatTable([['USER', 'ORGANIZATION', 'STATE', 'ID', 'NAME'], ...rows]),
-    };
+    const heading = ['USER', 'ORGANIZATION', 'STATE', 'LAST SIGN-IN', 'ID', 'NAME'];
+    return { json: { users }, text: formatTable([heading, ...rows]) };
   },
 };
-
-const change: Command = {
-  usage: 'users change <username>',
-  summary: 'Change the profile of a user, disable, enable or unlock the user.',
-  options: {
-    ...profile.allOptions,
-    ...attributeOption,
-    disable: 'Reject the user immediately, and sign the user out everywhere.',
-    enable: 'Enable a disabled user.',
-    unlock: 'Let the user sign in again after too many wrong passwords.',
-    '[no-]must-change-password': 'Ask for a new password at the next sign-in.',
-    ...yesOption,
-  },
-  notes: [
-    'A new address is unverified unless you add --email-verified.',
-    'If BOOTSTRAP_FILE defines the user, the next start of a server restores the members in the file.',
-  ],
-  example: 'alice --add-role admin --email-verified',
-  async run(input, { identity, audit, confirm }) {
-    const enabled = readEnabled(input);
-    const isUnlocked = input.options.unlock === true;
-    const attributes = await readAttributes(input, identity);
-    const isChanged = profile.isNamed(input) || attributes !== undefined;
-    const { mustChangePassword } = input.options;
-    if (!isChanged && enabled === undefined && !isUnlocked && mustChangePassword === undefined) {
-      throw new UsageError('Set at least one option.', ['gatehouse users change --help']);
-    }
-    let user = await findUser(input.positionals.username ?? '', identity);
-    const { userId, username } = user;
-    if (isChanged) {
-      // Reports invalid options before the command asks.
-      changedProfile(user, input, attributes);
-    }
-    if (enabled === false) {
-      await confirm(`This signs ${username} out everywhere. Continue?`);
-    }
-    if (isChanged) {
-      user = await identity.users.update(userId, (current) =>
-        changedProfile(current, input, attributes),
-      );
-      await audit({ event: 'user_changed', userId, change: 'changed' });
-    }
-    if (mustChangePassword !== undefined) {
-      user = await identity.users.update(userId, (current) => ({
-        ...current,
-        mustChangePassword: mustChangePassword === true || undefined,
-      }));
-      await audit({ event: 'user_changed', userId, change: 'changed' });
-    }
-    if (isUnlocked) {
-      await identity.signInLocks.unlock(user);
-      await audit({ event: 'user_changed', userId, change: 'unlocked' });
-    }
-    if (enabled !== undefined) {
-      // Enabling the user again must not restore old sessions and tokens.
-      user = enabled
-        ? await identity.users.update(userId, (current) => ({ ...current, enabled }))
-        : await identity.revocations.user(userId, { enabled });
-      await audit({ event: 'user_changed', userId, change: enabled ? 'enabled' : 'disabled' });
-    }
-    const lines = [
-      ...(isChanged ? [`Changed the user ${username}.`] : []),
-      ...(mustChangePassword === undefined
-        ? []
-        : [
-            mustChangePassword === true
-              ? `${username} must choose a new password at the next sign-in.`
-              : `${username} can keep the password.`,
-          ]),
-      ...(isUnlocked ? [`${username} can sign in again.`] : []),
-      ...(enabled === undefined ? [] : [`${username} is ${enabled ? 'enabled' : 'disabled'}.`]),
-    ];
-    return { json: { user: describeUser(user) }, text: lines.join('\n') };
-  },
-};
-
-/**
- * The user after the command.
- *
- * @throws UsageError if the profile is invalid
- */
-function changedProfile(user: User, input: CommandInput, attributes: User['attributes']): User {
-  const { email, ...members } = profile.change({ roles: user.roles }, input);
-  const isRemoved = email === '';
-  const wanted = validate(userProfileSchema, { ...members, ...(email ? { email } : {}) });
-  if (wanted.emailVerified === true && (isRemoved || !(wanted.email ?? user.email))) {
-    throw new RejectedChangeError('Nothing was changed. The user has no email address.');
-  }
-  return {
-    ...user,
-    ...wanted,
-    name: wanted.name ?? user.name,
-    roles: wanted.roles ?? user.roles,
-    attributes: withoutEmpty({ ...user.attributes, ...attributes }),
-    ...(isRemoved ? { email: undefined, emailVerified: false } : changedEmail(user, wanted)),
-  };
-}
 
 /** The attributes that the options name, by name. An empty text removes one. */
-async function readAttributes(
+export async function readAttributes(
   input: CommandInput,
   { settings }: Identity,
 ): Promise<User['attributes']> {
@@ -232,7 +140,7 @@ async function readAttributes(
       );
 }
 
-function withoutEmpty(attributes: NonNullable<User['attributes']>): User['attributes'] {
+export function withoutEmpty(attributes: NonNullable<User['attributes']>): User['attributes'] {
   return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== ''));
 }
 
@@ -288,4 +196,4 @@ async function readPassword({ options }: CommandInput, terminal: Terminal) {
   return { password: entered, json: {}, lines: [] };
 }
 
-export const userCommands: readonly Command[] = [add, list, change, password];
+export const userCommands: readonly Command[] = [add, list, password];

@@ -152,6 +152,7 @@ export async function authenticate(exchange: Exchange, pipeline: Pipeline): Prom
   notes.clientId = principal.clientId;
   notes.credential = kind;
   notes.keyId = secureKeyId;
+  pipeline.lastUse.noteClient(principal.clientId, secureKeyId);
   notes.verifiedMs = performance.now() - observed.startedAt;
   const counting = pipeline.limits.countClient(principal.clientId, route, appliedLimits);
   if (counting !== undefined) {

@@ -2,6 +2,7 @@ import { ConfigurationError, type ConfigurationProblem } from '@gatehouse/server
 import type { Client } from '../clients/client.ts';
 import { type ClientRegistry, withDeclaredScopes } from '../clients/clients.ts';
 import type { AuditEvent } from '../log/audit-event.ts';
+import { clientChangesOf } from '../log/audited-changes.ts';
 import type { Identity } from '../open-identity.ts';
 import { RejectedChangeError } from '../records/record.ts';
 import type { SettingsMember } from '../settings/settings.ts';
@@ -10,14 +11,17 @@ import { assertDeclaredAttributes } from '../users/users.ts';
 import type { BootstrapDefinition } from './bootstrap-schema.ts';
 
 /** The registries that a bootstrap definition changes. */
-type Registries = Pick<Identity, 'settings' | 'organizations' | 'clients' | 'users'>;
+type Registries = Pick<
+  Identity,
+  'settings' | 'organizations' | 'clients' | 'users' | 'auditedChanges'
+>;
 
 /**
  * Creates and updates the records in the definition, after all checks. Other records do not change. A new secure key
  * becomes the second active key of its client. A third key replaces the oldest and revokes its
  * tokens, unless `keepTokens` is set. Idempotent, also if several processes start together.
  *
- * @param onChange records added and removed keys, new states and new passwords of existing records.
+ * @param onChange records changed members, added and removed keys, new states and new passwords of existing records.
  *   A restore of an earlier backup repeats them
  * @returns the members of the settings that changed
  * @throws ConfigurationError if an entry names an organization that does not exist, or a scope,
@@ -46,6 +50,11 @@ export async function applyBootstrap(
     const after = await users.ensure(user);
     for (const change of before ? userChanges(before, after) : []) {
       await onChange?.(change);
+    }
+    const changed = before && (await registries.auditedChanges.ofUser(before, after));
+    if (changed !== undefined && changed.changes.length > 0) {
+      const { userId } = after;
+      await onChange?.({ event: 'user_changed', userId, change: 'changed', ...changed });
     }
   }
   return changedSettings;
@@ -105,7 +114,9 @@ function clientChanges(
   { keyIds }: ClientRegistry,
 ): readonly AuditEvent[] {
   const changed = { event: 'client_changed', clientId: after.clientId } as const;
+  const changes = clientChangesOf(before, after);
   return [
+    ...(changes.length === 0 ? [] : [{ ...changed, change: 'changed', changes } as const]),
     ...keyChanges(before, after, keyIds),
     ...stateChange(before, after).map((change) => ({ ...changed, change })),
   ];

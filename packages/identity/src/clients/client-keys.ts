@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { LastUse } from '../records/last-use.ts';
 import {
   memoized,
   type OnDamagedRecord,
@@ -35,9 +36,10 @@ export function createClientKeys(
   dependencies: RecordDependencies & {
     readonly sealer: Sealer;
     readonly credentialHash: CredentialHash;
+    readonly lastUse: Pick<LastUse, 'noteKey'>;
   },
 ) {
-  const { sealer, credentialHash, onDamagedRecord, now } = dependencies;
+  const { sealer, credentialHash, onDamagedRecord, lastUse, now } = dependencies;
   /** Twelve hexadecimal digits of an HMAC, which identify a key. Not a secret. */
   const idOf = (secureKey: string) =>
     Buffer.from(credentialHash(`secure-key:${secureKey}`), 'base64url')
@@ -83,7 +85,9 @@ export function createClientKeys(
       const { keys, secrets } = client === undefined ? noKeys : open(client);
       const found = findMatchingSecret(presented, secrets);
       findMatchingSecret(presented, decoyKeys.slice(secrets.length));
-      return client?.enabled === true && !hasPublicKeys(client) ? keys[found]?.id : undefined;
+      const keyId =
+        client?.enabled === true && !hasPublicKeys(client) ? keys[found]?.id : undefined;
+      return client && lastUse.noteKey(client.clientId, keyId);
     },
     /** With the key as the newest, unless it is active or an operator removed it. */
     withKey(client: Client, secureKey: string, { keepTokens }: RemovalOptions) {

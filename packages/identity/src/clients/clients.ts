@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { lastUseOfClient } from '../records/last-use.ts';
 import { type RecordDependencies, RejectedChangeError } from '../records/record.ts';
 import { createRegistry } from '../records/registry.ts';
 import { isDeviceScope, isKnownScope } from '../settings/resource.ts';
@@ -106,6 +107,11 @@ export function createClientRegistry(
      */
     removeKey: (clientId: string, keyId: string, options: RemovalOptions = {}): Promise<Client> =>
       update(clientId, (existing) => remove(existing, keyId, options)),
+    /** Deletes the client with its keys. */
+    remove: (clientId: string): Promise<Client | undefined> =>
+      records.remove(clientId, async (client) =>
+        lastUseOfClient(clientId, [...client.keys.map(({ id }) => id), ...publicKeyIds(client)]),
+      ),
   };
 }
 
@@ -146,6 +152,7 @@ function createClientRecords(
   return {
     write,
     update,
+    remove: registry.remove,
     /** Returns a copy that is at most 50 ms old. A metadata document may describe the client. */
     find: (clientId: string): Promise<Client | undefined> =>
       isDocumentAddress(clientId) ? findDocument(clientId) : registry.find(clientId),

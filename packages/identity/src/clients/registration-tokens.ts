@@ -108,6 +108,15 @@ export function createRegistrationTokens(
       await store.delete([keyOf(token)]);
       return false;
     },
+    /** Ends the tokens of an organization. */
+    async endOf(orgId: string): Promise<void> {
+      for (const key of await store.members(INDEX_KEY)) {
+        if (parseRecord(storedToken, (await store.get(key)) ?? '')?.orgId === orgId) {
+          await store.delete([key]);
+          await store.removeFromIndex(INDEX_KEY, key);
+        }
+      }
+    },
     /** Whether there can be a token that is still valid. */
     exist: async (): Promise<boolean> => (await store.members(INDEX_KEY)).length > 0,
   };

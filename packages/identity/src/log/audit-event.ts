@@ -1,4 +1,5 @@
 import type { SignInReasonName } from '@gatehouse/errors';
+import type { AuditedChange } from './audited-changes.ts';
 
 /**
  * Where a user entered a password: the sign-in page of an application or of a device code, the
@@ -6,7 +7,7 @@ import type { SignInReasonName } from '@gatehouse/errors';
  */
 export type SignInMethod = 'page' | 'device_code' | 'password_grant' | 'account_page';
 
-const changeNames = ['added', 'changed', 'enabled', 'disabled', 'revoked'] as const;
+const changeNames = ['added', 'changed', 'enabled', 'disabled', 'revoked', 'removed'] as const;
 export const clientChangeNames = [...changeNames, 'key_added', 'key_removed'] as const;
 export const userChangeNames = [
   ...changeNames,
@@ -64,7 +65,10 @@ type Explained = EventKind<Explanation>;
 /** The grant that ended because of the replay. */
 type EndedGrant = EventKind<{ grantId?: string | undefined }>;
 
-/** All audited events. No member contains a secret, a token, a code or text that a user entered. */
+/**
+ * All audited events. No member contains a secret, a token, a code or text that a user entered. The
+ * values in `changes` passed the rules of the record, and those of users are encrypted.
+ */
 export const auditEvents = {
   sign_in_succeeded: success as EventKind<{ method: SignInMethod; userId: string }>,
   sign_in_failed: failure as EventKind<{ method: SignInMethod; reason: SignInReasonName }>,
@@ -96,9 +100,23 @@ export const auditEvents = {
     change: (typeof clientChangeNames)[number];
     /** The id of the secure key that was added or removed. */
     keyId?: string | undefined;
+    /** With `changed`: what the members were and are. */
+    changes?: readonly AuditedChange[] | undefined;
   }>,
-  user_changed: change as EventKind<{ userId: string; change: (typeof userChangeNames)[number] }>,
+  user_changed: change as EventKind<{
+    userId: string;
+    change: (typeof userChangeNames)[number];
+    changes?: readonly AuditedChange[] | undefined;
+    /** The values of personal members, encrypted with a key of the user. */
+    personal?: string | undefined;
+  }>,
   organization_added: change as EventKind<{ organizationId: string }>,
+  /** With its clients and users, of which each has an entry unless there are many. */
+  organization_removed: change as EventKind<{
+    organizationId: string;
+    clients: number;
+    users: number;
+  }>,
   registration_token_issued: change as EventKind<{ count: number }>,
   everything_revoked: change as Plain,
   revocations_replayed: change as EventKind<{ changes: number }>,

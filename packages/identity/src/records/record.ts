@@ -183,6 +183,14 @@ function isFresh(age: number): boolean {
 }
 
 /**
+ * One second in the future. The times of issue are whole seconds, copies are up to 50 ms old, and
+ * clocks differ. Requests that are being served must not issue credentials that survive.
+ */
+export function nextNotBefore(nowMilliseconds: number): number {
+  return Math.floor(nowMilliseconds / 1000) + 1;
+}
+
+/**
  * Gatehouse rejects a change that an operator requested. The message contains reason and remedy.
  */
 export class RejectedChangeError extends Error {

@@ -1,11 +1,15 @@
 import { NEVER_EXPIRES } from '@gatehouse/store';
 import {
   createRecordCache,
+  nextNotBefore,
   type RecordDependencies,
   RejectedChangeError,
   readForUpdate,
 } from './record.ts';
 import { withRecordLock } from './record-lock.ts';
+
+/** Longer than any credential lives. */
+const REMOVED_SECONDS = 400 * 24 * 60 * 60;
 
 /**
  * Clients or users: records with an id and a not-before, and the index of them.
@@ -13,13 +17,17 @@ import { withRecordLock } from './record-lock.ts';
  * @param records.kind names a record in messages and in its keys in the store
  * @param records.parse returns undefined for a damaged record
  */
-export function createRegistry<Stored extends { readonly notBefore: number }>(
+export function createRegistry<
+  Stored extends { readonly notBefore: number; readonly orgId: string },
+>(
   records: {
     readonly kind: 'client' | 'user';
     readonly parse: (text: string) => Stored | undefined;
     readonly format: (record: Stored) => string;
     /** Completes a record before it is written. @throws RejectedChangeError to reject it */
     readonly settle: (wanted: Stored, existing: Stored | undefined) => Promise<Stored>;
+    /** Runs after the record is written, under its lock. */
+    readonly onWritten?: (saved: Stored, existing: Stored | undefined) => Promise<void>;
     /** Where a record is listed, and when it expires, in epoch seconds. */
     readonly placeOf: (record: Stored) => {
       readonly index: string;
@@ -28,23 +36,27 @@ export function createRegistry<Stored extends { readonly notBefore: number }>(
   },
   dependencies: RecordDependencies,
 ) {
-  const { kind, parse, format, settle, placeOf } = records;
+  const { kind, parse, format, settle, onWritten, placeOf } = records;
   const { store, now } = dependencies;
   const keyOf = (id: string) => `${kind}:${id}`;
+  /** The not-before of a removed record. A later record with the same id starts with it. */
+  const removedKeyOf = (id: string) => `removed-${kind}:${id}`;
   const cache = createRecordCache(store, parse, now, (key) =>
     dependencies.onDamagedRecord?.(kind, key),
   );
 
   /**
    * Changes a record under its lock, or creates it. The not-before never decreases, because that
-   * would undo a revocation.
+   * would undo a revocation. A move to another organization revokes what was issued before.
    */
   function write(id: string, change: (existing: Stored | undefined) => Stored): Promise<Stored> {
     const key = keyOf(id);
     return withRecordLock(store, key, async (assertHeld) => {
       const existing = await readForUpdate(store, key, parse);
       const wanted = await settle(change(existing), existing);
-      const notBefore = Math.max(wanted.notBefore, existing?.notBefore ?? 0);
+      const former = existing?.notBefore ?? Number((await store.get(removedKeyOf(id))) ?? 0);
+      const isMoved = existing !== undefined && existing.orgId !== wanted.orgId;
+      const notBefore = Math.max(wanted.notBefore, former, isMoved ? nextNotBefore(now()) : 0);
       const saved = { ...wanted, notBefore };
       const { index, expiresAt } = placeOf(saved);
       const place = existing && placeOf(existing);
@@ -56,6 +68,7 @@ export function createRegistry<Stored extends { readonly notBefore: number }>(
       const revokes = existing !== undefined && expiresAt === undefined;
       await store.set(key, format(saved), seconds, { revokes });
       cache.forget(key);
+      await onWritten?.(saved, existing);
       return saved;
     });
   }
@@ -79,6 +92,27 @@ export function createRegistry<Stored extends { readonly notBefore: number }>(
           throw new RejectedChangeError(`The ${kind} ${id} does not exist.`);
         }
         return change(existing);
+      }),
+    /**
+     * Deletes the record, and with it other keys. Its credentials are invalid from then on, also if a
+     * record with this id is added later.
+     *
+     * @returns undefined if the record does not exist
+     */
+    remove: (id: string, keysOf: (existing: Stored) => Promise<readonly string[]>) =>
+      withRecordLock(store, keyOf(id), async (assertHeld) => {
+        const existing = await readForUpdate(store, keyOf(id), parse);
+        if (existing === undefined) {
+          return undefined;
+        }
+        const others = await keysOf(existing);
+        assertHeld();
+        const notBefore = String(nextNotBefore(now()));
+        await store.set(removedKeyOf(id), notBefore, REMOVED_SECONDS, { revokes: true });
+        await store.delete([keyOf(id), ...others]);
+        cache.forget(keyOf(id));
+        await store.removeFromIndex(placeOf(existing).index, id);
+        return existing;
       }),
   };
 }

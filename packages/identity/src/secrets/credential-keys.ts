@@ -34,6 +34,9 @@ export const userSessionsKey = (userId: string): string => `user-sessions:${user
 /** Points to the session with this uid. */
 export const sessionUidKey = (hashedUid: string): string => `oidc:Session:uid:${hashedUid}`;
 
+/** The key that decrypts the values of a user in the audit trail, until it is deleted. */
+export const auditKeyOf = (userId: string): string => `audit-key:${userId}`;
+
 export const grantKey = (grantId: string): string => `grant:${grantId}`;
 /** The index of the credentials that were issued under a grant. */
 export const grantMembersKey = (grantId: string): string => `grant-members:${grantId}`;

@@ -2,7 +2,7 @@ import type { Store } from '@gatehouse/store';
 import { z } from 'zod';
 import type { Client } from '../clients/client.ts';
 import type { ClientRegistry } from '../clients/clients.ts';
-import { parseRecord } from '../records/record.ts';
+import { nextNotBefore, parseRecord } from '../records/record.ts';
 import {
   browserSessionKey,
   type CredentialHash,
@@ -139,14 +139,6 @@ export function createRevocations(dependencies: {
       return undefined;
     },
   };
-}
-
-/**
- * One second in the future. The times of issue are whole seconds, copies are up to 50 ms old, and
- * clocks differ. Requests that are being served must not issue credentials that survive.
- */
-export function nextNotBefore(nowMilliseconds: number): number {
-  return Math.floor(nowMilliseconds / 1000) + 1;
 }
 
 /**

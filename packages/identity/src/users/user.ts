@@ -21,13 +21,20 @@ const profileMembers = {
   attributes: attributesSchema.optional(),
 };
 
+const username = text(128)
+  .refine((value) => value.trim() === value, 'must not start or end with white space')
+  .refine((value) => !/\p{Cf}/u.test(value), 'must not contain invisible characters');
+
 /** The members of a user that the command `users change` sets. */
-export const userProfileSchema = z.strictObject({ name: text(200).optional(), ...profileMembers });
+export const userProfileSchema = z.strictObject({
+  username: username.optional(),
+  name: text(200).optional(),
+  orgId: identifier.optional(),
+  ...profileMembers,
+});
 
 const userMembers = z.strictObject({
-  username: text(128)
-    .refine((value) => value.trim() === value, 'must not start or end with white space')
-    .refine((value) => !/\p{Cf}/u.test(value), 'must not contain invisible characters'),
+  username,
   password: z.string('set password or passwordFile'),
   name: text(200),
   orgId: identifier,

@@ -1,6 +1,8 @@
 import { type Store, StoreUnavailableError } from '@gatehouse/store';
+import { lastUseOfUser } from '../records/last-use.ts';
 import { parseRecord, type RecordDependencies, RejectedChangeError } from '../records/record.ts';
 import { createRegistry } from '../records/registry.ts';
+import { auditKeyOf } from '../secrets/credential-keys.ts';
 import { generateId } from '../secrets/secure-keys.ts';
 import { assertAttributes } from '../settings/attributes.ts';
 import type { Settings, SettingsRegistry } from '../settings/settings.ts';
@@ -43,24 +45,23 @@ export function createUserRegistry(
       placeOf: () => ({ index: 'users' }),
       async settle(user, existing) {
         assertDeclaredAttributes(user, existing, await settings.read());
-        await emails.claim(user);
+        await names.claimUsername(user, existing);
+        await names.claimEmail(user);
         return user;
       },
+      onWritten: (user, existing) => names.release(user, existing),
     },
     dependencies,
   );
 
-  async function findByUsername(username: string): Promise<User | undefined> {
-    const userId = await store.get(usernameKeyOf(username));
-    return userId === undefined ? undefined : users.find(userId);
-  }
-
-  const emails = createEmailIndex(store, users);
+  const names = createNameIndex(store, users);
+  const { findByUsername } = names;
 
   /**
    * Changes an existing user under its lock. The not-before never decreases.
    *
    * @throws RejectedChangeError if the user does not exist, or gets an attribute that is not declared
+   *   or the username of another user
    */
   const update = (userId: string, change: (user: User) => User): Promise<User> =>
     users.update(userId, (existing) => withUpdateTime(change(existing), existing, now()));
@@ -68,10 +69,11 @@ export function createUserRegistry(
   return {
     find: users.find,
     findByUsername,
-    findByEmail: emails.find,
+    findByEmail: names.findByEmail,
     /** By what a person enters: the username, or a verified address. */
     findByLogin: async (name: string): Promise<User | undefined> =>
-      (await findByUsername(name)) ?? (name.includes('@') ? emails.find(name.trim()) : undefined),
+      (await findByUsername(name)) ??
+      (name.includes('@') ? names.findByEmail(name.trim()) : undefined),
     /** Without the copy. @throws Error if the record is damaged */
     read: users.read,
     verify: createUserVerification(findByUsername, users.read, update),
@@ -84,7 +86,12 @@ export function createUserRegistry(
     async ensure(wanted: BootstrapUser): Promise<User> {
       const userId = await store.claim(usernameKeyOf(wanted.username), generateId());
       for (;;) {
-        const last = (await users.read(userId))?.bootstrapPasswordHash;
+        const known = await users.read(userId);
+        // A command that renames this user has taken the name, or died before it gave it up.
+        if (known !== undefined && !isNamed(known, wanted.username)) {
+          throw nameTaken();
+        }
+        const last = known?.bootstrapPasswordHash;
         // Hashed before the lock, which could expire first on a busy machine.
         const hash = await bootstrapHash(wanted.password, last);
         const user = await users.write(userId, (existing) =>
@@ -103,30 +110,60 @@ export function createUserRegistry(
       const added = generateId();
       const userId = await store.claim(usernameKeyOf(wanted.username), added);
       if (userId !== added) {
-        throw new RejectedChangeError('A user with this username already exists.');
+        throw nameTaken();
       }
       const user = { ...wanted, userId, enabled: true, notBefore: 0 };
       return users.write(userId, () => withUpdateTime(user, undefined, now()));
     },
     list: users.list,
     update,
+    /** Deletes the user. Nothing then leads from the user id to a person. */
+    remove: (userId: string): Promise<User | undefined> =>
+      users.remove(userId, async (user) => [
+        ...(await names.keysOf(user)),
+        ...[auditKeyOf(userId), ...lastUseOfUser(userId)],
+      ]),
   };
 }
 
-/** Who signs in with which address. */
-function createEmailIndex(store: Store, users: { readonly find: Find; readonly read: Find }) {
+const nameTaken = () => new RejectedChangeError('A user with this username already exists.');
+
+const isNamed = (user: User, username: string): boolean =>
+  canonicalUsername(user.username) === canonicalUsername(username);
+
+/** Who signs in with which username and address. The record of a user confirms both. */
+function createNameIndex(store: Store, users: { readonly find: Find; readonly read: Find }) {
+  async function findBy(key: string, confirms: (user: User) => boolean) {
+    const userId = await store.get(key);
+    const user = userId === undefined ? undefined : await users.find(userId);
+    return user && confirms(user) ? user : undefined;
+  }
+
+  /** The keys that lead to the user. An address can belong to another one. */
+  async function keysOf({ userId, username, email = '' }: User): Promise<readonly string[]> {
+    const emailKey = emailKeyOf(email);
+    const hasEmail = (await store.get(emailKey)) === userId;
+    return [usernameKeyOf(username), ...(hasEmail ? [emailKey] : [])];
+  }
+
   return {
+    keysOf,
+    findByUsername: (username: string) =>
+      findBy(usernameKeyOf(username), (user) => isNamed(user, username)),
     /** The user with this verified address, compared without regard to case. */
-    async find(email: string): Promise<User | undefined> {
-      const userId = await store.get(emailKeyOf(email));
-      const user = userId === undefined ? undefined : await users.find(userId);
-      return user && hasVerified(user, email) ? user : undefined;
+    findByEmail: (email: string) => findBy(emailKeyOf(email), (user) => hasVerified(user, email)),
+    /** @throws RejectedChangeError if another user has the name */
+    async claimUsername({ userId, username }: User, existing: User | undefined): Promise<void> {
+      const isKept = existing !== undefined && isNamed(existing, username);
+      if (!isKept && (await store.claim(usernameKeyOf(username), userId)) !== userId) {
+        throw nameTaken();
+      }
     },
     /**
      * An address that another user verified before stays with that user: this one cannot sign in
      * with it.
      */
-    async claim({ userId, email = '', emailVerified }: User): Promise<void> {
+    async claimEmail({ userId, email = '', emailVerified }: User): Promise<void> {
       if (!emailVerified) {
         return;
       }
@@ -136,6 +173,16 @@ function createEmailIndex(store: Store, users: { readonly find: Find; readonly r
       if (holder !== userId && !(other && hasVerified(other, email))) {
         await store.replace(key, holder, userId);
       }
+    },
+    /** Gives up the name and address that the user no longer has. */
+    async release(user: User, former: User = user): Promise<void> {
+      const kept = [
+        usernameKeyOf(user.username),
+        user.emailVerified && emailKeyOf(user.email ?? ''),
+      ];
+      const isChanged = !(isNamed(user, former.username) && user.email === former.email);
+      const keys = isChanged ? await keysOf(former) : [];
+      await store.delete(keys.filter((key) => !kept.includes(key)));
     },
   };
 }

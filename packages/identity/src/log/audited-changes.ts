@@ -1,0 +1,117 @@
+/**
+ * What a change did to a record, for the audit trail: members with their values before and after.
+ * No secret is among these members.
+ *
+ * The audit trail outlives users, so their names and addresses are encrypted in it, with a key of the
+ * user that is deleted together with the user. Then only the names of the members remain.
+ */
+import type { Store } from '@gatehouse/store';
+import { z } from 'zod';
+import { type Client, clientSchema } from '../clients/client.ts';
+import { parseRecord } from '../records/record.ts';
+import { auditKeyOf, type CredentialHash } from '../secrets/credential-keys.ts';
+import { createSealer } from '../secrets/seal.ts';
+import { generateId } from '../secrets/secure-keys.ts';
+import { type User, userProfileSchema } from '../users/user.ts';
+
+const auditedChange = z.object({
+  member: z.string(),
+  /** Absent if the member had no value. */
+  from: z.unknown().optional(),
+  to: z.unknown().optional(),
+});
+
+export type AuditedChange = Readonly<z.infer<typeof auditedChange>>;
+
+/** `key_added` and `key_removed` name the keys in `jwks`. */
+const {
+  clientId: _id,
+  secureKey: _key,
+  enabled: _state,
+  jwks: _keys,
+  ...ofClients
+} = clientSchema.shape;
+const clientMembers = Object.keys(ofClients) as (keyof Client)[];
+const userMembers = [
+  'orgId',
+  'emailVerified',
+  'roles',
+  'mustChangePassword',
+] as const satisfies (keyof User)[];
+const personalMembers = (Object.keys(userProfileSchema.shape) as (keyof User)[]).filter(
+  (member) => !userMembers.some((each) => each === member),
+);
+
+/** Of a value as JSON. An entry has about 400 bytes. */
+const MAXIMUM_CHARACTERS = 300;
+
+export const clientChangesOf = (before: Client, after: Client): readonly AuditedChange[] =>
+  changesOf(before, after, clientMembers);
+
+export type AuditedChanges = ReturnType<typeof createAuditedChanges>;
+
+export function createAuditedChanges(
+  store: Pick<Store, 'get' | 'claim'>,
+  credentialHash: CredentialHash,
+) {
+  const sealerOf = (key: string) =>
+    createSealer(Buffer.from(credentialHash(`audit:${key}`), 'base64url'));
+
+  return {
+    ofClient: clientChangesOf,
+    /** @returns members of a `user_changed` event */
+    async ofUser(before: User, after: User) {
+      const changes = changesOf(before, after, userMembers);
+      const personal = changesOf(before, after, personalMembers);
+      if (personal.length === 0) {
+        return { changes };
+      }
+      const { userId } = after;
+      const sealer = sealerOf(await store.claim(auditKeyOf(userId), generateId()));
+      return {
+        changes: [...changes, ...personal.map(({ member }) => ({ member }))],
+        personal: sealer.seal(JSON.stringify(personal), userId),
+      };
+    },
+    /** The changes of an entry, with the values of a user who still exists. */
+    async read(entry: {
+      readonly userId?: string | undefined;
+      readonly changes?: readonly AuditedChange[] | undefined;
+      readonly personal?: string | undefined;
+    }): Promise<readonly AuditedChange[] | undefined> {
+      const { userId = '', changes = [], personal } = entry;
+      const key = personal === undefined ? undefined : await store.get(auditKeyOf(userId));
+      if (personal === undefined || key === undefined) {
+        return entry.changes;
+      }
+      const opened = sealerOf(key).tryOpen(personal, userId) ?? '';
+      const values = parseRecord(z.array(auditedChange), opened) ?? [];
+      return changes.map((each) => values.find(({ member }) => member === each.member) ?? each);
+    },
+  };
+}
+
+function changesOf<Stored>(
+  before: Stored,
+  after: Stored,
+  members: readonly (keyof Stored & string)[],
+): readonly AuditedChange[] {
+  return members
+    .filter((member) => JSON.stringify(before[member]) !== JSON.stringify(after[member]))
+    .map((member) => ({
+      member,
+      from: shortened(before[member], after[member]),
+      to: shortened(after[member], before[member]),
+    }));
+}
+
+/** Of a long list, only the entries that the other one does not have. */
+function shortened(value: unknown, other: unknown): unknown {
+  const isLong = (text = '') => text.length > MAXIMUM_CHARACTERS;
+  const listed =
+    Array.isArray(value) && Array.isArray(other) && isLong(JSON.stringify(value))
+      ? ['…', ...value.filter((entry) => !other.includes(entry))]
+      : value;
+  const text = JSON.stringify(listed);
+  return isLong(text) ? `${text.slice(0, MAXIMUM_CHARACTERS - 1)}…` : listed;
+}

@@ -1,0 +1,122 @@
+/**
+ * Removes users, clients and organizations: first the records, which ends every credential within
+ * 50 ms, then what belongs to them, which only frees space. The audit trail stays. Its user ids are
+ * pseudonyms, because nothing leads from them to a person any more.
+ */
+import type { Store } from '@gatehouse/store';
+import type { Client } from './clients/client.ts';
+import type { ClientRegistry } from './clients/clients.ts';
+import type { createRegistrationTokens } from './clients/registration-tokens.ts';
+import type { AuditEvent } from './log/audit-event.ts';
+import type { createOrganizationRegistry } from './records/organizations.ts';
+import {
+  clientRecordShards,
+  clientShardKey,
+  userGrantsKey,
+  userSessionsKey,
+  xAccessTokensKey,
+} from './secrets/credential-keys.ts';
+import type { LogoutQueue } from './tokens/logout-queue.ts';
+import { type createRevocations, destroyGrant } from './tokens/revocations.ts';
+import type { User } from './users/user.ts';
+import type { UserRegistry } from './users/users.ts';
+
+/** At the same time. Each takes a lock and a few writes. */
+const REMOVED_TOGETHER = 32;
+/** The audit trail has an entry for each, unless they would displace too many other entries. */
+const MAXIMUM_AUDITED = 500;
+
+/** Stores an entry of the audit trail. */
+type Audit = (event: AuditEvent) => Promise<void>;
+
+export function createRemovals(dependencies: {
+  readonly store: Store;
+  readonly organizations: ReturnType<typeof createOrganizationRegistry>;
+  readonly clients: ClientRegistry;
+  readonly users: UserRegistry;
+  readonly registrationTokens: ReturnType<typeof createRegistrationTokens>;
+  readonly revocations: ReturnType<typeof createRevocations>;
+  readonly logouts: Pick<LogoutQueue, 'addForUser'>;
+  readonly now: () => number;
+}) {
+  const { store, organizations, clients, users, revocations, logouts, now } = dependencies;
+
+  async function membersOf(orgId: string) {
+    const [registered, described, everyone] = await Promise.all([
+      clients.list(),
+      clients.listDocuments(),
+      users.list(),
+    ]);
+    return {
+      clients: [...registered, ...described].filter((client) => client.orgId === orgId),
+      users: everyone.filter((user) => user.orgId === orgId),
+    };
+  }
+
+  async function endUser({ userId }: User, audit: Audit | undefined): Promise<void> {
+    // Reads the sessions, so it comes first.
+    await logouts.addForUser(userId);
+    if ((await users.remove(userId)) !== undefined) {
+      await audit?.({ event: 'user_changed', userId, change: 'removed' });
+    }
+  }
+
+  async function endClient({ clientId }: Client, audit: Audit | undefined): Promise<void> {
+    if ((await clients.remove(clientId)) !== undefined) {
+      await audit?.({ event: 'client_changed', clientId, change: 'removed' });
+    }
+  }
+
+  async function deleteSessions(userId: string): Promise<void> {
+    for (const grantId of await store.members(userGrantsKey(userId))) {
+      await destroyGrant(store, grantId, now());
+    }
+    const sessions = await store.members(userSessionsKey(userId));
+    await store.delete([...sessions, userSessionsKey(userId), userGrantsKey(userId)]);
+  }
+
+  return {
+    /** The clients and users of an organization. */
+    membersOf,
+    /** How many tokens and grants `client` will delete. Some may have been revoked before. */
+    async countTokens(clientId: string): Promise<number> {
+      const shards = clientRecordShards.map((shard) => clientShardKey(clientId, shard));
+      const indexes = [...shards, xAccessTokensKey(clientId)];
+      const found = await Promise.all(indexes.map((key) => store.members(key)));
+      return found.reduce((sum, { length }) => sum + length, 0);
+    },
+    async user(user: User, audit: Audit): Promise<void> {
+      await endUser(user, audit);
+      await deleteSessions(user.userId);
+    },
+    async client(client: Client, audit: Audit): Promise<void> {
+      await endClient(client, audit);
+      await revocations.deleteTokens(client.clientId);
+    },
+    /**
+     * Also continues a removal that was interrupted.
+     *
+     * @returns how many members were removed with the organization
+     */
+    async organization(organizationId: string, audit: Audit) {
+      // From now on, nobody can add members.
+      await organizations.remove(organizationId, now());
+      const removed = await membersOf(organizationId);
+      const counts = { clients: removed.clients.length, users: removed.users.length };
+      const audited = counts.clients + counts.users <= MAXIMUM_AUDITED ? audit : undefined;
+      await audit({ event: 'organization_removed', organizationId, ...counts });
+      await dependencies.registrationTokens.endOf(organizationId);
+      await inGroups(removed.clients, (client) => endClient(client, audited));
+      await inGroups(removed.users, (user) => endUser(user, audited));
+      await inGroups(removed.clients, ({ clientId }) => revocations.deleteTokens(clientId));
+      await inGroups(removed.users, ({ userId }) => deleteSessions(userId));
+      return counts;
+    },
+  };
+}
+
+async function inGroups<Item>(items: readonly Item[], work: (item: Item) => Promise<void>) {
+  for (let start = 0; start < items.length; start += REMOVED_TOGETHER) {
+    await Promise.all(items.slice(start, start + REMOVED_TOGETHER).map(work));
+  }
+}

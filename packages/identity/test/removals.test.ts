@@ -1,0 +1,186 @@
+// requires: redis-server
+import { randomUUID } from 'node:crypto';
+import { expect, test } from '@jest/globals';
+import { type AuditEvent, accessTokenKey, type Identity, type User } from '../src/index.ts';
+import { describeOnBothEngines, newClient } from './on-both-engines.ts';
+
+describeOnBothEngines('removals', ({ openIdentity, openStore }) => {
+  const newUser = (changes: object = {}) => ({
+    username: `user-${randomUUID()}`,
+    password: 'some password',
+    name: 'A',
+    orgId: 'org-1',
+    ...changes,
+  });
+  const auditTo = (identity: Identity) => (event: AuditEvent) =>
+    identity.audit.write(event, { actor: 'test' });
+  const ignore = async () => undefined;
+
+  async function issue(identity: Identity, holder: object): Promise<string> {
+    const token = randomUUID();
+    const iat = Math.floor(Date.now() / 1000);
+    const record = { kind: 'AccessToken', iat, exp: iat + 7200, ...holder };
+    const key = accessTokenKey(identity.credentialHash(token));
+    await identity.store.set(key, JSON.stringify(record));
+    return token;
+  }
+
+  /** Renames, with the events that the command records. */
+  async function rename(identity: Identity, before: User, username: string, changes = {}) {
+    const after = await identity.users.update(before.userId, (user) => ({
+      ...user,
+      username,
+      ...changes,
+    }));
+    const described = await identity.auditedChanges.ofUser(before, after);
+    const { userId } = before;
+    const event = { event: 'user_changed', userId, change: 'changed', ...described } as const;
+    await auditTo(identity)(event);
+    return after;
+  }
+
+  test('a removed user has no valid token, and nothing leads from the id to a person', async () => {
+    const [operator, server] = [openIdentity(), openIdentity()];
+    const { clientId } = await operator.clients.save(newClient());
+    const email = `${randomUUID()}@example.com`;
+    const user = await operator.users.ensure(newUser({ email }));
+    const { userId, username } = user;
+    const token = await issue(server, { clientId, accountId: userId });
+    expect(await server.verifyAccessToken(token)).toBeDefined();
+    const other = `renamed-${randomUUID()}`;
+    const renamed = await rename(operator, user, other, { email: `other-${email}`, roles: ['r'] });
+    server.lastUse.noteUser(userId);
+    const entry = async () => (await operator.audit.read({ userId, limit: 10 })).at(-1);
+    const read = async () => operator.auditedChanges.read((await entry()) as never);
+    expect(await read()).toEqual([
+      { member: 'roles', from: [], to: ['r'] },
+      { member: 'username', from: username, to: other },
+      { member: 'email', from: email, to: `other-${email}` },
+    ]);
+
+    await operator.removals.user(renamed, auditTo(operator));
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    expect(await server.verifyAccessToken(token)).toBeUndefined();
+    expect(await server.users.find(userId)).toBeUndefined();
+    expect(await server.users.verify(other, 'some password')).toBeUndefined();
+    expect(await operator.audit.read({ userId, limit: 10 })).toMatchObject([
+      { change: 'removed' },
+      { change: 'changed' },
+    ]);
+    expect(await read()).toEqual([
+      { member: 'roles', from: [], to: ['r'] },
+      { member: 'username' },
+      { member: 'email' },
+    ]);
+    const trail = JSON.stringify(await operator.audit.read({ limit: 1000 }));
+    expect(trail).toContain(userId);
+    expect([username, other, email].filter((name) => trail.includes(name))).toEqual([]);
+    const keys = [`user:${userId}`, `username:${other}`, `last-use:user:${userId}`];
+    for (const key of [...keys, `audit-key:${userId}`]) {
+      expect(await operator.store.get(key)).toBeUndefined();
+    }
+    const again = await operator.users.ensure(newUser({ username: other }));
+    expect(again.userId).not.toBe(userId);
+  });
+
+  test('credentials of a removed client stay invalid if a client with its id is added', async () => {
+    let now = Date.now();
+    const identity = openIdentity(() => now);
+    const secureKey = 'someSecureKey0123456';
+    const definition = newClient();
+    const client = await identity.clients.save(definition, secureKey);
+    const { clientId } = client;
+    const token = await issue(identity, { clientId });
+    const issued = await identity.xAccessTokens.issue({ clientId }, 7200);
+    const [index] = await identity.store.members(`x-access-tokens:${clientId}`);
+    expect(await identity.removals.countTokens(clientId)).toBe(1);
+    await identity.removals.client(client, ignore);
+    expect(await identity.clients.find(clientId)).toBeUndefined();
+    expect(await identity.store.get(`x-access-token:${index}`)).toBeUndefined();
+    expect(await identity.removals.countTokens(clientId)).toBe(0);
+    now += 2000;
+    const again = await identity.clients.save(definition, secureKey);
+    expect(again.notBefore).toBeGreaterThan(0);
+    expect(await identity.verifyAccessToken(token)).toBeUndefined();
+    expect(await identity.xAccessTokens.verify(issued)).toBeUndefined();
+  });
+
+  test('an organization is removed with its members, and an interrupted removal continues', async () => {
+    const identity = openIdentity();
+    const orgId = `org-${randomUUID()}`;
+    await identity.organizations.save({ id: orgId, name: 'A' });
+    const bystander = await identity.clients.save(newClient());
+    const clients = [newClient({ orgId }), newClient({ orgId })];
+    const saved = await Promise.all(clients.map((client) => identity.clients.save(client)));
+    const user = await identity.users.ensure(newUser({ orgId }));
+    const allowed = { count: 1, validFor: 1, scopes: [], redirectHosts: ['localhost'] };
+    const { token } = await identity.registrationTokens.issue({ orgId, ...allowed });
+    const others = await identity.registrationTokens.issue({ orgId: 'org-1', ...allowed });
+    const failing = async ({ event }: AuditEvent) => {
+      if (event === 'client_changed') {
+        throw new Error('interrupted');
+      }
+    };
+    await expect(identity.removals.organization(orgId, failing)).rejects.toThrow('interrupted');
+    expect(await identity.organizations.find(orgId)).toBeUndefined();
+    expect(await identity.removals.organization(orgId, auditTo(identity))).toMatchObject({
+      users: 1,
+    });
+    const left = [...saved.map(({ clientId }) => clientId), bystander.clientId].map((clientId) =>
+      identity.clients.find(clientId),
+    );
+    expect(await Promise.all(left)).toEqual([undefined, undefined, bystander]);
+    expect(await identity.users.find(user.userId)).toBeUndefined();
+    expect(await identity.registrationTokens.find(token)).toBeUndefined();
+    expect(await identity.registrationTokens.find(others.token)).toBeDefined();
+    expect(await identity.removals.membersOf(orgId)).toEqual({ clients: [], users: [] });
+    expect(await identity.organizations.removedAt(orgId)).toBeGreaterThan(0);
+  });
+
+  test('one of many users gets a name, and every user has exactly one', async () => {
+    const processes = Array.from({ length: 4 }, () => openIdentity());
+    const [first] = processes as [Identity];
+    const users = await Promise.all(processes.map(({ users }) => users.ensure(newUser())));
+    const wanted = `wanted-${randomUUID()}`;
+    const results = await Promise.allSettled(
+      Array.from({ length: 12 }, (_, i) => {
+        const at = i % 4;
+        return processes[at]?.users.update(users[at]?.userId ?? '', (user) => ({
+          ...user,
+          username: wanted,
+        }));
+      }),
+    );
+    const winners = results.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
+    expect(new Set(winners.map((each) => each?.userId)).size).toBe(1);
+    const fresh = openIdentity();
+    for (const { userId, username } of users) {
+      const current = await fresh.users.find(userId);
+      expect(current?.username).toBe(userId === winners[0]?.userId ? wanted : username);
+      expect(await fresh.users.findByUsername(current?.username ?? '')).toEqual(current);
+    }
+    const former = users.find(({ userId }) => userId === winners[0]?.userId)?.username ?? '';
+    expect(await first.users.findByUsername(former)).toBeUndefined();
+    expect((await first.users.ensure(newUser({ username: former }))).userId).not.toBe(
+      winners[0]?.userId,
+    );
+  });
+
+  test('a rename that dies between two writes gives no name away', async () => {
+    const identity = openIdentity();
+    const user = await identity.users.ensure(newUser());
+    const name = `other-${randomUUID()}`;
+    // It took the new name, or did not delete the former one.
+    await openStore().set(`username:${name}`, user.userId);
+    expect(await identity.users.findByUsername(name)).toBeUndefined();
+    expect(await identity.users.verify(name, 'some password')).toBeUndefined();
+    const add = () => identity.users.ensure(newUser({ username: name, name: 'Other' }));
+    await expect(add()).rejects.toThrow('already exists');
+    expect(await openIdentity().users.find(user.userId)).toEqual(user);
+    // The same command again, and back.
+    for (const username of [name, user.username]) {
+      await identity.users.update(user.userId, (each) => ({ ...each, username }));
+    }
+    expect((await add()).userId).not.toBe(user.userId);
+  });
+});
