@@ -192,6 +192,29 @@ describe('changing', () => {
     }
   });
 
+  test('with a bootstrap file is audited once, with values', async () => {
+    const file = join(directory, 'bootstrap.json');
+    const apply = async (email: string) => {
+      const user = { username: 'filed', password: 'Trombone-7 lake', name: 'F', orgId: 'acme' };
+      const client = { clientId: 'filed', name: 'F', orgId: 'acme', secureKey: 'Qx7Zw2Kp9TfR4mVs' };
+      const clients = [{ ...client, ipAllowList: email === '' ? [] : ['10.0.0.1'] }];
+      const users = [{ ...user, ...(email === '' ? {} : { email }) }];
+      writeFileSync(file, JSON.stringify({ clients, users }), { mode: 0o600 });
+      expect(await codeOf(`bootstrap apply ${file}`)).toBe(0);
+    };
+    for (const email of ['', 'f@corp.example', 'f@corp.example']) {
+      await apply(email);
+    }
+    const changed = async (filter: string) =>
+      (await jsonOf(`audit list ${filter}`)).entries.map(
+        ({ changes }: { changes: unknown }) => changes,
+      );
+    expect(await changed('--client filed')).toEqual([
+      [{ member: 'ipAllowList', from: [], to: ['10.0.0.1'] }],
+    ]);
+    expect(await changed('--user filed')).toEqual([[{ member: 'email', to: 'f@corp.example' }]]);
+  });
+
   test('is audited with values, but without secrets, keys and endless lists', async () => {
     const added = await jsonOf('clients add audited --org acme --scope device:read');
     const scopes = 'device:read device:write';
