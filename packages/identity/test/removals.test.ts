@@ -43,7 +43,7 @@ describeOnBothEngines('removals', ({ openIdentity, openStore }) => {
     const [operator, server] = [openIdentity(), openIdentity()];
     const { clientId } = await operator.clients.save(newClient());
     const email = `${randomUUID()}@example.com`;
-    const user = await operator.users.ensure(newUser({ email }));
+    const user = await operator.users.ensure(newUser({ email, emailVerified: true }));
     const { userId, username } = user;
     const token = await issue(server, { clientId, accountId: userId });
     expect(await server.verifyAccessToken(token)).toBeDefined();
@@ -75,8 +75,10 @@ describeOnBothEngines('removals', ({ openIdentity, openStore }) => {
     const trail = JSON.stringify(await operator.audit.read({ limit: 1000 }));
     expect(trail).toContain(userId);
     expect([username, other, email].filter((name) => trail.includes(name))).toEqual([]);
-    const keys = [`user:${userId}`, `username:${other}`, `last-use:user:${userId}`];
-    for (const key of [...keys, `audit-key:${userId}`]) {
+    const names = [username, other].map((each) => `username:${each}`);
+    const emails = [email, `other-${email}`].map((each) => `email:${each}`);
+    const keys = [`user:${userId}`, `last-use:user:${userId}`, `audit-key:${userId}`];
+    for (const key of [...names, ...emails, ...keys]) {
       expect(await operator.store.get(key)).toBeUndefined();
     }
     const again = await operator.users.ensure(newUser({ username: other }));

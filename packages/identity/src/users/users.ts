@@ -1,11 +1,12 @@
-import { type Store, StoreUnavailableError } from '@gatehouse/store';
+import { StoreUnavailableError } from '@gatehouse/store';
 import { lastUseOfUser } from '../records/last-use.ts';
-import { parseRecord, type RecordDependencies, RejectedChangeError } from '../records/record.ts';
+import { parseRecord, type RecordDependencies } from '../records/record.ts';
 import { createRegistry } from '../records/registry.ts';
 import { auditKeyOf } from '../secrets/credential-keys.ts';
 import { generateId } from '../secrets/secure-keys.ts';
 import { assertAttributes } from '../settings/attributes.ts';
 import type { Settings, SettingsRegistry } from '../settings/settings.ts';
+import { createNameIndex, isNamed, nameTaken, usernameKeyOf } from './name-index.ts';
 import {
   decoyPasswordHash,
   hashPassword,
@@ -17,19 +18,11 @@ import {
 import { PasswordHashingBusyError } from './password-hashing-queue.ts';
 import {
   type BootstrapUser,
-  canonicalEmail,
-  canonicalUsername,
   changedEmail,
   type PasswordRejection,
   storedUser,
   type User,
 } from './user.ts';
-
-type Find = (userId: string) => Promise<User | undefined>;
-
-const usernameKeyOf = (username: string) => `username:${canonicalUsername(username)}`;
-/** Points to the user who verified this address. */
-const emailKeyOf = (email: string) => `email:${canonicalEmail(email)}`;
 
 export type UserRegistry = ReturnType<typeof createUserRegistry>;
 
@@ -124,71 +117,6 @@ export function createUserRegistry(
         ...[auditKeyOf(userId), ...lastUseOfUser(userId)],
       ]),
   };
-}
-
-const nameTaken = () => new RejectedChangeError('A user with this username already exists.');
-
-const isNamed = (user: User, username: string): boolean =>
-  canonicalUsername(user.username) === canonicalUsername(username);
-
-/** Who signs in with which username and address. The record of a user confirms both. */
-function createNameIndex(store: Store, users: { readonly find: Find; readonly read: Find }) {
-  async function findBy(key: string, confirms: (user: User) => boolean) {
-    const userId = await store.get(key);
-    const user = userId === undefined ? undefined : await users.find(userId);
-    return user && confirms(user) ? user : undefined;
-  }
-
-  /** The keys that lead to the user. An address can belong to another one. */
-  async function keysOf({ userId, username, email = '' }: User): Promise<readonly string[]> {
-    const emailKey = emailKeyOf(email);
-    const hasEmail = (await store.get(emailKey)) === userId;
-    return [usernameKeyOf(username), ...(hasEmail ? [emailKey] : [])];
-  }
-
-  return {
-    keysOf,
-    findByUsername: (username: string) =>
-      findBy(usernameKeyOf(username), (user) => isNamed(user, username)),
-    /** The user with this verified address, compared without regard to case. */
-    findByEmail: (email: string) => findBy(emailKeyOf(email), (user) => hasVerified(user, email)),
-    /** @throws RejectedChangeError if another user has the name */
-    async claimUsername({ userId, username }: User, existing: User | undefined): Promise<void> {
-      const isKept = existing !== undefined && isNamed(existing, username);
-      if (!isKept && (await store.claim(usernameKeyOf(username), userId)) !== userId) {
-        throw nameTaken();
-      }
-    },
-    /**
-     * An address that another user verified before stays with that user: this one cannot sign in
-     * with it.
-     */
-    async claimEmail({ userId, email = '', emailVerified }: User): Promise<void> {
-      if (!emailVerified) {
-        return;
-      }
-      const key = emailKeyOf(email);
-      const holder = await store.claim(key, userId);
-      const other = holder === userId ? undefined : await users.read(holder);
-      if (holder !== userId && !(other && hasVerified(other, email))) {
-        await store.replace(key, holder, userId);
-      }
-    },
-    /** Gives up the name and address that the user no longer has. */
-    async release(user: User, former: User = user): Promise<void> {
-      const kept = [
-        usernameKeyOf(user.username),
-        user.emailVerified && emailKeyOf(user.email ?? ''),
-      ];
-      const isChanged = !(isNamed(user, former.username) && user.email === former.email);
-      const keys = isChanged ? await keysOf(former) : [];
-      await store.delete(keys.filter((key) => !kept.includes(key)));
-    },
-  };
-}
-
-function hasVerified(user: User, email: string): boolean {
-  return user.emailVerified && canonicalEmail(user.email ?? '') === canonicalEmail(email);
 }
 
 /** @throws RejectedChangeError if an attribute changes that is not declared */
