@@ -122,7 +122,7 @@ describe.each(integrationEngines)('commands for locked users on %s', (engine) =>
     const session = { ...times, clientIds: ['web'] };
     expect(json.sessions).toEqual([session, session]);
     const application = { clientId: 'web', since: time, expiresAt: time, scope: 'openid profile' };
-    expect(json.applications).toEqual([application, application]);
+    expect(json.applications).toMatchObject([application, application]);
     expect((await gatehouse('users show sessions')).output).toMatch(/web .*openid profile/);
     await gatehouse('tokens revoke --user sessions --yes');
     expect((await gatehouse('users show sessions --json')).json).toMatchObject({

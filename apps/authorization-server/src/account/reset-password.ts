@@ -28,7 +28,7 @@ export function createResetRoutes(dependencies: Pick<AccountDependencies, 'ident
   const { actionLinks, users } = dependencies.identity;
   const router = Router({ caseSensitive: true, strict: true });
 
-  /** The user of a link. Without one, the reply says so. */
+  /** The user of a link. Without one, the reply is an error page. */
   async function userOf(request: Request, response: Response, token: string) {
     const link = await actionLinks.find('reset', token);
     const user = link && (await users.find(link.userId));

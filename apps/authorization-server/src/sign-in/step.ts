@@ -1,10 +1,10 @@
-/** One step of a sign-in after the first proof of who the user is, such as a second factor. */
+/** One step of a sign-in after the first proof of identity, such as a second factor. */
 import type { User } from '@gatehouse/identity';
 import type { Request, Response } from 'express';
 import { z } from 'zod';
 import type { Interaction, InteractionPage, SignInDependencies } from './interaction.ts';
 
-/** How long a user may take for all steps. */
+/** The time for all steps. */
 export const STEPS_SECONDS = 10 * 60;
 
 export const storedProof = z.object({

@@ -1,5 +1,5 @@
 /**
- * What happens between the first proof of who the user is (a password, a passkey, another provider)
+ * What happens between the first proof of identity (a password, a passkey, another provider)
  * and the end of the sign-in. Each step is a page of the interaction. What the user proved so far is
  * kept in the browser, sealed for the interaction, so that the store holds nothing of an unfinished
  * sign-in.
