@@ -19,8 +19,10 @@ import { auditProviderEvents } from './outcomes/audit.ts';
 import { explainMistakes, handleUnexpectedErrors, logOutcomes } from './outcomes/errors.ts';
 import type { ThrottledLimit } from './outcomes/metrics.ts';
 import { addAssets } from './pages/assets.ts';
+import { BRAND_FILES_PATH, serveBrandFiles } from './pages/branding.ts';
 import { handlePageError, rejectMethods, sendErrorPage } from './pages/error-page.ts';
-import { createCsrfTokens } from './pages/page.ts';
+import { chooseLanguage, LANGUAGE_PATH } from './pages/languages.ts';
+import { createCsrfTokens, parseForm } from './pages/page.ts';
 import { asPage, createPageHeaders, rejectForeignForm } from './pages/page-headers.ts';
 import { withSealedCookies } from './pages/sealed-cookies.ts';
 import { serveWelcomePage } from './pages/welcome.ts';
@@ -142,6 +144,7 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
     csrfTokens,
     sessions,
     deviceCookies: createDeviceCookies({ provider, identity, secure }),
+    secure,
   });
   return app;
 }
@@ -225,10 +228,14 @@ async function openProvider(dependencies: ProviderParts): Promise<Provider> {
 function addPages(
   app: Express,
   serve: RequestHandler,
-  pages: AccountDependencies & SignInDependencies & { readonly limits: Limits },
+  pages: AccountDependencies &
+    SignInDependencies & { readonly limits: Limits; readonly secure: boolean },
 ): void {
+  const { identity } = pages;
   addAssets(app);
-  app.use(asPage, withSealedCookies);
+  const brandFiles = [operation('brand-file'), serveBrandFiles(identity)];
+  app.get(`${BRAND_FILES_PATH}/:hash`, ...brandFiles);
+  app.use(asPage, withSealedCookies, readSettings(identity));
   app.get('/', operation('welcome'), serveWelcomePage);
   // Password managers link to this address (W3C, A Well-Known URL for Changing Passwords).
   app.get('/.well-known/change-password', operation('account'), (_request, response) =>
@@ -238,7 +245,9 @@ function addPages(
   app.post(routes.authorization, operation('authorize'), form, redirectPostedRequest);
   const page = (name: OperationName) => [operation(name), pages.limits.pages];
   const ownForm = (name: OperationName) => [...page(name), rejectForeignForm];
-  const addRedirectUri = defaultRedirectUri(pages.identity.clients);
+  const addRedirectUri = defaultRedirectUri(identity.clients);
+  const choose = chooseLanguage(pages.secure);
+  app.post(LANGUAGE_PATH, operation('language'), rejectForeignForm, parseForm, choose);
   const userCodeForm = [...ownForm('device'), ...pages.limits.userCodes];
   app.get(routes.authorization, page('authorize'), addRedirectUri, serve);
   app.get(`${routes.authorization}/:interaction`, page('authorize-resume'), serve);
@@ -263,14 +272,19 @@ function serveWith(
   { identity, tracer }: Pick<AppDependencies, 'identity' | 'tracer'>,
 ): RequestHandler {
   const callback = traced(tracer, ['oidc-provider', 'internal'], provider.callback());
-  return async (request, response) => {
-    // Documents need no settings, so they are served while the store is unavailable.
-    contextOf(request).settings = await identity.settings.read().catch((error: unknown) => {
+  const read = readSettings(identity);
+  return (request, response) => read(request, response, () => callback(request, response));
+}
+
+/** Documents and errors need no settings, so they are served while the store is unavailable. */
+function readSettings({ settings }: Pick<Identity, 'settings'>): RequestHandler {
+  return async (request, _response, next) => {
+    contextOf(request).settings = await settings.read().catch((error: unknown) => {
       if (!(error instanceof StoreUnavailableError)) {
         throw error;
       }
       return undefined;
     });
-    return callback(request, response);
+    await next();
   };
 }

@@ -89,6 +89,8 @@ export {
   type SigningKeys,
 } from './secrets/signing-keys.ts';
 export { readAttribute } from './settings/attributes.ts';
+export { imagesOf } from './settings/brand-images.ts';
+export { type Brand, type BrandImage, brandColors } from './settings/branding.ts';
 export {
   BROWSER_CALLBACK_PATH,
   type BrowserHost,

@@ -6,7 +6,7 @@
 import { passwordProblem, type User } from '@gatehouse/identity';
 import type { Request, Router } from 'express';
 import { formProblems, noteFailure } from '../pages/error-page.ts';
-import { html } from '../pages/html.ts';
+import { type Html, html } from '../pages/html.ts';
 import {
   csrfField,
   formField,
@@ -17,6 +17,7 @@ import {
   sendPage,
   textsFor,
 } from '../pages/page.ts';
+import { passwordField, passwordScripts } from '../pages/password-field.ts';
 import type { KnownDevice } from '../throttle/sign-in-throttle.ts';
 import type { AccountDependencies } from './account.ts';
 import { type PasswordProblem, setPassword } from './choose-password.ts';
@@ -92,20 +93,19 @@ function view({ user, csrfToken }: SignedIn, request: Request, problem?: Passwor
   const wanted = isCurrentWrong ? formField(request, 'wanted') : '';
   const invalid = html` aria-invalid="true"`;
   const focus = html` autofocus`;
+  const field = (id: string, label: string, attributes: Html) =>
+    passwordField(texts, { id, label, attributes });
   const content = html`<p class="lead">${texts.passwordLead}</p>
 ${problemNotice(problem && texts.passwordProblems[problem])}
 <form method="post" action="/account/password">
 ${csrfField(csrfToken)}
 <input class="for-password-managers" type="text" name="username" autocomplete="username" value="${user.username}" readonly tabindex="-1" aria-hidden="true">
-<label for="current">${texts.currentPassword}</label>
-<input id="current" name="current" type="password" autocomplete="current-password" required value="${current}"${isCurrentWrong ? html`${invalid} aria-describedby="problem"` : undefined}${isWantedWrong ? undefined : focus}>
-<label for="wanted">${texts.newPassword}</label>
-<input id="wanted" name="wanted" type="password" autocomplete="new-password" required minlength="8" value="${wanted}" aria-describedby="${isWantedWrong ? 'problem hint' : 'hint'}"${isWantedWrong ? html`${invalid}${focus}` : undefined}>
+${field('current', texts.currentPassword, html` autocomplete="current-password" value="${current}"${isCurrentWrong ? html`${invalid} aria-describedby="problem"` : undefined}${isWantedWrong ? undefined : focus}`)}
+${field('wanted', texts.newPassword, html` autocomplete="new-password" minlength="8" value="${wanted}" aria-describedby="${isWantedWrong ? 'problem hint' : 'hint'}"${isWantedWrong ? html`${invalid}${focus}` : undefined}`)}
 <p class="hint" id="hint">${texts.newPasswordHint}</p>
-<label for="repeated">${texts.repeatPassword}</label>
-<input id="repeated" name="repeated" type="password" autocomplete="new-password" required minlength="8" value="${wanted}"${isWantedWrong ? invalid : undefined}>
+${field('repeated', texts.repeatPassword, html` autocomplete="new-password" minlength="8" value="${wanted}"${isWantedWrong ? invalid : undefined}`)}
 <button class="primary" type="submit">${texts.changePassword}</button>
 </form>
 ${linkButton('/account', texts.backToAccount)}`;
-  return { texts, title: texts.changePassword, content };
+  return { texts, title: texts.changePassword, content, scripts: passwordScripts };
 }

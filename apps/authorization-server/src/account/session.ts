@@ -11,6 +11,7 @@ import { type CsrfTokens, formField, hasCookies } from '../pages/page.ts';
 import { cookieOptions } from '../provider/browser-state.ts';
 import { ACCOUNT_CLIENT_ID, SIGNED_IN_PATH } from '../provider/clients.ts';
 import { isSessionOf, sessionLifetime } from '../provider/times-to-live.ts';
+import { contextOf } from '../requests/request-context.ts';
 import { providerRoutes } from '../requests/routes.ts';
 
 /** The signed-in user of this browser. */
@@ -51,6 +52,15 @@ export function createAccountSessions(dependencies: {
       : undefined;
   }
 
+  /** Its page has the brand of the user's organization. */
+  async function openPage(request: Request, response: Response): Promise<SignedIn | undefined> {
+    const signedIn = await current(request, response);
+    if (signedIn !== undefined) {
+      contextOf(request).orgId = signedIn.user.orgId;
+    }
+    return signedIn;
+  }
+
   return {
     current,
 
@@ -76,7 +86,7 @@ export function createAccountSessions(dependencies: {
     page:
       (handle: Handler): RequestHandler =>
       async (request, response) => {
-        const signedIn = await current(request, response);
+        const signedIn = await openPage(request, response);
         if (signedIn === undefined) {
           response.redirect(303, signInAddress(issuer, request.baseUrl + request.path));
           return;
@@ -88,7 +98,7 @@ export function createAccountSessions(dependencies: {
     form:
       (handle: Handler): RequestHandler =>
       async (request, response) => {
-        const signedIn = await current(request, response);
+        const signedIn = await openPage(request, response);
         if (signedIn === undefined) {
           const next = { address: '/account', label: 'signInAgain' } as const;
           const message = hasCookies(request) ? 'wasSignedOut' : 'formRefused';

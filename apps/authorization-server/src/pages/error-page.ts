@@ -5,7 +5,9 @@ import { observedRequest } from '@gatehouse/server';
 import type { ErrorRequestHandler, Request, RequestHandler, Response, Router } from 'express';
 import { type ErrorOut, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { failureOf } from '../requests/failures.ts';
-import { fill, html } from './html.ts';
+import { brandOf, contactLink } from './branding.ts';
+import { fill, type Html, html, sentence } from './html.ts';
+import { addressOf } from './languages.ts';
 import { hasCookies, linkButton, type Page, sendPage, showPage, textsFor } from './page.ts';
 import type { TextName, Texts } from './texts-en.ts';
 
@@ -108,18 +110,15 @@ export function noteFailure(
   notes.reason ??= reason;
 }
 
-/** The headings of pages that are not about a mistake. */
-const titles: Partial<Record<PageError, TextName>> = {
-  signInCompleted: 'returningTitle',
-  wasSignedOut: 'signedOutTitle',
-};
+/** What helps after some time. */
+const transient: readonly PageError[] = ['tooManyRequests', 'unavailable', 'unexpected'];
 
 export function sendErrorPage(
   request: Request,
   response: Response,
   status: number,
   message: PageError,
-  next = startPage,
+  next?: NextStep,
 ): void {
   noteFailure(request, message, pageErrors[message]);
   const texts = textsFor(request);
@@ -127,7 +126,10 @@ export function sendErrorPage(
     response.set('Retry-After', '1');
   }
   response.status(status);
-  sendPage(response, errorPage(texts, request, message, { next }));
+  const isRepeatable = transient.includes(message) && ['GET', 'HEAD'].includes(request.method);
+  const again: NextStep = { address: addressOf(request), label: 'tryAgain' };
+  const step = next ?? (isRepeatable ? again : startPage);
+  sendPage(response, errorPage(texts, request, message, { next: step }));
 }
 
 /** The part of a router's layer that lists the methods of a path. */
@@ -171,8 +173,8 @@ export const rejectedForms: ReadonlySet<string> = new Set([
 /** The part of Koa's context that a page needs. */
 type PageContext = Pick<
   KoaContextWithOIDC,
-  'status' | 'type' | 'body' | 'req' | 'set' | 'acceptsLanguages'
-> & { readonly oidc?: Pick<KoaContextWithOIDC['oidc'], 'session'> | undefined };
+  'status' | 'type' | 'body' | 'req' | 'set' | 'headers' | 'acceptsLanguages'
+> & { readonly oidc?: Pick<KoaContextWithOIDC['oidc'], 'session' | 'client'> | undefined };
 
 /** The provider's `renderError`: an error without a trusted redirect URI. */
 export function renderErrorPage(context: PageContext, out: ErrorOut): void {
@@ -188,7 +190,15 @@ export function renderErrorPage(context: PageContext, out: ErrorOut): void {
     return;
   }
   const detail = [error, description].filter(Boolean).join(': ');
-  showPage(context, errorPage(texts, context.req, messageOf(context.status), { detail }));
+  const address = homeOf(context.oidc?.client?.redirectUris?.[0]);
+  const next: NextStep = address ? { address, label: 'returningTitle' } : startPage;
+  showPage(context, errorPage(texts, context.req, messageOf(context.status), { detail, next }));
+}
+
+/** The home page of an application, from its redirect URI, which would need a code. An app has none. */
+export function homeOf(redirectUri: unknown): string | undefined {
+  const url = URL.parse(String(redirectUri));
+  return url === null || url.origin === 'null' ? undefined : `${url.origin}/`;
 }
 
 function errorPage(
@@ -198,11 +208,17 @@ function errorPage(
   /** `detail` is the standard's code and description, for the application's developer. */
   { detail, next = startPage }: { readonly detail?: string; readonly next?: NextStep } = {},
 ): Page {
-  const title = texts[titles[message] ?? 'errorTitle'];
+  const title = texts.errorTitles[message];
   const reference = fill(texts.errorReference, { reference: observedRequest(request).id });
   const content = html`<p>${texts[message]}</p>
 ${detail === undefined ? undefined : html`<p class="detail" translate="no">${detail}</p>`}
 ${linkButton(next.address, texts[next.label])}
-<p class="small">${reference}</p>`;
+<p class="small">${reference} ${helpNotice(request, texts)}</p>`;
   return { texts, title, content };
+}
+
+/** Names the contact that the operator declared, if there is one. */
+export function helpNotice(request: IncomingMessage, texts: Texts): Html | undefined {
+  const contact = contactLink(brandOf(request));
+  return contact && sentence(texts.helpContact, { contact });
 }

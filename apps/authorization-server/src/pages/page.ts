@@ -4,37 +4,13 @@ import type { IncomingMessage } from 'node:http';
 import { deriveKeys, describeScope, type MasterKey, type Settings } from '@gatehouse/identity';
 import { type Request, type RequestHandler, type Response, urlencoded } from 'express';
 import type { KoaContextWithOIDC, Session } from 'oidc-provider';
+import { contextOf } from '../requests/request-context.ts';
 import { ICON_PATH, STYLESHEET_PATH } from './assets.ts';
+import { brandHeader, brandLinks, brandOf, nameOf, pageFooter } from './branding.ts';
 import { foreignName, type Html, html } from './html.ts';
-import { english, type Texts } from './texts-en.ts';
-import { chinese } from './texts-zh.ts';
+import type { Texts } from './texts-en.ts';
 
-const PRODUCT_NAME = 'Gatehouse';
-
-export const languages = { en: english, zh: chinese } as const;
-
-type Language = keyof typeof languages;
-
-/**
- * The texts of a page, in the language that the application names (`ui_locales`, OpenID Connect
- * Core §3.1.2.1), otherwise the browser, otherwise English.
- *
- * @param request of Express, or the context of Koa
- */
-export function textsFor(
-  request: { acceptsLanguages(languages: string[]): string | string[] | false },
-  uiLocales?: unknown,
-): Texts {
-  const named = typeof uiLocales === 'string' ? uiLocales.split(' ') : [];
-  const chosen =
-    named.map((locale) => locale.toLowerCase().split('-')[0]).find(isSupported) ??
-    request.acceptsLanguages(Object.keys(languages));
-  return languages[isSupported(chosen) ? chosen : 'en'];
-}
-
-function isSupported(language: unknown): language is Language {
-  return typeof language === 'string' && Object.hasOwn(languages, language);
-}
+export { textsFor } from './languages.ts';
 
 export interface Page {
   readonly texts: Texts;
@@ -44,8 +20,8 @@ export interface Page {
   readonly content: Html;
   /** For lists. A form reads best in a narrow column. */
   readonly wide?: boolean;
-  /** Address of the one script of a page that has one. */
-  readonly script?: string;
+  /** Addresses of its scripts. */
+  readonly scripts?: readonly string[];
   /**
    * Origins (or app schemes) that the redirect after a form may lead to: Chromium applies
    * `form-action` to that redirect as well.
@@ -55,28 +31,34 @@ export interface Page {
 
 export function sendPage(response: Response, page: Page): void {
   response.set('Content-Security-Policy', contentSecurityPolicy(page));
-  response.type('html').end(renderPage(page));
+  response.type('html').end(renderPage(page, response.req));
 }
 
 /** Sends a page as the reply of the provider. */
 export function showPage(
-  context: Pick<KoaContextWithOIDC, 'type' | 'body' | 'set'>,
+  context: Pick<KoaContextWithOIDC, 'type' | 'body' | 'set' | 'req'> & {
+    readonly oidc?: Pick<KoaContextWithOIDC['oidc'], 'client'> | undefined;
+  },
   page: Page,
 ): void {
+  const orgId = context.oidc?.client?.orgId;
+  if (typeof orgId === 'string' && orgId !== '') {
+    contextOf(context.req).orgId = orgId;
+  }
   context.set('Content-Security-Policy', contentSecurityPolicy(page));
   context.type = 'html';
-  context.body = renderPage(page);
+  context.body = renderPage(page, context.req);
 }
 
-type PageNeeds = Pick<Page, 'script' | 'formTargets'>;
+type PageNeeds = Pick<Page, 'scripts' | 'formTargets'>;
 
 /** What a page needs in addition to its stylesheet and forms that post to this server. */
-export function contentSecurityPolicy({ script, formTargets = [] }: PageNeeds = {}): string {
+export function contentSecurityPolicy({ scripts = [], formTargets = [] }: PageNeeds = {}): string {
   return [
     "default-src 'none'",
     "style-src 'self'",
     "img-src 'self'",
-    ...(script === undefined ? [] : ["script-src 'self'"]),
+    ...(scripts.length === 0 ? [] : ["script-src 'self'"]),
     ["form-action 'self'", ...formTargets].join(' '),
     "frame-ancestors 'none'",
     "base-uri 'none'",
@@ -84,25 +66,29 @@ export function contentSecurityPolicy({ script, formTargets = [] }: PageNeeds = 
 }
 
 /** The document of every page. It works without scripts and loads only Gatehouse's own files. */
-function renderPage({ texts, title, heading, content, wide, script }: Page): string {
+function renderPage(page: Page, request: IncomingMessage): string {
+  const { texts, title, heading, content, wide, scripts = [] } = page;
+  const { direction } = texts;
+  const brand = brandOf(request);
   return html`<!doctype html>
-<html lang="${texts.language}">
+<html lang="${texts.language}"${direction && html` dir="${direction}"`}>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="robots" content="noindex">
-<title>${title} · ${PRODUCT_NAME}</title>
-<link rel="icon" type="image/svg+xml" href="${ICON_PATH}">
+<title>${title} · ${nameOf(brand)}</title>
 <link rel="stylesheet" href="${STYLESHEET_PATH}">
-${script === undefined ? undefined : html`<script src="${script}" defer></script>`}
+${brandLinks(brand, ICON_PATH)}
+${scripts.map((script) => html`<script src="${script}" defer></script>`)}
 </head>
 <body>
 <main class="${wide === true ? 'card wide' : 'card'}">
-<p class="brand"><svg class="mark" viewBox="0 0 40 40" width="32" height="32" aria-hidden="true"><path d="M6 36V16a14 14 0 0 1 28 0v20h-7V16a7 7 0 0 0-14 0v20z"/><path d="M17 36V22h6v14z"/></svg><span translate="no">${PRODUCT_NAME}</span></p>
+${brandHeader(brand)}
 ${heading ?? html`<h1>${title}</h1>`}
 ${content}
 </main>
+${pageFooter(request, texts, brand)}
 </body>
 </html>
 `.markup;
@@ -113,10 +99,9 @@ ${content}
  * is shown as it is.
  */
 export function scopeList(scopes: readonly string[], texts: Texts, settings: Settings): Html {
-  const [language = ''] = texts.language.split('-');
   const item = (scope: string) => {
     const declared = settings.scopes.get(scope);
-    const text = declared ? describeScope(declared, language) : texts.scopes[scope];
+    const text = declared ? describeScope(declared, texts.language) : texts.scopes[scope];
     return html`<li>${foreignName(text ?? scope)}</li>`;
   };
   const groups = Map.groupBy(scopes, (scope) => settings.scopes.get(scope)?.resource.name ?? '');

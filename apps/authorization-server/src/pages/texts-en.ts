@@ -3,11 +3,23 @@ import { passwordRules } from '@gatehouse/identity';
 /** The texts of the pages. Every language has the same ones. */
 export type Texts = Omit<typeof english, 'scopes'> & {
   readonly scopes: Readonly<Record<string, string>>;
+  /** Of a language that is written from right to left. */
+  readonly direction?: 'rtl';
 };
-export type TextName = Exclude<keyof Texts, 'scopes' | 'passwordProblems' | 'accountNotices'>;
+type Group = 'scopes' | 'passwordProblems' | 'accountNotices' | 'errorTitles' | 'direction';
+export type TextName = Exclude<keyof Texts, Group>;
 
 export const english = {
   language: 'en',
+
+  // Every page
+  languageName: 'English',
+  languageMenu: 'Language',
+  help: 'Help',
+  privacy: 'Privacy',
+  terms: 'Terms',
+  helpContact: 'If you need help, contact {contact}.',
+  showPassword: 'Show password',
 
   // Sign-in and consent
   signInLead: 'to continue to {client}',
@@ -141,7 +153,23 @@ export const english = {
   signedOutEverywhere: 'No browser, application or device has access to your account anymore.',
 
   // Errors
-  errorTitle: 'This did not work',
+  errorTitles: {
+    signInExpired: 'This sign-in has expired',
+    signInStartAgain: 'This sign-in was ended',
+    signInCompleted: 'Back to the application',
+    tooManyAttempts: 'Too many attempts',
+    tooManyRequests: 'Too many requests',
+    formRefused: 'The form was not accepted',
+    wasSignedOut: 'You are signed out',
+    unavailable: 'Not available at the moment',
+    unexpected: 'An error on the server',
+    notFound: 'Page not found',
+    badRequest: 'The application sent an invalid request',
+    methodNotAllowed: 'This does not work here',
+    cookiesNeeded: 'Cookies are needed',
+    cookiesBlocked: 'Cookies are needed',
+  },
+  tryAgain: 'Try again',
   errorReference: 'If you ask for help, give this reference: {reference}',
   signInExpired:
     'This sign-in has expired or was started in another browser. Go back to the application and start again.',
@@ -160,8 +188,7 @@ export const english = {
     'There were too many attempts to sign in. Wait a quarter of an hour and try again.',
   tooManyRequests: 'This network sends too many requests. Wait a minute and try again.',
   notFound: 'This page does not exist.',
-  badRequest:
-    'The application sent an invalid request. The application’s developer has to correct it.',
+  badRequest: 'The application’s developer has to correct it.',
   methodNotAllowed: 'This page cannot be used in this way. Go back and start again.',
   linkInvalid: 'This link has expired or was already used. Ask for a new one.',
   cookiesNeeded:

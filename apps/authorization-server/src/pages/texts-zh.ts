@@ -3,6 +3,15 @@ import type { Texts } from './texts-en.ts';
 export const chinese: Texts = {
   language: 'zh-CN',
 
+  // Every page
+  languageName: '简体中文',
+  languageMenu: '语言',
+  help: '帮助',
+  privacy: '隐私',
+  terms: '条款',
+  helpContact: '如需帮助，请联系 {contact}。',
+  showPassword: '显示密码',
+
   // Sign-in and consent
   signInLead: '以继续使用 {client}',
   signInLeadAccount: '以查看和管理您的账户',
@@ -130,7 +139,23 @@ export const chinese: Texts = {
   signedOutEverywhere: '任何浏览器、应用或设备都不能再访问您的账户。',
 
   // Errors
-  errorTitle: '操作未成功',
+  errorTitles: {
+    signInExpired: '此次登录已过期',
+    signInStartAgain: '此次登录已结束',
+    signInCompleted: '返回应用',
+    tooManyAttempts: '尝试次数过多',
+    tooManyRequests: '请求过多',
+    formRefused: '表单未被接受',
+    wasSignedOut: '您已退出登录',
+    unavailable: '服务暂时不可用',
+    unexpected: '服务器出错',
+    notFound: '找不到页面',
+    badRequest: '应用发送了无效的请求',
+    methodNotAllowed: '无法在此执行',
+    cookiesNeeded: '需要 Cookie',
+    cookiesBlocked: '需要 Cookie',
+  },
+  tryAgain: '重试',
   errorReference: '如需帮助，请提供此编号：{reference}',
   signInExpired: '此次登录已过期，或是在另一个浏览器中开始的。请返回应用重新开始。',
   signInStartAgain: '此次登录已失效，请重新开始。',
@@ -144,7 +169,7 @@ export const chinese: Texts = {
   tooManyAttempts: '登录尝试过多，请等待一刻钟后重试。',
   tooManyRequests: '来自此网络的请求过多，请等待一分钟后重试。',
   notFound: '此处没有页面。',
-  badRequest: '应用发送了无法处理的请求，请由该应用的开发者修正。',
+  badRequest: '请由该应用的开发者修正。',
   methodNotAllowed: '无法以这种方式使用此页面，请返回重新开始。',
   linkInvalid: '此链接已过期或已被使用。请重新获取链接。',
   cookiesNeeded: '您尚未在此登录。浏览器可能拒绝了 Cookie：请允许此网址使用 Cookie 后重试。',

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals';
-import { languages as texts } from './page.ts';
+import { languages } from './languages.ts';
+import { english } from './texts-en.ts';
 
 /** Every text by its path, as `scopes.openid`. */
 function flatten(value: object, path = ''): Map<string, string> {
@@ -10,13 +11,28 @@ function flatten(value: object, path = ''): Map<string, string> {
   );
 }
 
-const english = flatten(texts.en);
+const expected = flatten(english);
 const placesIn = (text = '') => (text.match(/\{\w+\}/g) ?? []).sort();
+const namesOf = (texts: ReadonlyMap<string, string>) =>
+  [...texts.keys()].filter((name) => name !== 'direction').sort();
 
-test('the Chinese texts translate the English ones, with the same placeholders', () => {
-  for (const [name, text] of flatten(texts.zh)) {
-    expect([name, text]).toEqual([name, expect.stringMatching(/\S/)]);
-    expect([name, text]).not.toEqual([name, english.get(name)]);
-    expect([name, placesIn(text)]).toEqual([name, placesIn(english.get(name))]);
+test.each(languages.slice(1).map((texts) => [texts.language, flatten(texts)] as const))(
+  'the language %s has every text of English, with the same placeholders',
+  (_language, texts) => {
+    expect(namesOf(texts)).toEqual(namesOf(expected));
+    for (const [name, text] of texts) {
+      const original = expected.get(name) ?? '';
+      expect([name, text]).toEqual([name, expect.stringMatching(/\S/)]);
+      expect([name, placesIn(text)]).toEqual([name, placesIn(original)]);
+      // Some words are the same in two languages, but no sentence is.
+      const isSentence = original.split(' ').length > 2;
+      expect([name, isSentence && text === original]).toEqual([name, false]);
+    }
+  },
+);
+
+test('no two languages have the same code or name', () => {
+  for (const member of ['language', 'languageName'] as const) {
+    expect(new Set(languages.map((texts) => texts[member])).size).toBe(languages.length);
   }
 });

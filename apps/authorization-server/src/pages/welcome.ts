@@ -10,9 +10,9 @@ import { sendPage, textsFor } from './page.ts';
  */
 export const serveWelcomePage: RequestHandler = (request, response) => {
   const texts = textsFor(request);
-  const script = SIGN_IN_LINK_SCRIPT_PATH;
+  const scripts = [SIGN_IN_LINK_SCRIPT_PATH];
   const content = html`<p class="lead">${texts.welcomeLead}</p>
 <p class="actions"><a class="button primary" href="/account">${texts.openAccount}</a> <a class="button" href="/device">${texts.connectDevice}</a></p>
 <noscript><p class="small">${texts.signInLinkNeedsScript}</p></noscript>`;
-  sendPage(response, { texts, title: texts.welcomeTitle, content, script });
+  sendPage(response, { texts, title: texts.welcomeTitle, content, scripts });
 };

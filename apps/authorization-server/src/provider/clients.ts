@@ -65,6 +65,8 @@ function toMetadata(client: Client, grantTypes: string[]): AdapterPayload {
     post_logout_redirect_uris: [...client.postLogoutRedirectUris],
     ...(known.length === 0 ? {} : { scope: known.join(' ') }),
     registeredScopes: client.scopes,
+    // For the brand of its pages.
+    orgId: client.orgId,
     defaultResource: client.defaultResource,
     lifetimes: client.lifetimes,
     // Another address needs another object, because `limitLookups` installs the keys in it.

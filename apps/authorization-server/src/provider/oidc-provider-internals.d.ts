@@ -27,3 +27,10 @@ declare module 'oidc-provider/lib/helpers/weak_cache.js' {
       }
     | undefined;
 }
+
+declare module 'oidc-provider/lib/actions/end_session.js' {
+  import type { KoaContextWithOIDC } from 'oidc-provider';
+
+  /** The steps after the question, of which the last one ends the session. */
+  export const confirm: readonly ((context: KoaContextWithOIDC) => Promise<void>)[];
+}

@@ -5,6 +5,7 @@
  */
 import type { KeptSigningKeys, Settings, SigningKeys } from '@gatehouse/identity';
 import Provider, { type KoaContextWithOIDC } from 'oidc-provider';
+import { confirm as confirmLogout } from 'oidc-provider/lib/actions/end_session.js';
 import instance from 'oidc-provider/lib/helpers/weak_cache.js';
 import { contextOf } from '../requests/request-context.ts';
 import { claimAssertions, clockTolerance } from './client-assertions.ts';
@@ -89,10 +90,9 @@ function assertLibraryShape(provider: Provider): void {
       Client.prototype.grantTypeAllowed,
       Client.prototype.compareClientSecret,
     ),
-    'lib/actions/end_session.js': hasParameters(
-      2,
-      Reflect.get(Client.prototype, 'backchannelLogout'),
-    ),
+    'lib/actions/end_session.js':
+      hasParameters(2, Reflect.get(Client.prototype, 'backchannelLogout')) &&
+      confirmLogout.at(-1)?.name === 'endSession',
     'lib/models/base_token.js': tokenModels.every(
       (name) =>
         hasParameters(0, provider[name].prototype.save) &&
@@ -110,6 +110,15 @@ function assertLibraryShape(provider: Provider): void {
 
 /** The private state of a provider. `assertLibraryShape` shows at start that it exists. */
 const internalsOf = instance as (it: Provider) => NonNullable<ReturnType<typeof instance>>;
+
+/**
+ * lib/actions/end_session.js: ends the session with its grants, and redirects, as the form of the
+ * question does. Of its steps, only the last one is needed: the others read the form.
+ */
+export async function endSession(context: KoaContextWithOIDC): Promise<void> {
+  Object.assign(context.oidc.params ?? {}, { logout: 'yes' });
+  await confirmLogout.at(-1)?.(context);
+}
 
 /**
  * lib/models/base_model.js: every use of a refresh token within its grace must give the same

@@ -12,6 +12,7 @@ import {
 import type { Adapter, Configuration, JWKS } from 'oidc-provider';
 import { createGuardedFetch, type Outbound } from '../guarded-fetch.ts';
 import { renderErrorPage } from '../pages/error-page.ts';
+import { languages } from '../pages/languages.ts';
 import { providerRoutes } from '../requests/routes.ts';
 import {
   chargeStoredRequest,
@@ -75,7 +76,7 @@ export function providerSettings(
       revocation_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
       introspection_endpoint_auth_methods_supported: confidentialMethods,
       introspection_endpoint_auth_signing_alg_values_supported: assertionAlgorithms,
-      ui_locales_supported: ['en', 'zh-CN'],
+      ui_locales_supported: languages.map(({ language }) => language),
     },
     ...assertions,
     enabledJWA: { ...assertions.enabledJWA, idTokenSigningAlgValues: ['RS256'] },
@@ -116,6 +117,7 @@ export function providerSettings(
         'defaultResource',
         'lifetimes',
         'keysAddress',
+        'orgId',
       ],
     },
     findAccount: createFindAccount(identity),

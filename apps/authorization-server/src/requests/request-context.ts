@@ -8,6 +8,8 @@ export const clientCredentialKinds = ['basic', 'body', 'assertion', 'bearer'] as
 export interface RequestContext {
   /** The settings when the request arrived. Undefined if the store was unavailable. */
   settings?: Settings | undefined;
+  /** The organization whose brand its page has. Undefined for that of the installation. */
+  orgId?: string;
   /** It came to the platform endpoint, and continues as a request to /token. */
   isPlatform?: boolean;
   /** The client id that a request to a client endpoint presented, whether it is registered or not. */

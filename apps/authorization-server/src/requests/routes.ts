@@ -45,6 +45,8 @@ export const operationNames = [
   'stylesheet',
   'script',
   'icon',
+  'brand-file',
+  'language',
   'welcome',
   'authorize',
   'authorize-resume',

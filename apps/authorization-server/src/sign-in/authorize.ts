@@ -91,7 +91,8 @@ export const formPostPage: FormPostPage = (context, redirectUri, parameters) => 
   const content = html`<form method="post" action="${redirectUri}">
 ${fields}<button class="primary" type="submit">${texts.continue}</button>
 </form>`;
-  showPage(context, { texts, title, content, script: SUBMIT_FORM_SCRIPT_PATH, formTargets });
+  const scripts = [SUBMIT_FORM_SCRIPT_PATH];
+  showPage(context, { texts, title, content, scripts, formTargets });
   if (context.status < 500) {
     context.status = 'error' in parameters ? 400 : 200;
   }

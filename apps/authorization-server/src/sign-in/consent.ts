@@ -56,7 +56,7 @@ ${page.csrf}
 <button type="submit" name="decision" value="deny">${texts.deny}</button>
 </form>
 <p class="small">${texts.endAnyTime}</p>`;
-  page.send(fill(texts.consentTitle, { client: plainName(clientName) }), content, heading);
+  page.send(fill(texts.consentTitle, { client: plainName(clientName) }), content, { heading });
 }
 
 /** The host whose document describes the client, and a warning if no operator listed it. */

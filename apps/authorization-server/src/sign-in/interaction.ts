@@ -10,6 +10,8 @@ import { observedRequest } from '@gatehouse/server';
 import type { Request, RequestHandler, Response } from 'express';
 import { type AdapterPayload, errors, type Provider } from 'oidc-provider';
 import {
+  helpNotice,
+  homeOf,
   InteractionGoneError,
   type NextStep,
   type PageError,
@@ -21,12 +23,14 @@ import {
   csrfField,
   formField,
   formTargetsOf,
+  type Page,
   sendPage,
   textsFor,
 } from '../pages/page.ts';
 import type { BrowserState } from '../provider/browser-state.ts';
 import { ACCOUNT_CLIENT_ID } from '../provider/clients.ts';
 import { OMITTED } from '../provider/request-parameters.ts';
+import { contextOf } from '../requests/request-context.ts';
 import { providerRoutes } from '../requests/routes.ts';
 import type { DeviceCookies } from '../throttle/device-cookie.ts';
 import type { SignIn } from '../throttle/sign-in-throttle.ts';
@@ -75,15 +79,18 @@ export async function openPage(
   const { identity, csrfTokens } = dependencies;
   const interaction = await findInteraction(request, response, dependencies);
   const { params, uid } = interaction;
-  const texts = textsFor(request, params.ui_locales);
+  const texts = textsFor(request, params.ui_locales, uid);
   const formTargets = formTargetsOf(params.redirect_uri);
+  const client = await identity.clients.find(String(params.client_id));
+  contextOf(request).orgId = client?.orgId ?? '';
   return {
     interaction,
-    client: await identity.clients.find(String(params.client_id)),
+    client,
     texts,
     csrf: csrfField(csrfTokens.issue(uid)),
-    send: (title: string, content: Html, heading?: Html) =>
-      sendPage(response, { texts, title, heading, content, formTargets }),
+    help: helpNotice(request, texts),
+    send: (title: string, content: Html, more: Pick<Page, 'heading' | 'scripts'> = {}) =>
+      sendPage(response, { texts, title, content, formTargets, ...more }),
   };
 }
 
@@ -130,13 +137,12 @@ function interactionGone(record: AdapterPayload): Error {
   return gone('signInStartAgain', { address, label: 'startAgain' });
 }
 
-/** The home page of the application. Its redirect URI would need a code. An app has no address. */
+/** The home page of the application. */
 function applicationAddress({ params }: AdapterPayload): string | undefined {
   if (params?.client_id === ACCOUNT_CLIENT_ID) {
     return '/account';
   }
-  const url = URL.parse(String(params?.redirect_uri));
-  return url === null || url.origin === 'null' ? undefined : `${url.origin}/`;
+  return homeOf(params?.redirect_uri);
 }
 
 /**

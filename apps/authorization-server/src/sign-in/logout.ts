@@ -1,14 +1,17 @@
 /**
  * OpenID Connect RP-Initiated Logout. /logout asks for confirmation, its form ends the session and
  * its grants (provider/patches.ts), and the browser returns to the application or to
- * the last page. A GET changes nothing for a signed-in user. All others are redirected at once.
+ * the last page. A request that only an application of the session can make is not asked, and
+ * without a signed-in user there is nothing to ask. Any other GET changes nothing.
  */
 import type { Identity } from '@gatehouse/identity';
-import type { Configuration, Session } from 'oidc-provider';
+import type { Configuration, KoaContextWithOIDC, Session } from 'oidc-provider';
 import { foreignName, html, sentence } from '../pages/html.ts';
 import { formTargetsOf, linkButton, showPage, textsFor, xsrfField } from '../pages/page.ts';
 import { ACCOUNT_CLIENT_ID } from '../provider/clients.ts';
 import type { ProviderMiddleware } from '../provider/library.ts';
+import { endSession } from '../provider/patches.ts';
+import { contextOf } from '../requests/request-context.ts';
 import { providerRoutes } from '../requests/routes.ts';
 import { assertParametersFit } from '../throttle/stored-budgets.ts';
 
@@ -19,9 +22,14 @@ export function logout({ clients, users }: Identity): Logout {
     enabled: true,
     async logoutSource(context) {
       const { session, params } = context.oidc;
+      if (isFromApplication(context)) {
+        await endSession(context);
+        return;
+      }
       assertStateFits(session);
       const texts = textsFor(context, params?.ui_locales);
       const user = await users.find(session?.accountId ?? '');
+      contextOf(context.req).orgId = user?.orgId ?? '';
       const granted = Object.entries(session?.authorizations ?? {}).filter(
         ([id, { grantId }]) => grantId !== undefined && id !== ACCOUNT_CLIENT_ID,
       );
@@ -52,6 +60,26 @@ ${linkButton('/account', texts.signInAgain)}`;
       showPage(context, { texts, title: texts.signedOutTitle, content });
     },
   };
+}
+
+/**
+ * Whether an application of this session asks: it presents an ID token of the session, which the
+ * library has verified, and a registered address to return to. A stranger has no such token. One of
+ * another user, or of an earlier session, leads to the question.
+ */
+function isFromApplication({ oidc }: KoaContextWithOIDC): boolean {
+  const { session, params, client } = oidc;
+  const hint = oidc.entities.IdTokenHint?.payload;
+  if (hint === undefined || session === undefined || client === undefined) {
+    return false;
+  }
+  const { clientId } = client;
+  const isOfSession = session.authorizations?.[clientId] !== undefined;
+  const isSameSession = hint.sid === undefined || hint.sid === session.sidFor(clientId);
+  const isSameUser = hint.sub === session.accountId;
+  return (
+    isSameUser && isOfSession && isSameSession && params?.post_logout_redirect_uri !== undefined
+  );
 }
 
 /**

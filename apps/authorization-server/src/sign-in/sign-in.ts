@@ -7,6 +7,7 @@ import { type Request, type Response, Router } from 'express';
 import { formProblems, noteFailure, rejectMethods } from '../pages/error-page.ts';
 import { foreignName, html, sentence } from '../pages/html.ts';
 import { formField, parseForm, problemNotice } from '../pages/page.ts';
+import { passwordField, passwordScripts } from '../pages/password-field.ts';
 import { ACCOUNT_CLIENT_ID } from '../provider/clients.ts';
 import { lifetimes } from '../requests/lifetimes.ts';
 import { decide, showConsent } from './consent.ts';
@@ -89,22 +90,26 @@ function showSignIn(
     client?.clientId === ACCOUNT_CLIENT_ID
       ? html`${texts.signInLeadAccount}`
       : sentence(texts.signInLead, { client: name });
-  const problem = html`${texts.signInFailed}<br>${texts.signInFailedWait}`;
+  const problem = html`${texts.signInFailed}<br>${texts.signInFailedWait} ${page.help}`;
   // The page does not reveal which of the two is wrong, so it marks both.
   const invalid = hasFailed ? html` aria-invalid="true" aria-describedby="problem"` : undefined;
   const focus = html` autofocus`;
+  const password = passwordField(texts, {
+    id: 'password',
+    label: texts.password,
+    attributes: html` autocomplete="current-password"${invalid}${username === '' ? undefined : focus}`,
+  });
   const content = html`<p class="lead">${lead}</p>
 ${problemNotice(hasFailed ? problem : undefined)}
 <form class="credentials" method="post" action="/sign-in/${interaction.uid}/credentials">
 ${page.csrf}
 <label for="username">${texts.username}</label>
 <input id="username" name="username" type="text" autocomplete="username" autocapitalize="none" autocorrect="off" spellcheck="false" required maxlength="128" value="${username}"${invalid}${username === '' ? focus : undefined}>
-<label for="password">${texts.password}</label>
-<input id="password" name="password" type="password" autocomplete="current-password" required${invalid}${username === '' ? undefined : focus}>
+${password}
 <label class="check"><input name="remember" type="checkbox" value="yes" checked> ${texts.rememberMe}</label>
 <button class="primary" type="submit">${texts.signIn}</button>
 </form>`;
-  page.send(texts.signIn, content);
+  page.send(texts.signIn, content, { scripts: passwordScripts });
 }
 
 /** After a failure, the browser gets its page again. */

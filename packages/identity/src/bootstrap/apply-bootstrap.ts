@@ -79,14 +79,18 @@ async function assertApplicable(
     }
   }
   const added = new Set(definition.organizations.map(({ id }) => id));
+  const assertExists = async (orgId: string | undefined) => {
+    if (orgId !== undefined && !added.has(orgId) && !(await organizations.find(orgId))) {
+      throw new RejectedChangeError('names an organization that does not exist');
+    }
+  };
   for (const kind of ['clients', 'users', 'browserHosts'] as const) {
     for (const [i, { orgId }] of definition[kind].entries()) {
-      await attempt(`${kind}.${i}.orgId`, async () => {
-        if (orgId !== undefined && !added.has(orgId) && !(await organizations.find(orgId))) {
-          throw new RejectedChangeError('names an organization that does not exist');
-        }
-      });
+      await attempt(`${kind}.${i}.orgId`, () => assertExists(orgId));
     }
+  }
+  for (const orgId of Object.keys(definition.branding?.organizations ?? {})) {
+    await attempt(`branding.organizations.${orgId}`, () => assertExists(orgId));
   }
   const declared = await attempt('resources', () => settings.preview(definition));
   if (declared === undefined) {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { clientSchema } from '../clients/client.ts';
 import { identifier, text } from '../records/record.ts';
+import { brandingSchema, contrastProblems } from '../settings/branding.ts';
 import { browserHostSchema } from '../settings/browser-host.ts';
 import { lifetimeWarnings } from '../settings/lifetimes.ts';
 import { resourceSchema } from '../settings/resource.ts';
@@ -19,6 +20,13 @@ export const bootstrapSchema = z.strictObject({
   ...settingsMembers,
   resources: distinct(resourceSchema, 'resource', (entry) => entry.resource).default([]),
   browserHosts: distinct(browserHostSchema, 'host', (entry) => entry.host).default([]),
+  branding: brandingSchema
+    .superRefine((branding, context) => {
+      for (const { path, message } of contrastProblems(branding)) {
+        context.addIssue({ code: 'custom', path: [...path], message });
+      }
+    })
+    .optional(),
   organizations: distinct(organizationSchema, 'id', (entry) => entry.id).default([]),
   clients: distinct(bootstrapClientSchema, 'clientId', (entry) => entry.clientId).default([]),
   users: distinct(userSchema, 'username', (entry) => canonicalUsername(entry.username)).default([]),

@@ -16,6 +16,7 @@ import {
   type SecretFile,
   toProblems,
 } from '@gatehouse/server/configuration';
+import { readBrandImages } from '../settings/brand-images.ts';
 import { type BootstrapDefinition, bootstrapSchema } from './bootstrap-schema.ts';
 import { demoDefinition, demoFile, readOrCreateDemo } from './demo.ts';
 
@@ -58,7 +59,7 @@ const secretMembers = { clients: 'secureKey', users: 'password' } as const;
 const unreadableSecret = '-unreadable:QxZ7wK4p9TfR2mVs';
 
 /**
- * Reads a bootstrap file and the secret files that it names, relative to its folder.
+ * Reads a bootstrap file and the files that it names, relative to its folder.
  *
  * @throws ConfigurationError with all problems. If members are invalid, rules between members are
  *   not checked. Messages never quote values
@@ -81,6 +82,9 @@ export function loadBootstrap(path: string): BootstrapDefinition {
       entry[member] = unreadableSecret;
     }
   }
+  problems.push(
+    ...readBrandImages(Object(content).branding, (file) => resolve(dirname(path), file)),
+  );
   const parsed = bootstrapSchema.safeParse(content, { error: readableIssue });
   problems.push(...(parsed.success ? [] : toProblems(parsed.error)));
   if (!parsed.success || problems.length > 0) {

@@ -15,8 +15,8 @@ export type Scope = (typeof knownScopes)[number];
 export const isKnownScope = (scope: string): scope is Scope =>
   (knownScopes as readonly string[]).includes(scope);
 
-/** Languages of the consent page, as keys of a description. */
-const languages = ['en', 'zh'] as const;
+/** Languages of the consent page, as keys of a description. `zh` is every Chinese. */
+const languages = ['en', 'zh', 'zh-CN', 'zh-TW', 'ja', 'ko', 'de', 'fr', 'es', 'pt'] as const;
 
 /** RFC 6749 §3.3. */
 export const scopeName = z
@@ -96,7 +96,10 @@ export function describeScope(
   { description: texts }: Resource['scopes'][string],
   language: string,
 ): string | undefined {
-  return typeof texts === 'string'
-    ? texts
-    : (Object.entries(texts).find(([name]) => name === language)?.[1] ?? Object.values(texts)[0]);
+  if (typeof texts === 'string') {
+    return texts;
+  }
+  const [general = ''] = language.split('-');
+  const find = (name: string) => Object.entries(texts).find(([key]) => key === name)?.[1];
+  return find(language) ?? find(general) ?? Object.values(texts)[0];
 }

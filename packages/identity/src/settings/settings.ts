@@ -14,6 +14,8 @@ import {
 } from '../records/record.ts';
 import { withRecordLock } from '../records/record-lock.ts';
 import { type AttributeDeclarations, attributeDeclarations } from './attributes.ts';
+import { readBrandImage, storeBrandImages } from './brand-images.ts';
+import { brandingSchema, resolveBrands } from './branding.ts';
 import { type BrowserHost, browserClientId, browserHostSchema } from './browser-host.ts';
 import { installationLifetimes, type LifetimeSettings } from './lifetimes.ts';
 import {
@@ -56,6 +58,8 @@ export const settingsMembers = {
     .optional(),
   /** Hosts to which users sign in through `/_verify` of the gateway. */
   browserHosts: z.array(browserHostSchema).default([]),
+  /** How the pages look. An absent member keeps what was declared before. */
+  branding: brandingSchema.optional(),
 };
 
 export type SettingsDefinition = Readonly<z.output<z.ZodObject<typeof settingsMembers>>>;
@@ -105,7 +109,9 @@ export function createSettingsRegistry(dependencies: RecordDependencies) {
     apply: (change: Partial<SettingsDefinition>): Promise<readonly SettingsMember[]> =>
       withRecordLock(store, KEY, async (assertHeld) => {
         const existing = await readDefinition();
-        const { definition } = merge(existing, change);
+        const merged = merge(existing, change).definition;
+        const branding = await storeBrandImages(store, existing.branding, merged.branding);
+        const definition = { ...merged, branding };
         assertHeld();
         await store.set(KEY, JSON.stringify(definition));
         cache.forget(KEY);
@@ -113,6 +119,8 @@ export function createSettingsRegistry(dependencies: RecordDependencies) {
           (member) => JSON.stringify(existing[member]) !== JSON.stringify(definition[member]),
         );
       }),
+    /** An image that `branding` names. @throws StoreUnavailableError */
+    readImage: (hash: string) => readBrandImage(store, hash),
     /** A gateway calls this when it starts. */
     addDeviceApi: (publicUrl: string): Promise<void> =>
       store.addToIndex(DEVICE_API_KEY, canonicalResource(publicUrl), NEVER_EXPIRES),
@@ -123,7 +131,7 @@ export function createSettingsRegistry(dependencies: RecordDependencies) {
 
 function merge(existing: SettingsDefinition, change: Partial<SettingsDefinition>): Settings {
   const added = { ...nothing, ...change };
-  const { privateHosts, clientIdMetadata } = { ...existing, ...added };
+  const { privateHosts, clientIdMetadata, branding } = { ...existing, ...added };
   return toSettings({
     resources: replacing(({ resource }) => resource, existing.resources, added.resources),
     roles: [...new Set([...existing.roles, ...added.roles])],
@@ -132,6 +140,7 @@ function merge(existing: SettingsDefinition, change: Partial<SettingsDefinition>
     privateHosts,
     clientIdMetadata,
     browserHosts: replacing(({ host }) => host, existing.browserHosts, added.browserHosts),
+    branding,
   });
 }
 
@@ -180,6 +189,8 @@ function toSettings(definition: SettingsDefinition) {
     browserHosts: new Map(
       definition.browserHosts.map((entry) => [browserClientId(entry.host), entry]),
     ) as ReadonlyMap<string, BrowserHost>,
+    /** By organization. */
+    brandOf: resolveBrands(definition.branding ?? {}),
   };
 }
 

@@ -1,0 +1,120 @@
+/**
+ * The languages of the pages: their list, the one of a request, and the menu to choose another. The
+ * menu is a form, so it works without script, and a cookie remembers the choice.
+ */
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import type { RequestHandler } from 'express';
+import { type Html, html } from './html.ts';
+import { english, type Texts } from './texts-en.ts';
+import { chinese } from './texts-zh.ts';
+
+/** A new language is its file of texts and an entry here. The first one is the default. */
+export const languages: readonly Texts[] = [english, chinese];
+
+export const LANGUAGE_PATH = '/language';
+const YEAR_MILLISECONDS = 365 * 24 * 60 * 60 * 1000;
+/** A browser sends a few. */
+const MAXIMUM_PREFERENCES = 20;
+
+interface LanguageRequest {
+  readonly headers: IncomingHttpHeaders;
+  acceptsLanguages(): string[];
+}
+
+/**
+ * The texts of a page, in the language that the application names (`ui_locales`, OpenID Connect
+ * Core §3.1.2.1), otherwise the one that the user chose, otherwise the one of the browser.
+ *
+ * @param request of Express, or the context of Koa
+ * @param interaction a choice on one of its own pages precedes `ui_locales`
+ */
+export function textsFor(
+  request: LanguageRequest,
+  uiLocales?: unknown,
+  interaction?: string,
+): Texts {
+  const choice = choiceOf(request.headers.cookie);
+  const isOfInteraction = interaction !== undefined && choice.interaction === interaction;
+  const named = typeof uiLocales === 'string' && !isOfInteraction ? uiLocales.split(' ') : [];
+  const preferred = [...named, choice.language, ...request.acceptsLanguages()];
+  for (const each of preferred.slice(0, MAXIMUM_PREFERENCES)) {
+    const found = closest(each);
+    if (found !== undefined) {
+      return found;
+    }
+  }
+  return english;
+}
+
+const known = languages.map((texts) => ({
+  texts,
+  locale: new Intl.Locale(texts.language).maximize(),
+}));
+
+/** In the same script if there is one: `zh-HK` is read as `zh-TW`, and `pt-BR` as `pt`. */
+function closest(tag: string): Texts | undefined {
+  let wanted: Intl.Locale;
+  try {
+    wanted = new Intl.Locale(tag).maximize();
+  } catch {
+    // It is no language, such as *.
+    return undefined;
+  }
+  const same = known.filter(({ locale }) => locale.language === wanted.language);
+  return (same.find(({ locale }) => locale.script === wanted.script) ?? same[0])?.texts;
+}
+
+/** The language in the cookie, and the interaction on whose page the user chose it. */
+function choiceOf(cookies = '') {
+  const [, language = '', interaction] =
+    /(?:^|; )(?:__Host-)?language=([\w-]+)(?:\.([\w-]+))?/.exec(cookies) ?? [];
+  return { language, interaction };
+}
+
+/** Remembers a choice, and returns to its page. */
+export function chooseLanguage(secure: boolean): RequestHandler {
+  return ({ body }, response) => {
+    const address = localAddress(body?.next);
+    const texts = languages.find(({ language }) => language === body?.language);
+    if (texts !== undefined) {
+      const [, interaction] = /^\/sign-in\/([\w-]+)/.exec(address.pathname) ?? [];
+      const value = interaction === undefined ? texts.language : `${texts.language}.${interaction}`;
+      response.cookie(secure ? '__Host-language' : 'language', value, {
+        maxAge: YEAR_MILLISECONDS,
+        httpOnly: true,
+        sameSite: 'lax',
+        secure,
+      });
+      // It would override the choice.
+      address.searchParams.delete('ui_locales');
+    }
+    response.redirect(303, address.pathname + address.search);
+  };
+}
+
+/** An address of this server, or the start page. Without its host, a redirect cannot lead away. */
+export function localAddress(value: unknown): URL {
+  const base = 'http://unused.invalid';
+  const url = typeof value === 'string' ? URL.parse(value, base) : null;
+  return url?.origin === base && !url.pathname.startsWith('//') ? url : new URL('/', base);
+}
+
+/** The address that opens a page again. Express keeps it where a router removes its beginning. */
+export function addressOf(request: IncomingMessage & { readonly originalUrl?: string }): string {
+  const { pathname, search } = localAddress(request.originalUrl ?? request.url);
+  return pathname + search;
+}
+
+export function languageMenu(texts: Texts, address: string): Html {
+  const items = languages.map(({ language, languageName }) => {
+    const current = language === texts.language ? html` aria-current="true"` : undefined;
+    return html`<button type="submit" name="language" value="${language}" lang="${language}" translate="no"${current}>${languageName}</button>`;
+  });
+  return html`<details class="languages">
+<summary><span class="unseen">${texts.languageMenu}: </span>${texts.languageName}</summary>
+<form method="post" action="${LANGUAGE_PATH}">
+<input type="hidden" name="next" value="${address}">
+${items}
+</form>
+</details>`;
+}
