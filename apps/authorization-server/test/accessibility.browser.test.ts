@@ -1,102 +1,77 @@
 // requires: chromium
 
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { accessibilityProblems, launchBrowser } from '@gatehouse/testing/browser';
 import { afterAll, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { alice } from './installation.ts';
+import { languages } from '../src/pages/languages.ts';
+import { visitPages } from './every-page.ts';
 import { startServers } from './server.ts';
 
-const { authorizationUrl, issuer, startDevice } = (await startServers()).first;
+const { first } = await startServers();
 const browser = await launchBrowser();
 afterAll(() => browser.close());
 
-async function signIn(page: Page, password: string): Promise<void> {
-  await page.locator('#username').fill(alice.username);
-  await page.locator('#password').fill(password);
-  await page.locator('button.primary').click();
+const desktop = { width: 1280, height: 800 };
+const phone = { width: 320, height: 640 };
+
+/** With `SCREENSHOTS=1`, every page is in this folder, which Git ignores. */
+const folder = join(import.meta.dirname, '../../../coverage/pages');
+
+const overflow = (page: Page) =>
+  page.locator('html').evaluate((html) => html.scrollWidth - html.clientWidth);
+
+/** The elements that the page or their own box cuts off at 320 px, in both directions of writing. */
+async function layoutProblems(page: Page): Promise<readonly string[]> {
+  const problems: string[] = [];
+  await page.setViewportSize(phone);
+  await page.locator('.languages > summary').click();
+  for (const direction of ['ltr', 'rtl']) {
+    await page.locator('html').evaluate((html, dir) => html.setAttribute('dir', dir), direction);
+    if ((await overflow(page)) > 0) {
+      problems.push(`wider than 320 px, ${direction}`);
+    }
+    const cut = await page
+      .locator('button:visible, .button:visible, summary, h1, .foot a')
+      .evaluateAll((elements) =>
+        elements
+          .filter(({ scrollWidth, clientWidth }) => scrollWidth > clientWidth + 1)
+          .map(({ textContent }) => textContent ?? ''),
+      );
+    problems.push(...cut.map((text) => `${text} is cut off, ${direction}`));
+  }
+  await page.locator('html').evaluate((html) => html.removeAttribute('dir'));
+  await page.locator('.languages > summary').click();
+  await page.setViewportSize(desktop);
+  return problems;
 }
 
-/**
- * Visits every page, in the language of the browser, and calls `look` on each. A new page gets a
- * line here.
- */
-async function visitPages(page: Page, look: (name: string) => Promise<void>): Promise<void> {
-  const open = async (name: string, path: string) => {
-    await page.goto(issuer + path);
-    await look(name);
-  };
-  const press = async (selector: string, next: string, name: string) => {
-    await page.locator(selector).first().click();
-    await page.locator(next).waitFor();
-    await look(name);
-  };
-  await open('welcome', '/');
-  await open('signed out everywhere', '/account/signed-out');
-  await open('cookies blocked', '/sign-in/unknown');
-  await page.goto(authorizationUrl());
-  await look('sign-in');
-  await signIn(page, 'not the password');
-  await page.locator('#problem').waitFor();
-  await look('failed sign-in');
-  await signIn(page, alice.password);
-  await page.locator('form.choice').waitFor();
-  await look('consent');
-  await press('.person a', '#username', 'another account');
-  await page.goBack();
-  // No application runs at its address, so the browser shows an error page.
-  const landing = page.waitForEvent('framenavigated', (frame) =>
-    frame.url().startsWith('chrome-error:'),
-  );
-  await page.locator('button.primary').click({ noWaitAfter: true });
-  await landing;
-  await page.goto(authorizationUrl({ prompt: 'select_account' }));
-  await look('choice of an account');
-  await page.route('**/assets/submit-form.js', (route) => route.abort());
-  await page.goto(authorizationUrl({ response_mode: 'form_post' }));
-  await look('form for the application');
-  await page.unrouteAll();
-  await visitDevicePages(press, async () => {
-    await page.goto((await startDevice()).verification_uri_complete ?? '');
-  });
-  await open('account', '/account');
-  await press('.application button', '.success', 'access ended');
-  await open('question before signing out everywhere', '/account/sign-out-everywhere');
-  await open('password', '/account/password');
-  await page.locator('#current').fill('not the password');
-  await page.locator('#wanted').fill('a new long password');
-  await page.locator('#repeated').fill('a new long password');
-  await press('button.primary', '#problem', 'wrong password');
-  await open('expired', '/sign-in/unknown');
-  await open('not found', '/no-such-page');
-  await open('bad request', '/authorize?client_id=nobody');
-  await open('logout', '/logout');
-  await press('button.primary', 'a[href="/account"]', 'signed out');
+async function takeScreenshots(page: Page, name: string): Promise<void> {
+  for (const [device, viewport] of Object.entries({ phone: { ...phone, width: 390 }, desktop })) {
+    await page.setViewportSize(viewport);
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      const path = `${name}-${device}-${colorScheme}.png`.replaceAll(' ', '-');
+      await page.screenshot({ path: join(folder, path), fullPage: true });
+    }
+  }
 }
 
-async function visitDevicePages(
-  press: (selector: string, next: string, name: string) => Promise<void>,
-  openDevice: () => Promise<void>,
-): Promise<void> {
-  await openDevice();
-  await press('button.primary', 'output', 'device confirmation');
-  await press('[name=abort]', 'a[href="/device"]', 'device stopped');
-  await press('a[href="/device"]', '#user_code', 'device');
-  await openDevice();
-  await press('button.primary', 'output', 'device confirmation again');
-  await press('[name=confirm]', 'form.choice', 'device consent');
-  await press('button.primary', '.success', 'device connected');
-}
-
-test.each(['en-US', 'zh-CN'])(
-  'axe-core finds no problem on any page in %s, light and dark',
-  async (locale) => {
-    const context = await browser.newContext({ locale, viewport: { width: 1280, height: 800 } });
+test.each(languages.map(({ language }) => language))(
+  'no page has a problem that axe-core finds, or a layout that overflows, in %s',
+  async (language) => {
+    const context = await browser.newContext({ locale: language, viewport: desktop });
     const page = await context.newPage();
-    const language = locale === 'zh-CN' ? 'zh-CN' : 'en';
     const looked: string[] = [];
-    await visitPages(page, async (name) => {
+    mkdirSync(folder, { recursive: true });
+    await visitPages(page, first, async (name) => {
       expect([name, await page.locator('html').getAttribute('lang')]).toEqual([name, language]);
       expect([name, await accessibilityProblems(page)]).toEqual([name, []]);
+      expect([name, await layoutProblems(page)]).toEqual([name, []]);
+      if (process.env.SCREENSHOTS !== undefined) {
+        await takeScreenshots(page, `${language}-${name}`);
+      }
       looked.push(name);
     });
     expect(looked).toHaveLength(25);

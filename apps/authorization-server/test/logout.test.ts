@@ -124,8 +124,42 @@ describe.each(systems)('signing out over $engine', ({ system: { first } }) => {
         expect([parameters, page.status, page.location]).toEqual([parameters, 400, undefined]);
       }
     }
-    const page = await ask({ id_token_hint: hint, post_logout_redirect_uri: back });
-    expect((await visitor.submit(page, { logout: 'yes' })).location).toBe(back);
+  });
+
+  test('asks nothing if an application of the session presents its ID token', async () => {
+    const visitor = createPageVisitor();
+    const tokens = await tokensFor({ scope: 'openid' }, alice, visitor);
+    const cookie = cookiesOf(visitor);
+    const query = { id_token_hint: tokens.id_token, post_logout_redirect_uri: back, state: 'a b' };
+    const reply = await visitor.get(`${issuer}/logout?${new URLSearchParams(query)}`);
+    expect([reply.status, reply.location]).toEqual([302, `${back}?state=a%20b`]);
+    expect(await isActive(tokens.access_token)).toBe(false);
+    expect(cookiesOf(visitor)).not.toContain('session');
+    expect((await get('/account', { cookie })).location).toContain('/authorize?');
+  });
+
+  test('asks if the ID token is of another user, session or application, or names no address', async () => {
+    const visitor = createPageVisitor();
+    const earlier = createPageVisitor();
+    const tokens = await tokensFor({ scope: 'openid' }, alice, visitor);
+    const ofBob = await tokensFor({ scope: 'openid' }, bob);
+    const claims = JSON.stringify({ id_token: { sid: null } });
+    const ofSession = await tokensFor({ scope: 'openid', claims }, alice, earlier);
+    const other = createPageVisitor();
+    await open(other, '/account');
+    const withAddress = { post_logout_redirect_uri: back };
+    for (const [who, parameters] of [
+      [visitor, { id_token_hint: tokens.id_token }],
+      [visitor, { client_id: web.clientId, ...withAddress }],
+      [visitor, { id_token_hint: ofBob.id_token, ...withAddress }],
+      [visitor, { id_token_hint: ofSession.id_token, ...withAddress }],
+      // The application has no part in the session of this browser.
+      [other, { id_token_hint: tokens.id_token, ...withAddress }],
+    ] as const) {
+      const page = await who.get(`${issuer}/logout?${new URLSearchParams(parameters)}`);
+      expect([page.status, page.body.includes('Sign out?')]).toEqual([200, true]);
+    }
+    expect(await isActive(tokens.access_token)).toBe(true);
   });
 
   test('redirects at once if no user is signed in, also for a POST, without a page that submits itself', async () => {

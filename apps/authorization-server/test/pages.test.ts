@@ -40,7 +40,11 @@ async function everyPage(language: string): Promise<ReadonlyMap<string, VisitedP
 
 test('every page is protected, has a title and a main heading, and labels its fields', async () => {
   for (const [name, { headers, body, status }] of await everyPage('en')) {
-    const script = name === 'welcome' ? "script-src 'self';" : '';
+    const file =
+      name === 'welcome'
+        ? 'sign-in-link'
+        : /^(sign-in|other account|password)$/.test(name) && 'show-password';
+    const script = file ? "script-src 'self';" : '';
     const targets = /consent|sign-in|other account/.test(name) ? ' https://app.example' : '';
     const policy = headers.get('content-security-policy')?.replaceAll('; ', ';');
     expect([name, policy]).toEqual([
@@ -59,7 +63,7 @@ test('every page is protected, has a title and a main heading, and labels its fi
     ]);
     expect(body).not.toMatch(/(src|href|action)="(https?:)?\/\//);
     expect(body).not.toMatch(/<style|style="| on\w+="|javascript:/);
-    const scripts = name === 'welcome' ? ['<script src="/assets/sign-in-link.js" defer>'] : [];
+    const scripts = file ? [`<script src="/assets/${file}.js" defer>`] : [];
     expect([name, body.match(/<script[^>]*>/g) ?? []]).toEqual([name, scripts]);
     expect([name, body]).toEqual([name, expect.stringContaining('href="/assets/favicon.svg"')]);
     expect([name, body]).toEqual([name, expect.stringMatching(/<title>[^<]+ · Gatehouse</)]);
@@ -92,6 +96,7 @@ test.each([
   ['/assets/favicon.svg', 'image/svg+xml'],
   ['/assets/sign-in-link.js', 'text/javascript; charset=utf-8'],
   ['/assets/submit-form.js', 'text/javascript; charset=utf-8'],
+  ['/assets/show-password.js', 'text/javascript; charset=utf-8'],
 ])('%s is a file that any browser may cache', async (path, type) => {
   const { status, headers, body } = await get(path);
   expect([status, headers.get('content-type')]).toEqual([200, type]);

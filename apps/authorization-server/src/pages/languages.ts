@@ -111,7 +111,7 @@ export function languageMenu(texts: Texts, address: string): Html {
     return html`<button type="submit" name="language" value="${language}" lang="${language}" translate="no"${current}>${languageName}</button>`;
   });
   return html`<details class="languages">
-<summary><span class="unseen">${texts.languageMenu}: </span>${texts.languageName}</summary>
+<summary><svg viewBox="0 0 24 24" width="18" height="18" aria-hidden="true"><circle cx="12" cy="12" r="9"/><ellipse cx="12" cy="12" rx="4" ry="9"/><path d="M3 12h18"/></svg><span class="unseen">${texts.languageMenu}: </span>${texts.languageName}</summary>
 <form method="post" action="${LANGUAGE_PATH}">
 <input type="hidden" name="next" value="${address}">
 ${items}

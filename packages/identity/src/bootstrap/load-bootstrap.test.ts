@@ -141,7 +141,7 @@ describe('a bootstrap file', () => {
     });
     const resources = [
       of('https://a.example/a/', undefined),
-      of('https://a.example/1/2/3/4/5', { en: 'x', fr: 'x' }),
+      of('https://a.example/1/2/3/4/5', { en: 'x', xx: 'x' }),
       of('https://a.example/1/2/3/4', {}),
     ];
     const name = (i: number, member: string) => `BOOTSTRAP_FILE resources.${i}.${member}`;
@@ -152,7 +152,7 @@ describe('a bootstrap file', () => {
       `${name(0, 'scopes.a.description')}: is required`,
       `${name(1, 'resource')}: must have at most 4 segments in its path, of letters, digits and -._~!*'()`,
       `${name(1, 'scopes.a b')}: ${wrongName}`,
-      `${name(1, 'scopes.a.description')}: has unknown members: fr`,
+      `${name(1, 'scopes.a.description')}: has unknown members: xx`,
       `${name(2, 'scopes.a b')}: ${wrongName}`,
       `${name(2, 'scopes.a.description')}: must have a text`,
     ]);

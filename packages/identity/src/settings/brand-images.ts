@@ -72,40 +72,39 @@ function typeOf(bytes: Buffer): BrandImage['type'] | undefined {
   return root?.includes('"http://www.w3.org/2000/svg"') ? 'image/svg+xml' : undefined;
 }
 
-/** Browsers can still show a page with the former image. */
-const FORMER_IMAGE_SECONDS = 24 * 60 * 60;
-
 const imageKey = (hash: string) => `brand-image:${hash}`;
 
 /**
- * Writes the images of a change into their records, and lets the former ones expire.
+ * Writes the images of a change into their records.
  *
  * @returns the branding for the record of the settings, without the contents
  */
 export async function storeBrandImages(
   store: Store,
-  former: Branding | undefined,
-  changed: Branding | undefined,
+  branding: Branding | undefined,
 ): Promise<Branding | undefined> {
-  for (const { hash, content } of imagesOf(changed)) {
+  for (const { hash, content } of imagesOf(branding)) {
     if (content !== undefined) {
       await store.set(imageKey(hash), content);
     }
   }
-  const kept = new Set(imagesOf(changed).map(({ hash }) => hash));
-  for (const { hash } of imagesOf(former).filter((each) => !kept.has(each.hash))) {
-    const content = await store.get(imageKey(hash));
-    if (content !== undefined) {
-      await store.set(imageKey(hash), content, FORMER_IMAGE_SECONDS);
-    }
-  }
-  if (changed === undefined) {
-    return undefined;
-  }
-  const organizations = Object.entries(changed.organizations).map(
+  const organizations = Object.entries(branding?.organizations ?? {}).map(
     ([id, brand]) => [id, withoutContent(brand)] as const,
   );
-  return { ...withoutContent(changed), organizations: Object.fromEntries(organizations) };
+  return (
+    branding && { ...withoutContent(branding), organizations: Object.fromEntries(organizations) }
+  );
+}
+
+/** Deletes the images that a change no longer names. */
+export async function deleteFormerImages(
+  store: Store,
+  former: Branding | undefined,
+  current: Branding | undefined,
+): Promise<void> {
+  const kept = new Set(imagesOf(current).map(({ hash }) => hash));
+  const unused = imagesOf(former).filter(({ hash }) => !kept.has(hash));
+  await store.delete(unused.map(({ hash }) => imageKey(hash)));
 }
 
 export async function readBrandImage(store: Store, hash: string): Promise<Buffer | undefined> {

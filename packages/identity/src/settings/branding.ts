@@ -127,7 +127,8 @@ export function contrastProblems(
         return [];
       }
       const [front, back, ratio] = problem;
-      const member = front === 'accent' || declared.ground === undefined ? 'accent' : 'ground';
+      const isAccent = front === 'accent' && declared.accent !== undefined;
+      const member = back === 'ground' && !isAccent ? 'ground' : 'accent';
       return [
         {
           path: [...place, 'colors', scheme, member],

@@ -48,7 +48,7 @@ describe('a resource', () => {
     expect(describeScope({ description: 'One text', roles: [] }, 'zh')).toBe('One text');
   });
 
-  test.each([{ fr: 'x' }, {}, '', ' '])('cannot describe a scope by %j', (description) => {
+  test.each([{ xx: 'x' }, {}, '', ' '])('cannot describe a scope by %j', (description) => {
     expect(isValid({ scopes: { a: { description } } })).toBe(false);
   });
 

@@ -14,7 +14,7 @@ import {
 } from '../records/record.ts';
 import { withRecordLock } from '../records/record-lock.ts';
 import { type AttributeDeclarations, attributeDeclarations } from './attributes.ts';
-import { readBrandImage, storeBrandImages } from './brand-images.ts';
+import { deleteFormerImages, readBrandImage, storeBrandImages } from './brand-images.ts';
 import { brandingSchema, resolveBrands } from './branding.ts';
 import { type BrowserHost, browserClientId, browserHostSchema } from './browser-host.ts';
 import { installationLifetimes, type LifetimeSettings } from './lifetimes.ts';
@@ -110,11 +110,12 @@ export function createSettingsRegistry(dependencies: RecordDependencies) {
       withRecordLock(store, KEY, async (assertHeld) => {
         const existing = await readDefinition();
         const merged = merge(existing, change).definition;
-        const branding = await storeBrandImages(store, existing.branding, merged.branding);
+        const branding = await storeBrandImages(store, merged.branding);
         const definition = { ...merged, branding };
         assertHeld();
         await store.set(KEY, JSON.stringify(definition));
         cache.forget(KEY);
+        await deleteFormerImages(store, existing.branding, branding);
         return (Object.keys(settingsMembers) as SettingsMember[]).filter(
           (member) => JSON.stringify(existing[member]) !== JSON.stringify(definition[member]),
         );
