@@ -42,7 +42,7 @@ export function createApp(settings: DemoApplicationSettings): RequestListener {
         'Cache-Control': 'no-store',
         'Referrer-Policy': 'no-referrer',
         'Content-Security-Policy':
-          "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'self'; frame-ancestors 'none'",
+          "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
         ...headers,
       });
       response.end(body);
@@ -61,9 +61,14 @@ function createAnswer(settings: DemoApplicationSettings) {
 
   async function home(request: IncomingMessage): Promise<Reply> {
     const session = sessions.find(request.headers.cookie);
-    return session === undefined
-      ? page(200, {})
-      : page(200, { devices: await listDevices(session.accessToken, settings.gatewayUrl) });
+    if (session === undefined) {
+      return page(200, {});
+    }
+    const { accessToken, expiresInSeconds, scope } = session;
+    const reply = await listDevices(accessToken, settings.gatewayUrl);
+    // Even a page on loopback never shows a whole credential.
+    const token = { beginning: accessToken.slice(0, 6), expiresInSeconds, scope };
+    return page(200, { result: { reply, token, accountAddress: `${settings.issuer}/account` } });
   }
 
   function receiveCode(request: IncomingMessage, parameters: URLSearchParams): Reply {
@@ -85,8 +90,8 @@ function createAnswer(settings: DemoApplicationSettings) {
     if (code === sessions.find(request.headers.cookie)?.code) {
       return toHome();
     }
-    const accessToken = await redeemCode(code, settings);
-    return toHome({ 'Set-Cookie': sessions.start({ code, accessToken }) });
+    const token = await redeemCode(code, settings);
+    return toHome({ 'Set-Cookie': sessions.start({ code, ...token }) });
   }
 
   async function route(request: IncomingMessage): Promise<Reply> {
@@ -145,7 +150,7 @@ async function readForm(request: AsyncIterable<Buffer>): Promise<URLSearchParams
  *
  * @throws RejectedError when the authorization server rejects the code
  */
-async function redeemCode(code: string, settings: DemoApplicationSettings): Promise<string> {
+async function redeemCode(code: string, settings: DemoApplicationSettings): Promise<Token> {
   const { clientId, secureKey, redirectUri, authorizationServerUrl } = settings;
   const credentials = [clientId, secureKey].map(encodeURIComponent).join(':');
   const reply = await fetch(`${authorizationServerUrl}/token`, {
@@ -164,29 +169,35 @@ async function redeemCode(code: string, settings: DemoApplicationSettings): Prom
       `The authorization server rejected the code: ${token.error} (${token.error_description})`,
     );
   }
-  return token.access_token;
+  const { access_token: accessToken, expires_in, scope } = token;
+  return { accessToken, expiresInSeconds: Number(expires_in), scope: String(scope ?? '') };
 }
 
 /**
  * Lists the devices of the user through the gateway.
  *
- * @returns the gateway's reply as text for the user
+ * @returns the gateway's reply
  * @throws RejectedError when the access token has expired or was revoked
  */
-async function listDevices(accessToken: string, gatewayUrl: string): Promise<string> {
+async function listDevices(accessToken: string, gatewayUrl: string): Promise<unknown> {
   const reply = await fetch(`${gatewayUrl}/api/device`, {
     headers: { Authorization: `Bearer ${accessToken}` },
   });
   if (reply.status === 401) {
     throw new RejectedError('The gateway does not accept the access token anymore.');
   }
-  return JSON.stringify(await reply.json(), null, 2);
+  return reply.json();
+}
+
+interface Token {
+  readonly accessToken: string;
+  readonly expiresInSeconds: number;
+  readonly scope: string;
 }
 
 /** The result of a sign-in. The browser gets only its id, in a cookie. */
-interface BrowserSession {
+interface BrowserSession extends Token {
   readonly code: string;
-  readonly accessToken: string;
 }
 
 /** Keeps the sessions in memory, so a restart of the application ends them. */

@@ -1,9 +1,10 @@
 /** What all pages have in common, and which addresses exist. */
 import { connect } from 'node:net';
-import { createPageVisitor, type VisitedPage } from '@gatehouse/testing';
+import { createPageVisitor, type PageVisitor, type VisitedPage } from '@gatehouse/testing';
 import { expect, test } from '@jest/globals';
 import { startInProcess } from './in-process-server.ts';
-import { startServers } from './server.ts';
+import { web } from './installation.ts';
+import { startServers, withForm } from './server.ts';
 
 const { issuer, get, open, openConsent, openSignIn, startDevice } = (await startServers()).first;
 
@@ -216,5 +217,93 @@ test('without the store, pages fail closed, and pages that need none are availab
   }
   for (const path of ['/', '/assets/pages.css', '/logout/success']) {
     expect([path, (await broken.get(path)).status]).toEqual([path, 200]);
+  }
+});
+
+/** Chooses a language in the menu of a page. */
+const choose = (visitor: PageVisitor, page: VisitedPage, language: string) =>
+  visitor.submit(withForm({ ...page, body: page.body.replaceAll('&amp;', '&') }, '/language'), {
+    language,
+  });
+const languageOf = ({ body }: VisitedPage) => /<html lang="([^"]*)"/.exec(body)?.[1];
+
+test('the menu of languages returns to its page, and every later page has the language', async () => {
+  const visitor = createPageVisitor();
+  const page = await visitor.get(`${issuer}/no-such-page?a=b&c=%26`);
+  const reply = await choose(visitor, page, 'zh-CN');
+  expect([reply.status, reply.location]).toEqual([303, page.url]);
+  expect(reply.headers.get('set-cookie')).toMatch(
+    /^language=zh-CN; Max-Age=31536000; Path=\/; Expires=[^;]+; HttpOnly; SameSite=Lax$/,
+  );
+  for (const path of ['/', '/device', '/sign-in/unknown']) {
+    expect(languageOf(await visitor.get(issuer + path, { 'accept-language': 'en' }))).toBe('zh-CN');
+  }
+});
+
+test('an application precedes a remembered language, and a choice on the page precedes the application', async () => {
+  const visitor = createPageVisitor();
+  await choose(visitor, await visitor.get(`${issuer}/`), 'zh-CN');
+  const page = await openSignIn(visitor, { ui_locales: 'en' });
+  expect(languageOf(page)).toBe('en');
+  const reply = await choose(visitor, page, 'zh-CN');
+  expect(languageOf(await visitor.get(reply.location ?? ''))).toBe('zh-CN');
+  expect(languageOf(await openSignIn(visitor, { ui_locales: 'en' }))).toBe('en');
+  const failed = await visitor.get(`${issuer}/logout?ui_locales=en&client_id=nobody`);
+  expect((await choose(visitor, failed, 'zh-CN')).location).not.toContain('ui_locales');
+});
+
+test.each([
+  ['zh', 'zh-CN'],
+  ['zh-Hans-SG', 'zh-CN'],
+  ['en-GB,zh;q=0.5', 'en'],
+  ['xx, *;q=0.1', 'en'],
+  ['not a language, zh;q=0.1', 'zh-CN'],
+  [`${'xx,'.repeat(30)}zh`, 'en'],
+])('a browser that prefers %s gets a language', async (accepted, language) => {
+  expect(languageOf(await get('/', { 'accept-language': accepted }))).toBe(language);
+});
+
+test.each([
+  ['//evil.example/', '/'],
+  ['/\\evil.example/', '/'],
+  ['/.//evil.example/', '/'],
+  ['https://evil.example/', '/'],
+  ['javascript:alert(1)', '/'],
+  ['/a\r\nx: y', '/ax:%20y'],
+  ['', '/'],
+])('the menu of languages never leads away: %j', async (next, expected) => {
+  const body = new URLSearchParams({ next, language: 'en' });
+  const reply = await fetch(`${issuer}/language`, { method: 'POST', body, redirect: 'manual' });
+  expect([reply.status, reply.headers.get('location')]).toEqual([303, expected]);
+});
+
+test('another site, or an unknown language, changes nothing', async () => {
+  const body = new URLSearchParams({ next: '/', language: 'en' });
+  const headers = { 'sec-fetch-site': 'cross-site' };
+  const foreign = await fetch(`${issuer}/language`, { method: 'POST', body, headers });
+  expect([foreign.status, foreign.headers.get('set-cookie')]).toEqual([403, null]);
+  body.set('language', 'xx');
+  const reply = await fetch(`${issuer}/language`, { method: 'POST', body, redirect: 'manual' });
+  expect(reply.headers.get('set-cookie')).toBeNull();
+});
+
+test('an error page names the problem in its heading, and has a way back', async () => {
+  const wrong = {
+    response_type: 'code',
+    client_id: web.clientId,
+    redirect_uri: 'https://x.example/',
+  };
+  for (const [path, heading, back] of [
+    ['/nothing', 'Page not found', 'href="/"'],
+    ['/sign-in/unknown', 'This sign-in has expired', 'href="/"'],
+    [
+      `/authorize?${new URLSearchParams(wrong)}`,
+      'The application sent an invalid request',
+      'href="https://app.example/"',
+    ],
+  ] as const) {
+    const { body } = await get(path, { cookie: 'x=1' });
+    expect(body).toContain(`<h1>${heading}</h1>`);
+    expect(body).toContain(back);
   }
 });

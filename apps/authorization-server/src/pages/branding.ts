@@ -1,20 +1,10 @@
 /**
  * What the operator declares about the look of the pages (`branding` of the settings): the top and the
- * foot of a page, and the files that belong to it. A file has the hash of its content in its address,
- * so that browsers keep it.
+ * foot of a page, and its colors. brand-files.ts serves the files.
  */
 import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import {
-  type Brand,
-  brandColors,
-  type Identity,
-  imagesOf,
-  noSettings,
-  type Settings,
-} from '@gatehouse/identity';
-import type { RequestHandler } from 'express';
-import { LRUCache } from 'lru-cache';
+import { type Brand, brandColors, noSettings } from '@gatehouse/identity';
 import { contextOf } from '../requests/request-context.ts';
 import { type Html, html } from './html.ts';
 import { addressOf, languageMenu } from './languages.ts';
@@ -74,59 +64,13 @@ export function contactLink({ contact }: Brand): Html | undefined {
 }
 
 /** The colors of a brand, after the stylesheet of all pages. They are checked values. */
-function stylesheetOf(brand: Brand): { readonly hash: string; readonly css: string } | undefined {
+export function stylesheetOf(
+  brand: Brand,
+): { readonly hash: string; readonly css: string } | undefined {
   const [light = '', dark = ''] = (['light', 'dark'] as const).map((scheme) => {
     const colors = Object.entries(brandColors(brand, scheme) ?? {});
     return colors.map(([name, color]) => `--${name}:${color};`).join('');
   });
   const css = `:root{${light}}\n@media (prefers-color-scheme:dark){:root{${dark}}}\n`;
   return light + dark === '' ? undefined : { hash: hash('sha256', css, 'base64url'), css };
-}
-
-interface BrandFile {
-  readonly type: string;
-  /** Undefined for an image, which is in the store. */
-  readonly css?: string;
-}
-
-function listFiles(settings: Settings) {
-  const { branding } = settings.definition;
-  const files = new Map<string, BrandFile>(imagesOf(branding).map((each) => [each.hash, each]));
-  for (const orgId of [undefined, ...Object.keys(branding?.organizations ?? {})]) {
-    const sheet = stylesheetOf(settings.brandOf(orgId));
-    if (sheet !== undefined) {
-      files.set(sheet.hash, { type: 'text/css; charset=utf-8', css: sheet.css });
-    }
-  }
-  return { settings, files };
-}
-
-/**
- * Serves what a brand of the settings names, and nothing else. A vector image is a document with
- * scripts if a browser opens its address: the policy blocks them, and puts it into an origin of its own.
- */
-export function serveBrandFiles({ settings }: Pick<Identity, 'settings'>): RequestHandler {
-  const images = new LRUCache<string, Buffer>({ max: 100 });
-  let listed: ReturnType<typeof listFiles> | undefined;
-  return async (request, response, next) => {
-    const current = await settings.read();
-    // The same object as long as nothing changes.
-    listed = listed?.settings === current ? listed : listFiles(current);
-    const wanted = String(request.params.hash);
-    const file = listed.files.get(wanted);
-    const content = file && (file.css ?? images.get(wanted) ?? (await settings.readImage(wanted)));
-    if (file === undefined || content === undefined) {
-      next();
-      return;
-    }
-    if (Buffer.isBuffer(content)) {
-      images.set(wanted, content);
-    }
-    response.set({
-      'Content-Type': file.type,
-      'Content-Security-Policy': "default-src 'none';style-src 'unsafe-inline';sandbox",
-      'Cache-Control': 'public, max-age=31536000, immutable',
-    });
-    response.end(content);
-  };
 }

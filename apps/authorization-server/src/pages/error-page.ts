@@ -213,7 +213,7 @@ function errorPage(
   const content = html`<p>${texts[message]}</p>
 ${detail === undefined ? undefined : html`<p class="detail" translate="no">${detail}</p>`}
 ${linkButton(next.address, texts[next.label])}
-<p class="small">${reference} ${helpNotice(request, texts)}</p>`;
+<p class="small">${reference}<br>${helpNotice(request, texts)}</p>`;
   return { texts, title, content };
 }
 
