@@ -38,6 +38,8 @@ main { max-width: 44rem; margin: 0 auto; padding: 2rem 1rem 3rem; }
 .steps [aria-current] { border-color: var(--action); color: var(--text); font-weight: 700; }
 .card { padding: 1.75rem; border: 1px solid var(--line); border-radius: 1rem; background: var(--card); }
 .card + .card { margin-top: 1rem; }
+.card > :last-child, .card > details:last-child pre { margin-bottom: 0; }
+.card + p { margin: 1.5rem 0 0; }
 h1 { margin: 0 0 0.5rem; font-size: 1.625rem; line-height: 1.25; text-wrap: balance; }
 h2 { margin: 0 0 0.75rem; font-size: 1.125rem; }
 p { margin: 0 0 1rem; }
@@ -53,7 +55,7 @@ dd { margin: 0 0 1rem; }
 dd:last-child { margin: 0; }
 code { font: 0.9375em ui-monospace, Menlo, Consolas, monospace; }
 .devices { margin: 0 0 1rem; padding: 0; list-style: none; }
-.devices li { display: flex; flex-wrap: wrap; justify-content: space-between; gap: 0 1rem; padding: 0.875rem 1rem; border-radius: 0.625rem; background: var(--soft); }
+.devices li { display: flex; flex-wrap: wrap; align-items: center; justify-content: space-between; gap: 0 1rem; padding: 0.875rem 1rem; border-radius: 0.625rem; background: var(--soft); }
 .devices li + li { margin-top: 0.5rem; }
 summary { min-height: 2.75rem; padding-block: 0.5rem; cursor: pointer; }
 @media (max-width: 30rem) { .action { width: 100%; } .card { padding: 1.25rem; } .brand small { display: none; } }
@@ -144,9 +146,7 @@ ${output('Reply', JSON.stringify(reply, null, 2))}
 <dt>Access until you end it</dt><dd>On <a href="${escapeHtml(accountAddress)}">your account page</a> you see this application, and you can end its access at once.</dd>
 </dl>
 </section>
-<section class="card">
-${signIn(signInAddress, 'Sign in again')}
-</section>`;
+${signIn(signInAddress, 'Sign in again')}`;
 }
 
 /** The steps, of which the ones before `current` are done. */

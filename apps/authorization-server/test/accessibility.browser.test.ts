@@ -1,15 +1,40 @@
 // requires: chromium
 
-import { mkdirSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { until } from '@gatehouse/testing';
 import { accessibilityProblems, launchBrowser } from '@gatehouse/testing/browser';
+import { temporaryFolder } from '@gatehouse/testing/suite';
 import { afterAll, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { languages } from '../src/pages/languages.ts';
-import { visitPages } from './every-page.ts';
+import { signIn, visitPages } from './every-page.ts';
+import { installation } from './installation.ts';
 import { startServers } from './server.ts';
 
 const { first } = await startServers();
+const wideLogo = join(temporaryFolder(), 'wide.svg');
+writeFileSync(
+  wideLogo,
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1200 100"><rect width="1200" height="100" fill="#7a1fa2"/></svg>',
+);
+const branded = await startServers({
+  bootstrap: {
+    ...installation,
+    branding: {
+      name: 'The united meadows and gardens of the northern region',
+      logo: wideLogo,
+      colors: {
+        light: { accent: '#7a1fa2', ground: '#f6effa' },
+        dark: { accent: '#d7a6f0', ground: '#120818' },
+      },
+      links: Object.fromEntries(
+        ['help', 'privacy', 'terms'].map((name) => [name, `https://example.com/${name}`]),
+      ),
+      contact: 'the-people-who-help@a-long-name.departments.example.com',
+    },
+  } as typeof installation,
+});
 const browser = await launchBrowser();
 afterAll(() => browser.close());
 
@@ -18,6 +43,13 @@ const phone = { width: 320, height: 640 };
 
 /** With `SCREENSHOTS=1`, every page is in this folder, which Git ignores. */
 const folder = join(import.meta.dirname, '../../../coverage/pages');
+
+const backgroundOf = (element: unknown) => {
+  const { getComputedStyle } = globalThis as unknown as {
+    getComputedStyle(of: unknown): { backgroundColor: string };
+  };
+  return getComputedStyle(element).backgroundColor;
+};
 
 const overflow = (page: Page) =>
   page.locator('html').evaluate((html) => html.scrollWidth - html.clientWidth);
@@ -78,3 +110,32 @@ test.each(languages.map(({ language }) => language))(
     await context.close();
   },
 );
+
+test('a brand with a logo or long name, links and a contact fits as well, also for axe-core', async () => {
+  const { issuer, authorizationUrl } = branded.first;
+  for (const name of ['logo', 'name']) {
+    const context = await browser.newContext({ viewport: desktop });
+    const page = await context.newPage();
+    const failures: string[] = [];
+    page.on('console', (line) => line.type() === 'error' && failures.push(line.text()));
+    await page.goto(authorizationUrl());
+    await signIn(page, 'not the password');
+    await page.locator('#problem').waitFor();
+    expect(await page.locator('button.primary').evaluate(backgroundOf)).toBe('rgb(122, 31, 162)');
+    for (const look of ['sign-in', 'error']) {
+      if (look === 'error') {
+        await page.goto(`${issuer}/nothing`);
+      }
+      expect([await accessibilityProblems(page), await layoutProblems(page)]).toEqual([[], []]);
+      if (process.env.SCREENSHOTS !== undefined) {
+        await takeScreenshots(page, `brand-${name}-${look}`);
+      }
+    }
+    expect(failures.filter((text) => !text.includes('404'))).toEqual([]);
+    await context.close();
+    const { logo: _, ...withoutLogo } =
+      (await branded.identity.settings.read()).definition.branding ?? {};
+    await branded.identity.settings.apply({ branding: { organizations: {}, ...withoutLogo } });
+    await until(async () => !(await branded.first.get('/')).body.includes('class="logo"'));
+  }
+});

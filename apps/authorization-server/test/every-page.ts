@@ -5,7 +5,7 @@ import type { System } from './server.ts';
 
 type Server = Pick<System['first'], 'issuer' | 'authorizationUrl' | 'startDevice'>;
 
-async function signIn(page: Page, password: string): Promise<void> {
+export async function signIn(page: Page, password: string): Promise<void> {
   await page.locator('#username').fill(alice.username);
   await page.locator('#password').fill(password);
   await page.locator('button.primary').click();

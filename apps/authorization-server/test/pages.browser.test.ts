@@ -183,6 +183,46 @@ describe('a user in a real browser', () => {
     await context.close();
   });
 
+  test('sees the password while its button is on, and sends it as a password', async () => {
+    const { context, page, refusals } = await openBrowser();
+    await page.goto(authorizationUrl());
+    const [field, button] = [page.locator('#password'), page.locator('button.reveal')];
+    await field.fill('not the password');
+    await button.click();
+    expect([await field.getAttribute('type'), await button.getAttribute('aria-pressed')]).toEqual([
+      ...['text', 'true'],
+    ]);
+    await page.getByRole('button', { name: 'Show password' }).press('Enter');
+    expect(await field.getAttribute('type')).toBe('password');
+    await button.click();
+    await page.route('**/credentials', (route) => route.abort());
+    await page.getByLabel('Username').press('Enter');
+    await page.locator('#password[type=password]').waitFor();
+    expect(refusals.filter((line) => line.includes('Content Security Policy'))).toEqual([]);
+    await context.close();
+  });
+
+  test.each([true, false])(
+    'chooses a language in the menu, with script: %s',
+    async (javaScriptEnabled) => {
+      const { context, page, refusals } = await openBrowser({ javaScriptEnabled });
+      await page.goto(authorizationUrl({ ui_locales: 'en' }));
+      expect(await page.locator('button.reveal').isVisible()).toBe(javaScriptEnabled);
+      const address = page.url();
+      await page.locator('summary').click();
+      await page.getByRole('button', { name: '简体中文' }).click();
+      await heading(page, '登录');
+      expect(page.url()).toBe(address);
+      await page.getByLabel('用户名').fill(alice.username);
+      await page.getByLabel('密码').fill('not the password');
+      await page.getByRole('button', { name: '登录' }).click();
+      await page.getByRole('alert').waitFor();
+      await heading(page, '登录');
+      expect(refusals).toEqual([]);
+      await context.close();
+    },
+  );
+
   test('uses another account without a page that submits itself', async () => {
     const { context, page, refusals } = await openSignedInBrowser();
     await page.goto(authorizationUrl());
