@@ -210,10 +210,11 @@ function errorPage(
 ): Page {
   const title = texts.errorTitles[message];
   const reference = fill(texts.errorReference, { reference: observedRequest(request).id });
+  const help = helpNotice(request, texts);
   const content = html`<p>${texts[message]}</p>
 ${detail === undefined ? undefined : html`<p class="detail" translate="no">${detail}</p>`}
 ${linkButton(next.address, texts[next.label])}
-<p class="small">${reference}<br>${helpNotice(request, texts)}</p>`;
+<p class="small">${reference}${help && html`<br>${help}`}</p>`;
   return { texts, title, content };
 }
 
