@@ -48,12 +48,12 @@ p { margin: 0 0 1rem; }
 a:not(.action) { color: var(--action); }
 :focus-visible { outline: 3px solid var(--action); outline-offset: 2px; }
 .failure { padding: 0.75rem 1rem; border-inline-start: 4px solid; border-radius: 0.5rem; background: var(--soft); }
-pre { overflow-x: auto; margin: 0 0 1rem; padding: 1rem; border-radius: 0.625rem; background: var(--soft); font: 0.875rem/1.5 ui-monospace, Menlo, Consolas, monospace; white-space: pre-wrap; }
+pre { overflow-x: auto; margin: 0 0 1rem; padding: 1rem; border-radius: 0.625rem; background: var(--soft); font: 0.875rem/1.5 ui-monospace, monospace; white-space: pre-wrap; }
 dl { margin: 0; }
 dt { font-weight: 600; }
 dd { margin: 0 0 1rem; }
 dd:last-child { margin: 0; }
-code { font: 0.9375em ui-monospace, Menlo, Consolas, monospace; }
+code { font: 0.9375em ui-monospace, monospace; }
 .devices { margin: 0 0 1rem; padding: 0; list-style: none; }
 .devices li { display: flex; flex-wrap: wrap; align-items: center; justify-content: space-between; gap: 0 1rem; padding: 0.875rem 1rem; border-radius: 0.625rem; background: var(--soft); }
 .devices li + li { margin-top: 0.5rem; }

@@ -195,7 +195,9 @@ describe('a user in a real browser', () => {
     await page.getByRole('button', { name: 'Show password' }).press('Enter');
     expect(await field.getAttribute('type')).toBe('password');
     await button.click();
-    await page.route('**/credentials', (route) => route.abort());
+    // The page stays, as it was when the form was sent.
+    await page.route('**/credentials', (route) => route.fulfill({ status: 204 }));
+    await page.getByLabel('Username').fill(alice.username);
     await page.getByLabel('Username').press('Enter');
     await page.locator('#password[type=password]').waitFor();
     expect(refusals.filter((line) => line.includes('Content Security Policy'))).toEqual([]);

@@ -110,7 +110,7 @@ test.each([
   [{ links: { help: 'javascript:alert(1)' } }, 'branding.links.help: must be an https address'],
   [{ links: { help: 'http://example.com' } }, 'branding.links.help: must be an https address'],
   [{ colors: { light: { accent: 'red;}' } } }, 'branding.colors.light.accent: must be a color'],
-  [{ colour: {} }, 'branding'],
+  [{ paint: {} }, 'branding'],
 ])('a brand is rejected: %j', (branding, message) => {
   expect(() => load(branding)).toThrow(`BOOTSTRAP_FILE ${message}`);
 });

@@ -45,7 +45,7 @@ const brandMembers = {
       terms: webAddress.optional(),
     })
     .optional(),
-  /** Who helps users: an email address, an https address, or a text. */
+  /** Where users get help: an email address, an https address, or a text. */
   contact: text(200).optional(),
 };
 

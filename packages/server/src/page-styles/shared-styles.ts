@@ -11,7 +11,7 @@ export type ColorScheme = 'light' | 'dark';
 
 const palettes = new Map<ColorScheme, Readonly<Record<string, string>>>();
 
-/** The colors of these styles by name, as `#rrggbb`. */
+/** The colors of these styles by name, in six hexadecimal digits. */
 export function readPalette(scheme: ColorScheme): Readonly<Record<string, string>> {
   const known = palettes.get(scheme) ?? parsePalette(scheme);
   palettes.set(scheme, known);
