@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from '@jest/globals';
 import Provider from 'oidc-provider';
+import { confirm } from 'oidc-provider/lib/actions/end_session.js';
 import { applyPatches } from '../src/provider/patches.ts';
 import { startInProcess } from './in-process-server.ts';
 
@@ -23,6 +24,7 @@ const joints: readonly (readonly [string, () => object, string])[] = [
     .map((name) => [name, () => provider.Client.prototype, 'lib/models/client.js'] as const),
   ['unique', () => provider.ReplayDetection, 'lib/models/replay_detection.js'],
   ['IN_PAYLOAD', () => provider.RefreshToken, 'lib/models/base_token.js'],
+  ['name', () => confirm.at(-1) ?? confirm, 'lib/actions/end_session.js'],
   ['save', () => provider.ClientCredentials.prototype, 'lib/models/base_token.js'],
 ];
 
