@@ -4,6 +4,7 @@ import type { Request } from 'express';
 import { formProblems, noteFailure } from '../pages/error-page.ts';
 import { type Html, html } from '../pages/html.ts';
 import { formField } from '../pages/page.ts';
+import { passwordField } from '../pages/password-field.ts';
 import type { Texts } from '../pages/texts-en.ts';
 import { requestOrigin } from '../requests/caller.ts';
 import type { AccountDependencies } from './account.ts';
@@ -20,12 +21,14 @@ export function newPasswordFields(
   }: { readonly username: string; readonly problem?: PasswordProblem | undefined },
 ): Html {
   const invalid = problem === undefined ? undefined : html` aria-invalid="true"`;
+  const field = (id: string, label: string, more?: Html) => {
+    const attributes = html` autocomplete="new-password" minlength="8"${invalid}${more}`;
+    return passwordField(texts, { id, label, attributes });
+  };
   return html`<input class="for-password-managers" type="text" name="username" autocomplete="username" value="${username}" readonly tabindex="-1" aria-hidden="true">
-<label for="wanted">${texts.newPassword}</label>
-<input id="wanted" name="wanted" type="password" autocomplete="new-password" required minlength="8" aria-describedby="${problem === undefined ? 'hint' : 'problem hint'}"${invalid} autofocus>
+${field('wanted', texts.newPassword, html` aria-describedby="${problem === undefined ? 'hint' : 'problem hint'}" autofocus`)}
 <p class="hint" id="hint">${texts.newPasswordHint}</p>
-<label for="repeated">${texts.repeatPassword}</label>
-<input id="repeated" name="repeated" type="password" autocomplete="new-password" required minlength="8"${invalid}>`;
+${field('repeated', texts.repeatPassword)}`;
 }
 
 /** What is wrong with the fields of the form. The old password is not a new one. */

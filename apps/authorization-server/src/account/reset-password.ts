@@ -14,6 +14,8 @@ import {
   sendPage,
   textsFor,
 } from '../pages/page.ts';
+import { passwordScripts } from '../pages/password-field.ts';
+import { contextOf } from '../requests/request-context.ts';
 import type { AccountDependencies } from './account.ts';
 import {
   newPasswordFields,
@@ -34,6 +36,8 @@ export function createResetRoutes(dependencies: Pick<AccountDependencies, 'ident
     const user = link && (await users.find(link.userId));
     if (user === undefined) {
       sendErrorPage(request, response, 400, 'linkInvalid');
+    } else {
+      contextOf(request).orgId = user.orgId;
     }
     return user;
   }
@@ -96,5 +100,5 @@ ${problemNotice(problem && texts.passwordProblems[problem])}
 ${newPasswordFields(texts, { username, problem })}
 <button class="primary" type="submit">${texts.setPassword}</button>
 </form>`;
-  sendPage(response, { texts, title: texts.resetTitle, content });
+  sendPage(response, { texts, title: texts.resetTitle, content, scripts: passwordScripts });
 }

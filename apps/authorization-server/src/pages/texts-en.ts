@@ -168,6 +168,7 @@ export const english = {
     methodNotAllowed: 'This does not work here',
     cookiesNeeded: 'Cookies are needed',
     cookiesBlocked: 'Cookies are needed',
+    linkInvalid: 'This link cannot be used',
   },
   tryAgain: 'Try again',
   errorReference: 'If you ask for help, give this reference: {reference}',

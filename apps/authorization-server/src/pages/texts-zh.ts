@@ -154,6 +154,7 @@ export const chinese: Texts = {
     methodNotAllowed: '无法在此执行',
     cookiesNeeded: '需要 Cookie',
     cookiesBlocked: '需要 Cookie',
+    linkInvalid: '此链接无法使用',
   },
   tryAgain: '重试',
   errorReference: '如需帮助，请提供此编号：{reference}',

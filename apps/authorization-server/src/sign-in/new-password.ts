@@ -8,6 +8,7 @@ import {
 } from '../account/choose-password.ts';
 import { html } from '../pages/html.ts';
 import { problemNotice } from '../pages/page.ts';
+import { passwordScripts } from '../pages/password-field.ts';
 import { type InteractionPage, openPage } from './interaction.ts';
 import { type SignInStep, type StepContext, stepAddress } from './step.ts';
 
@@ -45,5 +46,5 @@ ${page.csrf}
 ${newPasswordFields(texts, { username: user.username, problem })}
 <button class="primary" type="submit">${texts.setPassword}</button>
 </form>`;
-  page.send(texts.mustChangeTitle, content);
+  page.send(texts.mustChangeTitle, content, { scripts: passwordScripts });
 }
