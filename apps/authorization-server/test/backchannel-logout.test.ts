@@ -112,6 +112,17 @@ describe.each(systems)('on $engine', ({ system }) => {
     expect(delivered.sort()).toEqual(sids.sort());
   });
 
+  test('the end of one session on the account page reaches the clients of that session', async () => {
+    const start = received().length;
+    const [other, mine] = [createPageVisitor(), createPageVisitor()];
+    const { sid } = await signIn(bySession, carol, other);
+    await signIn(bySession, carol, mine);
+    const page = await mine.get(`${first.issuer}/account`);
+    await mine.submit(withForm(page, '/account/end-session'), {});
+    await until(() => from('by-session', start).length > 0);
+    expect(from('by-session', start).map((call) => claimsOf(call).sid)).toEqual([sid]);
+  });
+
   test('the sign-out everywhere reaches the clients of all browsers', async () => {
     const start = received().length;
     const visitors = [createPageVisitor(), createPageVisitor()] as const;

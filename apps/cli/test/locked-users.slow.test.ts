@@ -119,7 +119,8 @@ describe.each(integrationEngines)('commands for locked users on %s', (engine) =>
     const { json } = await gatehouse('users show sessions --json');
     const time = expect.any(Number);
     const times = { signedInAt: time, expiresAt: time };
-    const session = { ...times, clientIds: ['web'] };
+    const lastUse = { at: time, from: '127.0.0.1' };
+    const session = { id: expect.any(String), ...times, lastUse, clientIds: ['web'] };
     expect(json.sessions).toEqual([session, session]);
     const application = { clientId: 'web', since: time, expiresAt: time, scope: 'openid profile' };
     expect(json.applications).toMatchObject([application, application]);

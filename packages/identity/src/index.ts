@@ -129,7 +129,7 @@ export { type JwtAccessTokenClaims, withJwtAccessTokens } from './tokens/jwt-acc
 export type { LogoutNotice } from './tokens/logout-queue.ts';
 export type { ReplayGuard } from './tokens/replay-guard.ts';
 export { destroyGrant, isGrantRevoked } from './tokens/revocations.ts';
-export { createUserSessions } from './tokens/user-sessions.ts';
+export { createUserSessions, type SessionUse } from './tokens/user-sessions.ts';
 export type { ClientPrincipals, FindTokenKind, TokenKind } from './tokens/x-access-tokens.ts';
 export {
   hashPassword,
@@ -141,4 +141,10 @@ export {
 export { PasswordHashingBusyError } from './users/password-hashing-queue.ts';
 export { passwordProblem, passwordRules } from './users/password-policy.ts';
 export { accountLimit, type SignInLock } from './users/sign-in-locks.ts';
-export { changedEmail, type User, userProfileSchema, userSchema } from './users/user.ts';
+export {
+  canonicalUsername,
+  changedEmail,
+  type User,
+  userProfileSchema,
+  userSchema,
+} from './users/user.ts';

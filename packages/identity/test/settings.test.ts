@@ -47,6 +47,18 @@ describeOnBothEngines('the settings', ({ openIdentity }) => {
     expect((await openIdentity().settings.read()).privateHosts).toEqual([]);
   });
 
+  test('users change their profile but not their address or data, unless operators decide', async () => {
+    const { settings } = openIdentity();
+    const inForce = async () => (await openIdentity().settings.read()).selfService;
+    await settings.apply({ selfService: {} });
+    expect(await inForce()).toEqual({ profile: true, email: false, data: false });
+    await settings.apply({ selfService: { profile: true, data: true } });
+    await settings.apply({});
+    expect(await inForce()).toEqual({ profile: true, email: true, data: true });
+    await settings.apply({ selfService: { profile: false } });
+    expect(await inForce()).toEqual({ profile: false, email: false, data: false });
+  });
+
   test('no two resources have the same scope', async () => {
     const { settings } = openIdentity();
     const { read, declared } = newResource();

@@ -22,7 +22,16 @@ export interface SignedIn {
   readonly csrfToken: string;
 }
 
-type Handler = (request: Request, response: Response, signedIn: SignedIn) => Promise<void> | void;
+export type Handler = (
+  request: Request,
+  response: Response,
+  signedIn: SignedIn,
+) => Promise<void> | void;
+
+/** What a page needs in addition, so that an attacker with an open session cannot use it. */
+export type Recent = 'recentSignIn';
+
+const RECENT_SECONDS = 10 * 60;
 
 export type AccountSessions = ReturnType<typeof createAccountSessions>;
 
@@ -61,8 +70,27 @@ export function createAccountSessions(dependencies: {
     return signedIn;
   }
 
+  /** If the sign-in is not recent enough, the user signs in again and returns. */
+  const withRecent =
+    (handle: Handler, recent: Recent | undefined): Handler =>
+    async (request, response, signedIn) => {
+      if (recent !== undefined && isOutdated(signedIn)) {
+        const again = { prompt: 'login', login_hint: signedIn.user.username };
+        const wanted = request.baseUrl + request.path;
+        response.redirect(303, signInAddress(issuer, wanted, again));
+        return;
+      }
+      await handle(request, response, signedIn);
+    };
+
   return {
     current,
+
+    /** Ends the session of another browser with its grants. */
+    async endOther(uid: string): Promise<void> {
+      const session = await provider.Session.findByUid(uid);
+      await session?.destroy();
+    },
 
     /** Ends the session with its grants, and deletes its cookie. */
     async end(request: Request, response: Response, session: Session): Promise<void> {
@@ -83,58 +111,81 @@ export function createAccountSessions(dependencies: {
     },
 
     /** A page of the signed-in user. Other browsers are redirected to the sign-in. */
-    page:
-      (handle: Handler): RequestHandler =>
-      async (request, response) => {
+    page: (handle: Handler, recent?: Recent): RequestHandler => {
+      const handleRecent = withRecent(handle, recent);
+      return async (request, response) => {
         const signedIn = await openPage(request, response);
         if (signedIn === undefined) {
           response.redirect(303, signInAddress(issuer, request.baseUrl + request.path));
           return;
         }
-        await handle(request, response, signedIn);
-      },
+        await handleRecent(request, response, signedIn);
+      };
+    },
 
     /** A form of the signed-in user. Without the token of this session, it is rejected. */
-    form:
-      (handle: Handler): RequestHandler =>
-      async (request, response) => {
+    form: (handle: Handler, recent?: Recent): RequestHandler => {
+      const handleRecent = withRecent(handle, recent);
+      return async (request, response) => {
         const signedIn = await openPage(request, response);
         if (signedIn === undefined) {
           const next = { address: '/account', label: 'signInAgain' } as const;
           const message = hasCookies(request) ? 'wasSignedOut' : 'formRefused';
           sendErrorPage(request, response, 403, message, next);
         } else if (csrfTokens.verify(formOwner(signedIn), formField(request, 'csrf'))) {
-          await handle(request, response, signedIn);
+          await handleRecent(request, response, signedIn);
         } else {
           sendErrorPage(request, response, 403, 'formRefused');
         }
-      },
+      };
+    },
   };
 }
 
+function isOutdated({ session }: SignedIn): boolean {
+  return Math.floor(Date.now() / 1000) - (session.loginTs ?? 0) > RECENT_SECONDS;
+}
+
 export const CHANGE_PASSWORD_PATH = '/account/password';
+export const PROFILE_PATH = '/account/profile';
+export const EMAIL_PATH = '/account/email';
+export const REMOVE_ACCOUNT_PATH = '/account/remove';
+
+/** The pages that a browser returns to: a name, because an address would be an open redirect. */
+const pages = {
+  password: CHANGE_PASSWORD_PATH,
+  profile: PROFILE_PATH,
+  email: EMAIL_PATH,
+  remove: REMOVE_ACCOUNT_PATH,
+} as const;
+const pageNames = Object.keys(pages) as (keyof typeof pages)[];
 
 /**
  * The address to which the account page sends a browser that is not signed in. The sign-in only
  * creates the session. Its code is never redeemed, and cannot be: the verifier is discarded here
  * (RFC 7636).
  */
-function signInAddress(issuer: string, wanted: string): string {
+function signInAddress(
+  issuer: string,
+  wanted: string,
+  more: Readonly<Record<string, string>> = {},
+): string {
   const verifier = randomBytes(32).toString('base64url');
   const query = new URLSearchParams({
     response_type: 'code',
     client_id: ACCOUNT_CLIENT_ID,
     redirect_uri: issuer + SIGNED_IN_PATH,
     scope: 'openid',
-    // A name: an address in it would be an open redirect.
-    state: wanted === CHANGE_PASSWORD_PATH ? 'password' : 'account',
+    state: pageNames.find((name) => wanted.startsWith(pages[name])) ?? 'account',
     code_challenge: hash('sha256', verifier, 'base64url'),
     code_challenge_method: 'S256',
+    ...more,
   });
   return `${providerRoutes.authorization}?${query}`;
 }
 
 /** The page that the user requested before the sign-in. */
 export function pageAfterSignIn(state: unknown): string {
-  return state === 'password' ? CHANGE_PASSWORD_PATH : '/account';
+  const name = pageNames.find((each) => each === state);
+  return name === undefined ? '/account' : pages[name];
 }

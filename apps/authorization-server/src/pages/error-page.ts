@@ -39,6 +39,8 @@ export type PageError = keyof typeof pageErrors;
 export const formProblems = {
   signInFailed: 'password_wrong',
   passwordRefused: 'password_change_refused',
+  profileRefused: 'account_form_invalid',
+  removalRefused: 'account_form_invalid',
 } as const satisfies Readonly<Record<string, FailureReasonName>>;
 
 /** A link, by its text. */

@@ -33,6 +33,9 @@ export const withSealedCookies: RequestHandler = (request, response, next) => {
   exchanges.run({ request, response, known: new Map() }, next);
 };
 
+/** The request for the page that is being served. */
+export const currentPageRequest = (): Request | undefined => exchanges.getStore()?.request;
+
 export function createSealedCookies(settings: {
   readonly name: string;
   /** The pages that read the record: browsers send it to no others. */

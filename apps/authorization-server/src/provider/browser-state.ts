@@ -1,8 +1,14 @@
-import type { Identity, MasterKey } from '@gatehouse/identity';
+import type { Identity, MasterKey, SessionUse } from '@gatehouse/identity';
 import { type Adapter, type AdapterPayload, type Configuration, errors } from 'oidc-provider';
-import { createSealedCookies, type SealedCookies } from '../pages/sealed-cookies.ts';
+import {
+  createSealedCookies,
+  currentPageRequest,
+  type SealedCookies,
+} from '../pages/sealed-cookies.ts';
+import { addressGroupOf } from '../requests/caller.ts';
 import { lifetimes } from '../requests/lifetimes.ts';
 import { providerRoutes } from '../requests/routes.ts';
+import { describeUserAgent } from '../requests/user-agent.ts';
 import { isDeviceRoute } from './device-codes.ts';
 import { currentContext } from './library.ts';
 
@@ -106,7 +112,8 @@ export function keepInteractionsInBrowser(
 
 /**
  * Keeps sessions without a user out of the store. They hold only the token of the device page's
- * form, so the browser keeps them for that page. On other pages, nothing of them is needed again.
+ * form, so the browser keeps them for that page. On other pages, nothing of them is needed again. The
+ * session of a user notes its last use.
  */
 export function keepAnonymousSessionsInBrowser(stored: Adapter, cookies: SealedCookies): Adapter {
   return {
@@ -114,7 +121,7 @@ export function keepAnonymousSessionsInBrowser(stored: Adapter, cookies: SealedC
     async upsert(id: string, payload: AdapterPayload, expiresIn: number) {
       const context = currentContext();
       if (payload.accountId !== undefined) {
-        await stored.upsert(id, payload, expiresIn);
+        await stored.upsert(id, { ...payload, lastUse: lastUse() }, expiresIn);
       } else if (context !== undefined && isDeviceRoute(context)) {
         cookies.write(id, JSON.stringify(payload), expiresIn);
       }
@@ -128,4 +135,16 @@ export function keepAnonymousSessionsInBrowser(stored: Adapter, cookies: SealedC
       cookies.clear(id);
     },
   };
+}
+
+/** The words for the browser and the system are few, so that no header makes a record long. */
+function lastUse(): SessionUse | undefined {
+  const request = currentPageRequest();
+  return (
+    request && {
+      at: Math.floor(Date.now() / 1000),
+      from: addressGroupOf(request),
+      ...describeUserAgent(request.get('user-agent')),
+    }
+  );
 }

@@ -51,6 +51,9 @@ export const documentLimits = {
   kept: { payerBytes: 1024 * 1024, allBytes: 64 * 1024 * 1024 },
 } as const;
 
+/** Changes of a user's own profile. Each is an entry of the audit trail, which must not overflow. */
+export const profileLimit = { requests: 30, windowSeconds: 60 * MINUTE };
+
 const USER_CODE_WINDOW_SECONDS = 10 * MINUTE;
 
 /**

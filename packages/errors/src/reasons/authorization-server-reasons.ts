@@ -219,6 +219,13 @@ export const authorizationServerReasons = {
       fix: 'Reload the page and submit its own form again.',
     },
   }),
+  ...reasons('validate', ['profileRefused', 'removalRefused'], {
+    account_form_invalid: {
+      cause:
+        'A name or address is invalid, the profile was changed too often, or another username was typed.',
+      fix: 'Users: correct what the page names.',
+    },
+  }),
   ...reasons('validate', ['NoCodeError', 'NotFoundError', 'ExpiredError', 'AlreadyUsedError'], {
     user_code_invalid: {
       cause: 'The device code that the user entered is unknown, expired or used.',

@@ -60,6 +60,15 @@ export const settingsMembers = {
   browserHosts: z.array(browserHostSchema).default([]),
   /** How the pages look. An absent member keeps what was declared before. */
   branding: brandingSchema.optional(),
+  /** What users may do on the account page. */
+  selfService: z
+    .strictObject({
+      /** Change their profile. Absent: everything but the email address. */
+      profile: z.boolean().optional(),
+      /** Download their data, and remove their account. Absent: no. */
+      data: z.boolean().optional(),
+    })
+    .optional(),
 };
 
 export type SettingsDefinition = Readonly<z.output<z.ZodObject<typeof settingsMembers>>>;
@@ -132,7 +141,7 @@ export function createSettingsRegistry(dependencies: RecordDependencies) {
 
 function merge(existing: SettingsDefinition, change: Partial<SettingsDefinition>): Settings {
   const added = { ...nothing, ...change };
-  const { privateHosts, clientIdMetadata, branding } = { ...existing, ...added };
+  const { privateHosts, clientIdMetadata, branding, selfService } = { ...existing, ...added };
   return toSettings({
     resources: replacing(({ resource }) => resource, existing.resources, added.resources),
     roles: [...new Set([...existing.roles, ...added.roles])],
@@ -142,6 +151,7 @@ function merge(existing: SettingsDefinition, change: Partial<SettingsDefinition>
     clientIdMetadata,
     browserHosts: replacing(({ host }) => host, existing.browserHosts, added.browserHosts),
     branding,
+    selfService,
   });
 }
 
@@ -192,6 +202,11 @@ function toSettings(definition: SettingsDefinition) {
     ) as ReadonlyMap<string, BrowserHost>,
     /** By organization. */
     brandOf: resolveBrands(definition.branding ?? {}),
+    selfService: {
+      profile: definition.selfService?.profile !== false,
+      email: definition.selfService?.profile === true,
+      data: definition.selfService?.data === true,
+    },
   };
 }
 

@@ -85,22 +85,29 @@ export function createLogoutQueue(dependencies: {
     reportLost(clientId, userId);
   }
 
+  /** For the applications of sessions that end. */
+  async function addForApplications(
+    userId: string,
+    applications: Awaited<ReturnType<typeof userSessions.applications>>,
+  ): Promise<void> {
+    for (const [clientId, sessions] of Map.groupBy(applications, (each) => each.clientId)) {
+      const client = await clients.find(clientId);
+      if (client?.backchannelLogoutUri !== undefined) {
+        const isBySession = client.backchannelLogoutSessionRequired === true;
+        const sids = isBySession ? sessions.map(({ sid }) => sid) : [undefined];
+        for (const sid of new Set(sids)) {
+          await add(clientId, { userId, sid, delay: SETTLE_MILLISECONDS });
+        }
+      }
+    }
+  }
+
   return {
     add,
     /** Call it before the sessions of the user end, because it reads them. */
-    async addForUser(userId: string): Promise<void> {
-      const applications = await userSessions.applications(userId);
-      for (const [clientId, sessions] of Map.groupBy(applications, (each) => each.clientId)) {
-        const client = await clients.find(clientId);
-        if (client?.backchannelLogoutUri !== undefined) {
-          const isBySession = client.backchannelLogoutSessionRequired === true;
-          const sids = isBySession ? sessions.map(({ sid }) => sid) : [undefined];
-          for (const sid of new Set(sids)) {
-            await add(clientId, { userId, sid, delay: SETTLE_MILLISECONDS });
-          }
-        }
-      }
-    },
+    addForUser: async (userId: string): Promise<void> =>
+      addForApplications(userId, await userSessions.applications(userId)),
+    addForApplications,
     /** The clients that have notices. */
     clientIds: (): Promise<readonly string[]> => store.members(CLIENTS_KEY),
     /** The notices of the client that are due, earliest first. */

@@ -7,14 +7,18 @@ import type { FindLiveHolder } from '../tokens/access-tokens.ts';
 import { createUserSessions } from './user-sessions.ts';
 
 const sealer = createSealer(randomBytes(32));
-const session = { accountId: 'alice', loginTs: 200, exp: 900, authorizations: { web: {} } };
+const lastUse = { at: 300, from: '192.0.2.1', browser: 'Firefox', system: 'Windows' };
+const session = {
+  ...{ uid: 'uid', accountId: 'alice', loginTs: 200, exp: 900, lastUse },
+  authorizations: { web: { sid: 'sid' } },
+};
 const grant = {
   ...{ accountId: 'alice', clientId: 'web', iat: 200, exp: 900, openid: { scope: 'a b' } },
   ...{ resources: { one: 'c d' }, rejected: { resources: { one: 'd' } } },
 };
 const texts = new Map([
   ...Object.entries({
-    older: { ...session, loginTs: 150 },
+    'oidc:Session:older-id': { ...session, loginTs: 150, lastUse: { at: 'damaged' } },
     live: session,
     revoked: { ...session, loginTs: 100 },
     foreign: { ...session, accountId: 'bob' },
@@ -27,7 +31,7 @@ const texts = new Map([
   }).map(([id, value]) => [grantKey(id), JSON.stringify(value)] as const),
 ]);
 const indexes = new Map([
-  [userSessionsKey('alice'), ['older', 'live', 'revoked', 'foreign', 'damaged', 'deleted']],
+  [userSessionsKey('alice'), ['oidc:Session:older-id', 'live', 'revoked', 'foreign', 'damaged', 'deleted']],
   [userGrantsKey('alice'), ['live', 'revoked', 'foreign', 'deleted']],
 ]);
 const store = {
@@ -40,9 +44,20 @@ const findLiveHolder: FindLiveHolder = async ({ issuedAt }) =>
 const userSessions = createUserSessions(store, sealer, findLiveHolder);
 
 test('The sessions of a user are listed, without revoked, foreign and damaged ones.', async () => {
-  const shown = { signedInAt: 200, expiresAt: 900, clientIds: ['web'] };
+  const shown = { id: 'live', signedInAt: 200, expiresAt: 900, lastUse, clientIds: ['web'] };
   const found = await userSessions.sessions('alice');
-  expect(found).toEqual([shown, { ...shown, signedInAt: 150 }]);
+  expect(found).toEqual([
+    shown,
+    { ...shown, id: 'older-id', signedInAt: 150, lastUse: undefined },
+  ]);
+});
+
+test('One session is found by its id, with its applications.', async () => {
+  const applications = [{ clientId: 'web', sid: 'sid' }];
+  expect(await userSessions.session('alice', 'older-id')).toEqual({ uid: 'uid', applications });
+  for (const id of ['revoked', 'foreign', 'deleted', '']) {
+    expect(await userSessions.session('alice', id)).toBeUndefined();
+  }
 });
 
 test('The grants of a user are listed, without revoked and foreign ones.', async () => {

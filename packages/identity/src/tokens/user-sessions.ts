@@ -1,14 +1,35 @@
 import type { Store } from '@gatehouse/store';
 import { z } from 'zod';
 import { parseRecord } from '../records/record.ts';
-import { grantKey, userGrantsKey, userSessionsKey } from '../secrets/credential-keys.ts';
+import {
+  credentialId,
+  grantKey,
+  userGrantsKey,
+  userSessionsKey,
+} from '../secrets/credential-keys.ts';
 import type { Sealer } from '../secrets/seal.ts';
 import type { FindLiveHolder } from './access-tokens.ts';
 
+const sessionUse = z.object({
+  /** Epoch seconds. */
+  at: z.number(),
+  /** The address group. */
+  from: z.string(),
+  /** Undefined if the User-Agent header names none that is known. */
+  browser: z.string().optional(),
+  system: z.string().optional(),
+});
+
+/** When and from where a session was last used. */
+export type SessionUse = Readonly<z.infer<typeof sessionUse>>;
+
 const storedSession = z.object({
+  uid: z.string(),
   accountId: z.string(),
   loginTs: z.number(),
   exp: z.number(),
+  /** Sessions of earlier releases have none. */
+  lastUse: sessionUse.optional().catch(undefined),
   authorizations: z
     .record(z.string(), z.object({ sid: z.string().optional() }).catch({}))
     .default({}),
@@ -40,7 +61,7 @@ export function createUserSessions(store: Store, sealer: Sealer, findLiveHolder:
     const text = sealer.tryOpen((await store.get(key)) ?? '', key);
     const session = parseRecord(storedSession, text);
     return session?.accountId === userId && (await isLive({ issuedAt: session.loginTs, userId }))
-      ? session
+      ? { ...session, id: sessionIdOf(key) }
       : undefined;
   }
 
@@ -64,6 +85,9 @@ export function createUserSessions(store: Store, sealer: Sealer, findLiveHolder:
     return [{ id, clientId, since, expiresAt, scope: scope.join(' ') }];
   }
 
+  const applicationsOf = ({ authorizations }: z.infer<typeof storedSession>) =>
+    Object.entries(authorizations).map(([clientId, { sid }]) => ({ clientId, sid }));
+
   return {
     /**
      * The browsers in which a user is signed in, and the applications that the user signed in to from
@@ -71,16 +95,19 @@ export function createUserSessions(store: Store, sealer: Sealer, findLiveHolder:
      */
     async sessions(userId: string) {
       return (await openSessions(userId))
-        .map(({ loginTs: signedInAt, exp: expiresAt, authorizations }) => {
-          return { signedInAt, expiresAt, clientIds: Object.keys(authorizations) };
+        .map(({ id, loginTs: signedInAt, exp: expiresAt, lastUse, authorizations }) => {
+          return { id, signedInAt, expiresAt, lastUse, clientIds: Object.keys(authorizations) };
         })
         .sort((a, b) => b.signedInAt - a.signedInAt);
     },
     /** The applications in each of these browsers, with the id that they know the session by. */
     async applications(userId: string) {
-      return (await openSessions(userId)).flatMap(({ authorizations }) =>
-        Object.entries(authorizations).map(([clientId, { sid }]) => ({ clientId, sid })),
-      );
+      return (await openSessions(userId)).flatMap(applicationsOf);
+    },
+    /** One of these browsers, with the applications in it. The `uid` is for the library only. */
+    async session(userId: string, id: string) {
+      const found = (await openSessions(userId)).find((session) => session.id === id);
+      return found && { uid: found.uid, applications: applicationsOf(found) };
     },
     /** The access of applications to the data of a user: one for each browser and each device. */
     async grants(userId: string) {
@@ -89,4 +116,9 @@ export function createUserSessions(store: Store, sealer: Sealer, findLiveHolder:
       return found.flat().sort((a, b) => b.since - a.since);
     },
   };
+}
+
+/** Names a session. It cannot be used as a credential. */
+function sessionIdOf(key: string): string {
+  return credentialId(key.split(':').at(-1) ?? '');
 }

@@ -1,0 +1,206 @@
+/**
+ * What has access to the account: the browsers in which its user is signed in, and the applications.
+ * The user can end each of them. All tokens under it end at once.
+ */
+import {
+  credentialId,
+  destroyGrant,
+  type Identity,
+  type SessionUse,
+  type Settings,
+} from '@gatehouse/identity';
+import type { Request, Router } from 'express';
+import type { Session } from 'oidc-provider';
+import { fill, foreignName, type Html, html, plainName } from '../pages/html.ts';
+import { csrfField, formField, parseForm, scopeList } from '../pages/page.ts';
+import type { Texts } from '../pages/texts-en.ts';
+import { ACCOUNT_CLIENT_ID } from '../provider/clients.ts';
+import { addressGroupOf, requestOrigin } from '../requests/caller.ts';
+import type { AccountDependencies } from './account.ts';
+import type { SignedIn } from './session.ts';
+
+/** More than a person uses. Others are counted, and end with all of them. */
+const SHOWN_BROWSERS = 50;
+/** Each use of an application notes the place of its session. The account page does it less often. */
+const NOTED_SECONDS = 60 * 60;
+
+export function addAccessForms(router: Router, { identity, sessions }: AccountDependencies): void {
+  router.post(
+    '/end-session',
+    parseForm,
+    sessions.form(async (request, response, { user: { userId } }) => {
+      const found = await identity.userSessions.session(userId, formField(request, 'session'));
+      if (found !== undefined) {
+        await identity.logouts.addForApplications(userId, found.applications);
+        await sessions.endOther(found.uid);
+        const event = { event: 'sign_out', userId, everywhere: false } as const;
+        identity.audit.record(event, requestOrigin(request));
+      }
+      response.redirect(303, '/account?done=session');
+    }),
+  );
+
+  router.post(
+    '/revoke',
+    parseForm,
+    sessions.form(async (request, response, { user: { userId } }) => {
+      const clientId = formField(request, 'client');
+      const grantIds = await revokeApplication(userId, clientId, identity);
+      if (grantIds.length > 0) {
+        const event = { event: 'grant_revoked', userId, clientId, grantIds } as const;
+        identity.audit.record(event, requestOrigin(request));
+      }
+      response.redirect(303, '/account?done=revoked');
+    }),
+  );
+}
+
+type ShownBrowser = Awaited<ReturnType<Identity['userSessions']['sessions']>>[number];
+
+/** The browsers, this one first, then those that were used last. */
+export async function browsersSection(
+  request: Request,
+  { user, session, csrfToken }: SignedIn,
+  texts: Texts,
+  { userSessions, credentialHash }: Identity,
+): Promise<Html> {
+  const currentId = credentialId(credentialHash(session.jti));
+  const timeOf = ({ id, lastUse, signedInAt }: ShownBrowser) =>
+    id === currentId ? Number.POSITIVE_INFINITY : (lastUse?.at ?? signedInAt);
+  const found = [...(await userSessions.sessions(user.userId))];
+  await noteUse(request, session, found.find(({ id }) => id === currentId)?.lastUse);
+  const shown = found.sort((a, b) => timeOf(b) - timeOf(a)).slice(0, SHOWN_BROWSERS);
+  const others = found.length - shown.length;
+  const items = shown.map((each) =>
+    browser(each, texts, each.id === currentId ? undefined : csrfToken),
+  );
+  const more =
+    others === 0
+      ? undefined
+      : html`<p class="quiet">${fill(texts.browsersMore, { count: String(others) })}</p>`;
+  return html`<section aria-labelledby="browsers">
+<h2 id="browsers">${texts.browsersTitle}</h2>
+<ul class="applications">${items}</ul>
+${more}
+</section>`;
+}
+
+async function noteUse(request: Request, session: Session, last: SessionUse | undefined) {
+  const age = Math.floor(Date.now() / 1000) - (last?.at ?? 0);
+  if (age >= NOTED_SECONDS || last?.from !== addressGroupOf(request)) {
+    // A full store must not keep the user from ending a session.
+    await session.persist().catch(() => undefined);
+  }
+}
+
+/** Without a token for its form, it is the browser that shows the page. */
+function browser(
+  { id, signedInAt, lastUse }: ShownBrowser,
+  texts: Texts,
+  csrfToken: string | undefined,
+): Html {
+  const { browser = texts.browserUnknown, system, at = signedInAt, from } = lastUse ?? {};
+  const name = system === undefined ? browser : fill(texts.browserOn, { browser, system });
+  const day = dayOf(at, texts);
+  const used =
+    from === undefined
+      ? fill(texts.browserUsed, { day })
+      : fill(texts.browserUsedFrom, { day, address: from });
+  const since = fill(texts.browserSince, { day: dayOf(signedInAt, texts) });
+  const ending =
+    csrfToken === undefined
+      ? html`<p class="current">${texts.browserCurrent}</p>`
+      : html`<form class="actions" method="post" action="/account/end-session">
+${csrfField(csrfToken)}
+<input type="hidden" name="session" value="${id}">
+<button type="submit" aria-label="${fill(texts.endSessionLabel, { browser: name })}">${texts.endSession}</button>
+</form>`;
+  return html`<li class="application">
+<h3>${name}</h3>
+<p class="quiet">${used} · ${since}</p>
+${ending}
+</li>`;
+}
+
+/** A time would need the user's time zone, which is unknown. */
+function dayOf(seconds: number, { language }: Texts): string {
+  const format = new Intl.DateTimeFormat(language, { dateStyle: 'long', timeZone: 'UTC' });
+  return format.format(seconds * 1000);
+}
+
+export async function applicationsSection(
+  { user, csrfToken }: SignedIn,
+  texts: Texts,
+  identity: Identity,
+): Promise<Html> {
+  const granted = await listApplications(user.userId, identity);
+  const settings = await identity.settings.read();
+  const list =
+    granted.length === 0
+      ? html`<p class="quiet">${texts.applicationsNone}</p>`
+      : html`<ul class="applications">${granted.map((each) => application(each, csrfToken, { texts, settings }))}</ul>`;
+  return html`<section aria-labelledby="applications">
+<h2 id="applications">${texts.applicationsTitle}</h2>
+${list}
+</section>`;
+}
+
+function application(
+  granted: GrantedApplication,
+  csrfToken: string,
+  { texts, settings }: { readonly texts: Texts; readonly settings: Settings },
+): Html {
+  const { clientId, name, scopes, since } = granted;
+  const shown = name ?? clientId;
+  const label = fill(texts.revokeLabel, { client: plainName(shown) });
+  const day = dayOf(since, texts);
+  return html`<li class="application">
+<h3>${foreignName(shown)}</h3>
+${name === undefined ? html`<p class="quiet">${texts.applicationGone}</p>` : undefined}
+<p class="quiet">${fill(texts.applicationSince, { day })} · <span translate="no">${fill(texts.applicationId, { clientId })}</span></p>
+${scopeList(scopes, texts, settings)}
+<form class="actions" method="post" action="/account/revoke">
+${csrfField(csrfToken)}
+<input type="hidden" name="client" value="${clientId}">
+<button type="submit" aria-label="${label}">${texts.revoke}</button>
+</form>
+</li>`;
+}
+
+type GrantedApplication = Awaited<ReturnType<typeof listApplications>>[number];
+
+/**
+ * The applications with grants of the user: one for each browser in which the user allowed it, and
+ * one for each device.
+ */
+export async function listApplications(userId: string, { clients, userSessions }: Identity) {
+  const grants = (await userSessions.grants(userId)).filter(
+    ({ clientId }) => clientId !== ACCOUNT_CLIENT_ID,
+  );
+  const byClient = Map.groupBy(grants, ({ clientId }) => clientId);
+  const applications = [...byClient].map(async ([clientId, held]) => ({
+    clientId,
+    /** Undefined when the client no longer exists. */
+    name: (await clients.find(clientId))?.name,
+    scopes: [...new Set(held.flatMap(({ scope }) => (scope === '' ? [] : scope.split(' '))))],
+    /** Epoch seconds of the oldest valid grant. */
+    since: Math.min(...held.map(({ since }) => since)),
+  }));
+  return (await Promise.all(applications)).sort((a, b) => b.since - a.since);
+}
+
+/**
+ * Ends every grant of the client for this user, with all tokens and codes under them.
+ *
+ * @returns the ids of the grants
+ */
+async function revokeApplication(
+  userId: string,
+  clientId: string,
+  { store, userSessions }: Identity,
+): Promise<readonly string[]> {
+  const grants = await userSessions.grants(userId);
+  const ids = grants.filter((grant) => grant.clientId === clientId).map(({ id }) => id);
+  await Promise.all(ids.map((id) => destroyGrant(store, id, Date.now())));
+  return ids;
+}

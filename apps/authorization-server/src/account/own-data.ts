@@ -1,0 +1,130 @@
+/**
+ * The data of a user: their download, and the removal of the account. Operators allow both with
+ * `selfService`.
+ */
+import { canonicalUsername, type Identity, type User } from '@gatehouse/identity';
+import type { Response, Router } from 'express';
+import { formProblems, noteFailure, sendErrorPage } from '../pages/error-page.ts';
+import { foreignName, type Html, html, sentence } from '../pages/html.ts';
+import {
+  csrfField,
+  formField,
+  linkButton,
+  parseForm,
+  problemNotice,
+  sendPage,
+  textsFor,
+} from '../pages/page.ts';
+import type { Texts } from '../pages/texts-en.ts';
+import { requestOrigin } from '../requests/caller.ts';
+import { listApplications } from './access.ts';
+import type { AccountDependencies } from './account.ts';
+import { type Handler, REMOVE_ACCOUNT_PATH, type SignedIn } from './session.ts';
+
+const DOWNLOAD_PATH = '/account/data';
+
+export function dataSection(texts: Texts): Html {
+  return html`<section aria-labelledby="data">
+<h2 id="data">${texts.dataTitle}</h2>
+<p class="quiet">${texts.dataLead}</p>
+<p class="actions"><a class="button" href="${DOWNLOAD_PATH}" download="account.json">${texts.dataDownload}</a> <a class="button" href="${REMOVE_ACCOUNT_PATH}">${texts.removeAccount}</a></p>
+</section>`;
+}
+
+export function addDataPages(router: Router, pages: AccountDependencies): void {
+  const { identity, sessions } = pages;
+  const whileAllowed =
+    (handle: Handler): Handler =>
+    async (request, response, signedIn) => {
+      if ((await identity.settings.read()).selfService.data) {
+        await handle(request, response, signedIn);
+      } else {
+        sendErrorPage(request, response, 404, 'notFound');
+      }
+    };
+
+  router.get(
+    '/data',
+    sessions.page(
+      whileAllowed(async (_request, response, { user }) => {
+        const data = await dataOf(user, identity);
+        response.attachment('account.json').send(`${JSON.stringify(data, undefined, 2)}\n`);
+      }),
+    ),
+  );
+
+  router.get(
+    '/remove',
+    sessions.page(
+      whileAllowed((request, response, signedIn) =>
+        sendQuestion(response, signedIn, textsFor(request)),
+      ),
+      'recentSignIn',
+    ),
+  );
+
+  router.post(
+    '/remove',
+    parseForm,
+    sessions.form(
+      whileAllowed(async (request, response, signedIn) => {
+        const { user, session } = signedIn;
+        const typed = formField(request, 'username');
+        if (canonicalUsername(typed) !== canonicalUsername(user.username)) {
+          noteFailure(request, 'removalRefused', formProblems.removalRefused);
+          sendQuestion(response.status(422), signedIn, textsFor(request), typed);
+          return;
+        }
+        await identity.removals.user(user, async (event) =>
+          identity.audit.record(event, requestOrigin(request)),
+        );
+        await sessions.end(request, response, session);
+        response.redirect(303, '/account/removed');
+      }),
+      'recentSignIn',
+    ),
+  );
+
+  router.get('/removed', (request, response) => {
+    const texts = textsFor(request);
+    const content = html`<p>${texts.accountRemoved}</p>
+${linkButton('/', texts.startPage)}`;
+    sendPage(response, { texts, title: texts.accountRemovedTitle, content });
+  });
+}
+
+/** Everything about a user but secrets. Times are in epoch seconds. */
+async function dataOf(user: User, identity: Identity) {
+  const { passwordHash, bootstrapPasswordHash, ...profile } = user;
+  const { userId, orgId } = user;
+  const sessions = await identity.userSessions.sessions(userId);
+  return {
+    profile,
+    organization: await identity.organizations.find(orgId),
+    sessions: sessions.map(({ id, ...session }) => session),
+    applications: await listApplications(userId, identity),
+  };
+}
+
+function sendQuestion(
+  response: Response,
+  { user, csrfToken }: SignedIn,
+  texts: Texts,
+  /** A name that was not the right one. */
+  typed?: string,
+): void {
+  const username = html`<strong translate="no">${foreignName(user.username)}</strong>`;
+  const invalid =
+    typed === undefined ? undefined : html` aria-invalid="true" aria-describedby="problem"`;
+  const content = html`<p class="warning">${texts.removeLead}</p>
+<p class="lead">${sentence(texts.removeConfirm, { username })}</p>
+${problemNotice(typed === undefined ? undefined : texts.removeProblem)}
+<form method="post" action="${REMOVE_ACCOUNT_PATH}">
+${csrfField(csrfToken)}
+<label for="username">${texts.username}</label>
+<input id="username" name="username" type="text" autocomplete="off" autocapitalize="none" autocorrect="off" spellcheck="false" required maxlength="128" value="${typed ?? ''}"${invalid} autofocus>
+<button class="danger" type="submit">${texts.removeAccount}</button>
+</form>
+${linkButton('/account', texts.backToAccount)}`;
+  sendPage(response, { texts, title: texts.removeQuestion, content });
+}
