@@ -175,7 +175,7 @@ function sendForm(
   const field = (member: Member, attributes: Html) => {
     const invalid =
       failure?.member === member
-        ? html` aria-invalid="true" aria-describedby="problem"`
+        ? html` aria-invalid="true" aria-describedby="problem" autofocus`
         : undefined;
     return html`<label for="${member}">${labels[member]}</label>
 <input id="${member}" name="${member}" value="${values[member] ?? ''}" ${attributes}${invalid}>`;

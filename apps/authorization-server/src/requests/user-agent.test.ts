@@ -3,7 +3,7 @@ import { describeUserAgent } from './user-agent.ts';
 
 const mac = 'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7)';
 const windows = 'Mozilla/5.0 (Windows NT 10.0; Win64; x64)';
-const webkit = 'AppleWebKit/537.36 (KHTML, like Gecko)';
+const webkit = 'AppleWebKit/537.36';
 
 test.each([
   [`${windows.replace(')', '; rv:140.0)')} Gecko/20100101 Firefox/140.0`, 'Firefox', 'Windows'],

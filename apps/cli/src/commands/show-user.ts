@@ -28,10 +28,12 @@ export const showUserCommand: Command = {
           ['sessions', String(sessions.length)],
         ]),
         formatTable([
-          ['BROWSER SIGNED IN', 'EXPIRES', 'APPLICATIONS'],
-          ...sessions.map(({ signedInAt, expiresAt, clientIds }) => [
+          ['BROWSER SIGNED IN', 'EXPIRES', 'LAST USED', 'FROM', 'APPLICATIONS'],
+          ...sessions.map(({ signedInAt, expiresAt, lastUse, clientIds }) => [
             formatTime(signedInAt),
             formatTime(expiresAt),
+            lastUse === undefined ? '-' : formatTime(lastUse.at),
+            lastUse?.from ?? '-',
             clientIds.join(' '),
           ]),
         ]),

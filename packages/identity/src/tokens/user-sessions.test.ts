@@ -31,7 +31,10 @@ const texts = new Map([
   }).map(([id, value]) => [grantKey(id), JSON.stringify(value)] as const),
 ]);
 const indexes = new Map([
-  [userSessionsKey('alice'), ['oidc:Session:older-id', 'live', 'revoked', 'foreign', 'damaged', 'deleted']],
+  [
+    userSessionsKey('alice'),
+    ['oidc:Session:older-id', 'live', 'revoked', 'foreign', 'damaged', 'deleted'],
+  ],
   [userGrantsKey('alice'), ['live', 'revoked', 'foreign', 'deleted']],
 ]);
 const store = {
@@ -46,10 +49,7 @@ const userSessions = createUserSessions(store, sealer, findLiveHolder);
 test('The sessions of a user are listed, without revoked, foreign and damaged ones.', async () => {
   const shown = { id: 'live', signedInAt: 200, expiresAt: 900, lastUse, clientIds: ['web'] };
   const found = await userSessions.sessions('alice');
-  expect(found).toEqual([
-    shown,
-    { ...shown, id: 'older-id', signedInAt: 150, lastUse: undefined },
-  ]);
+  expect(found).toEqual([shown, { ...shown, id: 'older-id', signedInAt: 150, lastUse: undefined }]);
 });
 
 test('One session is found by its id, with its applications.', async () => {
