@@ -60,9 +60,10 @@ import { logout, skipLogoutQuestion } from './sign-in/logout.ts';
 import {
   createInteractionPolicy,
   createLoadExistingGrant,
-  isUserAllowed,
+  rejectionOfSignIn,
 } from './sign-in/policy.ts';
 import { createSignInRoutes } from './sign-in/sign-in.ts';
+import { createCheckCode } from './throttle/code-attempts.ts';
 import { createDeviceCookies } from './throttle/device-cookie.ts';
 import { createFailedSecrets, type FailedSecrets } from './throttle/failed-secrets.ts';
 import { createLimits, type Limits } from './throttle/limits.ts';
@@ -104,7 +105,7 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   const identity = withBuiltInClients(dependencies.identity, issuer);
   const signIn = createSignIn({
     ...identity,
-    isAllowed: (user, clientId) => isUserAllowed(user.orgId, clientId, identity),
+    rejectionOf: (user, attempt) => rejectionOfSignIn(user, attempt, identity),
     observer: createSignInAudit(identity),
   });
   const failedSecrets = createFailedSecrets({
@@ -141,6 +142,7 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
     provider,
     identity,
     signIn,
+    checkCode: createCheckCode(identity),
     browserState,
     csrfTokens,
     sessions,

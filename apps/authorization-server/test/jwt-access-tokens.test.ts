@@ -8,6 +8,7 @@ import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { ONE_FACTOR } from '@gatehouse/identity';
 import { createPageVisitor, until } from '@gatehouse/testing';
 import { temporaryFolder } from '@gatehouse/testing/suite';
 import { afterAll, describe, expect, test } from '@jest/globals';
@@ -135,6 +136,7 @@ describe.each(systems)('on $engine', ({ system }) => {
     // Roles are for users.
     const scope = isMachine ? 'billing:read billing:write' : 'billing:read';
     expect(payload).toMatchObject({ ...holder, scope, aud: BILLING });
+    expect(payload.acr).toBe(isMachine ? undefined : ONE_FACTOR);
     expect(payload.auth_time === undefined).toBe(isMachine);
     expect((await call(token)).status).toBe(200);
     expect(await rejection(token, '/api/device')).toEqual([401, 'token_for_other_resource']);
@@ -142,6 +144,7 @@ describe.each(systems)('on $engine', ({ system }) => {
     expect(await first.introspect(token)).toMatchObject({
       ...{ active: true, aud: BILLING, iss: first.issuer, token_type: 'Bearer', ...holder },
       ...{ scope, org: 'org-1', jti: payload.jti, exp: payload.exp },
+      ...(!isMachine && { acr: ONE_FACTOR, amr: ['pwd'], auth_time: payload.auth_time }),
     });
   });
 

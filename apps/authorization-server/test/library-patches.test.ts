@@ -22,6 +22,7 @@ const joints: readonly (readonly [string, () => object, string])[] = [
   ...Object.getOwnPropertyNames(provider.Client.prototype)
     .filter((name) => /^(responseType|grantType)Allowed$|^compareClientSecret$/.test(name))
     .map((name) => [name, () => provider.Client.prototype, 'lib/models/client.js'] as const),
+  ['acr', () => provider.OIDCContext.prototype, 'lib/helpers/oidc_context.js'],
   ['unique', () => provider.ReplayDetection, 'lib/models/replay_detection.js'],
   ['IN_PAYLOAD', () => provider.RefreshToken, 'lib/models/base_token.js'],
   ['name', () => confirm.at(-1) ?? confirm, 'lib/actions/end_session.js'],

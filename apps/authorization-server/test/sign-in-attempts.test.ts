@@ -70,7 +70,8 @@ describe.each(stores)('attempts to sign in on $engine', ({ system: { store, stor
       store: over,
       users,
       signInLocks: locksIn(over),
-      isAllowed: async (_user, clientId) => clientId !== 'elsewhere',
+      rejectionOf: async (_user, { clientId }) =>
+        clientId === 'elsewhere' ? 'user_of_another_organization' : undefined,
       observer: {
         succeeded: (_attempt, userId) => seen.push(userId),
         failed: (_attempt, reason) => seen.push(reason),

@@ -24,7 +24,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { loadMasterKey, openIdentity } from '@gatehouse/identity';
 import { createStore } from '@gatehouse/store';
-import { until } from '@gatehouse/testing';
+import { codeOfApp, until } from '@gatehouse/testing';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { runGatehouse } from './run-gatehouse.ts';
 
@@ -282,6 +282,10 @@ describe('gatehouse restore', () => {
     const [removedKey, keptKey] = (await gatehouse(adding)).json.client.publicKeyIds;
     const [alice, bob] = [await user('alice'), await user('bob')];
     const second = await rotate('client-2');
+    await inspect(data, async ({ factors }) => {
+      const secret = factors.newSecret();
+      await factors.enroll(bob, { secret, mayReplace: false }, codeOfApp(secret));
+    });
     await saveAgain();
 
     await gatehouse('clients change client-1 --disable --yes');
@@ -292,12 +296,18 @@ describe('gatehouse restore', () => {
     await gatehouse('users change alice --disable --yes');
     await gatehouse('users password bob --generate');
     await gatehouse('clients add client-4 --org org-1 --scope device:read');
+    await inspect(data, async ({ audit }) => {
+      const event = { event: 'user_changed', userId: bob } as const;
+      audit.record({ ...event, change: 'recovery_code_used' }, { actor: 'test' });
+      await audit.flush();
+    });
     const file = await exportTrail();
 
     copyKey();
     const { code, json } = await restore('--audit', file);
     expect(code).toBe(0);
-    await inspect(restored, async ({ clients, users }) => {
+    await inspect(restored, async ({ clients, users, factors }) => {
+      expect(await factors.describe(bob)).toMatchObject({ recoveryCodes: 0 });
       expect(await clients.find('client-1')).toMatchObject({ enabled: false });
       const client = await clients.find('client-2');
       const keyIds = client && clients.describeKeys(client).map(({ keyId }) => keyId);

@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { openIdentity } from '@gatehouse/identity';
 import { createStore } from '@gatehouse/store';
 import {
+  codeOfApp,
   integrationEngines,
   type StoreEngine,
   startRedisServer,
@@ -51,6 +52,30 @@ describe.each(integrationEngines)('gatehouse on %s', (engineName) => {
       await store.close();
     }
   }
+
+  test('users change --reset-factors removes the second factors and ends the sessions', async () => {
+    await gatehouse('users add factored --org org-1 --generate');
+    const { userId } = (await jsonOf('users show factored')).user;
+    expect((await gatehouse('users show factored')).output).toMatch(/second factor +none/);
+    await withIdentity(async ({ factors }) => {
+      const secret = factors.newSecret();
+      const added = { secret, mayReplace: false };
+      expect(await factors.enroll(userId, added, codeOfApp(secret))).toHaveLength(10);
+    });
+    const shown = await gatehouse('users show factored');
+    expect(shown.output).toMatch(/second factor +authenticator app since .*; 10 recovery codes/);
+    expect((await jsonOf('users show factored')).factors).toMatchObject({ recoveryCodes: 10 });
+    expect(await codeOf('users change factored --reset-factors')).not.toBe(0);
+    const changed = await gatehouse('users change factored --reset-factors --yes');
+    expect([changed.code, changed.output]).toEqual([
+      0,
+      expect.stringContaining('factored has no second factor'),
+    ]);
+    const { user, factors } = await jsonOf('users show factored');
+    expect([factors, user.notBefore > 0]).toEqual([undefined, true]);
+    const { entries } = await jsonOf('audit list --event user_changed');
+    expect(entries[0]).toMatchObject({ change: 'factors_removed', userId, actor: 'cli' });
+  });
 
   test('clients can have public keys in place of a secure key', async () => {
     const keyOf = (kid: string) => ({

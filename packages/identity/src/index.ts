@@ -118,6 +118,11 @@ export {
   scopeName,
 } from './settings/resource.ts';
 export {
+  type SecondFactorPolicy,
+  type SecondFactorSettings,
+  secondFactorPolicy,
+} from './settings/second-factor.ts';
+export {
   isScopeForRoles,
   noSettings,
   type Settings,
@@ -132,6 +137,17 @@ export { destroyGrant, isGrantRevoked } from './tokens/revocations.ts';
 export { createUserSessions, type SessionUse } from './tokens/user-sessions.ts';
 export type { ClientPrincipals, FindTokenKind, TokenKind } from './tokens/x-access-tokens.ts';
 export {
+  acrLevel,
+  acrOfMethods,
+  acrValues,
+  ONE_FACTOR,
+  reportedAcr,
+  requestedAcr,
+  requestedLevel,
+  TWO_FACTORS,
+} from './users/authentication-context.ts';
+export type { FactorKind } from './users/factors.ts';
+export {
   hashPassword,
   MAXIMUM_PASSWORD_BYTES,
   passwordHashingLoad,
@@ -140,7 +156,7 @@ export {
 } from './users/password-hash.ts';
 export { PasswordHashingBusyError } from './users/password-hashing-queue.ts';
 export { passwordProblem, passwordRules } from './users/password-policy.ts';
-export { accountLimit, type SignInLock } from './users/sign-in-locks.ts';
+export { accountLimit, codeLimit, type SignInLock } from './users/sign-in-locks.ts';
 export {
   canonicalUsername,
   changedEmail,

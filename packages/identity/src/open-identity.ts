@@ -45,6 +45,7 @@ import {
   createTokenKinds,
   createXAccessTokens,
 } from './tokens/x-access-tokens.ts';
+import { createFactorRegistry } from './users/factors.ts';
 import { createSignInLocks } from './users/sign-in-locks.ts';
 import { createUserRegistry } from './users/users.ts';
 
@@ -101,7 +102,7 @@ export function openIdentity(dependencies: IdentityDependencies) {
     /** Removes users, clients and organizations, with everything that belongs to them. */
     removals: createRemovals({ ...records, ...parties, revocations }),
     lastUse,
-    ...createAccounts({ store, users, credentialHash }),
+    ...createAccounts({ ...records, users, sealer, credentialHash }),
     userSessions,
     verifyAccessToken: createAccessTokenVerifier(tokens),
     jwtAccessTokens,
@@ -139,10 +140,14 @@ export function openIdentity(dependencies: IdentityDependencies) {
 }
 
 /** What else belongs to the account of a user. */
-function createAccounts(dependencies: Parameters<typeof createActionLinks>[0]) {
+function createAccounts(
+  dependencies: Parameters<typeof createActionLinks>[0] &
+    Parameters<typeof createFactorRegistry>[0],
+) {
   const { store, credentialHash } = dependencies;
   return {
     signInLocks: createSignInLocks(store, credentialHash),
+    factors: createFactorRegistry(dependencies),
     actionLinks: createActionLinks(dependencies),
   };
 }

@@ -18,6 +18,7 @@ import {
 } from './secrets/credential-keys.ts';
 import type { LogoutQueue } from './tokens/logout-queue.ts';
 import { type createRevocations, destroyGrant } from './tokens/revocations.ts';
+import { factorsKey } from './users/factors.ts';
 import type { User } from './users/user.ts';
 import type { UserRegistry } from './users/users.ts';
 
@@ -67,12 +68,13 @@ export function createRemovals(dependencies: {
     }
   }
 
-  async function deleteSessions(userId: string): Promise<void> {
+  async function deleteRecords(userId: string): Promise<void> {
     for (const grantId of await store.members(userGrantsKey(userId))) {
       await destroyGrant(store, grantId, now());
     }
     const sessions = await store.members(userSessionsKey(userId));
-    await store.delete([...sessions, userSessionsKey(userId), userGrantsKey(userId)]);
+    const others = [userSessionsKey(userId), userGrantsKey(userId), factorsKey(userId)];
+    await store.delete([...sessions, ...others]);
   }
 
   return {
@@ -87,7 +89,7 @@ export function createRemovals(dependencies: {
     },
     async user(user: User, audit: Audit): Promise<void> {
       await endUser(user, audit);
-      await deleteSessions(user.userId);
+      await deleteRecords(user.userId);
     },
     async client(client: Client, audit: Audit): Promise<void> {
       await endClient(client, audit);
@@ -109,7 +111,7 @@ export function createRemovals(dependencies: {
       await inGroups(removed.clients, (client) => endClient(client, audited));
       await inGroups(removed.users, (user) => endUser(user, audited));
       await inGroups(removed.clients, ({ clientId }) => revocations.deleteTokens(clientId));
-      await inGroups(removed.users, ({ userId }) => deleteSessions(userId));
+      await inGroups(removed.users, ({ userId }) => deleteRecords(userId));
       return counts;
     },
   };

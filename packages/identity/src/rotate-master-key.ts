@@ -24,6 +24,7 @@ import {
 } from './secrets/master-key.ts';
 import { createSealer } from './secrets/seal.ts';
 import { signingKeyRecord } from './secrets/signing-keys.ts';
+import { factorsKey } from './users/factors.ts';
 
 /** Servers read the file again after a second, and finish the write that they have started. */
 const SETTLE_MILLISECONDS = 3_000;
@@ -179,6 +180,7 @@ async function* sealedKeys({ store, sealer, credentialHash, clients, users }: Id
     yield { kind: 'client', key, context: secureKeyContext(client) };
   }
   for (const { userId } of await users.list()) {
+    yield whole('second factor', factorsKey(userId));
     for (const key of await store.members(userSessionsKey(userId))) {
       const session = sealer.tryOpen((await store.get(key)) ?? '', key);
       const uid = parseRecord(z.object({ uid: z.string() }), session)?.uid;

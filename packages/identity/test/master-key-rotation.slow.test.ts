@@ -12,7 +12,7 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createStore, NEVER_EXPIRES, type Store } from '@gatehouse/store';
-import { startStoreEngine, storeEngines, until, wrappedStore } from '@gatehouse/testing';
+import { codeOfApp, startStoreEngine, storeEngines, until, wrappedStore } from '@gatehouse/testing';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import {
   assertMasterKeyFits,
@@ -76,7 +76,7 @@ describe.each(storeEngines)('the rotation of the master key on %s', (engineName)
   }
   const firstKey = () => Buffer.from(readFileSync(path, 'utf8').slice(0, 64), 'hex');
 
-  /** A client with an active and a removed key, a session of a user, and both signing keys. */
+  /** A client with an active and a removed key, a session and a second factor of a user, and both signing keys. */
   async function fill() {
     const { identity } = start();
     const { clients, users, store, sealer, credentialHash } = identity;
@@ -94,14 +94,21 @@ describe.each(storeEngines)('the rotation of the master key on %s', (engineName)
     await store.set('oidc:Session:1', sealer.seal(session, 'oidc:Session:1'), 3600);
     await store.set(uidKey, sealer.seal('session-1', uidKey), 3600);
     await store.addToIndex(userSessionsKey(userId), 'oidc:Session:1', NEVER_EXPIRES);
-    return { uidKey, secureKeys: clients.secureKeys((await clients.find('client-1')) ?? fail()) };
+    const secret = identity.factors.newSecret();
+    const added = { secret, mayReplace: false };
+    await identity.factors.enroll(userId, added, codeOfApp(secret));
+    return {
+      userId,
+      uidKey,
+      secureKeys: clients.secureKeys((await clients.find('client-1')) ?? fail()),
+    };
   }
 
   test('after a rotation, the new key decrypts everything and the old key nothing', async () => {
-    const { uidKey, secureKeys } = await fill();
+    const { userId, uidKey, secureKeys } = await fill();
     const oldKey = firstKey();
     const { rotate, unreadable, finish } = start();
-    expect(await rotate()).toMatchObject({ changedRecords: 6 });
+    expect(await rotate()).toMatchObject({ changedRecords: 7 });
     expect(await unreadable()).toBe(0);
     await expect(finish()).rejects.toThrow(/need the previous key for 60 more minutes/);
     time += HOUR;
@@ -113,6 +120,7 @@ describe.each(storeEngines)('the rotation of the master key on %s', (engineName)
     expect(identity.clients.secureKeys(client)).toEqual(secureKeys);
     const pointer = (await identity.store.get(uidKey)) ?? '';
     expect(identity.sealer.open(pointer, uidKey)).toBe('session-1');
+    expect(await identity.factors.describe(userId)).toMatchObject({ recoveryCodes: 10 });
 
     const withOldKey = open(oldKey);
     await expect(assertMasterKeyFits(withOldKey)).rejects.toThrow('differs from the master key');
@@ -165,9 +173,9 @@ describe.each(storeEngines)('the rotation of the master key on %s', (engineName)
     await expect(interrupted.rotate()).rejects.toThrow('killed');
     const newKey = firstKey();
     await expect(start().finish()).rejects.toThrow(
-      'Records need the previous key (canary: 1, signing key: 2, client: 1, session: 2). Run gatehouse master-key rotate again.',
+      'Records need the previous key (canary: 1, signing key: 2, client: 1, second factor: 1, session: 2). Run gatehouse master-key rotate again.',
     );
-    expect(await start().step()).toMatchObject({ changedRecords: 6, change: 'continued' });
+    expect(await start().step()).toMatchObject({ changedRecords: 7, change: 'continued' });
     expect(firstKey()).toEqual(newKey);
   });
 
@@ -207,7 +215,7 @@ describe.each(storeEngines)('the rotation of the master key on %s', (engineName)
     await expect(slow.finish()).rejects.toThrow('Another command changed the key file.');
     expect(isOvertaken).toBe(true);
     await assertMasterKeyFits(start().identity);
-    expect(await start().step()).toMatchObject({ change: 'continued', changedRecords: 6 });
+    expect(await start().step()).toMatchObject({ change: 'continued', changedRecords: 7 });
   });
 
   test('a new key decrypts before it encrypts, until the second run', async () => {

@@ -1,3 +1,4 @@
+export * from './authenticator-app.ts';
 export * from './network/fault-proxy.ts';
 export * from './network/free-port.ts';
 export * from './network/hostile-proxy.ts';

@@ -15,6 +15,7 @@ import { providerRoutes } from '../requests/routes.ts';
 import type { DeviceCookies } from '../throttle/device-cookie.ts';
 import type { SignIn } from '../throttle/sign-in-throttle.ts';
 import { addAccessForms, applicationsSection, browsersSection } from './access.ts';
+import { addFactorPages, factorsSection } from './factors.ts';
 import { addDataPages, dataSection } from './own-data.ts';
 import { addPasswordPage } from './password.ts';
 import { addProfilePages, profileSection } from './profile.ts';
@@ -35,6 +36,7 @@ export function createAccountRoutes(dependencies: AccountDependencies): Router {
   addProfilePages(router, dependencies);
   addAccessForms(router, dependencies);
   addPasswordPage(router, dependencies);
+  addFactorPages(router, dependencies);
   addDataPages(router, dependencies);
   addSignOutEverywherePages(router, dependencies);
 
@@ -68,6 +70,7 @@ ${await applicationsSection(signedIn, texts, identity)}
 <p class="quiet">${texts.passwordLead}</p>
 ${linkButton(CHANGE_PASSWORD_PATH, texts.changePassword)}
 </section>
+${await factorsSection(signedIn.user, texts, identity)}
 ${selfService.data ? dataSection(texts) : undefined}
 <section aria-labelledby="everywhere">
 <h2 id="everywhere">${texts.signOutEverywhere}</h2>

@@ -3,11 +3,12 @@
  * and the handlers of forms only with the token of that session.
  */
 import { hash, randomBytes } from 'node:crypto';
-import type { Identity, User } from '@gatehouse/identity';
+import { acrLevel, acrOfMethods, type Identity, TWO_FACTORS, type User } from '@gatehouse/identity';
 import type { Request, RequestHandler, Response } from 'express';
 import type { Provider, Session } from 'oidc-provider';
 import { sendErrorPage } from '../pages/error-page.ts';
 import { type CsrfTokens, formField, hasCookies } from '../pages/page.ts';
+import { isFactorAsked } from '../provider/authentication-context.ts';
 import { cookieOptions } from '../provider/browser-state.ts';
 import { ACCOUNT_CLIENT_ID, SIGNED_IN_PATH } from '../provider/clients.ts';
 import { isSessionOf, sessionLifetime } from '../provider/times-to-live.ts';
@@ -74,7 +75,7 @@ export function createAccountSessions(dependencies: {
   const withRecent =
     (handle: Handler, recent: Recent | undefined): Handler =>
     async (request, response, signedIn) => {
-      if (recent !== undefined && isOutdated(signedIn)) {
+      if (recent !== undefined && (await isOutdated(signedIn, identity))) {
         const again = { prompt: 'login', login_hint: signedIn.user.username };
         const wanted = request.baseUrl + request.path;
         response.redirect(303, signInAddress(issuer, wanted, again));
@@ -142,12 +143,23 @@ export function createAccountSessions(dependencies: {
   };
 }
 
-function isOutdated({ session }: SignedIn): boolean {
-  return Math.floor(Date.now() / 1000) - (session.loginTs ?? 0) > RECENT_SECONDS;
+/** Whether the user signed in long ago, or without the second factor that the user has. */
+async function isOutdated({ user, session }: SignedIn, identity: Identity): Promise<boolean> {
+  const isOld = Math.floor(Date.now() / 1000) - (session.loginTs ?? 0) > RECENT_SECONDS;
+  const isWeak = acrLevel(session.acr) < acrLevel(TWO_FACTORS);
+  return isOld || (isWeak && (await isFactorAsked(user, ACCOUNT_CLIENT_ID, identity)));
+}
+
+/** After the user proved a second factor in a recent session. */
+export async function strengthen(session: Session, { settings }: Identity): Promise<void> {
+  const amr = [...new Set([...(session.amr ?? []), 'otp', 'mfa'])];
+  Object.assign(session, { amr, acr: acrOfMethods(amr) });
+  await session.save(sessionLifetime(await settings.read(), session));
 }
 
 export const CHANGE_PASSWORD_PATH = '/account/password';
 export const PROFILE_PATH = '/account/profile';
+export const FACTORS_PATH = '/account/second-factor';
 export const EMAIL_PATH = '/account/email';
 export const REMOVE_ACCOUNT_PATH = '/account/remove';
 
@@ -155,6 +167,7 @@ export const REMOVE_ACCOUNT_PATH = '/account/remove';
 const pages = {
   password: CHANGE_PASSWORD_PATH,
   profile: PROFILE_PATH,
+  'second-factor': FACTORS_PATH,
   email: EMAIL_PATH,
   remove: REMOVE_ACCOUNT_PATH,
 } as const;

@@ -41,6 +41,7 @@ export const formProblems = {
   passwordRefused: 'password_change_refused',
   profileRefused: 'account_form_invalid',
   removalRefused: 'account_form_invalid',
+  codeRefused: 'second_factor_wrong',
 } as const satisfies Readonly<Record<string, FailureReasonName>>;
 
 /** A link, by its text. */

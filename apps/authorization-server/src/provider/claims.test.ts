@@ -1,3 +1,4 @@
+import { TWO_FACTORS } from '@gatehouse/identity';
 import { describe, expect, test } from '@jest/globals';
 import type { ClaimsParameter, Client, KoaContextWithOIDC } from 'oidc-provider';
 import { claimsWithin, limitRequestedClaims, scopesOfClaims } from './claims.ts';
@@ -35,7 +36,7 @@ describe('the requested claims', () => {
   });
 
   test.each([{ value: 'gold' }, { values: ['gold'] }])(
-    'contain no essential acr, because none is supported: %j',
+    'contain no essential acr that is unknown: %j',
     (acr) => {
       expect(() => limit({ id_token: { acr: { essential: true, ...acr } } })).toThrow(
         expect.objectContaining({ error: 'unmet_authentication_requirements' }),
@@ -46,6 +47,15 @@ describe('the requested claims', () => {
       });
     },
   );
+
+  test('contain an essential acr that is known, in a list', () => {
+    const requested = (acr: object) => ({ id_token: { acr: { essential: true, ...acr } } });
+    const known = requested({ values: ['gold', TWO_FACTORS] });
+    expect(limit(known)).toEqual(known);
+    expect(() => limit(requested({ values: TWO_FACTORS }))).toThrow(
+      expect.objectContaining({ error: 'invalid_request' }),
+    );
+  });
 
   test.each([{ id_token: { email: [] } }, { userinfo: { email: 1 } }, { userinfo: { a: 'b' } }])(
     'have members that are null or objects: %j',

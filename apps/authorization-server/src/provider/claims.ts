@@ -4,7 +4,7 @@
  * nothing through it without a scope.
  */
 
-import type { Identity, Client as RegisteredClient } from '@gatehouse/identity';
+import { type Identity, type Client as RegisteredClient, requestedAcr } from '@gatehouse/identity';
 import {
   type AdapterPayload,
   type ClaimsParameter,
@@ -15,7 +15,7 @@ import {
 
 /** The claims of each scope. docs/decisions/11-scopes-and-claims.md explains the choice. */
 export const claimsOfScopes = {
-  openid: ['sub'],
+  openid: ['sub', 'acr', 'amr'],
   profile: ['name', 'given_name', 'family_name', 'preferred_username', 'updated_at'],
   email: ['email', 'email_verified'],
   groups: ['groups', 'roles', 'org'],
@@ -44,9 +44,9 @@ export function claimsWithin(
 }
 
 /**
- * Returns what the library calls as `assertClaimsParameter`. Unknown claims are ignored. Gatehouse
- * has no authentication contexts, so it rejects an essential `acr` with values (§5.5.1.1). In the
- * strict profile, ID tokens contain no claims of the user (decision 11).
+ * Returns what the library calls as `assertClaimsParameter`. Unknown claims are ignored. An essential
+ * `acr` that Gatehouse does not know is rejected (§5.5.1.1). In the strict profile, ID tokens contain
+ * no claims of the user (decision 11).
  *
  * @throws InvalidRequest | UnmetAuthenticationRequirements
  */
@@ -58,7 +58,15 @@ export function limitRequestedClaims({ strict }: { readonly strict: boolean }) {
       throw new errors.InvalidRequest('each member of claims must be null or an object');
     }
     const acr = claims.id_token?.acr;
-    if (acr?.essential === true && (acr.value ?? acr.values) !== undefined) {
+    if (acr?.values !== undefined && !Array.isArray(acr.values)) {
+      throw new errors.InvalidRequest('the values of the claim acr must be a list');
+    }
+    const isNamed = (acr?.value ?? acr?.values) !== undefined;
+    if (
+      acr?.essential === true &&
+      isNamed &&
+      requestedAcr({ claims: JSON.stringify(claims) }).values.length === 0
+    ) {
       throw new errors.UnmetAuthenticationRequirements('the requested acr is not supported');
     }
     if (oidc.params !== undefined) {

@@ -88,7 +88,9 @@ function signInOf({ oidc }: KoaContextWithOIDC): SignIn {
   const { AuthorizationCode, RefreshToken, DeviceCode } = oidc.entities;
   const source: SignIn | undefined = AuthorizationCode ?? RefreshToken ?? DeviceCode;
   const { session } = oidc;
-  return source ?? { authTime: session?.authTime(), acr: session?.acr, amr: session?.amr };
+  return (
+    source ?? (session && { authTime: session.authTime(), acr: oidc.acr, amr: oidc.amr }) ?? {}
+  );
 }
 
 export const tokenModels = ['AccessToken', 'ClientCredentials', 'RefreshToken'] as const;

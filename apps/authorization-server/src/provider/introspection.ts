@@ -16,6 +16,7 @@ import {
 } from 'oidc-provider';
 import { requestOrigin } from '../requests/caller.ts';
 import { providerRoutes } from '../requests/routes.ts';
+import type { StoredToken } from './client-patches.ts';
 import type { ProviderMiddleware } from './library.ts';
 
 interface Dependencies {
@@ -44,6 +45,7 @@ export function completeIntrospection(dependencies: Dependencies): ProviderMiddl
         description === undefined
           ? { active: false }
           : {
+              ...signInOf(oidc),
               ...description,
               aud: description.aud ?? dependencies.issuer,
               ...(await holderOf(description, oidc, dependencies)),
@@ -110,6 +112,12 @@ interface TokenDescription {
   readonly sub?: string | undefined;
 }
 
+/** RFC 9470 §6.2. */
+function signInOf({ entities }: KoaContextWithOIDC['oidc']) {
+  const token: StoredToken | undefined = entities.AccessToken ?? entities.RefreshToken;
+  return { auth_time: token?.authTime, acr: token?.acr, amr: token?.amr };
+}
+
 /**
  * The token of a resource loses scopes with the roles of its user, and with the declaration of the
  * resource. A gateway sees the same scopes.
@@ -172,6 +180,9 @@ async function describeOther(
     iat: jwt?.claims.iat ?? known?.issuedAt,
     iss: issuer,
     jti: jwt?.claims.jti,
+    auth_time: jwt?.claims.auth_time,
+    acr: jwt?.claims.acr,
+    amr: jwt?.claims.amr,
     // The user only: `holderOf` adds the `sub` of machines.
     sub: principal.userId,
     scope: [...principal.scopes].join(' ') || undefined,

@@ -3,7 +3,13 @@
  * library's documented settings, its adapters and Koa middleware to a new patch.
  * docs/decisions/09-oidc-provider-patches.md describes how to upgrade the library.
  */
-import type { KeptSigningKeys, Settings, SigningKeys } from '@gatehouse/identity';
+import {
+  type KeptSigningKeys,
+  reportedAcr,
+  requestedAcr,
+  type Settings,
+  type SigningKeys,
+} from '@gatehouse/identity';
 import Provider, { type KoaContextWithOIDC } from 'oidc-provider';
 import { confirm as confirmLogout } from 'oidc-provider/lib/actions/end_session.js';
 import instance from 'oidc-provider/lib/helpers/weak_cache.js';
@@ -54,6 +60,7 @@ export function applyPatches(
   limitLookups(provider, dependencies);
   claimAssertions(provider, identity);
   queueLogouts(provider, identity);
+  reportRequestedAcr(provider);
   // lib/shared/jwt_client_auth.js: one setting would also extend every token and code.
   Object.defineProperty(configuration, 'clockTolerance', { get: clockTolerance });
 }
@@ -71,6 +78,8 @@ function assertLibraryShape(provider: Provider): void {
       configuration.claimsSupported instanceof Set &&
       configuration.claims?.openid?.sub === null &&
       typeof configuration.clockTolerance === 'number',
+    'lib/helpers/oidc_context.js':
+      Object.getOwnPropertyDescriptor(provider.OIDCContext.prototype, 'acr')?.get !== undefined,
     'lib/models/replay_detection.js': hasParameters(3, ReplayDetection.unique),
     'lib/response_modes/form_post.js': responseModes?.get('form_post') !== undefined,
     'lib/actions/grants/refresh_token.js': grantTypeHandlers?.get('refresh_token') !== undefined,
@@ -106,6 +115,18 @@ function assertLibraryShape(provider: Provider): void {
         'names, or adapt the patches (docs/decisions/09-oidc-provider-patches.md).',
     );
   }
+}
+
+/**
+ * lib/helpers/oidc_context.js: OpenID Connect Core §5.5.1.1, the `acr` of a reply must be one that
+ * was requested, also if the session has a stronger one.
+ */
+function reportRequestedAcr({ OIDCContext }: Provider): void {
+  Object.defineProperty(OIDCContext.prototype, 'acr', {
+    get(this: KoaContextWithOIDC['oidc']) {
+      return reportedAcr(this.session?.acr, requestedAcr(this.params ?? {}));
+    },
+  });
 }
 
 /** The private state of a provider. `assertLibraryShape` shows at start that it exists. */

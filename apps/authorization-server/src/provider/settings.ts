@@ -19,6 +19,7 @@ import {
   limitedModels,
   type TokenBudgets,
 } from '../throttle/stored-budgets.ts';
+import { reachableAcrs } from './authentication-context.ts';
 import {
   type BrowserState,
   cookieSettings,
@@ -83,6 +84,7 @@ export function providerSettings(
     // A patch adds `token`, which the library rejects here.
     responseTypes: strict ? ['code'] : ['code', 'id_token', 'id_token token'],
     scopes: [...knownScopes],
+    acrValues: [...reachableAcrs],
     claims: claimsOfScopes,
     formats: { customizers: { jwt: jwtClaims(identity, tokenBudgets) } },
     // Most libraries of Node read only the ID token (docs/decisions/11-scopes-and-claims.md).

@@ -32,6 +32,7 @@ import { ACCOUNT_CLIENT_ID } from '../provider/clients.ts';
 import { OMITTED } from '../provider/request-parameters.ts';
 import { contextOf } from '../requests/request-context.ts';
 import { providerRoutes } from '../requests/routes.ts';
+import type { CheckCode } from '../throttle/code-attempts.ts';
 import type { DeviceCookies } from '../throttle/device-cookie.ts';
 import type { SignIn } from '../throttle/sign-in-throttle.ts';
 
@@ -40,6 +41,7 @@ export interface SignInDependencies {
   readonly identity: Identity;
   readonly csrfTokens: CsrfTokens;
   readonly signIn: SignIn;
+  readonly checkCode: CheckCode;
   readonly deviceCookies: DeviceCookies;
   readonly browserState: Pick<BrowserState, 'interactions' | 'failedSignIns' | 'proofs'>;
 }

@@ -1,14 +1,21 @@
-import type { Identity } from '@gatehouse/identity';
+import type { SignInReasonName } from '@gatehouse/errors';
+import type { Identity, User } from '@gatehouse/identity';
 import { errors, type Grant, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
+import {
+  isFactorAsked,
+  needsStrongerSignIn,
+  policyAt,
+} from '../provider/authentication-context.ts';
 import { isDeviceRoute } from '../provider/device-codes.ts';
 import { grantResourceScopes, settingsOf } from '../provider/resources.ts';
 import { createGrant, isSessionOf, lifetimesFor } from '../provider/times-to-live.ts';
 import { contextOf } from '../requests/request-context.ts';
+import type { SignInAttempt } from '../throttle/sign-in-throttle.ts';
 import { assertParametersFit } from '../throttle/stored-budgets.ts';
 
 /**
- * The library's policy, with one more reason to sign in: the signed-in user is disabled or not
- * allowed for this client. It is evaluated on every authorization, so that the session of a
+ * The library's policy, with more reasons to sign in: the signed-in user is disabled or not allowed
+ * for this client, or needs more factors. It is evaluated on every authorization, so that the session of a
  * disabled user opens nothing.
  */
 export function createInteractionPolicy(identity: Identity) {
@@ -27,6 +34,14 @@ export function createInteractionPolicy(identity: Identity) {
       await assertScopeRegistered(context, identity);
       return !(await mayContinue(context, identity));
     }),
+  );
+  // The library compares the texts: a stronger `acr` would not be enough.
+  login?.checks.remove('essential_acr');
+  login?.checks.remove('essential_acrs');
+  login?.checks.add(
+    new Check('acr', 'the user has to sign in with more factors', 'login_required', (context) =>
+      needsStrongerSignIn(context, identity),
+    ),
   );
   // The user has to see which host asks, at each authorization.
   const isUnseen = new Check(
@@ -65,6 +80,30 @@ async function mayContinue(context: KoaContextWithOIDC, identity: Identity): Pro
   }
   const user = await identity.users.find(accountId);
   return isSessionOf(user, session) && isUserAllowed(user.orgId, client.clientId, identity);
+}
+
+/**
+ * Why a user with the right password may not sign in like this. The password grant has no pages for
+ * further steps.
+ */
+export async function rejectionOfSignIn(
+  user: User,
+  { method, clientId = '' }: Pick<SignInAttempt, 'method' | 'clientId'>,
+  identity: Identity,
+): Promise<SignInReasonName | undefined> {
+  if (clientId !== '' && !(await isUserAllowed(user.orgId, clientId, identity))) {
+    return 'user_of_another_organization';
+  }
+  if (method !== 'password_grant') {
+    return undefined;
+  }
+  if (user.mustChangePassword === true) {
+    return 'password_change_required';
+  }
+  const isNeeded =
+    (await policyAt(user, clientId, identity)) === 'required' ||
+    (await isFactorAsked(user, clientId, identity));
+  return isNeeded ? 'second_factor_required' : undefined;
 }
 
 /** A client with `ownOrganizationOnly` signs in only users of its organization. */

@@ -14,6 +14,10 @@ export const storedProof = z.object({
   /** How: the `amr` of the session (RFC 8176). */
   amr: z.array(z.string()),
   remember: z.boolean(),
+  /** The user enrolled a factor in this sign-in, and may not have seen the recovery codes. */
+  hasNewCodes: z.boolean().optional(),
+  /** The user does not want to enroll a factor now. */
+  hasDeclined: z.boolean().optional(),
 });
 
 /** What the user of an interaction proved so far. */

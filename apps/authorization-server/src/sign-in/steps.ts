@@ -4,10 +4,11 @@
  * kept in the browser, sealed for the interaction, so that the store holds nothing of an unfinished
  * sign-in.
  */
-import type { User } from '@gatehouse/identity';
+import { acrOfMethods, type User } from '@gatehouse/identity';
 import type { RequestHandler, Router } from 'express';
 import { errors } from 'oidc-provider';
 import { parseForm } from '../pages/page.ts';
+import { requestOrigin } from '../requests/caller.ts';
 import {
   findInteraction,
   interactionForm,
@@ -15,6 +16,7 @@ import {
   type SignInDependencies,
 } from './interaction.ts';
 import { newPasswordStep } from './new-password.ts';
+import { enrollStep, secondFactorStep } from './second-factor.ts';
 import {
   type Proof,
   type SignInStep,
@@ -24,8 +26,8 @@ import {
   storedProof,
 } from './step.ts';
 
-/** In the order in which they are asked. */
-const steps: readonly SignInStep[] = [newPasswordStep];
+/** In the order in which they are asked. The password of a user with two factors needs both to change. */
+const steps: readonly SignInStep[] = [secondFactorStep, newPasswordStep, enrollStep];
 
 /** Continues with the next step that is needed, or ends the sign-in. */
 export async function continueSignIn(context: StepContext): Promise<void> {
@@ -47,7 +49,13 @@ async function endSignIn(context: StepContext): Promise<void> {
   deviceCookies.issue(request, response, user);
   await leaveFormerAccount(user.userId, context);
   const { at: ts, amr, remember } = proof;
-  const login = { accountId: user.userId, ts, amr, remember };
+  const { userId } = user;
+  const method = interaction.deviceCode === undefined ? 'page' : 'device_code';
+  const clientId = String(interaction.params.client_id);
+  const known = { event: 'sign_in_succeeded', method, clientId, userId } as const;
+  const event = amr.length > 1 ? { ...known, amr } : known;
+  dependencies.identity.audit.record(event, requestOrigin(request));
+  const login = { accountId: userId, ts, amr, acr: acrOfMethods(amr), remember };
   await provider.interactionFinished(request, response, { login, select_account: {} });
 }
 

@@ -10,6 +10,8 @@
  *   verify the password          ─▶ wrong, unknown, disabled, not allowed here: rejected
  *   success, or not evaluated    ─▶ the account or the device gets this attempt back
  *
+ * On pages, further steps can follow (code-attempts.ts has the codes of second factors).
+ *
  * Counting comes first and is atomic in the store. Of 100 concurrent guesses, no more than the
  * limit are evaluated, on any number of processes. Nothing here lasts longer than its window or
  * ends sessions or tokens, because locking out another user is an attack as well. For the same
@@ -40,7 +42,7 @@ export interface KnownDevice {
   readonly deviceId: string;
 }
 
-interface SignInAttempt {
+export interface SignInAttempt {
   readonly method: SignInMethod;
   /**
    * As typed. It is looked up but never stored, because it may be a password in the wrong field.
@@ -65,12 +67,15 @@ export type SignIn = (attempt: SignInAttempt) => Promise<User | undefined>;
 
 export function createSignIn(
   dependencies: Pick<Identity, 'store' | 'users' | 'signInLocks'> & {
-    /** Whether this client signs in users of this organization. */
-    readonly isAllowed: (user: User, clientId: string) => Promise<boolean>;
+    /** Why a user with the right password may not sign in here. */
+    readonly rejectionOf: (
+      user: User,
+      attempt: Pick<SignInAttempt, 'method' | 'clientId'>,
+    ) => Promise<SignInReasonName | undefined>;
     readonly observer: SignInAudit;
   },
 ): SignIn {
-  const { store, users, signInLocks: locks, isAllowed, observer } = dependencies;
+  const { store, users, signInLocks: locks, rejectionOf, observer } = dependencies;
 
   /**
    * Other callers behind the same address must not lock out a known device, so it counts for its
@@ -93,12 +98,13 @@ export function createSignIn(
   }
 
   async function evaluate(attempt: SignInAttempt): Promise<User | undefined> {
-    const { username, password, clientId } = attempt;
+    const { username, password } = attempt;
     const user = await users.verify(username, password, (reason) =>
       observer.failed(attempt, reason),
     );
-    if (user !== undefined && clientId !== undefined && !(await isAllowed(user, clientId))) {
-      observer.failed(attempt, 'user_of_another_organization');
+    const rejection = user && (await rejectionOf(user, attempt));
+    if (rejection !== undefined) {
+      observer.failed(attempt, rejection);
       return undefined;
     }
     return user;
@@ -181,8 +187,11 @@ export function createSignInAudit({ audit, users }: Pick<Identity, 'audit' | 'us
   }
 
   return {
-    succeeded(attempt: SignInAttempt, userId: string): void {
-      const { method, clientId, request } = attempt;
+    /** On a sign-in page, the last step records it. */
+    succeeded({ method, clientId, request }: SignInAttempt, userId: string): void {
+      if (method === 'page' || method === 'device_code') {
+        return;
+      }
       const event = { event: 'sign_in_succeeded', method, clientId, userId } as const;
       audit.record(event, requestOrigin(request));
     },

@@ -7,6 +7,7 @@ import {
   identityScopes,
   isScopeForRoles,
   MAXIMUM_PASSWORD_BYTES,
+  ONE_FACTOR,
 } from '@gatehouse/identity';
 import {
   type Client,
@@ -246,7 +247,11 @@ async function issueTokens(
   // The published types require an account for every token. The models do not.
   const owner = { accountId: accountId as string, client, grantId, gty };
   // The user sent the password with this request.
-  const signIn = gty === 'password' && { authTime: Math.floor(Date.now() / 1000), amr: ['pwd'] };
+  const signIn = gty === 'password' && {
+    authTime: Math.floor(Date.now() / 1000),
+    acr: ONE_FACTOR,
+    amr: ['pwd'],
+  };
   const origin = { ...owner, ...signIn };
   const granted = { scope: tokenScope, resourceServer: resource };
   const accessToken = new provider.AccessToken({ ...origin, ...granted });

@@ -215,6 +215,14 @@ async function replayUser(
   if (hasOldPassword && state === undefined) {
     repeat.push(`Set a new password for the user ${user.username}, then enable the user.`);
   }
+  if (changes.some(({ change }) => change === 'recovery_code_used')) {
+    if (await identity.factors.removeRecoveryCodes(userId)) {
+      changed.push(`Removed the recovery codes of the user ${user.username}: some were used.`);
+    }
+  }
+  if (changes.some(({ change }) => change === 'factor_enrolled' || change === 'factors_removed')) {
+    repeat.push(`Reset the second factors of the user ${user.username}: they changed later.`);
+  }
   if (changes.some(({ change }) => change === 'changed')) {
     repeat.push(`Change the user ${user.username} again.`);
   }

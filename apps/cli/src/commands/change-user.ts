@@ -36,6 +36,7 @@ export const changeUserCommand: Command = {
     disable: 'Reject the user immediately, and sign the user out everywhere.',
     enable: 'Enable a disabled user.',
     unlock: 'Let the user sign in again after too many wrong passwords.',
+    'reset-factors': 'Remove the second factors, and sign the user out everywhere.',
     '[no-]must-change-password': 'Ask for a new password at the next sign-in.',
     ...yesOption,
   },
@@ -47,11 +48,12 @@ export const changeUserCommand: Command = {
   async run(input, { identity, audit, confirm }) {
     const enabled = readEnabled(input);
     const isUnlocked = input.options.unlock === true;
+    const isReset = input.options.resetFactors === true;
     const attributes = await readAttributes(input, identity);
     const { mustChangePassword } = input.options;
     const isProfile = members.isNamed(input) || attributes !== undefined;
     const isChanged = isProfile || mustChangePassword !== undefined;
-    if (!isChanged && enabled === undefined && !isUnlocked) {
+    if (!isChanged && enabled === undefined && !isUnlocked && !isReset) {
       throw new UsageError('Set at least one option.', ['gatehouse users change --help']);
     }
     let user = await findUser(input.positionals.username ?? '', identity);
@@ -62,7 +64,7 @@ export const changeUserCommand: Command = {
     if (isMoved) {
       await assertOrganizationExists(orgId, identity);
     }
-    if (enabled === false || isMoved) {
+    if (enabled === false || isMoved || isReset) {
       const moving = isMoved ? `moves ${username} from ${user.orgId} to ${orgId} and ` : '';
       await confirm(`This ${moving}signs ${username} out everywhere. Continue?`);
     }
@@ -77,6 +79,12 @@ export const changeUserCommand: Command = {
       });
       const changes = await identity.auditedChanges.ofUser(before, user);
       await audit({ event: 'user_changed', userId, change: 'changed', ...changes });
+    }
+    if (isReset) {
+      // First, so that no session outlives the factor that it was proved with.
+      user = await identity.revocations.user(userId);
+      await identity.factors.remove(userId);
+      await audit({ event: 'user_changed', userId, change: 'factors_removed' });
     }
     if (isUnlocked) {
       await identity.signInLocks.unlock(user);
@@ -95,6 +103,7 @@ export const changeUserCommand: Command = {
         ? [`${username} must choose a new password at the next sign-in.`]
         : []),
       ...(mustChangePassword === false ? [`${username} can keep the password.`] : []),
+      ...(isReset ? [`${username} has no second factor, and is signed out everywhere.`] : []),
       ...(isUnlocked ? [`${username} can sign in again.`] : []),
       ...(enabled === undefined ? [] : [`${username} is ${enabled ? 'enabled' : 'disabled'}.`]),
     ];

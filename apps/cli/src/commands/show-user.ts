@@ -11,12 +11,16 @@ export const showUserCommand: Command = {
   async run({ positionals: { username = '' } }, { identity }) {
     const found = await findUser(username, identity);
     const locks = await identity.signInLocks.list(found);
+    const factors = await identity.factors.describe(found.userId);
     const sessions = await identity.userSessions.sessions(found.userId);
     const applications = await identity.userSessions.grants(found.userId);
     const lastSignInAt = await identity.lastUse.ofUser(found.userId);
     const { notBefore, ...members } = describeUser(found);
     return {
-      json: { user: { ...describeUser(found), lastSignInAt }, locks, sessions, applications },
+      json: {
+        ...{ user: { ...describeUser(found), lastSignInAt }, locks, factors },
+        ...{ sessions, applications },
+      },
       text: [
         formatTable([
           ...rowsOf(members),
@@ -25,6 +29,12 @@ export const showUserCommand: Command = {
           ...(locks.length === 0
             ? [['locked', 'no']]
             : locks.map((lock) => ['locked', describeLock(lock)])),
+          [
+            'second factor',
+            factors
+              ? `authenticator app since ${formatTime(factors.enrolledAt)}; ${factors.recoveryCodes} recovery codes`
+              : 'none',
+          ],
           ['sessions', String(sessions.length)],
         ]),
         formatTable([

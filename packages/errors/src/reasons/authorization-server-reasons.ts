@@ -22,6 +22,22 @@ export const signInReasons = {
       fix: 'Sign in with a user of the organization, or change the client.',
     },
   }),
+  ...reasons('authenticate', ['codeRefused'], {
+    second_factor_wrong: {
+      cause: 'The code of the second factor is wrong, expired or used.',
+      fix: 'Users: enter the next code of the app, or another recovery code. Operators: gatehouse users change --reset-factors, if the factor is lost.',
+    },
+  }),
+  ...reasons('authorize', ['invalid_grant'], {
+    second_factor_required: {
+      cause: 'The user needs a second factor, which the password grant cannot ask for.',
+      fix: 'Use the authorization code grant, or change secondFactor in the bootstrap file.',
+    },
+    password_change_required: {
+      cause: 'The user must choose a new password, which the password grant cannot ask for.',
+      fix: 'Users: sign in on the account page once.',
+    },
+  }),
   ...reasons('authenticate', [...passwordCodes, 'invalid_request'], {
     password_wrong: {
       cause: 'The password of the user is wrong, or longer than any password.',
@@ -35,10 +51,10 @@ export const signInReasons = {
       fix: 'Users: choose another password. The page names the problem.',
     },
   }),
-  ...reasons('limit', [...passwordCodes, 'too_many_requests', 'tooManyAttempts'], {
+  ...reasons('limit', [...passwordCodes, 'codeRefused', 'too_many_requests', 'tooManyAttempts'], {
     account_locked: {
-      cause: 'The account is locked for this device after too many wrong passwords.',
-      fix: 'Wait 15 minutes, or unlock the user with gatehouse users change --unlock.',
+      cause: 'The account is locked for this device after too many wrong passwords or codes.',
+      fix: 'Wait 15 minutes, or a day after 30 wrong codes, or unlock the user with gatehouse users change --unlock.',
     },
     sign_in_address_limit: {
       cause: 'There were too many sign-ins from this address.',

@@ -129,6 +129,13 @@ export const gatewayReasons = {
       fix: 'Use a kind of credential that the route accepts. docs/devices.md and docs/routes.md list them.',
     },
   }),
+  ...reasons('authorize', ['unauthorized'], {
+    user_authentication_insufficient: {
+      cause:
+        'The route has acr or maxAge, and the user of the token signed in with fewer factors or too long ago. Machines do not sign in.',
+      fix: 'Send the user to the authorization endpoint with the acr_values and max_age of the challenge (RFC 9470), then call with the new token.',
+    },
+  }),
   ...reasons('authorize', ['access_denied'], {
     role_missing: {
       cause:

@@ -89,8 +89,10 @@ async function assertApplicable(
       await attempt(`${kind}.${i}.orgId`, () => assertExists(orgId));
     }
   }
-  for (const orgId of Object.keys(definition.branding?.organizations ?? {})) {
-    await attempt(`branding.organizations.${orgId}`, () => assertExists(orgId));
+  for (const member of ['branding', 'secondFactor'] as const) {
+    for (const orgId of Object.keys(definition[member]?.organizations ?? {})) {
+      await attempt(`${member}.organizations.${orgId}`, () => assertExists(orgId));
+    }
   }
   const declared = await attempt('resources', () => settings.preview(definition));
   if (declared === undefined) {

@@ -13,6 +13,10 @@ export const userChangeNames = [
   ...changeNames,
   'password_changed',
   'reset_link_issued',
+  'factor_enrolled',
+  'factors_removed',
+  'recovery_codes_renewed',
+  'recovery_code_used',
   'unlocked',
 ] as const;
 
@@ -70,7 +74,12 @@ type EndedGrant = EventKind<{ grantId?: string | undefined }>;
  * values in `changes` passed the rules of the record, and those of users are encrypted.
  */
 export const auditEvents = {
-  sign_in_succeeded: success as EventKind<{ method: SignInMethod; userId: string }>,
+  sign_in_succeeded: success as EventKind<{
+    method: SignInMethod;
+    userId: string;
+    /** How the user proved it (RFC 8176), if it took more than the password. */
+    amr?: readonly string[] | undefined;
+  }>,
   sign_in_failed: failure as EventKind<{ method: SignInMethod; reason: SignInReasonName }>,
   account_locked: { ...alert, severityOfUnknown: 'noise' } as Plain,
   sign_out: success as EventKind<{ userId: string; everywhere: boolean }>,

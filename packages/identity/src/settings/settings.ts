@@ -26,6 +26,7 @@ import {
   resourceSchema,
   scopeName,
 } from './resource.ts';
+import { secondFactorSchema } from './second-factor.ts';
 
 const hostName = z
   .string()
@@ -56,6 +57,8 @@ export const settingsMembers = {
       scopes: z.array(scopeName).max(200).optional(),
     })
     .optional(),
+  /** An absent member keeps what was declared before. Without any: off. */
+  secondFactor: secondFactorSchema.optional(),
   /** Hosts to which users sign in through `/_verify` of the gateway. */
   browserHosts: z.array(browserHostSchema).default([]),
   /** How the pages look. An absent member keeps what was declared before. */
@@ -141,7 +144,10 @@ export function createSettingsRegistry(dependencies: RecordDependencies) {
 
 function merge(existing: SettingsDefinition, change: Partial<SettingsDefinition>): Settings {
   const added = { ...nothing, ...change };
-  const { privateHosts, clientIdMetadata, branding, selfService } = { ...existing, ...added };
+  const { privateHosts, clientIdMetadata, secondFactor, branding, selfService } = {
+    ...existing,
+    ...added,
+  };
   return toSettings({
     resources: replacing(({ resource }) => resource, existing.resources, added.resources),
     roles: [...new Set([...existing.roles, ...added.roles])],
@@ -149,6 +155,7 @@ function merge(existing: SettingsDefinition, change: Partial<SettingsDefinition>
     lifetimes: { ...existing.lifetimes, ...added.lifetimes },
     privateHosts,
     clientIdMetadata,
+    secondFactor,
     browserHosts: replacing(({ host }) => host, existing.browserHosts, added.browserHosts),
     branding,
     selfService,
@@ -192,6 +199,7 @@ function toSettings(definition: SettingsDefinition) {
     resources: resources as ReadonlyMap<string, Resource>,
     /** The scopes of these resources, by name. Each belongs to exactly one. */
     scopes: scopes as ReadonlyMap<string, DeclaredScope>,
+    secondFactor: definition.secondFactor,
     roles: new Set([...definition.roles, ...roles]) as ReadonlySet<string>,
     userAttributes: definition.userAttributes as AttributeDeclarations,
     /** Of the installation. `lifetimesOf` combines them with those of clients and resources. */

@@ -7,6 +7,9 @@ import { canonicalUsername, type User } from './user.ts';
  */
 export const accountLimit = { attempts: 10, windowSeconds: 15 * 60 } as const;
 
+/** Wrong codes of a second factor for the same account or browser, in addition. */
+export const codeLimit = { attempts: 30, windowSeconds: 24 * 60 * 60 } as const;
+
 /** Why a user with the right password cannot sign in at the moment. */
 export interface SignInLock {
   /** Browsers without an earlier sign-in, or one browser with its own count. */
@@ -24,17 +27,27 @@ export function createSignInLocks(store: Store, credentialHash: CredentialHash) 
     `sign-ins:account:${credentialHash(canonicalUsername(username))}`;
   const indexKey = (userId: string) => `locked-browsers:${userId}`;
 
+  const codesKey = (key: string) => `${key}:codes`;
+
   async function lockOf(kind: SignInLock['kind'], key: string): Promise<readonly SignInLock[]> {
-    const { count, resetsAt } = await store.increment(key, accountLimit.windowSeconds, 0);
-    return count >= accountLimit.attempts ? [{ kind, until: resetsAt }] : [];
+    const [attempts, codes] = await Promise.all([
+      store.increment(key, accountLimit.windowSeconds, 0),
+      store.increment(codesKey(key), codeLimit.windowSeconds, 0),
+    ]);
+    return [
+      ...(attempts.count >= accountLimit.attempts ? [attempts] : []),
+      ...(codes.count >= codeLimit.attempts ? [codes] : []),
+    ].map(({ resetsAt: until }) => ({ kind, until }));
   }
 
   return {
     accountKey,
+    /** The second count of an account or a browser: wrong codes. */
+    codesKey,
     browserKey: (deviceId: string): string => `sign-ins:device:${credentialHash(deviceId)}`,
-    /** Called with the wrong password that locks a browser, so that `unlock` finds its count. */
+    /** Called with the failure that locks a browser, so that `unlock` finds its counts. */
     recordLockedBrowser: (userId: string, key: string): Promise<void> =>
-      store.addToIndex(indexKey(userId), key, Date.now() + accountLimit.windowSeconds * 1000),
+      store.addToIndex(indexKey(userId), key, Date.now() + codeLimit.windowSeconds * 1000),
     async list({ userId, username }: Account): Promise<readonly SignInLock[]> {
       const browsers = await store.members(indexKey(userId));
       const locks = await Promise.all([
@@ -43,10 +56,11 @@ export function createSignInLocks(store: Store, credentialHash: CredentialHash) 
       ]);
       return locks.flat();
     },
-    /** Forgets the wrong passwords of the account and of its locked browsers. */
+    /** Forgets the wrong passwords and codes of the account and of its locked browsers. */
     async unlock({ userId, username }: Account): Promise<void> {
       const browsers = await store.members(indexKey(userId));
-      await store.delete([accountKey(username), ...browsers, indexKey(userId)]);
+      const keys = [accountKey(username), ...browsers];
+      await store.delete([...keys, ...keys.map(codesKey), indexKey(userId)]);
     },
   };
 }
