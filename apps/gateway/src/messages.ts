@@ -102,14 +102,16 @@ export const jsonHeaders = ['Content-Type', 'application/json', ...protectiveHea
  * credential: such a caller learns only how to authenticate.
  */
 export function bearerChallenge(
-  error?: 'invalid_request' | 'invalid_token' | 'insufficient_scope',
-  scope?: string,
+  error?:
+    | 'invalid_request'
+    | 'invalid_token'
+    | 'insufficient_scope'
+    | 'insufficient_user_authentication',
+  more: Readonly<Record<string, string | number | undefined>> = {},
 ): Record<string, string> {
-  const parameters = [
-    'realm="gatehouse"',
-    ...(error === undefined ? [] : [`error="${error}"`]),
-    ...(scope === undefined ? [] : [`scope="${scope}"`]),
-  ];
+  const parameters = Object.entries({ realm: 'gatehouse', error, ...more })
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => `${name}="${value}"`);
   return { 'WWW-Authenticate': `Bearer ${parameters.join(', ')}` };
 }
 

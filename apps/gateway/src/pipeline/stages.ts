@@ -1,5 +1,6 @@
 import { DEFAULT_BODY_LIMIT_BYTES } from '@gatehouse/device-api';
 import { ApiError } from '@gatehouse/errors';
+import { acrLevel, type Principal } from '@gatehouse/identity';
 import { allowedMethods, assertClearMessage, rejectedMessage } from '@gatehouse/server';
 import { assertReadableQuery, parseRequestTarget, presentedCredential } from '@gatehouse/signing';
 import { StoreUnavailableError } from '@gatehouse/store';
@@ -10,6 +11,7 @@ import {
   type Entry,
   missingRight,
   type PublicEntry,
+  type Route,
   type RouteMatch,
   routeOf,
 } from '../routes/route.ts';
@@ -175,10 +177,10 @@ export function answerUnrouted({ method, match, route }: Exchange): Reply | unde
  * Checks whether the caller may use the route. The device service decides who owns a device.
  *
  * @throws ApiError `unauthorized` for a kind of credential that the route does not accept, or a
- *   token for another API (RFC 8707 §2),
+ *   token for another API (RFC 8707 §2), or a sign-in that is too weak or too old,
  *   `access_denied` for a missing scope or role
  */
-export function authorize(exchange: Exchange, { deviceApi }: Pipeline): undefined {
+export function authorize(exchange: Exchange, { deviceApi, now }: Pipeline): undefined {
   const { verified, route } = admittedOf(exchange);
   // Only the verification for a browser accepts its session.
   if (verified.kind !== 'browser' && !route.credentials.includes(verified.kind)) {
@@ -198,7 +200,7 @@ export function authorize(exchange: Exchange, { deviceApi }: Pipeline): undefine
   if (missing === 'scope') {
     throw new ApiError('access_denied', {
       message: `This operation needs the scope ${route.scope}.`,
-      headers: bearerChallenge('insufficient_scope', route.scope),
+      headers: bearerChallenge('insufficient_scope', { scope: route.scope }),
       finding: `The operation needs the scope ${route.scope}.`,
     });
   }
@@ -208,6 +210,27 @@ export function authorize(exchange: Exchange, { deviceApi }: Pipeline): undefine
       headers: bearerChallenge(),
       reason: 'role_missing',
       finding: `The operation needs one of the roles ${route.roles.join(', ')}.`,
+    });
+  }
+  if (route.acr !== undefined || route.maxAge !== undefined) {
+    assertSignedIn(route, verified.principal, now());
+  }
+}
+
+/** RFC 9470 §3. Machines did not sign in. */
+function assertSignedIn(
+  { acr, maxAge }: Route,
+  { signIn }: Principal,
+  nowMilliseconds: number,
+): void {
+  const isStrong = signIn !== undefined && acrLevel(signIn.acr) >= acrLevel(acr);
+  const age = nowMilliseconds / 1000 - (signIn?.authTime ?? 0);
+  if (!isStrong || age > (maxAge ?? Number.POSITIVE_INFINITY)) {
+    const needs = { acr_values: acr, max_age: maxAge };
+    throw new ApiError('unauthorized', {
+      message: 'The user has to sign in again, as WWW-Authenticate states.',
+      headers: bearerChallenge('insufficient_user_authentication', needs),
+      reason: 'user_authentication_insufficient',
     });
   }
 }

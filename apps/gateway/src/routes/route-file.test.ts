@@ -86,6 +86,15 @@ describe('loadRouting', () => {
     ).toEqual([expect.stringContaining('routes.0.credentials')]);
   });
 
+  test('adds the acr and the age of a sign-in to a route', () => {
+    const acr = 'urn:gatehouse:acr:2';
+    const { routes } = load({ builtIn: false, routes: [{ ...report, acr, maxAge: 60 }] });
+    expect(routes[0]).toMatchObject({ acr, maxAge: 60 });
+    for (const wrong of [{ acr: 'gold' }, { maxAge: 0 }]) {
+      expect(problemsOf({ routes: [{ ...report, ...wrong }] })).toHaveLength(1);
+    }
+  });
+
   test('adds names of headers to a route, in lowercase', () => {
     const requestHeaders = ['X-Batch', 'Mcp-Session-Id', 'Last-Event-ID', 'User-Agent', 'X-Zip'];
     const { routes } = load({ builtIn: false, routes: [{ ...report, requestHeaders }] });

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { DEFAULT_BODY_LIMIT_BYTES } from '@gatehouse/device-api';
 import {
+  acrValues,
   isDeviceScope,
   resourceIdentifier,
   role,
@@ -84,6 +85,8 @@ const routeEntry = z
     scope: scopeName,
     resource: resourceIdentifier.optional(),
     roles: z.array(role).max(50).default([]),
+    acr: z.enum(acrValues).optional(),
+    maxAge: z.int().min(1).optional(),
     claims: z.array(z.string()).max(50).default([]),
     credentials: z.array(z.enum(credentialKinds)).min(1).optional(),
     upstream: name.default(deviceService),

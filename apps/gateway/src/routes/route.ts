@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { DEFAULT_BODY_LIMIT_BYTES, routes } from '@gatehouse/device-api';
-import type { Principal, Scope } from '@gatehouse/identity';
+import type { acrValues, Principal, Scope } from '@gatehouse/identity';
 import { pathShape, type RouterMatch } from '@gatehouse/server';
 import { type CredentialKind, credentialKinds } from '@gatehouse/signing';
 import type { RateLimit } from '@gatehouse/store';
@@ -43,6 +43,10 @@ export interface Route {
   resource: string | undefined;
   /** Only users with one of these roles may use the route. Empty: all users, and machines. */
   readonly roles: readonly string[];
+  /** Only users who signed in so strongly, or more strongly, may use the route. */
+  readonly acr?: (typeof acrValues)[number] | undefined;
+  /** Only users who signed in within these seconds may use the route. */
+  readonly maxAge?: number | undefined;
   /** Claims of the user in the internal token: `userClaims` or declared attributes. */
   readonly claims: readonly string[];
   readonly credentials: readonly CredentialKind[];
