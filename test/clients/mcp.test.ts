@@ -86,7 +86,7 @@ const authorizationServer = createHttpServer(
     await createApp({
       ...{ identity, masterKey, issuer, securityProfile: 'compatible' },
       cookieKeys: ['a key of the cookies of this test'],
-      outbound: { resolve: async () => ['93.184.215.14'], connect: site.dial() },
+      outbound: { resolve: async () => ['93.184.215.14'], createConnector: site.dial },
     }),
     createLogger({ app: 'test', level: 'silent' }),
   ),

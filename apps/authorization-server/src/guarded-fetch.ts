@@ -2,19 +2,19 @@
  * Fetches what a client declares: its metadata document, its keys, its logout address. An attacker
  * can choose such an address in order to reach what only this server can reach (SSRF, CWE-918).
  *
- *   https and a name ─▶ resolve ─▶ every address is public ─▶ connect to one of them ─▶ it still is ─▶
+ *   https and a name ─▶ resolve ─▶ every address is public ─▶ connect to one of them ─▶
  *   no redirect, no compression ─▶ the size fits ─▶ reply, all of it in time
  *
- * The connection goes to the checked address. Another answer of the name server for a later lookup
- * changes nothing (DNS rebinding). The certificate must be for the name. No setting and no variable
- * turns this off.
+ * The connection looks nothing up: it gets the checked addresses, so another answer of the name
+ * server changes nothing (DNS rebinding). The certificate must be for the name. No setting and no
+ * variable turns this off.
  *
  * Not here: caches, and how often a caller may cause a fetch.
  */
 import { lookup, Resolver } from 'node:dns/promises';
 import { once } from 'node:events';
 import { createRequire } from 'node:module';
-import { isIP, type Socket } from 'node:net';
+import { isIP, type LookupFunction } from 'node:net';
 import { createAddressMatcher } from '@gatehouse/server';
 import type { buildConnector, Client } from 'undici';
 
@@ -57,10 +57,12 @@ export type GuardedFetch = (address: string, request?: GuardedRequest) => Promis
 export interface Outbound {
   /** Returns the addresses of a name. */
   readonly resolve?: (hostname: string, options: ResolveOptions) => Promise<readonly string[]>;
-  /** Connects to `hostname`, which is a checked address, with TLS for `servername`. */
-  readonly connect?: buildConnector.connector;
+  /** Creates what connects to the address that the option `lookup` returns. */
+  readonly createConnector?: (options: ConnectorOptions) => buildConnector.connector;
   readonly milliseconds?: number;
 }
+
+export type ConnectorOptions = buildConnector.BuildOptions & { readonly lookup: LookupFunction };
 
 interface ResolveOptions {
   readonly isPrivate: boolean;
@@ -69,12 +71,12 @@ interface ResolveOptions {
 
 export function createGuardedFetch({
   resolve = resolveName,
-  connect: connector,
+  createConnector = (options) => loadUndici().buildConnector(options),
   milliseconds = MAXIMUM_MILLISECONDS,
 }: Outbound = {}): GuardedFetch {
   const occupy = createPlaces();
   return async (address, request = {}) => {
-    const { privateHosts = [] } = request;
+    const { privateHosts = [], maximumBytes = MAXIMUM_BYTES } = request;
     const url = parseAddress(address);
     const { host, hostname } = url;
     const isPrivate = privateHosts.includes(hostname);
@@ -93,13 +95,10 @@ export function createGuardedFetch({
         throw new GuardedFetchError(`${host} has an address that is not public`);
       }
       signal.throwIfAborted();
-      const { Client: HttpClient, buildConnector: build } = loadUndici();
-      const connect =
-        connector ?? build({ allowH2: false, maxCachedSessions: 0, timeout: CONNECT_MILLISECONDS });
-      const target = { connect, servername: hostname, isPrivate, signal };
-      client = new HttpClient(url.origin, {
-        connect: connectTo(addresses.slice(0, TRIED_ADDRESSES), target),
+      client = new (loadUndici().Client)(url.origin, {
+        connect: createConnector(connectorOptions(addresses)),
         maxHeaderSize: MAXIMUM_HEADER_BYTES,
+        maxResponseSize: maximumBytes,
         pipelining: 0,
       });
       return exchange(client, url, request, signal);
@@ -108,11 +107,13 @@ export function createGuardedFetch({
       // Ends in time, whatever the work does.
       return await Promise.race([work(), ended]);
     } catch (error) {
-      throw error instanceof GuardedFetchError
-        ? error
-        : new GuardedFetchError(`${host} did not reply${deadline.aborted ? ' in time' : ''}`, {
-            cause: error,
-          });
+      if (error instanceof GuardedFetchError) {
+        throw error;
+      }
+      const isTooLong = Object(error).code === 'UND_ERR_RES_EXCEEDED_MAX_SIZE';
+      const failure = `did not reply${deadline.aborted ? ' in time' : ''}`;
+      const found = isTooLong ? `replied with more than ${maximumBytes} bytes` : failure;
+      throw new GuardedFetchError(`${host} ${found}`, { cause: error });
     } finally {
       leave();
       // Not awaited: a peer could delay it. Ends whatever is still running.
@@ -179,39 +180,25 @@ export function isAllowed(address: string, isPrivate = false): boolean {
   return isInPrivateRange(address) ? isPrivate : version === 4 || isPublicIpv6(address);
 }
 
-/** Connects to the first address that accepts a connection, and checks where it leads. */
-function connectTo(
-  [address = '', ...others]: readonly string[],
-  target: {
-    readonly connect: buildConnector.connector;
-    readonly servername: string;
-    readonly isPrivate: boolean;
-    readonly signal: AbortSignal;
-  },
-): buildConnector.connector {
-  return (options, callback) => {
-    const { connect, servername, isPrivate, signal } = target;
-    connect({ ...options, hostname: address, servername }, (...[error, socket]) => {
-      const { remoteAddress = '' } = (socket ?? {}) as Partial<Socket>;
-      if (error !== null && others.length > 0 && !signal.aborted) {
-        connectTo(others, target)(options, callback);
-      } else if (error !== null) {
-        callback(error, null);
-      } else if (isAllowed(remoteAddress, isPrivate)) {
-        callback(null, socket);
-      } else {
-        socket.destroy();
-        const message = `${servername} led to an address that is not public`;
-        callback(new GuardedFetchError(message), null);
-      }
-    });
+/** Connects to the first of these addresses that accepts a connection. */
+function connectorOptions(addresses: readonly string[]): ConnectorOptions {
+  const tried = addresses
+    .slice(0, TRIED_ADDRESSES)
+    .map((address) => ({ address, family: isIP(address) }));
+  return {
+    allowH2: false,
+    maxCachedSessions: 0,
+    timeout: MAXIMUM_MILLISECONDS,
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: CONNECT_MILLISECONDS,
+    lookup: (_hostname, _options, callback) => callback(null, tried),
   };
 }
 
 async function exchange(
   client: Client,
   { host, pathname, search }: URL,
-  { method = 'GET', headers, body: content, maximumBytes = MAXIMUM_BYTES }: GuardedRequest,
+  { method = 'GET', headers, body: content }: GuardedRequest,
   signal: AbortSignal,
 ): Promise<Response> {
   // A compressed reply of a few bytes can have gigabytes.
@@ -229,20 +216,12 @@ async function exchange(
   if (encoding.toLowerCase() !== 'identity') {
     throw new GuardedFetchError(`${host} replied with a compressed body`);
   }
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of body as AsyncIterable<Uint8Array>) {
-    size += chunk.length;
-    if (size > maximumBytes) {
-      throw new GuardedFetchError(`${host} replied with more than ${maximumBytes} bytes`);
-    }
-    chunks.push(chunk);
-  }
   const passed = PASSED_HEADERS.flatMap((name) =>
     [reply.headers[name] ?? []].flat().map((value): [string, string] => [name, value]),
   );
+  const bytes = await body.bytes();
   const isEmpty = status === 204 || status === 205;
-  return new Response(isEmpty ? null : Buffer.concat(chunks), { status, headers: passed });
+  return new Response(isEmpty ? null : Buffer.from(bytes), { status, headers: passed });
 }
 
 /** Limits the fetches that run at the same time: for each host, and for strangers. */

@@ -35,7 +35,7 @@ const server = await startInProcess({
     }
     return result;
   },
-  app: { outbound: { resolve: async () => ['93.184.215.14'], connect: site.dial() } },
+  app: { outbound: { resolve: async () => ['93.184.215.14'], createConnector: site.dial } },
 });
 const { identity, issuer, store } = server;
 const unavailable = (prefix: string) => ({ prefix, error: new StoreUnavailableError('test', '') });

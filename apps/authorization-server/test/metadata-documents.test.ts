@@ -26,7 +26,7 @@ let isStoreDown = false;
 const server = await startInProcess({
   aroundStore: (run) =>
     isStoreDown ? Promise.reject(new StoreUnavailableError('get', undefined)) : run(),
-  app: { outbound: { resolve: async () => [address], connect: site.dial() } },
+  app: { outbound: { resolve: async () => [address], createConnector: site.dial } },
 });
 const { identity } = server;
 const apply = (clientIdMetadata: { hosts: string[]; scopes?: string[] }) =>

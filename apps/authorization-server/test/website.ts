@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
-import { connect as connectTls } from 'node:tls';
 import { makeCertificate } from '@gatehouse/testing';
 import { temporaryFolder } from '@gatehouse/testing/suite';
 import { afterAll } from '@jest/globals';
+import { buildConnector } from 'undici';
 import type { Outbound } from '../src/guarded-fetch.ts';
 
 /** Starts an https server for these names, for the tests of the file that awaits it. */
@@ -17,17 +17,19 @@ export async function startWebsite(names: readonly string[]) {
     open: new Set<Socket>(),
     /** The addresses to which a fetch wanted to connect. */
     dialed: [] as string[],
-    /** Leads every connection to this server. `arrivesAt` is what the socket reports. */
-    dial:
-      (arrivesAt = (address: string) => address): NonNullable<Outbound['connect']> =>
-      ({ hostname, servername }, callback) => {
-        site.dialed.push(hostname);
-        const options = { host: '127.0.0.1', port, servername, ca: certificate.authority };
-        const socket = connectTls(options);
-        Object.defineProperty(socket, 'remoteAddress', { value: arrivesAt(hostname) });
-        socket.once('secureConnect', () => callback(null, socket));
-        socket.once('error', (error) => callback(error, null));
-      },
+    /** Leads every connection to this server. */
+    dial: (({ lookup, ...options }) => {
+      const connect = buildConnector({
+        ...options,
+        ca: certificate.authority,
+        lookup: (name, wanted, callback) =>
+          lookup(name, wanted, (_error, addresses) => {
+            site.dialed.push(...[addresses].flat().map((each) => Object(each).address));
+            callback(null, [{ address: '127.0.0.1', family: 4 }]);
+          }),
+      });
+      return (target, callback) => connect({ ...target, port: String(port) }, callback);
+    }) satisfies Outbound['createConnector'],
   };
   const { certificateFile, keyFile } = certificate;
   const files = { cert: readFileSync(certificateFile), key: readFileSync(keyFile) };
