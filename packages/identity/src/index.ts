@@ -129,7 +129,7 @@ export {
   scopesOfResource,
   settingsMembers,
 } from './settings/settings.ts';
-export type { AccessTokenVerifier, Principal } from './tokens/access-tokens.ts';
+export type { AccessTokenVerifier, Principal, StoredAccessToken } from './tokens/access-tokens.ts';
 export { type JwtAccessTokenClaims, withJwtAccessTokens } from './tokens/jwt-access-tokens.ts';
 export type { LogoutNotice } from './tokens/logout-queue.ts';
 export type { ReplayGuard } from './tokens/replay-guard.ts';

@@ -7,6 +7,7 @@ import {
   type Identity,
   isScopeForRoles,
   type Client as RegisteredClient,
+  type StoredAccessToken,
 } from '@gatehouse/identity';
 import { type Client, errors, type KoaContextWithOIDC, type Provider } from 'oidc-provider';
 import { addressGroupOf } from '../requests/caller.ts';
@@ -66,27 +67,14 @@ export function checkPermissions(provider: Provider, profile: SecurityProfile): 
 }
 
 /** A token with the members that it gets in addition to those of the library. */
-export interface StoredToken extends SignIn {
-  readonly clientId?: string | undefined;
-  readonly accountId?: string;
-  readonly grantId?: string | undefined;
-  /** The secure key of its client. `findLiveHolder` compares it. */
-  secureKeyId?: string | undefined;
-  readonly aud?: string | string[] | undefined;
-  scope?: string | undefined;
-}
-
-/** How the user of a token signed in. Services behind the gateway learn it. */
-interface SignIn {
-  authTime?: number | undefined;
-  acr?: string | undefined;
-  amr?: string[] | undefined;
-}
+export type StoredToken = { readonly aud?: unknown } & {
+  -readonly [Name in Exclude<keyof StoredAccessToken, 'aud'>]?: StoredAccessToken[Name] | undefined;
+};
 
 /** From the credential that the request redeems, or from the session of the implicit grant. */
-function signInOf({ oidc }: KoaContextWithOIDC): SignIn {
+function signInOf({ oidc }: KoaContextWithOIDC): Pick<StoredToken, 'authTime' | 'acr' | 'amr'> {
   const { AuthorizationCode, RefreshToken, DeviceCode } = oidc.entities;
-  const source: SignIn | undefined = AuthorizationCode ?? RefreshToken ?? DeviceCode;
+  const source: StoredToken | undefined = AuthorizationCode ?? RefreshToken ?? DeviceCode;
   const { session } = oidc;
   return (
     source ?? (session && { authTime: session.authTime(), acr: oidc.acr, amr: oidc.amr }) ?? {}

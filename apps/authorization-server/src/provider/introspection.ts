@@ -29,36 +29,24 @@ type Context = Parameters<ProviderMiddleware>[0];
 export function completeIntrospection(dependencies: Dependencies): ProviderMiddleware {
   return async (context, next) => {
     await next();
-    const { body } = context;
-    const isReply = typeof body === 'object' && body !== null;
+    const { oidc, body } = context as KoaContextWithOIDC;
+    const isReply = isJwtRejected(body) || Object(body).active !== undefined;
     if (!isReply || context.path !== providerRoutes.introspection) {
       return;
     }
-    const { oidc } = context as KoaContextWithOIDC;
-    if (isJwtRejected(body) || 'active' in body) {
-      const description: TokenDescription | undefined =
-        'active' in body && body.active === true
-          ? await withCurrentScopes(body as unknown as TokenDescription, oidc, dependencies)
-          : await describeOther(oidc, dependencies);
-      reply(
-        context,
-        description === undefined
-          ? { active: false }
-          : {
-              ...signInOf(oidc),
-              ...description,
-              aud: description.aud ?? dependencies.issuer,
-              ...(await holderOf(description, oidc, dependencies)),
-            },
-      );
-    }
+    const description: TokenDescription | undefined =
+      Object(body).active === true
+        ? await withCurrentScopes(Object(body), oidc, dependencies)
+        : await describeOther(oidc, dependencies);
+    const { aud = dependencies.issuer } = description ?? {};
+    const holder = description && (await holderOf(description, oidc, dependencies));
+    const active = { ...signInOf(oidc), ...description, aud, ...holder };
+    reply(context, description ? active : { active: false });
   };
 }
 
 /** The library stores no record of such a token, and supports neither of the two endpoints. */
-function isJwtRejected(body: object): boolean {
-  return 'error' in body && body.error === 'unsupported_token_type';
-}
+const isJwtRejected = (body: unknown) => Object(body).error === 'unsupported_token_type';
 
 /**
  * Replaces the library's error for an access token in the form of a JWT: revokes its grant, and the
@@ -67,9 +55,7 @@ function isJwtRejected(body: object): boolean {
 export function revokeJwtAccessTokens({ identity, issuer }: Dependencies): ProviderMiddleware {
   return async (context, next) => {
     await next();
-    const { body, path } = context;
-    const isRejected = typeof body === 'object' && body !== null && isJwtRejected(body);
-    if (!isRejected || path !== providerRoutes.revocation) {
+    if (!isJwtRejected(context.body) || context.path !== providerRoutes.revocation) {
       return;
     }
     const { client, params } = (context as KoaContextWithOIDC).oidc;

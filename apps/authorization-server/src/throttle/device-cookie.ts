@@ -27,19 +27,11 @@ export function createDeviceCookies(dependencies: {
   const { sealer, findLiveHolder } = dependencies.identity;
   const name = secure ? '__Host-device' : 'device';
 
-  function open(sealed: string): readonly string[] {
-    try {
-      return sealer.open(sealed, CONTEXT).split(' ');
-    } catch {
-      return [];
-    }
-  }
-
   return {
     async read(request: Request, response: Response): Promise<KnownDevice | undefined> {
       const { cookies } = provider.createContext(request, response);
-      const sealed = cookies.get(name, { signed: false });
-      const [userId, deviceId, issued] = sealed === undefined ? [] : open(sealed);
+      const opened = sealer.tryOpen(cookies.get(name, { signed: false }) ?? '', CONTEXT);
+      const [userId, deviceId, issued] = opened?.split(' ') ?? [];
       const issuedAt = Number(issued);
       if (userId === undefined || deviceId === undefined || issuedAt + LIFETIME_SECONDS < now()) {
         return undefined;

@@ -11,6 +11,7 @@ import {
   MAXIMUM_AUDIT_ENTRIES,
   RejectedChangeError,
 } from '@gatehouse/identity';
+import { parseJson } from '@gatehouse/signing/core';
 import { UsageError } from '../command-line/command.ts';
 import { withFileErrors } from '../command-line/terminal.ts';
 import { versionOf } from './follow-trail.ts';
@@ -146,15 +147,11 @@ async function* readLines(file: string): AsyncGenerator<Buffer, string> {
 }
 
 function parseLine(line: Buffer, number: number): AuditEntry & { readonly previous: LineHash } {
-  try {
-    const entry = JSON.parse(line.toString());
-    if (typeof entry.id === 'string' && typeof entry.at === 'string') {
-      return entry;
-    }
-  } catch {
-    // Reported below.
+  const entry = Object(parseJson(line.toString()));
+  if (typeof entry.id !== 'string' || typeof entry.at !== 'string') {
+    throw brokenAt(number, 'It is not an audit entry');
   }
-  throw brokenAt(number, 'It is not an audit entry');
+  return entry;
 }
 
 function brokenAt(number: number, cause: string): RejectedChangeError {

@@ -152,28 +152,25 @@ export function createDiagnosisBudget(
   { windowMilliseconds, perClient, perAddressGroup, total }: typeof DIAGNOSIS_LIMITS,
   now: () => number,
 ) {
-  let windowStart = 0;
-  let taken = 0;
   const counts = new Map<string, number>();
+  let windowStart = 0;
 
   return (clientId: string, address: string): boolean => {
-    const time = now();
     // The clock can also be set back.
-    if (Math.abs(time - windowStart) >= windowMilliseconds) {
+    if (Math.abs(now() - windowStart) >= windowMilliseconds) {
       counts.clear();
-      taken = 0;
-      windowStart = time;
+      windowStart = now();
     }
     const group = addressGroup(address);
-    const client = `${group} ${clientId}`;
-    const [ofGroup, ofClient] = [counts.get(group) ?? 0, counts.get(client) ?? 0];
+    const limits = { all: total, [group]: perAddressGroup, [`${group} ${clientId}`]: perClient };
+    const counted = Object.entries(limits).map(([party, limit]) => {
+      return { party, limit, count: counts.get(party) ?? 0 };
+    });
     // Rejected attempts with one id must not use up the budget of the group.
-    if (taken >= total || ofGroup >= perAddressGroup || ofClient >= perClient) {
-      return false;
+    const isOpen = counted.every(({ count, limit }) => count < limit);
+    for (const { party, count } of isOpen ? counted : []) {
+      counts.set(party, count + 1);
     }
-    counts.set(group, ofGroup + 1);
-    counts.set(client, ofClient + 1);
-    taken += 1;
-    return true;
+    return isOpen;
   };
 }

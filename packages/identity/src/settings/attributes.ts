@@ -1,6 +1,6 @@
 /** Claims of users that operators declare: their names and types, and the scope that releases them. */
 import { z } from 'zod';
-import { RejectedChangeError } from '../records/record.ts';
+import { parseRecord, RejectedChangeError } from '../records/record.ts';
 
 /** Every ID token and internal token can contain the attributes, so their size is limited. */
 const MAXIMUM_BYTES = 4096;
@@ -70,12 +70,11 @@ export function readAttribute(
   if (type === 'strings') {
     return entered.split(',').map((each) => each.trim());
   }
-  const read: unknown = type === 'string' ? entered : parse(entered);
-  const parsed = value.safeParse(read);
-  if (!parsed.success || typeOf(parsed.data) !== type) {
+  const read = type === 'string' ? entered : parseRecord(value, entered);
+  if (read === undefined || typeOf(read) !== type) {
     throw new RejectedChangeError(`The attribute ${name} must be of the type ${type}.`);
   }
-  return parsed.data;
+  return read;
 }
 
 function declarationOf(name: string, declared: AttributeDeclarations) {
@@ -86,12 +85,4 @@ function declarationOf(name: string, declared: AttributeDeclarations) {
     );
   }
   return declaration;
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -7,6 +7,7 @@
  */
 import { type KeyObject, verify } from 'node:crypto';
 import { z } from 'zod';
+import { parseRecord } from '../records/record.ts';
 import type { SettingsRegistry } from '../settings/settings.ts';
 import type { AccessTokenVerifier, StoredAccessToken, TokenPrincipals } from './access-tokens.ts';
 import type { FindTokenKind } from './x-access-tokens.ts';
@@ -62,13 +63,13 @@ export function createJwtAccessTokens(dependencies: {
   /** The claims of a genuine token, which may be expired or revoked. */
   async function read(token: string): Promise<JwtAccessTokenClaims | undefined> {
     const [, header = '', payload = '', signature = ''] = JWT.exec(token) ?? [];
-    const { success, data } = headerSchema.safeParse(decode(header));
-    const key = success ? await findKey(data.kid) : undefined;
+    const known = parseRecord(headerSchema, decode(header));
+    const key = known && (await findKey(known.kid));
     const signed = Buffer.from(`${header}.${payload}`);
     if (key === undefined || !verify('sha256', signed, key, Buffer.from(signature, 'base64url'))) {
       return undefined;
     }
-    return claimsSchema.safeParse(decode(payload)).data;
+    return parseRecord(claimsSchema, decode(payload));
   }
 
   async function readCurrent(token: string, issuer: string) {
@@ -119,13 +120,7 @@ export function withJwtAccessTokens(
 
 const JWT = /^([\w-]+)\.([\w-]+)\.([\w-]+)$/;
 
-function decode(part: string): unknown {
-  try {
-    return JSON.parse(Buffer.from(part, 'base64url').toString('utf8'));
-  } catch {
-    return undefined;
-  }
-}
+const decode = (part: string) => Buffer.from(part, 'base64url').toString('utf8');
 
 function toStored(claims: JwtAccessTokenClaims): StoredAccessToken {
   const { client_id: clientId, iat, exp, scope, aud, auth_time: authTime, acr, amr } = claims;
