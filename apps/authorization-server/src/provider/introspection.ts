@@ -2,22 +2,25 @@
  * Introspection (RFC 7662 §2.2) and revocation (RFC 7009). The library describes its own tokens. This
  * file adds `aud`, `username`, `org`, and the `sub` of machines, omits scopes of a resource that the
  * token has lost, and serves the tokens that the library does not know: X-Access-Tokens, and access
- * tokens in the form of a JWT.
+ * tokens in the form of a JWT (RFC 9068), whose claims it completes.
  */
-import type { Identity } from '@gatehouse/identity';
+import { type Identity, isGrantRevoked } from '@gatehouse/identity';
 import { observedRequest } from '@gatehouse/server';
 import {
   type AccessToken,
   type Client,
   type ClientCredentials,
+  type Configuration,
   errors,
   type KoaContextWithOIDC,
   type RefreshToken,
 } from 'oidc-provider';
 import { requestOrigin } from '../requests/caller.ts';
 import { providerRoutes } from '../requests/routes.ts';
+import type { TokenBudgets } from '../throttle/stored-budgets.ts';
 import type { StoredToken } from './client-patches.ts';
 import type { ProviderMiddleware } from './library.ts';
+import { assertIssuable } from './oidc-adapter.ts';
 
 interface Dependencies {
   readonly identity: Identity;
@@ -212,4 +215,30 @@ export function mayRevoke(_context: KoaContextWithOIDC, client: Client, token: T
     throw new errors.InvalidRequest(FOREIGN_TOKEN);
   }
   return true;
+}
+
+type JwtCustomizer = NonNullable<
+  NonNullable<NonNullable<Configuration['formats']>['customizers']>['jwt']
+>;
+
+/**
+ * What an access token in the form of a JWT contains in addition to the claims of the library. The
+ * verifier of packages/identity reads it.
+ */
+export function jwtClaims(identity: Identity, budgets: TokenBudgets): JwtCustomizer {
+  return async (_context, token, { payload }) => {
+    const { clientId, accountId, grantId, secureKeyId }: StoredToken = token;
+    const { authTime: auth_time, acr, amr }: StoredToken = token;
+    const iat = Number(payload.iat);
+    // What the adapter checks when it stores an opaque token.
+    await assertIssuable({ iat, clientId, accountId, secureKeyId }, identity);
+    if (grantId === undefined) {
+      // Nothing is stored until its revocation, which must fit then.
+      await budgets.take('ClientCredentials', { clientId, accountId });
+    } else if (await isGrantRevoked(identity.store, grantId)) {
+      throw new errors.InvalidGrant('the grant was revoked');
+    }
+    const gatehouse = { user: accountId, grant: grantId, key: secureKeyId };
+    Object.assign(payload, { auth_time, acr, amr, gatehouse });
+  };
 }

@@ -30,8 +30,7 @@ import { claimsOfScopes, createFindAccount, limitRequestedClaims } from './claim
 import { assertionSettings } from './client-assertions.ts';
 import { createClientAdapter, type SecurityProfile } from './clients.ts';
 import { completeDeviceCodes } from './device-codes.ts';
-import { mayIntrospect, mayRevoke } from './introspection.ts';
-import { jwtClaims } from './jwt-access-tokens.ts';
+import { jwtClaims, mayIntrospect, mayRevoke } from './introspection.ts';
 import { beforeUpsert, currentContext } from './library.ts';
 import { libraryFetch } from './metadata-documents.ts';
 import { createOidcAdapter } from './oidc-adapter.ts';

@@ -12,27 +12,58 @@ import { randomBytes, timingSafeEqual } from 'node:crypto';
 import {
   type AuditedChange,
   type Client,
+  clientSchema,
   generateSecureKey,
   type Identity,
   nextNotBefore,
   type Registration,
+  RejectedChangeError,
 } from '@gatehouse/identity';
+import { parseStrictJson, StrictJsonError } from '@gatehouse/server';
+import { readableIssue } from '@gatehouse/server/configuration';
 import express, { type ErrorRequestHandler, type Request, type Response } from 'express';
+import { z } from 'zod';
 import { reasonsOfCodes } from '../outcomes/reasons.ts';
 import { requestOrigin } from '../requests/caller.ts';
 import { REGISTRATION_PATH } from '../requests/routes.ts';
-import {
-  describe,
-  type Metadata,
-  RegistrationError,
-  readMetadata,
-  registrationErrorOf,
-} from './registration-metadata.ts';
 import { replyHeaders, writeTransportError } from './replies.ts';
+import { peekBody } from './transport.ts';
+
+const MAXIMUM_BODY_BYTES = 16 * 1024;
+/** Every one of them needs the consent of a user. */
+const allowedGrants: ReadonlySet<string> = new Set([
+  ...['authorization_code', 'refresh_token', 'urn:ietf:params:oauth:grant-type:device_code'],
+]);
+
+/** RFC 7591 §2. Other members are ignored. */
+const metadataSchema = z.object({
+  client_id: z.string().optional(),
+  client_secret: z.string().optional(),
+  client_name: z.string().optional(),
+  redirect_uris: z.array(z.string()).max(20).default([]),
+  grant_types: z.array(z.string()).default(['authorization_code']),
+  token_endpoint_auth_method: z
+    .enum(['none', 'client_secret_basic', 'client_secret_post'])
+    .default('client_secret_basic'),
+  application_type: z.enum(['web', 'native']).default('web'),
+  scope: z.string().optional(),
+});
+
+type Metadata = z.output<typeof metadataSchema>;
+
+/** RFC 7591 §3.2.2. */
+class RegistrationError extends Error {
+  readonly error: string;
+
+  constructor(message: string, error = 'invalid_client_metadata') {
+    super(message);
+    this.error = error;
+  }
+}
 
 /** RFC 6750 §3.1. The same reply for every reason, so that it reveals no client. */
 const rejectToken = () =>
-  new RegistrationError('The token is unknown, expired or used up.', 'invalid_token', 401);
+  new RegistrationError('The token is unknown, expired or used up.', 'invalid_token');
 
 /** @param issuer the addresses in replies begin with it */
 export function createRegistration(identity: Identity, issuer: string): express.Router {
@@ -165,18 +196,73 @@ const bearerOf = ({ headers }: Request) =>
   /^bearer +([\w-]+)$/i.exec(headers.authorization ?? '')?.[1] ?? '';
 
 const replyToError: ErrorRequestHandler = async (thrown, request, response, next) => {
-  const failure = registrationErrorOf(thrown);
-  if (failure === undefined) {
+  let error = 'invalid_client_metadata';
+  let description: string;
+  if (thrown instanceof z.ZodError) {
+    const [{ path, message } = { path: [], message: 'is not valid' }] = thrown.issues;
+    error = /^redirect(?:Uris|_uris)$/.test(String(path[0])) ? 'invalid_redirect_uri' : error;
+    description = `${path.join('.')}: ${message}.`;
+  } else if (thrown instanceof RegistrationError) {
+    ({ error, message: description } = thrown);
+  } else if (thrown instanceof StrictJsonError) {
+    description = `The body ${thrown.message}.`;
+  } else if (thrown instanceof RejectedChangeError) {
+    // An operator removed a scope after the token was issued.
+    description = thrown.message;
+  } else {
     next(thrown);
     return;
   }
-  const { status, error, message: description } = failure;
   const headers = { 'WWW-Authenticate': `Bearer error="${error}"` };
   await writeTransportError(request, response, {
-    ...{ status, error, reason: reasonsOfCodes[error] ?? 'invalid_request', description },
-    ...(status === 401 && { headers }),
+    ...{ error, reason: reasonsOfCodes[error] ?? 'invalid_request', description },
+    ...(error === 'invalid_token' ? { status: 401, headers } : { status: 400 }),
   });
 };
+
+/** @throws RegistrationError, StrictJsonError, ZodError */
+async function readMetadata(request: Request): Promise<Metadata> {
+  if (request.is('application/json') === false) {
+    throw new RegistrationError('The body must have the type application/json.');
+  }
+  const body = await peekBody(request, MAXIMUM_BODY_BYTES);
+  if (body === undefined) {
+    throw new RegistrationError(`The body must not be longer than ${MAXIMUM_BODY_BYTES} bytes.`);
+  }
+  return metadataSchema.parse(parseStrictJson(body.toString()), { error: readableIssue });
+}
+
+/** @throws RegistrationError, ZodError for metadata that is not allowed or not valid */
+function describe(
+  metadata: Metadata,
+  allowed: Pick<Client, 'clientId' | 'orgId' | 'scopes'> & Pick<Registration, 'redirectHosts'>,
+) {
+  const { clientId, orgId, redirectHosts } = allowed;
+  const { redirect_uris: redirectUris, client_name: name = clientId } = metadata;
+  const isForeign = redirectUris.some((uri) => {
+    const { hostname = '', protocol = ':' } = URL.parse(uri) ?? {};
+    const isWeb = /^https?:$/.test(protocol);
+    return !redirectHosts.includes(isWeb ? hostname : protocol);
+  });
+  if (isForeign) {
+    const message = `The token allows these hosts: ${redirectHosts.join(', ')}.`;
+    throw new RegistrationError(message, 'invalid_redirect_uri');
+  }
+  const isPublic = metadata.token_endpoint_auth_method === 'none';
+  const requested = metadata.scope?.split(' ') ?? allowed.scopes;
+  const { secureKey: _unused, ...described } = clientSchema.parse(
+    {
+      ...{ clientId, orgId, name, redirectUris, public: isPublic },
+      grantTypes: metadata.grant_types.filter((type) => allowedGrants.has(type)),
+      scopes: requested.filter((scope) => allowed.scopes.includes(scope)),
+      applicationType: metadata.application_type,
+      // The schema requires one. `save` gets another.
+      secureKey: isPublic ? undefined : generateSecureKey(),
+    },
+    { error: readableIssue },
+  );
+  return described;
+}
 
 /** RFC 7591 §3.2.1. A secret is shown only when it is new. */
 function send(
