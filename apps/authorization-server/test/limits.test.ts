@@ -2,7 +2,7 @@
 /** The limits of requests, of wrong secrets and of stored bytes. */
 import { createHash } from 'node:crypto';
 import { until, wrappedStore } from '@gatehouse/testing';
-import { beforeEach, describe, expect, test } from '@jest/globals';
+import { beforeEach, describe, expect, jest, test } from '@jest/globals';
 import { TryLaterError } from '../src/requests/failures.ts';
 import { createFailedSecrets, type FailedSecrets } from '../src/throttle/failed-secrets.ts';
 import { failedSecretLimit } from '../src/throttle/limits.ts';
@@ -112,7 +112,9 @@ test.each([
 ])(
   'a limit that ends in %d ms is reported as %d s, because 0 s would invite a retry at once',
   (milliseconds, seconds) => {
-    const error = new TryLaterError('client_secret_limit', 70_000 + milliseconds, '', 70_000);
+    const clock = jest.spyOn(Date, 'now').mockReturnValue(70_000);
+    const error = new TryLaterError('client_secret_limit', 70_000 + milliseconds);
+    clock.mockRestore();
     expect(error.retryAfterSeconds).toBe(seconds);
   },
 );

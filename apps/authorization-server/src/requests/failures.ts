@@ -16,16 +16,11 @@ export class TryLaterError extends Error {
   readonly reason: FailureReasonName;
 
   /** @param from when the request can succeed, in epoch milliseconds */
-  constructor(
-    reason: FailureReasonName,
-    from: number,
-    message = 'Too many attempts.',
-    now = Date.now(),
-  ) {
+  constructor(reason: FailureReasonName, from: number, message = 'Too many attempts.') {
     super(message);
     this.name = 'TryLaterError';
     this.reason = reason;
-    this.retryAfterSeconds = Math.max(1, Math.ceil((from - now) / 1000));
+    this.retryAfterSeconds = Math.max(1, Math.ceil((from - Date.now()) / 1000));
   }
 }
 

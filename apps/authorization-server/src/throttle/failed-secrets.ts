@@ -62,7 +62,7 @@ export function createFailedSecrets(dependencies: {
       const counter = await count(clientId, address, 0);
       if (!isAllowed(counter)) {
         onLimited?.();
-        throw new TryLaterError('client_secret_limit', counter.resetsAt, undefined, now());
+        throw new TryLaterError('client_secret_limit', counter.resetsAt);
       }
     },
     record: (clientId: string, address: string) => count(clientId, address, 1),

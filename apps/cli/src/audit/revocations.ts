@@ -77,8 +77,9 @@ function parse<Value>(schema: z.ZodType<Value>, entry: unknown, line: number): V
   return data;
 }
 
-type ClientEntry = Extract<Revocation, { event: 'client_changed' }>;
-type UserEntry = Extract<Revocation, { event: 'user_changed' }>;
+type Entry<Event> = Omit<Extract<Revocation, { event: Event }>, 'event' | 'at'>;
+type ClientEntry = Entry<'client_changed'>;
+type UserEntry = Entry<'user_changed'>;
 
 interface Replay extends Pick<CommandContext, 'identity' | 'audit'> {
   /** Sentences about what the replay changed. */
@@ -99,22 +100,16 @@ export async function replayRevocations(
   const start = new Date(Date.parse(since) - CLOCK_MILLISECONDS).toISOString();
   const later = entries.filter(({ at }) => at >= start);
   const replay: Replay = { identity, audit, changed: [], repeat: [] };
-  const ofClients = later.filter((entry) => entry.event === 'client_changed');
-  const ofUsers = later.filter((entry) => entry.event === 'user_changed');
-  for (const { organizationId, at } of later.filter(isRemovedOrganization)) {
+  const ofClients: ClientEntry[] = later.filter((entry) => entry.event === 'client_changed');
+  const ofUsers: UserEntry[] = later.filter((entry) => entry.event === 'user_changed');
+  const change = 'removed' as const;
+  for (const { organizationId } of later.filter(
+    (entry) => entry.event === 'organization_removed',
+  )) {
     // If it had many members, no other entry names them.
     const { clients, users } = await identity.removals.membersOf(organizationId);
-    const removed = { at, change: 'removed' } as const;
-    ofClients.push(
-      ...clients.map(({ clientId }) => ({
-        ...removed,
-        clientId,
-        event: 'client_changed' as const,
-      })),
-    );
-    ofUsers.push(
-      ...users.map(({ userId }) => ({ ...removed, userId, event: 'user_changed' as const })),
-    );
+    ofClients.push(...clients.map(({ clientId }) => ({ clientId, change })));
+    ofUsers.push(...users.map(({ userId }) => ({ userId, change })));
     if ((await identity.organizations.find(organizationId)) !== undefined) {
       replay.repeat.push(`Remove the organization ${organizationId} again.`);
     }
@@ -227,8 +222,6 @@ async function replayUser(
     repeat.push(`Change the user ${user.username} again.`);
   }
 }
-
-const isRemovedOrganization = (entry: Revocation) => entry.event === 'organization_removed';
 
 /**
  * An operator may restore a backup because of a mistaken removal, so a replay disables what was

@@ -21,6 +21,9 @@ export interface RemovalOptions {
   readonly keepTokens?: boolean | undefined;
 }
 
+/** Has no keys. */
+const NOBODY = { clientId: '', keys: [] };
+
 /** The store key of a client's record. */
 export const clientRecordKey = (clientId: string): string => `client:${clientId}`;
 export const secureKeyContext = ({ clientId }: Pick<Client, 'clientId'>): string =>
@@ -82,7 +85,7 @@ export function createClientKeys(
      * only signs requests.
      */
     identifySecret(client: Client | undefined, presented: string): string | undefined {
-      const { keys, secrets } = client === undefined ? noKeys : open(client);
+      const { keys, secrets } = open(client ?? NOBODY);
       const found = findMatchingSecret(presented, secrets);
       findMatchingSecret(presented, decoyKeys.slice(secrets.length));
       const keyId =
@@ -159,17 +162,12 @@ function assertRemovable(client: Client, keyId: string, keys: readonly ClientKey
   }
 }
 
-/** The active keys of a client and, in the same order, their decrypted values. */
-interface OpenedKeys {
-  readonly keys: readonly ClientKey[];
-  readonly secrets: readonly string[];
-}
-
-const noKeys: OpenedKeys = { keys: [], secrets: [] };
-
-/** Decrypts the active keys of a record once. An unchanged record is the same object. */
+/**
+ * Returns the active keys of a client and, in the same order, their decrypted values. It decrypts
+ * those of a record once. An unchanged record is the same object.
+ */
 function createKeyOpener(sealer: Sealer, onDamagedRecord: OnDamagedRecord | undefined) {
-  return memoized((client: Client): OpenedKeys => {
+  return memoized((client: Pick<Client, 'clientId' | 'keys'>) => {
     const keys: ClientKey[] = [];
     const secrets: string[] = [];
     for (const key of client.keys.filter(isActive)) {

@@ -72,27 +72,23 @@ export function createJwtAccessTokens(dependencies: {
     return parseRecord(claimsSchema, decode(payload));
   }
 
-  async function readCurrent(token: string, issuer: string) {
-    const claims = await read(token);
-    const isCurrent = claims?.iss === issuer && claims.exp * 1000 > now();
-    const { resources } = await settings.read();
-    return isCurrent && resources.get(claims.aud)?.tokenFormat === 'jwt' ? claims : undefined;
-  }
-
   return {
     read,
-    /** @throws StoreUnavailableError */
+    /**
+     * @returns undefined unless the token is genuine and has not expired. Without a principal, it was
+     *   revoked
+     * @throws StoreUnavailableError
+     */
     async find(token: string, issuer: string) {
-      const claims = await readCurrent(token, issuer);
-      if (claims === undefined) {
+      const claims = await read(token);
+      const { resources } = await settings.read();
+      const isCurrent = claims?.iss === issuer && claims.exp * 1000 > now();
+      if (!isCurrent || resources.get(claims.aud)?.tokenFormat !== 'jwt') {
         return undefined;
       }
       const principal = await principalOf(toStored(claims), readTombstone(tombstoneOf(claims)));
-      return principal && { claims, principal };
+      return { claims, principal };
     },
-    /** Whether the token is genuine and has not expired. */
-    isKnown: async (token: string, issuer: string): Promise<boolean> =>
-      (await readCurrent(token, issuer)) !== undefined,
   };
 }
 
@@ -112,8 +108,8 @@ export function withJwtAccessTokens(
         ? jwtAccessTokens.find(token, issuer).then((found) => found?.principal)
         : verifyAccessToken(token),
     findTokenKind: async (token) => {
-      const isKnown = isJwt(token) && (await jwtAccessTokens.isKnown(token, issuer));
-      return isKnown ? 'access-token' : findTokenKind(token);
+      const known = isJwt(token) && (await jwtAccessTokens.find(token, issuer));
+      return known ? 'access-token' : findTokenKind(token);
     },
   };
 }
