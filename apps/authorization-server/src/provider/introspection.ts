@@ -217,28 +217,29 @@ export function mayRevoke(_context: KoaContextWithOIDC, client: Client, token: T
   return true;
 }
 
-type JwtCustomizer = NonNullable<
-  NonNullable<NonNullable<Configuration['formats']>['customizers']>['jwt']
->;
-
 /**
  * What an access token in the form of a JWT contains in addition to the claims of the library. The
  * verifier of packages/identity reads it.
  */
-export function jwtClaims(identity: Identity, budgets: TokenBudgets): JwtCustomizer {
-  return async (_context, token, { payload }) => {
-    const { clientId, accountId, grantId, secureKeyId }: StoredToken = token;
-    const { authTime: auth_time, acr, amr }: StoredToken = token;
-    const iat = Number(payload.iat);
-    // What the adapter checks when it stores an opaque token.
-    await assertIssuable({ iat, clientId, accountId, secureKeyId }, identity);
-    if (grantId === undefined) {
-      // Nothing is stored until its revocation, which must fit then.
-      await budgets.take('ClientCredentials', { clientId, accountId });
-    } else if (await isGrantRevoked(identity.store, grantId)) {
-      throw new errors.InvalidGrant('the grant was revoked');
-    }
-    const gatehouse = { user: accountId, grant: grantId, key: secureKeyId };
-    Object.assign(payload, { auth_time, acr, amr, gatehouse });
+export function jwtClaims(
+  identity: Identity,
+  budgets: TokenBudgets,
+): NonNullable<Configuration['formats']>['customizers'] {
+  return {
+    async jwt(_context, token, { payload }) {
+      const { clientId, accountId, grantId, secureKeyId }: StoredToken = token;
+      const { authTime: auth_time, acr, amr }: StoredToken = token;
+      const iat = Number(payload.iat);
+      // What the adapter checks when it stores an opaque token.
+      await assertIssuable({ iat, clientId, accountId, secureKeyId }, identity);
+      if (grantId === undefined) {
+        // Nothing is stored until its revocation, which must fit then.
+        await budgets.take('ClientCredentials', { clientId, accountId });
+      } else if (await isGrantRevoked(identity.store, grantId)) {
+        throw new errors.InvalidGrant('the grant was revoked');
+      }
+      const gatehouse = { user: accountId, grant: grantId, key: secureKeyId };
+      Object.assign(payload, { auth_time, acr, amr, gatehouse });
+    },
   };
 }

@@ -85,7 +85,7 @@ export function providerSettings(
     scopes: [...knownScopes],
     acrValues: [...reachableAcrs],
     claims: claimsOfScopes,
-    formats: { customizers: { jwt: jwtClaims(identity, tokenBudgets) } },
+    formats: { customizers: jwtClaims(identity, tokenBudgets) },
     // Most libraries of Node read only the ID token (docs/decisions/11-scopes-and-claims.md).
     conformIdTokenClaims: strict,
     features: {

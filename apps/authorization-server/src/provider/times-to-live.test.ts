@@ -1,9 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { noSettings, type User } from '@gatehouse/identity';
 import { describe, expect, test } from '@jest/globals';
+import type { KoaContextWithOIDC } from 'oidc-provider';
 import { lifetimes } from '../requests/lifetimes.ts';
 import { contextOf } from '../requests/request-context.ts';
-import { type Context, isSessionOf, timesToLive } from './times-to-live.ts';
+import { isSessionOf, timesToLive } from './times-to-live.ts';
 
 const MINUTE = 60;
 const HOUR = 3600;
@@ -15,10 +16,10 @@ describe('the lifetime', () => {
     expect(lifetimes.Grant).toBeGreaterThan(lifetimes.RefreshToken);
   });
 
-  const requestWith = (lifetimes: object): Context => {
+  const requestWith = (lifetimes: object) => {
     const req = {} as IncomingMessage;
     contextOf(req).settings = { ...noSettings, lifetimes };
-    return { req };
+    return { req, oidc: { entities: {} } } as KoaContextWithOIDC;
   };
   const usual = requestWith({});
 
@@ -34,7 +35,7 @@ describe('the lifetime', () => {
     expect(AccessToken(usual, { gty: 'authorization_code' })).toBe(2 * HOUR);
     expect(AccessToken(requestWith({ accessToken: HOUR }), {})).toBe(HOUR);
     const late = { ...usual, oidc: { entities: { Grant: { remainingTTL: MINUTE } } } };
-    expect(AccessToken(late, {})).toBe(MINUTE);
+    expect(AccessToken(late as KoaContextWithOIDC, {})).toBe(MINUTE);
   });
 
   test('of a refresh token ends with that of the first one of its family, or when it is idle', () => {
@@ -58,7 +59,9 @@ describe('the lifetime', () => {
     const day = requestWith({ session: DAY });
     expect(Session(day, session({ loginTs: now - HOUR }))).toBeLessThanOrEqual(23 * HOUR);
     expect(Session(day, session({ loginTs: now - 2 * DAY }))).toBe(1);
-    expect(Session({ req: {} as IncomingMessage }, session({ accountId: undefined }))).toBe(HOUR);
+    expect(Session({ req: {} } as KoaContextWithOIDC, session({ accountId: undefined }))).toBe(
+      HOUR,
+    );
   });
 
   test('of a sign-in page is shorter before the sign-in', () => {

@@ -39,19 +39,16 @@ const STRICT_AUTHORIZATION_CODE = MINUTE;
 /** A session that ends with the browser does not need to be stored for long. */
 const BROWSER_SESSION = 24 * HOUR;
 
-/** The part of a request that decides lifetimes. */
-export type Context = Pick<KoaContextWithOIDC, 'req'> & {
-  readonly oidc?: {
-    readonly entities: { readonly Grant?: Pick<Grant, 'remainingTTL'> | undefined };
-  };
-};
-
 /** What operators set for the client of a request, or for all of them. */
-export function lifetimesFor(context: Context, client?: Client, resource?: string): Lifetimes {
+export function lifetimesFor(
+  context: KoaContextWithOIDC,
+  client?: Client,
+  resource?: string,
+): Lifetimes {
   const { lifetimes: installation, resources } = settingsOf(context);
   const own = client?.lifetimes as LifetimeSettings | undefined;
   const ofResource = resources.get(resource ?? '')?.lifetimes;
-  return lifetimesOf(installation, { client: own, resource: ofResource });
+  return lifetimesOf(installation, own, ofResource);
 }
 
 /** Each use extends the session of a user, up to its longest time since the sign-in. */
@@ -79,27 +76,28 @@ export function createGrant(
 /** Called by the library as `ttl`. */
 export function timesToLive(strict: boolean) {
   const accessToken = (
-    context: Context,
+    context: KoaContextWithOIDC,
     token: { readonly gty?: string; readonly resourceServer?: ResourceServerInstance | undefined },
     client?: Client,
   ) => {
     const { resourceServer: resource } = token;
     const { accessToken: seconds } = lifetimesFor(context, client, resource?.identifier());
     // A sign-out and the account page end the tokens of a Grant only as long as it exists.
-    const left = Math.max(1, context.oidc?.entities.Grant?.remainingTTL ?? Infinity);
+    const left = Math.max(1, context.oidc.entities.Grant?.remainingTTL ?? Infinity);
     const ofFormat = resource?.accessTokenFormat === 'jwt' ? JWT_ACCESS_TOKEN : Infinity;
     const ofGrant = token.gty === 'implicit' ? IMPLICIT_ACCESS_TOKEN : Infinity;
     return Math.min(seconds, ofFormat, ofGrant, left);
   };
-  const set = (name: keyof Lifetimes) => (context: Context, _token: unknown, client?: Client) =>
-    lifetimesFor(context, client)[name];
+  const set =
+    (name: keyof Lifetimes) => (context: KoaContextWithOIDC, _token: unknown, client?: Client) =>
+      lifetimesFor(context, client)[name];
   return {
     ...lifetimes,
     AccessToken: accessToken,
     ClientCredentials: accessToken,
     /** A successor expires when the first token of its family would, or if it is not used. */
     RefreshToken(
-      context: Context,
+      context: KoaContextWithOIDC,
       token: { readonly iiat?: number | undefined },
       client?: Client,
     ): number {
@@ -108,11 +106,11 @@ export function timesToLive(strict: boolean) {
       const left = (token.iiat ?? now) + refreshToken - now;
       return Math.max(1, Math.min(left, refreshTokenIdle));
     },
-    AuthorizationCode: (context: Context, _code: unknown, client?: Client) =>
+    AuthorizationCode: (context: KoaContextWithOIDC, _code: unknown, client?: Client) =>
       Math.min(lifetimesFor(context, client).code, strict ? STRICT_AUTHORIZATION_CODE : Infinity),
     IdToken: set('idToken'),
     DeviceCode: set('deviceCode'),
-    Session: (context: Context, session: Session) =>
+    Session: (context: KoaContextWithOIDC, session: Session) =>
       session.accountId === undefined
         ? ANONYMOUS_SESSION
         : sessionLifetime(settingsOf(context), session),

@@ -98,7 +98,7 @@ async function grant(
   const settings = await identity.settings.read();
   const existing =
     interaction.grantId === undefined ? undefined : await provider.Grant.find(interaction.grantId);
-  const lifetimes = lifetimesOf(settings.lifetimes, { client: client?.lifetimes });
+  const lifetimes = lifetimesOf(settings.lifetimes, client?.lifetimes);
   const granted = existing ?? createGrant(provider, { accountId, clientId }, lifetimes);
   if (client?.document !== undefined) {
     await keepDocument(client, accountId, identity);

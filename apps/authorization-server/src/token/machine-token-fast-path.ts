@@ -204,7 +204,7 @@ export function createMachineTokenIssuer(
       return undefined;
     }
     const { lifetimes: installation } = await identity.settings.read();
-    const { accessToken: expires_in } = lifetimesOf(installation, { client: client.lifetimes });
+    const { accessToken: expires_in } = lifetimesOf(installation, client.lifetimes);
     const access_token = randomBytes(32).toString('base64url');
     const key = accessTokenKey(credentialHash(access_token));
     const exp = issuedAt + expires_in;

@@ -29,10 +29,7 @@ export const HELD_BODIES = {
 };
 
 /** The body of one request until the gateway has verified it. */
-export type HeldBody = Pick<
-  ReturnType<ReturnType<typeof createHeldBodies>>,
-  'begin' | 'grow' | 'complete' | 'release'
->;
+export type HeldBody = ReturnType<ReturnType<typeof createHeldBodies>>;
 
 const CHECK_MILLISECONDS = 250;
 

@@ -4,12 +4,12 @@ import { afterEach, expect, test } from '@jest/globals';
 import { type HeldBody, readSignedBody } from './held-bodies.ts';
 
 let calls: string[] = [];
-const held: HeldBody = {
+const held = {
   begin: () => calls.push('begin'),
-  grow: (bytes) => calls.push(`grow ${bytes}`),
+  grow: (bytes: number) => calls.push(`grow ${bytes}`),
   complete: () => calls.push('complete'),
   release: () => calls.push('release'),
-};
+} as unknown as HeldBody;
 
 afterEach(() => {
   calls = [];

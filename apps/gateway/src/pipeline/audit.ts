@@ -3,6 +3,7 @@ import type { ApiError, ErrorCode } from '@gatehouse/errors';
 import type { AuditOrigin, Identity, RecordedOrigin } from '@gatehouse/identity';
 import { addressGroup, observedRequest } from '@gatehouse/server';
 import { isClientId } from '@gatehouse/signing';
+import type { Exchange } from './exchange.ts';
 
 /** The origin of events that no request caused. */
 export const thisGateway: AuditOrigin = { actor: 'gateway' };
@@ -29,10 +30,7 @@ export function createSignatureAudit({ audit, clients }: Pick<Identity, 'audit' 
   /** Called with the error of every rejected request. The reply does not wait for it. */
   return (
     { code, reason }: ApiError,
-    {
-      message,
-      clientAddress,
-    }: { readonly message: IncomingMessage; readonly clientAddress: string },
+    { message, clientAddress }: Pick<Exchange, 'message' | 'clientAddress'>,
   ): void => {
     const observed = observedRequest(message);
     const { notes } = observed;

@@ -86,13 +86,13 @@ test('An unavailable store is 503 with its own reason.', () => {
   expect([error.status, error.reason]).toEqual([503, 'store_unavailable']);
 });
 
-const exchange: Parameters<typeof countFailure>[1] = {
+const exchange = {
   clientAddress: '192.0.2.1',
   credential: { kind: 'none', query: '' },
   browserToken: undefined,
   appliedLimits: [],
   verified: undefined,
-};
+} as unknown as Exchange;
 
 /** Counts the failure, and returns the counted requests. */
 async function count(error: ApiError, changes: Partial<Exchange> = {}, overLimit?: Error) {

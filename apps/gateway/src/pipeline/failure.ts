@@ -50,13 +50,9 @@ export function toFailure(thrown: unknown): ApiError {
  */
 export async function countFailure(
   { status, code }: ApiError,
-  exchange: Pick<
-    Exchange,
-    'verified' | 'clientAddress' | 'credential' | 'browserToken' | 'appliedLimits'
-  >,
+  { verified, clientAddress, credential, browserToken, appliedLimits }: Exchange,
   limits: Pick<Pipeline['limits'], 'countAddress'>,
 ): Promise<void> {
-  const { verified, clientAddress, credential, browserToken, appliedLimits } = exchange;
   if (verified === undefined && status < 500 && code !== 'too_many_requests') {
     const hasCredential = credential.kind !== 'none' || browserToken !== undefined;
     await limits.countAddress(clientAddress, hasCredential, appliedLimits);

@@ -27,7 +27,7 @@ describe('a lifetime', () => {
     expect(lifetimesOf({})).toMatchObject({ accessToken: 2 * HOUR, refreshToken: 30 * DAY });
     const installation = { accessToken: HOUR, idToken: 60 };
     const client = { accessToken: 3 * HOUR };
-    expect(lifetimesOf(installation, { client })).toMatchObject({
+    expect(lifetimesOf(installation, client)).toMatchObject({
       accessToken: 3 * HOUR,
       idToken: 60,
     });
@@ -35,9 +35,9 @@ describe('a lifetime', () => {
 
   test('of an access token is the shorter one of client and resource', () => {
     const resource = { accessToken: 120 };
-    expect(lifetimesOf({}, { resource }).accessToken).toBe(120);
-    expect(lifetimesOf({}, { resource, client: { accessToken: 60 } }).accessToken).toBe(60);
-    expect(lifetimesOf({}, { resource, client: { accessToken: HOUR } }).accessToken).toBe(120);
+    expect(lifetimesOf({}, {}, resource).accessToken).toBe(120);
+    expect(lifetimesOf({}, { accessToken: 60 }, resource).accessToken).toBe(60);
+    expect(lifetimesOf({}, { accessToken: HOUR }, resource).accessToken).toBe(120);
   });
 
   test('of a grant is longer than that of its refresh tokens', () => {

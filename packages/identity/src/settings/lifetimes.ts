@@ -60,13 +60,8 @@ export type Lifetimes = Readonly<Record<Name, number>>;
  */
 export function lifetimesOf(
   installation: LifetimeSettings,
-  {
-    client = {},
-    resource = {},
-  }: {
-    readonly client?: LifetimeSettings | undefined;
-    readonly resource?: LifetimeSettings | undefined;
-  } = {},
+  client: LifetimeSettings = {},
+  resource: LifetimeSettings = {},
 ): Lifetimes {
   const all = Object.fromEntries(
     names.map((name) => [name, client[name] ?? installation[name] ?? bounds[name].usual]),
