@@ -44,10 +44,7 @@ const MAXIMUM_DOCUMENT_BYTES = 5 * 1024;
 const RECORD_BYTES = 8 * 1024;
 const MAXIMUM_REDIRECT_URIS = 20;
 const grantTypes = ['authorization_code', 'refresh_token'] as const;
-const startingRoutes: ReadonlySet<string> = new Set([
-  'authorization',
-  'pushed_authorization_request',
-]);
+const startingRoutes: readonly string[] = ['authorization', 'pushed_authorization_request'];
 
 export type MetadataDocuments = ReturnType<typeof createMetadataDocuments>;
 
@@ -107,7 +104,7 @@ export function createMetadataDocuments(identity: Identity) {
       if (
         found.readDocument !== undefined ||
         context === undefined ||
-        !startingRoutes.has(context.oidc.route) ||
+        !startingRoutes.includes(context.oidc.route) ||
         documentHost(clientId, settingsOf(context)) === undefined
       ) {
         return;

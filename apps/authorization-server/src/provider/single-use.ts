@@ -31,12 +31,6 @@ export interface SingleUse {
   assertMayPresent?(redeemable: Redeemable): Promise<void>;
 }
 
-/** A single use that distinguishes a use whose reply was sent. */
-interface RepliedUse extends SingleUse {
-  /** Marks the credentials that this request redeemed. */
-  complete(request: IncomingMessage): Promise<void>;
-}
-
 const claimKey = (recordKey: string) => `claimed:${recordKey}`;
 
 /** The guarded record and its claim may be written a moment apart. */
@@ -54,9 +48,9 @@ function receivedAt(): number | undefined {
  * request that arrives later presents a redeemed code, which means that two parties hold it (RFC
  * 6749 §4.1.2).
  */
-export function createRedemptions(store: Store): RepliedUse {
+export function createRedemptions(store: Store) {
   return {
-    async claim({ key }, secondsToLive) {
+    async claim({ key }: Redeemable, secondsToLive: number) {
       const owner = randomBytes(16).toString('base64url');
       const holder = await store.claim(claimKey(key), owner, secondsToLive + MARGIN_SECONDS);
       if (holder === owner) {
@@ -65,11 +59,12 @@ export function createRedemptions(store: Store): RepliedUse {
       }
       return holder === owner;
     },
-    async isRedeemed({ key }) {
+    async isRedeemed({ key }: Redeemable) {
       const answeredAt = await store.get(`redeemed:${key}`);
       return answeredAt !== undefined && (receivedAt() ?? Infinity) >= Number(answeredAt);
     },
-    async complete(request) {
+    /** Marks the credentials that this request redeemed. */
+    async complete(request: IncomingMessage) {
       for (const [key, secondsToLive] of contextOf(request).redeemed ?? []) {
         await store.set(`redeemed:${key}`, String(Date.now()), secondsToLive + MARGIN_SECONDS);
       }
@@ -105,7 +100,7 @@ export function createRefreshRotation({
   readonly keyOf: (refreshToken: string) => string;
   readonly now?: () => number;
   readonly request?: typeof currentRequest;
-}): RepliedUse {
+}) {
   /** Epoch milliseconds. */
   async function endOfGrace(id: string, claim: string): Promise<number> {
     const used = await store.get(claimKey(keyOf(successorOf(id))));
@@ -116,7 +111,7 @@ export function createRefreshRotation({
   }
 
   return {
-    async claim({ id, key }, secondsToLive) {
+    async claim({ id, key }: Redeemable, secondsToLive: number) {
       const owner = `${now()}.${randomBytes(16).toString('base64url')}${PENDING}`;
       const holder = await store.claim(claimKey(key), owner, secondsToLive + MARGIN_SECONDS);
       if (holder.endsWith(PENDING)) {
@@ -124,11 +119,11 @@ export function createRefreshRotation({
       }
       return holder === owner || now() < (await endOfGrace(id, holder));
     },
-    async isRedeemed({ id, key }) {
+    async isRedeemed({ id, key }: Redeemable) {
       const holder = await store.get(claimKey(key));
       return holder !== undefined && (receivedAt() ?? now()) >= (await endOfGrace(id, holder));
     },
-    async complete(request) {
+    async complete(request: IncomingMessage) {
       const { key, holder } = contextOf(request).refreshClaim ?? {};
       if (key !== undefined && holder !== undefined) {
         // False if a concurrent use completed first. Its time counts.

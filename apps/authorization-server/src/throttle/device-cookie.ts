@@ -56,6 +56,4 @@ export function createDeviceCookies(dependencies: {
   };
 }
 
-function now(): number {
-  return Math.floor(Date.now() / 1000);
-}
+const now = () => Math.floor(Date.now() / 1000);

@@ -9,7 +9,7 @@
  * The work and the reply are the same for unknown, disabled and wrong-key clients: random keys
  * replace the keys that are missing.
  */
-import { ApiError, type FailureReasonName, type SigningReasonName } from '@gatehouse/errors';
+import { ApiError, type SigningReasonName } from '@gatehouse/errors';
 import type { Client, ClientRegistry, ReplayGuard } from '@gatehouse/identity';
 import { addressGroup } from '@gatehouse/server';
 import {
@@ -85,18 +85,12 @@ export function createSignatureExplainer(dependencies: {
     const client = named?.enabled === true ? named : undefined;
     const [cause, ...others] = await findCauses(rejected, client, algorithm);
     const clientId = named?.clientId;
+    // For the log. The reply must not contain it.
+    const reason = client ? 'invalid_signature' : named ? 'client_disabled' : 'client_unknown';
     return cause === undefined
-      ? new ApiError('invalid_signature', { result, reason: hiddenReason(named), clientId })
+      ? new ApiError('invalid_signature', { result, reason, clientId })
       : explainedFailure('invalid_signature', { causes: [cause, ...others], result, clientId });
   };
-}
-
-/** For the log. The reply must not contain it. */
-function hiddenReason(named: Client | undefined): FailureReasonName {
-  if (named === undefined) {
-    return 'client_unknown';
-  }
-  return named.enabled ? 'invalid_signature' : 'client_disabled';
 }
 
 function describe({ input, request }: RejectedSignature) {

@@ -167,13 +167,6 @@ function createFinish({ identity, now }: Dependencies) {
   const record = { bytes: SESSION_BYTES, windowSeconds: lifetimesOf({}).accessToken };
   const budget = createStoreBudget('browser-sessions', record, { ...identity, now });
 
-  /** The page to return to. Undefined unless this browser started the sign-in at this host. */
-  function openState(state: string, browser: BrowserHost, secret: string): string | undefined {
-    const opened = sealer.tryOpen(state, stateContext(browser, secret)) ?? '';
-    const [expiresAt, page] = opened.split(' ');
-    return now() < Number(expiresAt) ? page : undefined;
-  }
-
   return async ({ message, target, clientAddress }: Exchange, browser: BrowserHost) => {
     const names = cookieNames(browser);
     const origin = originOf(browser.host);
@@ -181,7 +174,10 @@ function createFinish({ identity, now }: Dependencies) {
     const query = new URLSearchParams(target.query);
     const state = query.get('state') ?? '';
     const secret = readCookie(message.headers, names.signIn) ?? '';
-    const page = SECRET.test(secret) ? openState(state, browser, secret) : undefined;
+    const opened = SECRET.test(secret) && sealer.tryOpen(state, stateContext(browser, secret));
+    const [expiresAt, returnTo] = (opened || '').split(' ');
+    // Undefined unless this browser started the sign-in at this host.
+    const page = now() < Number(expiresAt) ? returnTo : undefined;
     const redirectUri = origin + BROWSER_CALLBACK_PATH;
     const expected = { clientId, redirectUri, verifier: verifierOf(secret, state) };
     const redeemed = page && (await browserSessions.redeem(query.get('code') ?? '', expected));

@@ -214,12 +214,7 @@ export function addLimitHeaders(
   if (applied.length === 0) {
     return;
   }
-  let policies = '';
-  let states = '';
-  for (const { name, policy, verdict } of applied) {
-    const separator = policies === '' ? '' : ', ';
-    policies += separator + policy;
-    states += separator + limitState(name, verdict, now);
-  }
-  headers.push('RateLimit-Policy', policies, 'RateLimit', states);
+  const policies = applied.map(({ policy }) => policy);
+  const states = applied.map(({ name, verdict }) => limitState(name, verdict, now));
+  headers.push('RateLimit-Policy', policies.join(', '), 'RateLimit', states.join(', '));
 }

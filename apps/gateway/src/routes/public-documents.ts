@@ -4,12 +4,7 @@ import { brotliCompress, gzip } from 'node:zlib';
 import { deviceScopes } from '@gatehouse/device-api';
 import type { DescribedRoute } from '@gatehouse/device-api/openapi';
 import { ApiError, errorCatalogue, successEnvelope } from '@gatehouse/errors';
-import {
-  type Identity,
-  MAXIMUM_PATH_SEGMENTS,
-  noSettings,
-  type Resource,
-} from '@gatehouse/identity';
+import { type Identity, MAXIMUM_PATH_SEGMENTS } from '@gatehouse/identity';
 import { LRUCache } from 'lru-cache';
 import { jsonHeaders, type Reply } from '../messages.ts';
 import { deviceRoutes, identityOf, type PublicEntry, type Route } from './route.ts';
@@ -62,61 +57,50 @@ function createMetadata(settings: Settings): readonly PublicEntry[] {
       resource_name: name,
     });
   const { host, pathname: path } = new URL(metadataUrlOf(publicUrl));
-  const entry: PublicEntry = {
-    ...entryOf(WELL_KNOWN),
-    description: {
-      summary: 'Get the metadata of this resource (RFC 9728)',
-      schema: {
-        type: 'object',
-        required: ['resource', 'authorization_servers'],
-        properties: {
-          resource: { type: 'string', format: 'uri' },
-          authorization_servers: { type: 'array', items: { type: 'string', format: 'uri' } },
-          scopes_supported: { type: 'array', items: { type: 'string' } },
-          bearer_methods_supported: { type: 'array', items: { enum: ['header', 'query'] } },
-          resource_name: { type: 'string' },
-        },
-        additionalProperties: false,
+  const description = {
+    summary: 'Get the metadata of this resource (RFC 9728)',
+    schema: {
+      type: 'object',
+      required: ['resource', 'authorization_servers'],
+      properties: {
+        resource: { type: 'string', format: 'uri' },
+        authorization_servers: { type: 'array', items: { type: 'string', format: 'uri' } },
+        scopes_supported: { type: 'array', items: { type: 'string' } },
+        bearer_methods_supported: { type: 'array', items: { enum: ['header', 'query'] } },
+        resource_name: { type: 'string' },
       },
-    },
-    async read({ headers }, requested) {
-      // The document of the device API needs no store.
-      const { resources } =
-        headers.host === host ? noSettings : await identity.settings.read().catch(() => noSettings);
-      const found = resourcesAt(requested, resources.values()).find(isAt(headers.host));
-      return found === undefined
-        ? describe(publicUrl, 'Device platform API', deviceScopes)
-        : describe(found.resource, found.name, Object.keys(found.scopes));
+      additionalProperties: false,
     },
   };
-  const { description: _, ...other } = { ...entry, path };
-  const declared = Array.from(
-    { length: MAXIMUM_PATH_SEGMENTS },
-    (_unused, i): PublicEntry => ({
-      ...entryOf(`${WELL_KNOWN}${'/{segment}'.repeat(i + 1)}`),
-      async read({ headers }, requested) {
-        const { resources } = await identity.settings.read();
-        const atPath = resourcesAt(requested, resources.values());
-        const found = atPath.find(isAt(headers.host)) ?? atPath[0];
-        if (found === undefined) {
-          throw new ApiError('not_found', { message: 'No such resource is declared.' });
-        }
-        return describe(found.resource, found.name, Object.keys(found.scopes));
-      },
-    }),
-  );
-  return [entry, ...(path === WELL_KNOWN ? [] : [other]), ...declared];
+  const declaredAt = async (requested: string) => {
+    const { resources } = await identity.settings.read();
+    return [...resources.values()].filter(
+      ({ resource }) => new URL(metadataUrlOf(resource)).pathname === requested,
+    );
+  };
+  const read: PublicEntry['read'] = async ({ headers }, requested) => {
+    const isOwn = requested === WELL_KNOWN || requested === path;
+    // The document of the device API needs no store.
+    const reading = isOwn && headers.host === host ? Promise.resolve([]) : declaredAt(requested);
+    const declared = await (isOwn ? reading.catch(() => []) : reading);
+    const ofHost = declared.find(({ resource }) => new URL(resource).host === headers.host);
+    const found = ofHost ?? (isOwn ? undefined : declared[0]);
+    if (found !== undefined) {
+      return describe(found.resource, found.name, Object.keys(found.scopes));
+    }
+    if (!isOwn) {
+      throw new ApiError('not_found', { message: 'No such resource is declared.' });
+    }
+    return describe(publicUrl, 'Device platform API', deviceScopes);
+  };
+  const segments = Array.from({ length: MAXIMUM_PATH_SEGMENTS }, (_unused, i) => i + 1);
+  const others = [path, ...segments.map((count) => WELL_KNOWN + '/{segment}'.repeat(count))];
+  const common = { method: 'GET', operation: 'protected-resource', read } as const;
+  return [
+    { ...common, path: WELL_KNOWN, description },
+    ...others.filter((other) => other !== WELL_KNOWN).map((other) => ({ ...common, path: other })),
+  ];
 }
-
-const entryOf = (path: string) =>
-  ({ method: 'GET', path, operation: 'protected-resource' }) as const;
-
-/** The resources whose metadata has this path. */
-const resourcesAt = (path: string, resources: Iterable<Resource>): readonly Resource[] =>
-  [...resources].filter(({ resource }) => new URL(metadataUrlOf(resource)).pathname === path);
-
-const isAt = (host: string | undefined) => (declared: Resource) =>
-  new URL(declared.resource).host === host;
 
 /** `/time`: the clock of the gateway, for devices that sign requests but have no clock. */
 function createServerTime(now: () => number): PublicEntry {

@@ -70,10 +70,8 @@ export function readAttribute(
   if (type === 'strings') {
     return entered.split(',').map((each) => each.trim());
   }
-  const read = type === 'string' ? entered : parseRecord(value, entered);
-  if (read === undefined || typeOf(read) !== type) {
-    throw new RejectedChangeError(`The attribute ${name} must be of the type ${type}.`);
-  }
+  const read = type === 'string' ? entered : (parseRecord(value, entered) ?? '');
+  assertAttributes({ [name]: read }, declared);
   return read;
 }
 
