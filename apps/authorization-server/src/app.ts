@@ -161,7 +161,7 @@ interface ProviderParts extends AppDependencies {
 
 /**
  * @throws StoreUnavailableError when the signing key cannot be read or created
- * @throws Error when the installed oidc-provider does not have the shape that the patches need
+ * @throws Error when another version of oidc-provider is installed than the patches are for
  */
 async function openProvider(dependencies: ProviderParts): Promise<Provider> {
   const { issuer, identity, masterKey, securityProfile, now = Date.now } = dependencies;

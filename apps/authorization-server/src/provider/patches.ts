@@ -3,6 +3,7 @@
  * library's documented settings, its adapters and Koa middleware to a new patch.
  * docs/decisions/09-oidc-provider-patches.md describes how to upgrade the library.
  */
+import { createRequire } from 'node:module';
 import {
   type KeptSigningKeys,
   reportedAcr,
@@ -10,9 +11,9 @@ import {
   type Settings,
   type SigningKeys,
 } from '@gatehouse/identity';
-import Provider, { type KoaContextWithOIDC } from 'oidc-provider';
+import type { KoaContextWithOIDC, Provider } from 'oidc-provider';
 import { confirm as confirmLogout } from 'oidc-provider/lib/actions/end_session.js';
-import instance from 'oidc-provider/lib/helpers/weak_cache.js';
+import internalsOf from 'oidc-provider/lib/helpers/weak_cache.js';
 import { contextOf } from '../requests/request-context.ts';
 import { claimAssertions, clockTolerance } from './client-assertions.ts';
 import {
@@ -20,7 +21,6 @@ import {
   type LookupDependencies,
   limitLookups,
   storeSecureKeys,
-  tokenModels,
 } from './client-patches.ts';
 import type { SecurityProfile } from './clients.ts';
 import { queueLogouts } from './deliver-logouts.ts';
@@ -30,7 +30,10 @@ import { endSessionsWithGrants } from './times-to-live.ts';
 /** Replies with a page that posts the parameters to the redirect URI. */
 export type FormPostPage = Parameters<ReturnType<typeof internalsOf>['responseModes']['set']>[1];
 
-/** @throws Error before anything is changed, if the library does not have the shape it needs */
+/** The patches were compared with the source of this version. */
+const LIBRARY_VERSION = '9.13.3';
+
+/** @throws Error before anything is changed, if another version of the library is installed */
 export function applyPatches(
   provider: Provider,
   dependencies: LookupDependencies & {
@@ -41,7 +44,7 @@ export function applyPatches(
   },
 ): void {
   const { identity, securityProfile, formPostPage } = dependencies;
-  assertLibraryShape(provider);
+  assertVersion();
   const { configuration, responseModes } = internalsOf(provider);
   // lib/helpers/configuration.js: the specification requires response_type=token (RFC 6749 §4.2).
   // The library rejects it in its configuration but still implements it. It is added before the
@@ -65,54 +68,13 @@ export function applyPatches(
   Object.defineProperty(configuration, 'clockTolerance', { get: clockTolerance });
 }
 
-/** A later version of the library could turn a patch into one that does nothing. */
-function assertLibraryShape(provider: Provider): void {
-  const { configuration, responseModes, grantTypeHandlers, keystore, jwks } = internalsOf(provider);
-  const { Client, RefreshToken, ReplayDetection, Session } = provider;
-  const hasParameters = (count: number, ...methods: readonly unknown[]) =>
-    methods.every((each) => typeof each === 'function' && each.length === count);
-  const shapes: Readonly<Record<string, boolean>> = {
-    'lib/provider.js': Object.getOwnPropertyDescriptor(Provider, 'ctx')?.get !== undefined,
-    'lib/helpers/configuration.js':
-      Array.isArray(configuration?.responseTypes) &&
-      configuration.claimsSupported instanceof Set &&
-      configuration.claims?.openid?.sub === null &&
-      typeof configuration.clockTolerance === 'number',
-    'lib/helpers/oidc_context.js':
-      Object.getOwnPropertyDescriptor(provider.OIDCContext.prototype, 'acr')?.get !== undefined,
-    'lib/models/replay_detection.js': hasParameters(3, ReplayDetection.unique),
-    'lib/response_modes/form_post.js': responseModes?.get('form_post') !== undefined,
-    'lib/actions/grants/refresh_token.js': grantTypeHandlers?.get('refresh_token') !== undefined,
-    'lib/helpers/initialize_keystore.js':
-      hasParameters(0, keystore?.clear) &&
-      hasParameters(1, keystore?.add) &&
-      Array.isArray(jwks?.keys),
-    'lib/models/base_model.js': hasParameters(
-      0,
-      Reflect.get(RefreshToken.prototype, 'generateTokenId'),
-    ),
-    'lib/models/session.js': hasParameters(0, Session.prototype.destroy, Session.prototype.persist),
-    'lib/models/client.js': hasParameters(
-      1,
-      Client.find,
-      Client.prototype.responseTypeAllowed,
-      Client.prototype.grantTypeAllowed,
-      Client.prototype.compareClientSecret,
-    ),
-    'lib/actions/end_session.js':
-      hasParameters(2, Reflect.get(Client.prototype, 'backchannelLogout')) &&
-      confirmLogout.at(-1)?.name === 'endSession',
-    'lib/models/base_token.js': tokenModels.every(
-      (name) =>
-        hasParameters(0, provider[name].prototype.save) &&
-        Reflect.get(provider[name], 'IN_PAYLOAD')?.includes('clientId'),
-    ),
-  };
-  const changed = Object.keys(shapes).filter((file) => !shapes[file]);
-  if (changed.length > 0) {
+/** Another version of the library could turn a patch into one that does nothing. */
+function assertVersion(): void {
+  const { version } = createRequire(import.meta.url)('oidc-provider/package.json');
+  if (version !== LIBRARY_VERSION) {
     throw new Error(
-      `oidc-provider has changed in ${changed.join(', ')}. Install the version that package.json ` +
-        'names, or adapt the patches (docs/decisions/09-oidc-provider-patches.md).',
+      `The patches are for oidc-provider ${LIBRARY_VERSION}, but ${version} is installed. Install ` +
+        'the former, or compare the patches (docs/decisions/09-oidc-provider-patches.md).',
     );
   }
 }
@@ -128,9 +90,6 @@ function reportRequestedAcr({ OIDCContext }: Provider): void {
     },
   });
 }
-
-/** The private state of a provider. `assertLibraryShape` shows at start that it exists. */
-const internalsOf = instance as (it: Provider) => NonNullable<ReturnType<typeof instance>>;
 
 /**
  * lib/actions/end_session.js: ends the session with its grants, and redirects, as the form of the
