@@ -141,12 +141,21 @@ export {
   acrOfMethods,
   acrValues,
   ONE_FACTOR,
+  PHISHING_RESISTANT,
   reportedAcr,
   requestedAcr,
   requestedLevel,
   TWO_FACTORS,
 } from './users/authentication-context.ts';
 export type { FactorKind } from './users/factors.ts';
+export {
+  MAXIMUM_PASSKEYS,
+  type NewPasskey,
+  PASSKEY_CHALLENGE_SECONDS,
+  type Passkey,
+  passkeyName,
+  passkeySchema,
+} from './users/passkeys.ts';
 export {
   hashPassword,
   MAXIMUM_PASSWORD_BYTES,

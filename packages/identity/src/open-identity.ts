@@ -46,6 +46,7 @@ import {
   createXAccessTokens,
 } from './tokens/x-access-tokens.ts';
 import { createFactorRegistry } from './users/factors.ts';
+import { createPasskeyRegistry } from './users/passkeys.ts';
 import { createSignInLocks } from './users/sign-in-locks.ts';
 import { createUserRegistry } from './users/users.ts';
 
@@ -147,6 +148,7 @@ function createAccounts(
   const { store, credentialHash } = dependencies;
   return {
     signInLocks: createSignInLocks(store, credentialHash),
+    passkeys: createPasskeyRegistry(dependencies),
     factors: createFactorRegistry(dependencies),
     actionLinks: createActionLinks(dependencies),
   };

@@ -19,6 +19,7 @@ import {
 import type { LogoutQueue } from './tokens/logout-queue.ts';
 import { type createRevocations, destroyGrant } from './tokens/revocations.ts';
 import { factorsKey } from './users/factors.ts';
+import { passkeysKey } from './users/passkeys.ts';
 import type { User } from './users/user.ts';
 import type { UserRegistry } from './users/users.ts';
 
@@ -73,8 +74,8 @@ export function createRemovals(dependencies: {
       await destroyGrant(store, grantId, now());
     }
     const sessions = await store.members(userSessionsKey(userId));
-    const others = [userSessionsKey(userId), userGrantsKey(userId), factorsKey(userId)];
-    await store.delete([...sessions, ...others]);
+    const indexes = [userSessionsKey(userId), userGrantsKey(userId)];
+    await store.delete([...sessions, ...indexes, factorsKey(userId), passkeysKey(userId)]);
   }
 
   return {

@@ -97,6 +97,8 @@ describe.each(storeEngines)('the rotation of the master key on %s', (engineName)
     const secret = identity.factors.newSecret();
     const added = { secret, mayReplace: false };
     await identity.factors.enroll(userId, added, codeOfApp(secret));
+    const passkey = { id: 'AAAA', publicKey: 'AAAA', counter: 0, name: 'Key', transports: [] };
+    await identity.passkeys.add(userId, { ...passkey, isDeviceBound: true, isBackedUp: false });
     return {
       userId,
       uidKey,
@@ -108,7 +110,7 @@ describe.each(storeEngines)('the rotation of the master key on %s', (engineName)
     const { userId, uidKey, secureKeys } = await fill();
     const oldKey = firstKey();
     const { rotate, unreadable, finish } = start();
-    expect(await rotate()).toMatchObject({ changedRecords: 7 });
+    expect(await rotate()).toMatchObject({ changedRecords: 8 });
     expect(await unreadable()).toBe(0);
     await expect(finish()).rejects.toThrow(/need the previous key for 60 more minutes/);
     time += HOUR;
@@ -121,6 +123,7 @@ describe.each(storeEngines)('the rotation of the master key on %s', (engineName)
     const pointer = (await identity.store.get(uidKey)) ?? '';
     expect(identity.sealer.open(pointer, uidKey)).toBe('session-1');
     expect(await identity.factors.describe(userId)).toMatchObject({ recoveryCodes: 10 });
+    expect(await identity.passkeys.list(userId)).toMatchObject([{ name: 'Key' }]);
 
     const withOldKey = open(oldKey);
     await expect(assertMasterKeyFits(withOldKey)).rejects.toThrow('differs from the master key');
@@ -173,9 +176,9 @@ describe.each(storeEngines)('the rotation of the master key on %s', (engineName)
     await expect(interrupted.rotate()).rejects.toThrow('killed');
     const newKey = firstKey();
     await expect(start().finish()).rejects.toThrow(
-      'Records need the previous key (canary: 1, signing key: 2, client: 1, second factor: 1, session: 2). Run gatehouse master-key rotate again.',
+      'Records need the previous key (canary: 1, signing key: 2, client: 1, second factor: 1, passkey: 1, session: 2). Run gatehouse master-key rotate again.',
     );
-    expect(await start().step()).toMatchObject({ changedRecords: 7, change: 'continued' });
+    expect(await start().step()).toMatchObject({ changedRecords: 8, change: 'continued' });
     expect(firstKey()).toEqual(newKey);
   });
 
@@ -215,7 +218,7 @@ describe.each(storeEngines)('the rotation of the master key on %s', (engineName)
     await expect(slow.finish()).rejects.toThrow('Another command changed the key file.');
     expect(isOvertaken).toBe(true);
     await assertMasterKeyFits(start().identity);
-    expect(await start().step()).toMatchObject({ change: 'continued', changedRecords: 7 });
+    expect(await start().step()).toMatchObject({ change: 'continued', changedRecords: 8 });
   });
 
   test('a new key decrypts before it encrypts, until the second run', async () => {

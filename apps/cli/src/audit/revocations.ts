@@ -215,7 +215,8 @@ async function replayUser(
       changed.push(`Removed the recovery codes of the user ${user.username}: some were used.`);
     }
   }
-  if (changes.some(({ change }) => change === 'factor_enrolled' || change === 'factors_removed')) {
+  const ofFactors = ['factor_enrolled', 'factors_removed', 'passkey_added', 'passkey_removed'];
+  if (changes.some(({ change }) => ofFactors.includes(change))) {
     repeat.push(`Reset the second factors of the user ${user.username}: they changed later.`);
   }
   if (changes.some(({ change }) => change === 'changed')) {

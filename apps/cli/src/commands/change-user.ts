@@ -36,7 +36,7 @@ export const changeUserCommand: Command = {
     disable: 'Reject the user immediately, and sign the user out everywhere.',
     enable: 'Enable a disabled user.',
     unlock: 'Let the user sign in again after too many wrong passwords.',
-    'reset-factors': 'Remove the second factors, and sign the user out everywhere.',
+    'reset-factors': 'Remove the second factors and passkeys, and sign the user out everywhere.',
     '[no-]must-change-password': 'Ask for a new password at the next sign-in.',
     ...yesOption,
   },
@@ -81,7 +81,9 @@ export const changeUserCommand: Command = {
       await audit({ event: 'user_changed', userId, change: 'changed', ...changes });
     }
     if (isReset) {
-      // First, so that no session outlives the factor that it was proved with.
+      // A passkey signs in alone, so it goes first. The other factors stay until everything ended,
+      // so that no session outlives the factor that it was proved with.
+      await identity.passkeys.removeAll(userId);
       user = await identity.revocations.user(userId);
       await identity.factors.remove(userId);
       await audit({ event: 'user_changed', userId, change: 'factors_removed' });
@@ -103,7 +105,9 @@ export const changeUserCommand: Command = {
         ? [`${username} must choose a new password at the next sign-in.`]
         : []),
       ...(mustChangePassword === false ? [`${username} can keep the password.`] : []),
-      ...(isReset ? [`${username} has no second factor, and is signed out everywhere.`] : []),
+      ...(isReset
+        ? [`${username} has no second factor or passkey, and is signed out everywhere.`]
+        : []),
       ...(isUnlocked ? [`${username} can sign in again.`] : []),
       ...(enabled === undefined ? [] : [`${username} is ${enabled ? 'enabled' : 'disabled'}.`]),
     ];

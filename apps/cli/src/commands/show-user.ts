@@ -12,13 +12,14 @@ export const showUserCommand: Command = {
     const found = await findUser(username, identity);
     const locks = await identity.signInLocks.list(found);
     const factors = await identity.factors.describe(found.userId);
+    const passkeys = await identity.passkeys.list(found.userId);
     const sessions = await identity.userSessions.sessions(found.userId);
     const applications = await identity.userSessions.grants(found.userId);
     const lastSignInAt = await identity.lastUse.ofUser(found.userId);
     const { notBefore, ...members } = describeUser(found);
     return {
       json: {
-        ...{ user: { ...describeUser(found), lastSignInAt }, locks, factors },
+        ...{ user: { ...describeUser(found), lastSignInAt }, locks, factors, passkeys },
         ...{ sessions, applications },
       },
       text: [
@@ -35,6 +36,10 @@ export const showUserCommand: Command = {
               ? `authenticator app since ${formatTime(factors.enrolledAt)}; ${factors.recoveryCodes} recovery codes`
               : 'none',
           ],
+          ...passkeys.map(({ name, createdAt, lastUsedAt }) => [
+            'passkey',
+            `${name}, since ${formatTime(createdAt)}, last used ${formatUse(lastUsedAt)}`,
+          ]),
           ['sessions', String(sessions.length)],
         ]),
         formatTable([

@@ -28,6 +28,21 @@ export const signInReasons = {
       fix: 'Users: enter the next code of the app, or another recovery code. Operators: gatehouse users change --reset-factors, if the factor is lost.',
     },
   }),
+  ...reasons('authenticate', ['passkeyRefused', 'codeRefused'], {
+    passkey_unknown: {
+      cause: 'No user has the passkey, it was removed, or operators do not allow passkeys.',
+      fix: 'Users: sign in with the password, and add a passkey on the account page.',
+    },
+    passkey_wrong: {
+      cause:
+        'The signature, the origin or the challenge is wrong, the user was not verified, or the page was used before.',
+      fix: 'Users: try again. Operators: compare AUTHORIZATION_SERVER_URL with the address in the browser.',
+    },
+    passkey_copied: {
+      cause: 'The counter of the passkey did not increase, so a second authenticator may have it.',
+      fix: 'Users: remove the passkey on the account page, and add another one.',
+    },
+  }),
   ...reasons('authorize', ['invalid_grant'], {
     second_factor_required: {
       cause: 'The user needs a second factor, which the password grant cannot ask for.',

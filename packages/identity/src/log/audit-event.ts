@@ -17,6 +17,8 @@ export const userChangeNames = [
   'factors_removed',
   'recovery_codes_renewed',
   'recovery_code_used',
+  'passkey_added',
+  'passkey_removed',
   'unlocked',
 ] as const;
 
@@ -81,6 +83,8 @@ export const auditEvents = {
     amr?: readonly string[] | undefined;
   }>,
   sign_in_failed: failure as EventKind<{ method: SignInMethod; reason: SignInReasonName }>,
+  /** Two authenticators have its key: its counter decreased. */
+  passkey_copied: alert as Plain,
   account_locked: { ...alert, severityOfUnknown: 'noise' } as Plain,
   sign_out: success as EventKind<{ userId: string; everywhere: boolean }>,
   logout_undelivered: failure as EventKind<{ clientId: string; userId: string }>,

@@ -6,10 +6,13 @@ export const ONE_FACTOR = 'urn:gatehouse:acr:1';
 export const TWO_FACTORS = 'urn:gatehouse:acr:2';
 
 /**
- * Weakest first: each satisfies those before it. The last one is a passkey that verified its user
- * (OpenID Connect Extended Authentication Profile ACR Values 1.0).
+ * A passkey that verified its user, alone or after the password (OpenID Connect Extended
+ * Authentication Profile ACR Values 1.0).
  */
-export const acrValues = [ONE_FACTOR, TWO_FACTORS, 'phr'] as const;
+export const PHISHING_RESISTANT = 'phr';
+
+/** Weakest first: each satisfies those before it. */
+export const acrValues = [ONE_FACTOR, TWO_FACTORS, PHISHING_RESISTANT] as const;
 
 export type Acr = (typeof acrValues)[number];
 
@@ -21,6 +24,9 @@ export function acrLevel(acr: string | undefined): number {
 
 /** The `acr` of a sign-in with these methods (RFC 8176). */
 export function acrOfMethods(amr: readonly string[]): Acr {
+  if (amr.includes('user')) {
+    return PHISHING_RESISTANT;
+  }
   return amr.includes('mfa') ? TWO_FACTORS : ONE_FACTOR;
 }
 
