@@ -11,6 +11,7 @@ import { StoreUnavailableError } from '@gatehouse/store';
 import express, { type Express, type RequestHandler } from 'express';
 import Provider from 'oidc-provider';
 import { type AccountDependencies, createAccountRoutes } from './account/account.ts';
+import { createPasskeyCeremonies } from './account/passkey-ceremony.ts';
 import { createResetRoutes, RESET_PASSWORD_PATH } from './account/reset-password.ts';
 import { CHANGE_PASSWORD_PATH, createAccountSessions } from './account/session.ts';
 import type { Configuration } from './config.ts';
@@ -60,6 +61,7 @@ import { logout, skipLogoutQuestion } from './sign-in/logout.ts';
 import {
   createInteractionPolicy,
   createLoadExistingGrant,
+  rejectionOfPasskey,
   rejectionOfSignIn,
 } from './sign-in/policy.ts';
 import { createSignInRoutes } from './sign-in/sign-in.ts';
@@ -67,6 +69,7 @@ import { createCheckCode } from './throttle/code-attempts.ts';
 import { createDeviceCookies } from './throttle/device-cookie.ts';
 import { createFailedSecrets, type FailedSecrets } from './throttle/failed-secrets.ts';
 import { createLimits, type Limits } from './throttle/limits.ts';
+import { createCheckPasskey } from './throttle/passkey-attempts.ts';
 import { createSignIn, createSignInAudit, type SignIn } from './throttle/sign-in-throttle.ts';
 import { createTokenBudgets, type TokenBudgets } from './throttle/stored-budgets.ts';
 import {
@@ -143,6 +146,8 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
     identity,
     signIn,
     checkCode: createCheckCode(identity),
+    checkPasskey: createCheckPasskey(identity, rejectionOfPasskey),
+    passkeyCeremonies: createPasskeyCeremonies({ issuer, identity, browserState }),
     browserState,
     csrfTokens,
     sessions,

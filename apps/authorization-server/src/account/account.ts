@@ -17,6 +17,8 @@ import type { SignIn } from '../throttle/sign-in-throttle.ts';
 import { addAccessForms, applicationsSection, browsersSection } from './access.ts';
 import { addFactorPages, factorsSection } from './factors.ts';
 import { addDataPages, dataSection } from './own-data.ts';
+import type { PasskeyCeremonies } from './passkey-ceremony.ts';
+import { addPasskeyPages, passkeysSection } from './passkeys.ts';
 import { addPasswordPage } from './password.ts';
 import { addProfilePages, profileSection } from './profile.ts';
 import { type AccountSessions, CHANGE_PASSWORD_PATH, pageAfterSignIn } from './session.ts';
@@ -27,6 +29,7 @@ export interface AccountDependencies {
   readonly sessions: AccountSessions;
   readonly signIn: SignIn;
   readonly deviceCookies: DeviceCookies;
+  readonly passkeyCeremonies: PasskeyCeremonies;
 }
 
 export function createAccountRoutes(dependencies: AccountDependencies): Router {
@@ -37,6 +40,7 @@ export function createAccountRoutes(dependencies: AccountDependencies): Router {
   addAccessForms(router, dependencies);
   addPasswordPage(router, dependencies);
   addFactorPages(router, dependencies);
+  addPasskeyPages(router, dependencies);
   addDataPages(router, dependencies);
   addSignOutEverywherePages(router, dependencies);
 
@@ -53,7 +57,8 @@ export function createAccountRoutes(dependencies: AccountDependencies): Router {
   return router;
 }
 
-function addAccountPage(router: Router, { identity, sessions }: AccountDependencies): void {
+function addAccountPage(router: Router, dependencies: AccountDependencies): void {
+  const { identity, sessions } = dependencies;
   router.get(
     '/',
     sessions.page(async (request, response, signedIn) => {
@@ -71,6 +76,7 @@ ${await applicationsSection(signedIn, texts, identity)}
 ${linkButton(CHANGE_PASSWORD_PATH, texts.changePassword)}
 </section>
 ${await factorsSection(signedIn.user, texts, identity)}
+${await passkeysSection(signedIn.user, texts, dependencies)}
 ${selfService.data ? dataSection(texts) : undefined}
 <section aria-labelledby="everywhere">
 <h2 id="everywhere">${texts.signOutEverywhere}</h2>

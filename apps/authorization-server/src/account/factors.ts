@@ -110,7 +110,7 @@ export function addFactorPages(router: Router, pages: AccountDependencies): void
         if (wanted === 'codes') {
           note('recovery_codes_renewed');
         } else {
-          await strengthen(session, identity);
+          await strengthen(session, ['otp'], identity);
         }
         const content = html`${recoveryCodeList(codes, texts)}
 ${linkButton('/account', texts.backToAccount)}`;

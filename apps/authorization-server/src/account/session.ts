@@ -75,10 +75,9 @@ export function createAccountSessions(dependencies: {
   const withRecent =
     (handle: Handler, recent: Recent | undefined): Handler =>
     async (request, response, signedIn) => {
-      if (recent !== undefined && (await isOutdated(signedIn, identity))) {
-        const again = { prompt: 'login', login_hint: signedIn.user.username };
-        const wanted = request.baseUrl + request.path;
-        response.redirect(303, signInAddress(issuer, wanted, again));
+      const missing = recent && (await missingSignIn(signedIn, identity));
+      if (missing !== undefined) {
+        response.redirect(303, signInAddress(issuer, request.baseUrl + request.path, missing));
         return;
       }
       await handle(request, response, signedIn);
@@ -143,16 +142,26 @@ export function createAccountSessions(dependencies: {
   };
 }
 
-/** Whether the user signed in long ago, or without the second factor that the user has. */
-async function isOutdated({ user, session }: SignedIn, identity: Identity): Promise<boolean> {
+/**
+ * The parameters of another sign-in, unless the user signed in a short time ago, with the second
+ * factor or passkey of a user who has one.
+ */
+async function missingSignIn({ user, session }: SignedIn, identity: Identity) {
+  const isAsked = await isFactorAsked(user, ACCOUNT_CLIENT_ID, identity, true);
   const isOld = Math.floor(Date.now() / 1000) - (session.loginTs ?? 0) > RECENT_SECONDS;
-  const isWeak = acrLevel(session.acr) < acrLevel(TWO_FACTORS);
-  return isOld || (isWeak && (await isFactorAsked(user, ACCOUNT_CLIENT_ID, identity)));
+  const isWeak = isAsked && acrLevel(session.acr) < acrLevel(TWO_FACTORS);
+  const again = { prompt: 'login', login_hint: user.username };
+  const asked = isAsked ? { ...again, acr_values: TWO_FACTORS } : again;
+  return isOld || isWeak ? asked : undefined;
 }
 
-/** After the user proved a second factor in a recent session. */
-export async function strengthen(session: Session, { settings }: Identity): Promise<void> {
-  const amr = [...new Set([...(session.amr ?? []), 'otp', 'mfa'])];
+/** After the user proved a second factor in a recent session, by these methods (RFC 8176). */
+export async function strengthen(
+  session: Session,
+  methods: readonly string[],
+  { settings }: Identity,
+): Promise<void> {
+  const amr = [...new Set([...(session.amr ?? []), ...methods, 'mfa'])];
   Object.assign(session, { amr, acr: acrOfMethods(amr) });
   await session.save(sessionLifetime(await settings.read(), session));
 }
@@ -160,6 +169,7 @@ export async function strengthen(session: Session, { settings }: Identity): Prom
 export const CHANGE_PASSWORD_PATH = '/account/password';
 export const PROFILE_PATH = '/account/profile';
 export const FACTORS_PATH = '/account/second-factor';
+export const PASSKEYS_PATH = '/account/passkeys';
 export const EMAIL_PATH = '/account/email';
 export const REMOVE_ACCOUNT_PATH = '/account/remove';
 
@@ -168,6 +178,7 @@ const pages = {
   password: CHANGE_PASSWORD_PATH,
   profile: PROFILE_PATH,
   'second-factor': FACTORS_PATH,
+  passkeys: PASSKEYS_PATH,
   email: EMAIL_PATH,
   remove: REMOVE_ACCOUNT_PATH,
 } as const;

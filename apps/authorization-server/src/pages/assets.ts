@@ -8,6 +8,7 @@ export const STYLESHEET_PATH = '/assets/pages.css';
 export const ICON_PATH = '/assets/favicon.svg';
 export const SIGN_IN_LINK_SCRIPT_PATH = '/assets/sign-in-link.js';
 export const SHOW_PASSWORD_SCRIPT_PATH = '/assets/show-password.js';
+export const PASSKEY_SCRIPT_PATH = '/assets/passkey.js';
 export const SUBMIT_FORM_SCRIPT_PATH = '/assets/submit-form.js';
 
 /** One stylesheet for all pages, so that browsers load it once. */
@@ -28,6 +29,7 @@ export function addAssets(app: Express): void {
   add(ICON_PATH, 'icon', 'image/svg+xml', readAsset('favicon.svg'));
   add(SIGN_IN_LINK_SCRIPT_PATH, 'script', SCRIPT, readAsset('sign-in-link.js'));
   add(SHOW_PASSWORD_SCRIPT_PATH, 'script', SCRIPT, readAsset('show-password.js'));
+  add(PASSKEY_SCRIPT_PATH, 'script', SCRIPT, readAsset('passkey.js'));
   add(SUBMIT_FORM_SCRIPT_PATH, 'script', SCRIPT, readAsset('submit-form.js'));
 }
 

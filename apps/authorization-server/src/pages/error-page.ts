@@ -42,6 +42,7 @@ export const formProblems = {
   profileRefused: 'account_form_invalid',
   removalRefused: 'account_form_invalid',
   codeRefused: 'second_factor_wrong',
+  passkeyRefused: 'passkey_wrong',
 } as const satisfies Readonly<Record<string, FailureReasonName>>;
 
 /** A link, by its text. */

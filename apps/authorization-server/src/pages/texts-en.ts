@@ -6,7 +6,13 @@ export type Texts = Omit<typeof english, 'scopes'> & {
   /** Of a language that is written from right to left. */
   readonly direction?: 'rtl';
 };
-type Group = 'scopes' | 'passwordProblems' | 'accountNotices' | 'errorTitles' | 'direction';
+type Group =
+  | 'scopes'
+  | 'passwordProblems'
+  | 'passkeyProblems'
+  | 'accountNotices'
+  | 'errorTitles'
+  | 'direction';
 export type TextName = Exclude<keyof Texts, Group>;
 
 export const english = {
@@ -138,6 +144,7 @@ export const english = {
     email: 'Your email address was saved.',
     password: 'Your password was changed. Everything else was signed out.',
     factorsRemoved: 'Two-step sign-in is off.',
+    passkeyAdded: 'The passkey was added.',
   },
   // Account: browsers, profile, own data
   browsersTitle: 'Browsers',
@@ -209,6 +216,32 @@ export const english = {
   factorManage: 'Manage',
   factorTurnOff: 'Turn off',
   factorReplace: 'Use another app',
+
+  // Passkeys, at sign-in and on the account page
+  passkey: 'Passkey',
+  passkeySignIn: 'Sign in with a passkey',
+  passkeyUse: 'Use your passkey',
+  passkeyLead: 'Continue with the passkey that you added to your account.',
+  passkeyFailed: 'The passkey was not accepted. Try again, or use another way to sign in.',
+  passkeyNeedsScript: 'Passkeys need JavaScript. Turn it on for this address.',
+  passkeysTitle: 'Passkeys',
+  passkeysLead:
+    'With a passkey, you sign in with your fingerprint, face or screen lock instead of a password.',
+  passkeysCount: 'Passkeys that can sign in: {count}',
+  passkeyAdd: 'Add a passkey',
+  passkeyName: 'Name of the passkey',
+  passkeyNewName: 'New name of {name}',
+  passkeyRename: 'Rename',
+  passkeyRemove: 'Remove',
+  passkeyRemoveLabel: 'Remove {name}',
+  passkeyState: 'Added on {since}. Last used: {used}.',
+  passkeyUnused: 'never',
+  passkeyBackedUp: 'It has a backup.',
+  passkeyProblems: {
+    wrong: 'The passkey was not added. Try again.',
+    exists: 'You have this passkey already.',
+    full: 'You have 10 passkeys. Remove one before you add another.',
+  },
 
   backToAccount: 'Back to your account',
   everywhereQuestion: 'Sign out everywhere?',

@@ -6,6 +6,7 @@ import {
   acrLevel,
   type Identity,
   ONE_FACTOR,
+  PHISHING_RESISTANT,
   requestedAcr,
   requestedLevel,
   type SecondFactorPolicy,
@@ -17,7 +18,7 @@ import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { ACCOUNT_CLIENT_ID } from './clients.ts';
 
 /** What users can reach, for discovery. */
-export const reachableAcrs = [ONE_FACTOR, TWO_FACTORS];
+export const reachableAcrs = [ONE_FACTOR, TWO_FACTORS, PHISHING_RESISTANT];
 
 /** On the account page, users manage the factor for all clients. */
 export async function policyAt(
@@ -30,14 +31,41 @@ export async function policyAt(
   return secondFactorPolicy(secondFactor, user, isAccount ? undefined : clientId);
 }
 
-/** Whether a sign-in at this client asks for a second factor, because the user has one. */
+/**
+ * Whether a sign-in at this client asks for a second factor, because the user has one. A passkey
+ * alone does not: without script, the password would not be enough anymore. It counts where a second
+ * factor is required, because an attacker with the password must not enroll another one.
+ */
 export async function isFactorAsked(
   user: User,
   clientId: string,
-  identity: Pick<Identity, 'settings' | 'factors'>,
+  identity: Pick<Identity, 'settings' | 'factors' | 'passkeys'>,
+  isRequested = false,
 ): Promise<boolean> {
   const policy = await policyAt(user, clientId, identity);
-  return policy !== 'off' && (await identity.factors.describe(user.userId)) !== undefined;
+  if (policy === 'off') {
+    return false;
+  }
+  const isNeeded = policy === 'required' || isRequested;
+  return (
+    (await identity.factors.describe(user.userId)) !== undefined ||
+    (isNeeded && (await identity.passkeys.list(user.userId)).length > 0)
+  );
+}
+
+/** Whether the user may have passkeys. One of them signs in at every client. */
+export async function mayUsePasskeys(
+  user: User,
+  identity: Pick<Identity, 'settings'>,
+): Promise<boolean> {
+  return (await policyAt(user, ACCOUNT_CLIENT_ID, identity)) !== 'off';
+}
+
+/** Whether some users may have passkeys, for the pages that do not know the user. */
+export async function areThereFactors({ settings }: Pick<Identity, 'settings'>): Promise<boolean> {
+  const { default: all, ...maps } = (await settings.read()).secondFactor ?? {};
+  const policies = [all, ...Object.values(maps).flatMap((map) => Object.values(map))];
+  return policies.some((policy) => policy !== undefined && policy !== 'off');
 }
 
 /**
@@ -48,7 +76,7 @@ export async function isFactorAsked(
  */
 export async function needsStrongerSignIn(
   { oidc }: KoaContextWithOIDC,
-  identity: Pick<Identity, 'settings' | 'users' | 'factors'>,
+  identity: Pick<Identity, 'settings' | 'users' | 'factors' | 'passkeys'>,
 ): Promise<boolean> {
   const { session, params = {}, result, client } = oidc;
   const user = await identity.users.find(session?.accountId ?? '');

@@ -45,6 +45,8 @@ export function createBrowserState(masterKey: MasterKey, secure: boolean) {
     failedSignIns: create('failed-sign-in', (uid) => `/sign-in/${uid}`),
     /** What the user of an interaction proved so far (sign-in/steps.ts). */
     proofs: create('sign-in-proof', (uid) => `/sign-in/${uid}`),
+    /** The challenge of a page with passkeys, by its path (account/passkey-ceremony.ts). */
+    passkeyChallenges: create('passkey-challenge', (path) => path),
     sessions: create('device-form', () => providerRoutes.code_verification),
   };
 }

@@ -9,6 +9,7 @@ import type { Identity } from '@gatehouse/identity';
 import { observedRequest } from '@gatehouse/server';
 import type { Request, RequestHandler, Response } from 'express';
 import { type AdapterPayload, errors, type Provider } from 'oidc-provider';
+import type { PasskeyCeremonies } from '../account/passkey-ceremony.ts';
 import {
   helpNotice,
   homeOf,
@@ -34,6 +35,7 @@ import { contextOf } from '../requests/request-context.ts';
 import { providerRoutes } from '../requests/routes.ts';
 import type { CheckCode } from '../throttle/code-attempts.ts';
 import type { DeviceCookies } from '../throttle/device-cookie.ts';
+import type { CheckPasskey } from '../throttle/passkey-attempts.ts';
 import type { SignIn } from '../throttle/sign-in-throttle.ts';
 
 export interface SignInDependencies {
@@ -42,6 +44,8 @@ export interface SignInDependencies {
   readonly csrfTokens: CsrfTokens;
   readonly signIn: SignIn;
   readonly checkCode: CheckCode;
+  readonly checkPasskey: CheckPasskey;
+  readonly passkeyCeremonies: PasskeyCeremonies;
   readonly deviceCookies: DeviceCookies;
   readonly browserState: Pick<BrowserState, 'interactions' | 'failedSignIns' | 'proofs'>;
 }

@@ -3,6 +3,7 @@ import type { Identity, User } from '@gatehouse/identity';
 import { errors, type Grant, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
 import {
   isFactorAsked,
+  mayUsePasskeys,
   needsStrongerSignIn,
   policyAt,
 } from '../provider/authentication-context.ts';
@@ -105,6 +106,12 @@ export async function rejectionOfSignIn(
     (await isFactorAsked(user, clientId, identity));
   return isNeeded ? 'second_factor_required' : undefined;
 }
+
+/** Why a user with a verified passkey may not sign in with it. */
+export const rejectionOfPasskey: typeof rejectionOfSignIn = async (user, attempt, identity) =>
+  (await mayUsePasskeys(user, identity))
+    ? rejectionOfSignIn(user, attempt, identity)
+    : 'passkey_unknown';
 
 /** A client with `ownOrganizationOnly` signs in only users of its organization. */
 export async function isUserAllowed(

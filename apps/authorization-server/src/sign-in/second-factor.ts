@@ -1,7 +1,6 @@
 /**
  * The steps of a sign-in for a second factor: a code of users who have one, and the enrollment of
- * users who need one. What counts as a second factor here is an authenticator app or a recovery
- * code; other kinds add their form to the first step, and to `isFactorAsked`.
+ * users who need one. A passkey replaces the code.
  */
 import {
   acrLevel,
@@ -18,11 +17,13 @@ import {
   type FailedEnrollment,
   recoveryCodeList,
 } from '../account/authenticator-app.ts';
+import { PASSKEY_SCRIPT_PATH } from '../pages/assets.ts';
 import { formProblems, noteFailure } from '../pages/error-page.ts';
 import { type Html, html } from '../pages/html.ts';
 import { formField, problemNotice } from '../pages/page.ts';
 import { isFactorAsked, policyAt } from '../provider/authentication-context.ts';
 import { type InteractionPage, openPage } from './interaction.ts';
+import { checkPostedPasskey, passkeyFactor } from './passkey.ts';
 import { type SignInStep, STEPS_SECONDS, type StepContext, stepAddress } from './step.ts';
 
 type Position = Parameters<SignInStep['isNeeded']>[0];
@@ -35,10 +36,24 @@ export const secondFactorStep: SignInStep = {
   name: 'second-factor',
   isNeeded: async (position) =>
     hasOneFactor(position) &&
-    isFactorAsked(position.user, clientOf(position), position.dependencies.identity),
-  show: (page) => showCodeForm(page, false),
+    isFactorAsked(
+      position.user,
+      clientOf(position),
+      position.dependencies.identity,
+      requestedLevel(requestedAcr(position.interaction.params)) > acrLevel(ONE_FACTOR),
+    ),
+  show: (page, context) => showFactors(page, context),
   async submit(context) {
     const { request, response, interaction, user, proof, dependencies } = context;
+    if (formField(request, 'passkey') !== '') {
+      const checked = await checkPostedPasskey(context, interaction, dependencies, user);
+      if (checked === undefined) {
+        const page = await openPage(request, response.status(422), dependencies);
+        await showFactors(page, context, 'passkey');
+        return undefined;
+      }
+      return { user, proof: { ...proof, amr: [...proof.amr, ...checked.amr, 'mfa'] } };
+    }
     const kind = await dependencies.checkCode({
       user,
       code: formField(request, 'code'),
@@ -49,7 +64,8 @@ export const secondFactorStep: SignInStep = {
     });
     if (kind === undefined) {
       noteFailure(request, 'codeRefused', formProblems.codeRefused);
-      showCodeForm(await openPage(request, response.status(422), dependencies), true);
+      const page = await openPage(request, response.status(422), dependencies);
+      await showFactors(page, context, 'code');
       return undefined;
     }
     // RFC 8176 has no name for a recovery code.
@@ -64,15 +80,29 @@ ${csrf}
 ${content}
 </form>`;
 
-function showCodeForm(page: InteractionPage, hasFailed: boolean): void {
+/** The forms for what the user has: a code, a passkey, or both. */
+async function showFactors(
+  page: InteractionPage,
+  { user, dependencies }: StepContext,
+  failed?: 'code' | 'passkey',
+): Promise<void> {
   const { texts } = page;
-  const problem = html`${texts.codeWrong}<br>${texts.signInFailedWait}`;
-  const fields = html`${codeField(texts.code, { hasFailed, hint: texts.codeHint })}
+  const address = stepAddress(page.interaction, secondFactorStep);
+  const passkey = await passkeyFactor(page, user, address, dependencies);
+  const hasCodes = (await dependencies.identity.factors.describe(user.userId)) !== undefined;
+  const problems = {
+    code: html`${texts.codeWrong}<br>${texts.signInFailedWait}`,
+    passkey: html`${texts.passkeyFailed}`,
+  };
+  const fields = html`${codeField(texts.code, { hasFailed: failed === 'code', hint: texts.codeHint })}
 <button class="primary" type="submit">${texts.continue}</button>`;
-  const content = html`<p class="lead">${texts.codeLead}</p>
-${problemNotice(hasFailed ? problem : undefined)}
-${formOf(page, secondFactorStep, fields)}`;
-  page.send(texts.codeTitle, content);
+  const noScript = html`<noscript><p>${texts.passkeyNeedsScript}</p></noscript>`;
+  const content = html`<p class="lead">${hasCodes ? texts.codeLead : texts.passkeyLead}</p>
+${problemNotice(failed && problems[failed])}
+${hasCodes ? formOf(page, secondFactorStep, fields) : noScript}
+${passkey}`;
+  const scripts = passkey ? [PASSKEY_SCRIPT_PATH] : [];
+  page.send(hasCodes ? texts.codeTitle : texts.passkeyUse, content, { scripts });
 }
 
 /** Of users without a factor, after the step for those who have one. */

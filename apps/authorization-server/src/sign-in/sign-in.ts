@@ -4,6 +4,7 @@
  * pages of an interaction.
  */
 import { type Request, type Response, Router } from 'express';
+import { PASSKEY_SCRIPT_PATH } from '../pages/assets.ts';
 import { formProblems, noteFailure, rejectMethods } from '../pages/error-page.ts';
 import { foreignName, html, sentence } from '../pages/html.ts';
 import { formField, parseForm, problemNotice } from '../pages/page.ts';
@@ -18,6 +19,7 @@ import {
   openPage,
   type SignInDependencies,
 } from './interaction.ts';
+import { checkPostedPasskey, passkeyButton } from './passkey.ts';
 import { firstProof } from './step.ts';
 import { addSteps, continueSignIn } from './steps.ts';
 
@@ -33,18 +35,18 @@ export function createSignInRoutes(dependencies: SignInDependencies): Router {
       await showConsent(page, dependencies);
     } else {
       const { login_hint: hint } = params;
-      showSignIn(page, dependencies, typeof hint === 'string' ? hint : '');
+      await showSignIn(request, page, dependencies, typeof hint === 'string' ? hint : '');
     }
   });
 
   // "Use another account" on the consent page: the same request for another user.
   router.get('/:interaction/account', async (request, response) =>
-    showSignIn(await openPage(request, response, dependencies), dependencies),
+    showSignIn(request, await openPage(request, response, dependencies), dependencies),
   );
 
-  // The address of the form, which the browser shows after an error such as 429.
-  router.get('/:interaction/credentials', (request, response) =>
-    response.redirect(303, `/sign-in/${encodeURIComponent(request.params.interaction)}`),
+  // The addresses of the forms, which the browser shows after an error such as 429.
+  router.get(['/:interaction/credentials', '/:interaction/passkey'], (request, response) =>
+    response.redirect(303, `/sign-in/${encodeURIComponent(String(request.params.interaction))}`),
   );
 
   router.post(
@@ -53,6 +55,22 @@ export function createSignInRoutes(dependencies: SignInDependencies): Router {
     interactionForm(dependencies, (request, response, interaction) =>
       checkCredentials(request, response, interaction, dependencies),
     ),
+  );
+
+  router.post(
+    '/:interaction/passkey',
+    parseForm,
+    interactionForm(dependencies, async (request, response, interaction) => {
+      const checked = await checkPostedPasskey({ request, response }, interaction, dependencies);
+      if (checked === undefined) {
+        response.redirect(303, `${signInAddress(interaction)}?failed=passkey`);
+        return;
+      }
+      const { user, amr } = checked;
+      dependencies.browserState.failedSignIns.clear(interaction.uid);
+      const proof = firstProof(user, { amr, remember: isRemembered(request) });
+      await continueSignIn({ request, response, interaction, user, proof, dependencies });
+    }),
   );
 
   addSteps(router, dependencies);
@@ -76,13 +94,14 @@ export function createSignInRoutes(dependencies: SignInDependencies): Router {
   return router;
 }
 
-function showSignIn(
+async function showSignIn(
+  request: Request,
   page: InteractionPage,
-  { browserState }: SignInDependencies,
+  dependencies: SignInDependencies,
   suggestedName = '',
-): void {
+): Promise<void> {
   const { interaction, client, texts } = page;
-  const failedName = browserState.failedSignIns.read(interaction.uid);
+  const failedName = dependencies.browserState.failedSignIns.read(interaction.uid);
   const hasFailed = failedName !== undefined;
   const username = failedName ?? suggestedName;
   const name = html`<strong>${foreignName(client?.name ?? '')}</strong>`;
@@ -90,7 +109,10 @@ function showSignIn(
     client?.clientId === ACCOUNT_CLIENT_ID
       ? html`${texts.signInLeadAccount}`
       : sentence(texts.signInLead, { client: name });
-  const problem = html`${texts.signInFailed}<br>${texts.signInFailedWait} ${page.help}`;
+  const passkeys = await passkeyButton(page, dependencies);
+  const wrongPassword = html`${texts.signInFailed}<br>${texts.signInFailedWait} ${page.help}`;
+  const wrongPasskey =
+    request.query.failed === 'passkey' ? html`${texts.passkeyFailed}` : undefined;
   // The page does not reveal which of the two is wrong, so it marks both.
   const invalid = hasFailed ? html` aria-invalid="true" aria-describedby="problem"` : undefined;
   const focus = html` autofocus`;
@@ -100,16 +122,18 @@ function showSignIn(
     attributes: html` autocomplete="current-password"${invalid}${username === '' ? undefined : focus}`,
   });
   const content = html`<p class="lead">${lead}</p>
-${problemNotice(hasFailed ? problem : undefined)}
+${problemNotice(hasFailed ? wrongPassword : wrongPasskey)}
 <form class="credentials" method="post" action="/sign-in/${interaction.uid}/credentials">
 ${page.csrf}
 <label for="username">${texts.username}</label>
-<input id="username" name="username" type="text" autocomplete="username" autocapitalize="none" autocorrect="off" spellcheck="false" required maxlength="128" value="${username}"${invalid}${username === '' ? focus : undefined}>
+<input id="username" name="username" type="text" autocomplete="${passkeys ? 'username webauthn' : 'username'}" autocapitalize="none" autocorrect="off" spellcheck="false" required maxlength="128" value="${username}"${invalid}${username === '' ? focus : undefined}>
 ${password}
 <label class="check"><input name="remember" type="checkbox" value="yes" checked> ${texts.rememberMe}</label>
 <button class="primary" type="submit">${texts.signIn}</button>
-</form>`;
-  page.send(texts.signIn, content, { scripts: passwordScripts });
+</form>
+${passkeys}`;
+  const scripts = passkeys ? [...passwordScripts, PASSKEY_SCRIPT_PATH] : passwordScripts;
+  page.send(texts.signIn, content, { scripts });
 }
 
 /** After a failure, the browser gets its page again. */
@@ -137,10 +161,11 @@ async function checkCredentials(
     return;
   }
   browserState.failedSignIns.clear(interaction.uid);
-  const remember = formField(request, 'remember') === 'yes';
-  const proof = firstProof(user, { amr: ['pwd'], remember });
+  const proof = firstProof(user, { amr: ['pwd'], remember: isRemembered(request) });
   await continueSignIn({ request, response, interaction, user, proof, dependencies });
 }
+
+const isRemembered = (request: Request) => formField(request, 'remember') === 'yes';
 
 /** The page with the form for a username and password, which a browser can reload. */
 function signInAddress(interaction: Interaction): string {

@@ -77,25 +77,8 @@ export function createSignIn(
 ): SignIn {
   const { store, users, signInLocks: locks, rejectionOf, observer } = dependencies;
 
-  /**
-   * Other callers behind the same address must not lock out a known device, so it counts for its
-   * user.
-   *
-   * @throws TryLaterError
-   */
-  async function countOrigin(attempt: SignInAttempt): Promise<void> {
-    const { device, request } = attempt;
-    const reason = device ? 'sign_in_user_limit' : 'sign_in_address_limit';
-    const party = device ? `user:${device.userId}` : `address:${addressGroupOf(request)}`;
-    const { count, resetsAt } = await store.increment(
-      `sign-ins:${party}`,
-      addressLimit.windowSeconds,
-    );
-    if (count > addressLimit.attempts) {
-      observer.failed(attempt, reason);
-      throw new TryLaterError(reason, resetsAt);
-    }
-  }
+  const countAttempt = (attempt: SignInAttempt) =>
+    countOrigin(attempt, store, (reason) => observer.failed(attempt, reason));
 
   async function evaluate(attempt: SignInAttempt): Promise<User | undefined> {
     const { username, password } = attempt;
@@ -117,7 +100,7 @@ export function createSignIn(
     }
     const attempt = await resolve(presented, users);
     if (attempt.device === undefined) {
-      await countOrigin(attempt);
+      await countAttempt(attempt);
     }
     // Guesses from other devices do not count for a known device, nor its guesses for them.
     const key = attempt.device
@@ -133,7 +116,7 @@ export function createSignIn(
       }
       // After its own count, so that the holder of a stolen cookie cannot use up the user's.
       if (attempt.device !== undefined) {
-        await countOrigin(attempt);
+        await countAttempt(attempt);
       }
       const user = await evaluate(attempt);
       isGuess = user === undefined;
@@ -153,6 +136,29 @@ export function createSignIn(
       }
     }
   };
+}
+
+/**
+ * Other callers behind the same address must not lock out a known device, so it counts for its user.
+ *
+ * @param onOver is called before it throws
+ * @throws TryLaterError
+ */
+export async function countOrigin(
+  { device, request }: Pick<SignInAttempt, 'device' | 'request'>,
+  store: Identity['store'],
+  onOver: (reason: SignInReasonName) => void,
+): Promise<void> {
+  const reason = device ? 'sign_in_user_limit' : 'sign_in_address_limit';
+  const party = device ? `user:${device.userId}` : `address:${addressGroupOf(request)}`;
+  const { count, resetsAt } = await store.increment(
+    `sign-ins:${party}`,
+    addressLimit.windowSeconds,
+  );
+  if (count > addressLimit.attempts) {
+    onOver(reason);
+    throw new TryLaterError(reason, resetsAt);
+  }
 }
 
 /**
