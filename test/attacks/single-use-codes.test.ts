@@ -1,7 +1,8 @@
 // requires: redis-server
 /**
- * Callers present the same code of an authenticator app, or the same recovery code, at the same
- * moment: to two processes over one store, and through the sign-in page.
+ * Callers present the same code of an authenticator app, the same recovery code, or the same
+ * assertion of a passkey at the same moment: to two processes over one store, and through the
+ * sign-in page.
  */
 import { randomUUID } from 'node:crypto';
 import { openIdentity } from '@gatehouse/identity';
@@ -10,7 +11,9 @@ import {
   type Constellation,
   codeOfApp,
   createPageVisitor,
+  createSoftwareAuthenticator,
   integrationEngines,
+  passkeyOptions,
   startConstellation,
 } from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -21,6 +24,14 @@ const users = Array.from({ length: 4 }, (_, i) => ({
   ...{ username: `user-${i}`, name: `User ${i}`, orgId: 'org-1' },
   password: 'a password that nobody guesses',
 }));
+
+/** What a page would ask the authenticator for. */
+const creationOptions = (userId: string) =>
+  JSON.stringify({
+    challenge: 'AAAA',
+    rp: { id: 'localhost' },
+    user: { id: Buffer.from(userId).toString('base64url') },
+  });
 
 describe.each(integrationEngines)('races for a code on %s', (engine) => {
   let system: Constellation;
@@ -90,6 +101,67 @@ describe.each(integrationEngines)('races for a code on %s', (engine) => {
       const statuses = replies.map(({ status }) => status);
       expect(statuses.filter((status) => status === 303)).toHaveLength(1);
       expect(statuses.filter((status) => status === 422)).toHaveLength(CALLERS - 1);
+    }
+  });
+
+  test(`of ${CALLERS} callers, one uses each of ${RACES} challenges of passkeys`, async () => {
+    const registries = [open().passkeys, open().passkeys];
+    const [one] = registries;
+    const passkey = { publicKey: 'AAAA', counter: 0, name: 'Key', transports: [] };
+    for (let race = 0; race < RACES; race += 1) {
+      const challenge = one?.newChallenge() ?? '';
+      const claims = await Promise.all(
+        Array.from({ length: CALLERS }, (_, i) => registries[i % 2]?.claimChallenge(challenge)),
+      );
+      expect([race, claims.filter(Boolean).length]).toEqual([race, 1]);
+    }
+    const userId = randomUUID();
+    await one?.add(userId, { ...passkey, id: 'AAAA', isDeviceBound: true, isBackedUp: false });
+    const uses = await Promise.all(
+      Array.from({ length: CALLERS }, (_, i) =>
+        registries[i % 2]?.recordUse(userId, 'AAAA', { counter: 1, isBackedUp: false }),
+      ),
+    );
+    expect(uses.filter((problem) => problem === undefined)).toHaveLength(1);
+  });
+
+  test('of 50 copies of an assertion at two servers, one signs in', async () => {
+    const { passkeys, users: registry } = open();
+    const issuer = system.authorizationServerUrls[0] ?? '';
+    const userId = (await registry.findByUsername('user-0'))?.userId ?? '';
+    // The limit of an address is 300.
+    for (let race = 0; race < 5; race += 1) {
+      const authenticator = createSoftwareAuthenticator(issuer);
+      authenticator.create(creationOptions(userId));
+      const { id } = authenticator;
+      const kind = { transports: [], isDeviceBound: false, isBackedUp: true };
+      await passkeys.add(userId, {
+        ...kind,
+        id,
+        publicKey: authenticator.publicKey,
+        counter: 0,
+        name: 'Phone',
+      });
+      const visitor = createPageVisitor();
+      let page = await visitor.get(`${issuer}/account`);
+      while (page.location !== undefined) {
+        page = await visitor.get(page.location);
+      }
+      const passkey = authenticator.get(passkeyOptions(page));
+      const [, form = ''] = page.body.split('<form class="passkey"');
+      const body = `<form class="passkey"${form}`;
+      const replies = await Promise.all(
+        Array.from({ length: CALLERS }, (_, i) => {
+          const { pathname } = new URL(page.url);
+          const url = `${system.authorizationServerUrls[i % 2]}${pathname}`;
+          return visitor.submit({ url, body }, { passkey, remember: '' });
+        }),
+      );
+      const failed = replies.filter(({ location = '' }) => location.endsWith('?failed=passkey'));
+      const accepted = replies.filter(({ location = '' }) => location.includes('/authorize/'));
+      expect([race, failed.length, accepted.length]).toEqual([race, CALLERS - 1, 1]);
+      await passkeys.removeAll(userId);
+      await open().signInLocks.unlock({ userId, username: 'user-0' });
     }
   });
 });

@@ -14,6 +14,7 @@ export * from './servers/redis-server.ts';
 export * from './servers/redis-topologies.ts';
 export * from './servers/store-engine.ts';
 export * from './signers.ts';
+export * from './software-authenticator.ts';
 export * from './times.ts';
 export * from './until.ts';
 export * from './virtual-user.ts';
