@@ -7,15 +7,16 @@
 import type { RequestListener } from 'node:http';
 import type { Identity, IdentitySettings, MasterKey } from '@gatehouse/identity';
 import { type Tracer, traced } from '@gatehouse/server';
-import { StoreUnavailableError } from '@gatehouse/store';
 import express, { type Express, type RequestHandler } from 'express';
 import Provider from 'oidc-provider';
 import { type AccountDependencies, createAccountRoutes } from './account/account.ts';
+import { addMailPages, type MailPages } from './account/mail-pages.ts';
+import { createMailRequests } from './account/mail-requests.ts';
 import { createPasskeyCeremonies } from './account/passkey-ceremony.ts';
-import { createResetRoutes, RESET_PASSWORD_PATH } from './account/reset-password.ts';
 import { CHANGE_PASSWORD_PATH, createAccountSessions } from './account/session.ts';
 import type { Configuration } from './config.ts';
 import { createGuardedFetch, type Outbound } from './guarded-fetch.ts';
+import { startMails } from './mail/deliver-mails.ts';
 import { auditProviderEvents } from './outcomes/audit.ts';
 import { explainMistakes, handleUnexpectedErrors, logOutcomes } from './outcomes/errors.ts';
 import type { ThrottledLimit } from './outcomes/metrics.ts';
@@ -41,7 +42,7 @@ import { applyPatches, createKeyInstaller, keepClaimsCurrent } from './provider/
 import { createAdapter, providerSettings } from './provider/settings.ts';
 import { createSingleUses } from './provider/single-use.ts';
 import { thisServer } from './requests/caller.ts';
-import { contextOf } from './requests/request-context.ts';
+import { readSettings } from './requests/request-context.ts';
 import {
   createExactRouting,
   fixOrigin,
@@ -87,7 +88,7 @@ type Optional = 'signingKeyPolicy' | 'trustedProxies' | 'clientRateLimit' | 'pag
 
 export interface AppDependencies
   extends Pick<Settings, 'issuer' | 'cookieKeys' | 'securityProfile'>,
-    Partial<Pick<Settings, Optional>> {
+    Partial<Pick<Settings, Optional | 'mail'>> {
   readonly identity: Identity;
   readonly masterKey: MasterKey;
   /** Called for each request that a limit rejects, for metrics. */
@@ -96,7 +97,9 @@ export interface AppDependencies
   readonly outbound?: Outbound;
   /** Undefined while tracing is off. */
   readonly tracer?: Tracer | undefined;
-  /** Ends the delivery of logout tokens. Without it, this server delivers none. */
+  /** Called for each mail that the mail server did not accept. */
+  readonly onMailFailure?: (message: string) => void;
+  /** Ends the delivery of logout tokens and mails. Without it, this server delivers none. */
   readonly delivering?: AbortSignal;
   /** Of the signing keys. Epoch milliseconds. */
   readonly now?: () => number;
@@ -129,6 +132,7 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
     replies: {
       client: rejectLimitedClient,
       page: (request, response) => sendErrorPage(request, response, 429, 'tooManyRequests'),
+      mail: (request, response) => sendErrorPage(request, response, 429, 'tooManyMails'),
       userCode: rejectUserCode,
     },
   });
@@ -152,8 +156,10 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
     csrfTokens,
     sessions,
     deviceCookies: createDeviceCookies({ provider, identity, secure }),
+    mails: dependencies.mail && createMailRequests(identity),
     secure,
   });
+  startMails({ ...dependencies, identity });
   return app;
 }
 
@@ -236,8 +242,7 @@ async function openProvider(dependencies: ProviderParts): Promise<Provider> {
 function addPages(
   app: Express,
   serve: RequestHandler,
-  pages: AccountDependencies &
-    SignInDependencies & { readonly limits: Limits; readonly secure: boolean },
+  pages: AccountDependencies & SignInDependencies & MailPages & { readonly limits: Limits },
 ): void {
   const { identity } = pages;
   addAssets(app);
@@ -260,7 +265,7 @@ function addPages(
   app.get(routes.authorization, page('authorize'), addRedirectUri, serve);
   app.get(`${routes.authorization}/:interaction`, page('authorize-resume'), serve);
   app.use('/sign-in', ownForm('sign-in'), createSignInRoutes(pages));
-  app.use(RESET_PASSWORD_PATH, ownForm('reset-password'), createResetRoutes(pages));
+  addMailPages(app, ownForm, pages);
   app.use('/account', ownForm('account'), createAccountRoutes(pages));
   app.get(routes.code_verification, page('device'), linkWithCode, serve);
   app.post(routes.code_verification, userCodeForm, serve);
@@ -282,17 +287,4 @@ function serveWith(
   const callback = traced(tracer, ['oidc-provider', 'internal'], provider.callback());
   const read = readSettings(identity);
   return (request, response) => read(request, response, () => callback(request, response));
-}
-
-/** Documents and errors need no settings, so they are served while the store is unavailable. */
-function readSettings({ settings }: Pick<Identity, 'settings'>): RequestHandler {
-  return async (request, _response, next) => {
-    contextOf(request).settings = await settings.read().catch((error: unknown) => {
-      if (!(error instanceof StoreUnavailableError)) {
-        throw error;
-      }
-      return undefined;
-    });
-    await next();
-  };
 }

@@ -29,6 +29,7 @@ import {
   socketPath,
 } from '@gatehouse/server/configuration';
 import { z } from 'zod';
+import { type MailSettings, mailAddress, smtpUrl } from './mail/mailer.ts';
 import { clientEndpointLimit, pageLimit } from './throttle/limits.ts';
 
 /** docs/configuration.md shows descriptions and defaults: npm run generate:docs. */
@@ -53,6 +54,16 @@ export const variables = z.object({
     description: '[Rate limit](#rate-limits) of the client endpoints, by address group.',
     protects: true,
   }),
+  SMTP_URL: smtpUrl.optional().meta({
+    description: 'Address of the [mail server](#mail), or its file in `SMTP_URL_FILE`.',
+    default: 'none: no mails',
+    secret: true,
+    example: 'smtps://user:password@mail.example.com',
+  }),
+  MAIL_FROM: mailAddress.optional().meta({
+    description: 'Sender of mails. Required with `SMTP_URL`.',
+    example: 'Example <no-reply@example.com>',
+  }),
   PAGE_RATE_LIMIT: rate.default(pageLimit).meta({
     description: '[Rate limit](#rate-limits) of the pages, by address group.',
     protects: true,
@@ -61,6 +72,9 @@ export const variables = z.object({
 
 const COOKIE_KEYS_WARNING =
   'COOKIE_KEYS_FILE: its keys still verify cookies. The next release does not read it, because the key derives from the master key';
+
+const REGISTRATION_WARNING =
+  'BOOTSTRAP_FILE registration: is not offered without a mail server. Set SMTP_URL and MAIL_FROM';
 
 /** These decide whether this is the embedded demo, and where it creates its files. */
 const indispensable = [
@@ -89,13 +103,14 @@ export function loadConfiguration(environment: Environment) {
   const { problems: exposed, warnings } = inspectFileAccess({
     files: [
       ...identitySecretFiles(environment),
-      ...secretFilesOf(environment, ['COOKIE_KEYS_FILE']),
+      ...secretFilesOf(environment, ['COOKIE_KEYS_FILE', 'SMTP_URL_FILE']),
     ],
     sockets: secretFilesOf(environment, ['AUTHORIZATION_SERVER_SOCKET']),
     dataDirectory: embedded ? dataDirectory : undefined,
     publicUrl: issuer,
   });
   problems.add(exposed);
+  const mail = problems.attempt(() => mailSettings(read.SMTP_URL, read.MAIL_FROM));
   const identity = problems.attempt(() => resolveIdentitySettings(read));
   const formerKeys =
     problems.attempt(() => formerCookieKeys(read.COOKIE_KEYS_FILE, dataDirectory)) ?? [];
@@ -108,6 +123,9 @@ export function loadConfiguration(environment: Environment) {
     }),
   );
   const masterKey = identity?.masterKey;
+  const isOpen = Object.values(bootstrap?.registration?.organizations ?? {}).some(
+    ({ open }) => open,
+  );
   const subject = { publicUrl: issuer, dataDirectory, masterKey, trustedProxies };
   problems.add(productionProblems({ ...subject, cookieKeys: formerKeys, bootstrap }));
   problems.add(debuggingProblems(issuer, environment));
@@ -128,13 +146,30 @@ export function loadConfiguration(environment: Environment) {
     bootstrap,
     clientRateLimit: read.CLIENT_ENDPOINT_RATE_LIMIT,
     pageRateLimit: read.PAGE_RATE_LIMIT,
+    mail,
     warnings: [
       ...findMisspelledVariables(environment).warnings,
       ...warnings,
       ...bootstrapWarnings(bootstrap),
+      ...(isOpen && mail === undefined ? [REGISTRATION_WARNING] : []),
       ...(formerKeys.length > 0 && read.COOKIE_KEYS_FILE ? [COOKIE_KEYS_WARNING] : []),
     ],
   };
+}
+
+/** @throws ConfigurationError if one is set without the other */
+function mailSettings(
+  url: string | undefined,
+  from: MailSettings['from'] | undefined,
+): MailSettings | undefined {
+  if (url === undefined || from === undefined) {
+    if (url !== undefined) {
+      const message = 'is required with SMTP_URL. Set the sender of mails';
+      throw new ConfigurationError([{ name: 'MAIL_FROM', message }]);
+    }
+    return undefined;
+  }
+  return { url, from };
 }
 
 /** The keys of an earlier release, one a line. They still verify the cookies of signed-in users. */

@@ -52,7 +52,8 @@ async function start(configuration: Configuration, logger: Logger): Promise<Serv
     await prepareStore(identity, { bootstrap, publicUrl }, thisServer);
     const onThrottled = metrics.throttled;
     const delivering = stopping.signal;
-    const dependencies = { identity, onThrottled, tracer, delivering };
+    const onMailFailure = reportMailFailures(logger);
+    const dependencies = { identity, onThrottled, onMailFailure, tracer, delivering };
     return createApp({ ...configuration, ...settings, ...dependencies });
   }, isRetried);
   const recorder = createRequestRecorder({
@@ -78,5 +79,16 @@ async function start(configuration: Configuration, logger: Logger): Promise<Serv
       await close();
       await tracer?.close();
     },
+  };
+}
+
+/** At most one a minute, because a mail server that is down fails for every mail. */
+function reportMailFailures(logger: Logger): (message: string) => void {
+  let reportedAt = Number.NEGATIVE_INFINITY;
+  return (message) => {
+    if (performance.now() - reportedAt > 60_000) {
+      reportedAt = performance.now();
+      logger.warn({ finding: message }, 'the mail server did not accept a mail');
+    }
   };
 }

@@ -104,6 +104,7 @@ export {
   type Lifetimes,
   lifetimesOf,
 } from './settings/lifetimes.ts';
+export { isDomainAllowed, type OpenRegistration } from './settings/registration.ts';
 export {
   canonicalResource,
   describeScope,
@@ -130,8 +131,10 @@ export {
   settingsMembers,
 } from './settings/settings.ts';
 export type { AccessTokenVerifier, Principal, StoredAccessToken } from './tokens/access-tokens.ts';
+export type { ActionLink } from './tokens/action-links.ts';
 export { type JwtAccessTokenClaims, withJwtAccessTokens } from './tokens/jwt-access-tokens.ts';
 export type { LogoutNotice } from './tokens/logout-queue.ts';
+export type { QueuedMail, WantedMail } from './tokens/mail-queue.ts';
 export type { ReplayGuard } from './tokens/replay-guard.ts';
 export { destroyGrant, isGrantRevoked } from './tokens/revocations.ts';
 export { createUserSessions, type SessionUse } from './tokens/user-sessions.ts';
@@ -169,6 +172,7 @@ export { accountLimit, codeLimit, type SignInLock } from './users/sign-in-locks.
 export {
   canonicalUsername,
   changedEmail,
+  newAccountSchema,
   type User,
   userProfileSchema,
   userSchema,

@@ -37,6 +37,7 @@ import { createActionLinks } from './tokens/action-links.ts';
 import { createBrowserSessions } from './tokens/browser-sessions.ts';
 import { createJwtAccessTokens } from './tokens/jwt-access-tokens.ts';
 import { createLogoutQueue } from './tokens/logout-queue.ts';
+import { createMailQueue } from './tokens/mail-queue.ts';
 import { createReplayGuard } from './tokens/replay-guard.ts';
 import { createRevocations } from './tokens/revocations.ts';
 import { createUserSessions } from './tokens/user-sessions.ts';
@@ -143,7 +144,8 @@ export function openIdentity(dependencies: IdentityDependencies) {
 /** What else belongs to the account of a user. */
 function createAccounts(
   dependencies: Parameters<typeof createActionLinks>[0] &
-    Parameters<typeof createFactorRegistry>[0],
+    Parameters<typeof createFactorRegistry>[0] &
+    Parameters<typeof createMailQueue>[0],
 ) {
   const { store, credentialHash } = dependencies;
   return {
@@ -151,6 +153,7 @@ function createAccounts(
     passkeys: createPasskeyRegistry(dependencies),
     factors: createFactorRegistry(dependencies),
     actionLinks: createActionLinks(dependencies),
+    mails: createMailQueue(dependencies),
   };
 }
 

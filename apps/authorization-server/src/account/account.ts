@@ -16,6 +16,7 @@ import type { DeviceCookies } from '../throttle/device-cookie.ts';
 import type { SignIn } from '../throttle/sign-in-throttle.ts';
 import { addAccessForms, applicationsSection, browsersSection } from './access.ts';
 import { addFactorPages, factorsSection } from './factors.ts';
+import type { MailRequests } from './mail-requests.ts';
 import { addDataPages, dataSection } from './own-data.ts';
 import type { PasskeyCeremonies } from './passkey-ceremony.ts';
 import { addPasskeyPages, passkeysSection } from './passkeys.ts';
@@ -30,6 +31,8 @@ export interface AccountDependencies {
   readonly signIn: SignIn;
   readonly deviceCookies: DeviceCookies;
   readonly passkeyCeremonies: PasskeyCeremonies;
+  /** For links that verify an address. Undefined without a mail server. */
+  readonly mails: MailRequests | undefined;
 }
 
 export function createAccountRoutes(dependencies: AccountDependencies): Router {

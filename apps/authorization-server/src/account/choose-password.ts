@@ -18,15 +18,24 @@ export function newPasswordFields(
   {
     username,
     problem,
-  }: { readonly username: string; readonly problem?: PasswordProblem | undefined },
+  }: {
+    /** For password managers. Undefined if the form has a field for it. */
+    readonly username?: string;
+    readonly problem?: PasswordProblem | undefined;
+  },
 ): Html {
   const invalid = problem === undefined ? undefined : html` aria-invalid="true"`;
   const field = (id: string, label: string, more?: Html) => {
     const attributes = html` autocomplete="new-password" minlength="8"${invalid}${more}`;
     return passwordField(texts, { id, label, attributes });
   };
-  return html`<input class="for-password-managers" type="text" name="username" autocomplete="username" value="${username}" readonly tabindex="-1" aria-hidden="true">
-${field('wanted', texts.newPassword, html` aria-describedby="${problem === undefined ? 'hint' : 'problem hint'}" autofocus`)}
+  const known =
+    username === undefined
+      ? undefined
+      : html`<input class="for-password-managers" type="text" name="username" autocomplete="username" value="${username}" readonly tabindex="-1" aria-hidden="true">`;
+  const focus = username === undefined ? undefined : html` autofocus`;
+  return html`${known}
+${field('wanted', texts.newPassword, html` aria-describedby="${problem === undefined ? 'hint' : 'problem hint'}"${focus}`)}
 <p class="hint" id="hint">${texts.newPasswordHint}</p>
 ${field('repeated', texts.repeatPassword)}`;
 }
@@ -34,7 +43,7 @@ ${field('repeated', texts.repeatPassword)}`;
 /** What is wrong with the fields of the form. The old password is not a new one. */
 export async function newPasswordProblem(
   request: Request,
-  user: User,
+  user: Pick<User, 'username' | 'passwordHash'>,
 ): Promise<PasswordProblem | undefined> {
   const wanted = formField(request, 'wanted');
   const isRepeated = wanted === formField(request, 'repeated');

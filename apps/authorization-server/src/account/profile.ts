@@ -85,9 +85,11 @@ export function addProfilePages(router: Router, pages: AccountDependencies): voi
     };
   const submit = (page: 'profile' | 'email', read: (request: Request) => Typed) =>
     whileAllowed(page, async (request, response, signedIn) => {
-      const failure = await changeProfile(request, signedIn.user, read(request), identity);
+      const typed = read(request);
+      const address = addressToVerify(signedIn.user, typed, pages);
+      const failure = await changeProfile(request, signedIn.user, typed, pages);
       if (failure === undefined) {
-        response.redirect(303, `/account?done=${page}`);
+        response.redirect(303, `/account?done=${address === undefined ? page : 'verify'}`);
       } else {
         noteFailure(request, 'profileRefused', formProblems.profileRefused);
         response.status(failure.member === undefined ? 429 : 422);
@@ -112,10 +114,12 @@ function readProfile(request: Request): Typed {
 
 async function changeProfile(
   request: Request,
-  { userId }: User,
+  user: User,
   typed: Typed,
-  { users, store, audit, auditedChanges }: Identity,
+  pages: AccountDependencies,
 ): Promise<Failure | undefined> {
+  const { users, store, audit, auditedChanges } = pages.identity;
+  const { userId } = user;
   const member = wrongMember(typed);
   if (member !== undefined) {
     return { typed, member };
@@ -123,6 +127,11 @@ async function changeProfile(
   const { requests, windowSeconds } = profileLimit;
   if ((await store.increment(`attempts:profile:${userId}`, windowSeconds)).count > requests) {
     return { typed, member };
+  }
+  const address = addressToVerify(user, typed, pages);
+  if (address !== undefined) {
+    await pages.mails?.requestVerification(user, address, request);
+    return undefined;
   }
   let before: User | undefined;
   const after = await users.update(userId, (current) => {
@@ -135,6 +144,16 @@ async function changeProfile(
     audit.record(event, requestOrigin(request));
   }
   return undefined;
+}
+
+/** With a mail server, an address becomes that of the user when the link in a mail is confirmed. */
+function addressToVerify(
+  { email, emailVerified }: User,
+  typed: Typed,
+  { mails }: AccountDependencies,
+): string | undefined {
+  const isVerified = typed.email === email && emailVerified;
+  return mails === undefined || isVerified ? undefined : typed.email || undefined;
 }
 
 /** Only the name is required. */

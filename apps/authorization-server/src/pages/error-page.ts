@@ -29,6 +29,7 @@ export const pageErrors = {
   badRequest: 'form_refused',
   methodNotAllowed: 'method_not_allowed',
   linkInvalid: 'link_invalid',
+  tooManyMails: 'request_limit',
   cookiesNeeded: 'cookies_missing',
   cookiesBlocked: 'cookies_missing',
 } as const satisfies Readonly<Record<string, FailureReasonName>>;
@@ -43,6 +44,7 @@ export const formProblems = {
   removalRefused: 'account_form_invalid',
   codeRefused: 'second_factor_wrong',
   passkeyRefused: 'passkey_wrong',
+  accountRefused: 'account_form_invalid',
 } as const satisfies Readonly<Record<string, FailureReasonName>>;
 
 /** A link, by its text. */

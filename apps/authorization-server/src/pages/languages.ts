@@ -46,6 +46,11 @@ export function textsFor(
   return english;
 }
 
+/** The texts of a mail, which is no reply to a request. @param tag a BCP 47 tag */
+export function textsOf(tag = ''): Texts {
+  return closest(tag) ?? english;
+}
+
 const known = languages.map((texts) => ({
   texts,
   locale: new Intl.Locale(texts.language).maximize(),

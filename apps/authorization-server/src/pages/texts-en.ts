@@ -12,7 +12,9 @@ type Group =
   | 'passkeyProblems'
   | 'accountNotices'
   | 'errorTitles'
-  | 'direction';
+  | 'direction'
+  | 'accountProblems'
+  | 'mails';
 export type TextName = Exclude<keyof Texts, Group>;
 
 export const english = {
@@ -142,6 +144,7 @@ export const english = {
     session: 'The session was ended.',
     profile: 'Your profile was saved.',
     email: 'Your email address was saved.',
+    verify: 'A mail is on its way. The address is yours once you confirm the link in it.',
     password: 'Your password was changed. Everything else was signed out.',
     factorsRemoved: 'Two-step sign-in is off.',
     passkeyAdded: 'The passkey was added.',
@@ -167,7 +170,7 @@ export const english = {
   profileProblem: 'Correct this field: {field}.',
   profileTooOften: 'You changed your profile too often. Wait an hour.',
   emailEdit: 'Change email',
-  emailLead: 'A new address is unverified. You cannot sign in with it.',
+  emailLead: 'You can sign in with a new address once it is verified.',
   save: 'Save',
   dataTitle: 'Your data',
   dataLead: 'Your profile, browsers and applications as a JSON file.',
@@ -243,6 +246,76 @@ export const english = {
     full: 'You have 10 passkeys. Remove one before you add another.',
   },
 
+  // Forgotten passwords
+  forgotPassword: 'Forgot password?',
+  forgotTitle: 'Forgot your password?',
+  forgotLead: 'You get a mail with a link to choose a new one.',
+  usernameOrEmail: 'Username or email',
+  sendLink: 'Send link',
+  mailSentTitle: 'Check your mail',
+  forgotSent:
+    'If the account has a confirmed email address, a mail with a link is on its way. The link works for one hour.',
+  mailSentHint: 'No mail after a few minutes? Look into the folder for spam.',
+  backToSignIn: 'Back to sign-in',
+
+  // New accounts and addresses
+  createAccount: 'Create an account',
+  createAccountTitle: 'Create your account',
+  registerLead: 'Enter your email address. You get a mail with a link to continue.',
+  registerSent: 'A mail is on its way. Follow its link to continue.',
+  addressInvalid: 'This is not an email address.',
+  addressDomains: 'Enter an address that ends with one of: {domains}.',
+  createAccountLead: 'For {email}, at {organization}.',
+  createAccountButton: 'Create account',
+  accountProblems: {
+    name: 'Enter a name.',
+    username: 'Choose a username without @ and without blanks at its ends.',
+    taken: 'This username is taken. Choose another one.',
+  },
+  accountCreatedTitle: 'Your account is ready',
+  accountCreated: 'You can sign in now.',
+  verifyTitle: 'Confirm your email address',
+  verifyLead: 'Is {email} your address?',
+  confirmAddress: 'Yes, confirm it',
+  verifyDoneTitle: 'Your address is confirmed',
+  verifyDone: 'You can sign in with it.',
+
+  // Mails
+  mails: {
+    reset: {
+      subject: 'Choose a new password at {host}',
+      lead: 'Someone asked for a new password of your account {username} at {host}.',
+      label: 'Choose a new password',
+    },
+    verify: {
+      subject: 'Confirm your email address at {host}',
+      lead: 'Confirm that this address belongs to your account {username} at {host}.',
+      label: 'Confirm the address',
+    },
+    register: {
+      subject: 'Create your account at {host}',
+      lead: 'Someone asked for an account with this address at {host}, in the organization {organization}.',
+      label: 'Create the account',
+    },
+    exists: {
+      subject: 'You have an account at {host}',
+      lead: 'Someone asked for an account with this address at {host}. You already have one: {username}.',
+      label: 'Go to your account',
+    },
+    invite: {
+      subject: 'Invitation to {organization}',
+      lead: '{organization} invites you to create an account at {host}.',
+      label: 'Create the account',
+    },
+  },
+  mailValidHour: 'The link works once, for one hour.',
+  mailValidDay: 'The link works once, for one day.',
+  mailValidWeek: 'The link works once, for one week.',
+  mailOrigin: 'The request came from {address} ({agent}) at {time}.',
+  browserOnSystem: '{browser} on {system}',
+  unknownBrowser: 'unknown browser',
+  mailIgnore: 'If you did not expect this mail, ignore it. Without the link, nothing changes.',
+
   backToAccount: 'Back to your account',
   everywhereQuestion: 'Sign out everywhere?',
   everywhereLead:
@@ -267,6 +340,7 @@ export const english = {
     methodNotAllowed: 'This does not work here',
     cookiesNeeded: 'Cookies are needed',
     cookiesBlocked: 'Cookies are needed',
+    tooManyMails: 'Too many requests',
     linkInvalid: 'This link cannot be used',
   },
   tryAgain: 'Try again',
@@ -290,6 +364,7 @@ export const english = {
   notFound: 'This page does not exist.',
   badRequest: 'The application’s developer has to correct it.',
   methodNotAllowed: 'This page cannot be used in this way. Go back and start again.',
+  tooManyMails: 'There were too many requests. Wait a quarter of an hour and try again.',
   linkInvalid: 'This link has expired or was already used. Ask for a new one.',
   cookiesNeeded:
     'You are not signed in. Your browser may block cookies. Allow them for this address and try again.',

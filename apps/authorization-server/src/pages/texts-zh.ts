@@ -122,6 +122,7 @@ export const chinese: Texts = {
     session: '会话已结束。',
     profile: '资料已保存。',
     email: '电子邮箱已保存。',
+    verify: '邮件即将送达。确认其中的链接后，该地址即属于您的账号。',
     password: '密码已修改，其他登录均已退出。',
     factorsRemoved: '两步登录已关闭。',
     passkeyAdded: '通行密钥已添加。',
@@ -147,7 +148,7 @@ export const chinese: Texts = {
   profileProblem: '请更正此字段：{field}。',
   profileTooOften: '您修改资料过于频繁。请等待一小时。',
   emailEdit: '更改电子邮箱',
-  emailLead: '新地址未经验证，不能用于登录。',
+  emailLead: '新地址经过验证后，您才能用它登录。',
   save: '保存',
   dataTitle: '您的数据',
   dataLead: '您的资料、浏览器和应用，保存为 JSON 文件。',
@@ -221,6 +222,75 @@ export const chinese: Texts = {
     full: '您已有 10 个通行密钥。请先移除一个再添加。',
   },
 
+  // Forgotten passwords
+  forgotPassword: '忘记密码？',
+  forgotTitle: '忘记密码了吗？',
+  forgotLead: '您将收到一封邮件，其中的链接可用于设置新密码。',
+  usernameOrEmail: '用户名或电子邮箱',
+  sendLink: '发送链接',
+  mailSentTitle: '请查收邮件',
+  forgotSent: '如果该账号有已确认的电子邮箱地址，含链接的邮件即将送达。链接在一小时内有效。',
+  mailSentHint: '几分钟后仍未收到邮件？请查看垃圾邮件文件夹。',
+  backToSignIn: '返回登录',
+
+  // New accounts and addresses
+  createAccount: '创建账号',
+  createAccountTitle: '创建您的账号',
+  registerLead: '请输入您的电子邮箱地址。您将收到一封邮件，请通过其中的链接继续。',
+  registerSent: '邮件即将送达。请通过其中的链接继续。',
+  addressInvalid: '这不是有效的电子邮箱地址。',
+  addressDomains: '请输入以下域名之一的地址：{domains}。',
+  createAccountLead: '用于 {email}，所属组织：{organization}。',
+  createAccountButton: '创建账号',
+  accountProblems: {
+    name: '请输入姓名。',
+    username: '请选择不含 @ 且首尾没有空格的用户名。',
+    taken: '该用户名已被使用，请换一个。',
+  },
+  accountCreatedTitle: '您的账号已创建',
+  accountCreated: '您现在可以登录。',
+  verifyTitle: '确认您的电子邮箱地址',
+  verifyLead: '{email} 是您的地址吗？',
+  confirmAddress: '是，确认',
+  verifyDoneTitle: '您的地址已确认',
+  verifyDone: '您可以用它登录。',
+
+  // Mails
+  mails: {
+    reset: {
+      subject: '在 {host} 设置新密码',
+      lead: '有人请求为您在 {host} 的账号 {username} 设置新密码。',
+      label: '设置新密码',
+    },
+    verify: {
+      subject: '确认您在 {host} 的电子邮箱地址',
+      lead: '请确认此地址属于您在 {host} 的账号 {username}。',
+      label: '确认地址',
+    },
+    register: {
+      subject: '在 {host} 创建您的账号',
+      lead: '有人请求用此地址在 {host} 的组织 {organization} 中创建账号。',
+      label: '创建账号',
+    },
+    exists: {
+      subject: '您在 {host} 已有账号',
+      lead: '有人请求用此地址在 {host} 创建账号。您已经有一个账号：{username}。',
+      label: '打开您的账号',
+    },
+    invite: {
+      subject: '{organization} 邀请您',
+      lead: '{organization} 邀请您在 {host} 创建账号。',
+      label: '创建账号',
+    },
+  },
+  mailValidHour: '链接只能使用一次，一小时内有效。',
+  mailValidDay: '链接只能使用一次，一天内有效。',
+  mailValidWeek: '链接只能使用一次，一周内有效。',
+  mailOrigin: '该请求于 {time} 来自 {address}（{agent}）。',
+  browserOnSystem: '{system} 上的 {browser}',
+  unknownBrowser: '未知浏览器',
+  mailIgnore: '如果您没有预料到这封邮件，请忽略它。不使用链接，什么都不会改变。',
+
   backToAccount: '返回您的账户',
   everywhereQuestion: '要在所有地方退出登录吗？',
   everywhereLead:
@@ -245,6 +315,7 @@ export const chinese: Texts = {
     methodNotAllowed: '无法在此执行',
     cookiesNeeded: '需要 Cookie',
     cookiesBlocked: '需要 Cookie',
+    tooManyMails: '请求过多',
     linkInvalid: '此链接无法使用',
   },
   tryAgain: '重试',
@@ -263,6 +334,7 @@ export const chinese: Texts = {
   notFound: '此处没有页面。',
   badRequest: '请由该应用的开发者修正。',
   methodNotAllowed: '无法以这种方式使用此页面，请返回重新开始。',
+  tooManyMails: '请求次数过多。请等待一刻钟后再试。',
   linkInvalid: '此链接已过期或已被使用。请重新获取链接。',
   cookiesNeeded: '您尚未在此登录。浏览器可能拒绝了 Cookie：请允许此网址使用 Cookie 后重试。',
   cookiesBlocked:

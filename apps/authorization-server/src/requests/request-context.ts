@@ -1,5 +1,7 @@
 import type { IncomingMessage } from 'node:http';
-import type { Settings } from '@gatehouse/identity';
+import type { Identity, Settings } from '@gatehouse/identity';
+import { StoreUnavailableError } from '@gatehouse/store';
+import type { RequestHandler } from 'express';
 
 /** How a request authenticated its client, or presented its token. A label of log and metrics. */
 export const clientCredentialKinds = ['basic', 'body', 'assertion', 'bearer'] as const;
@@ -55,4 +57,17 @@ export function contextOf(
 ): RequestContext {
   request[context] ??= {};
   return request[context];
+}
+
+/** Documents and errors need no settings, so they are served while the store is unavailable. */
+export function readSettings({ settings }: Pick<Identity, 'settings'>): RequestHandler {
+  return async (request, _response, next) => {
+    contextOf(request).settings = await settings.read().catch((error: unknown) => {
+      if (!(error instanceof StoreUnavailableError)) {
+        throw error;
+      }
+      return undefined;
+    });
+    await next();
+  };
 }

@@ -9,6 +9,7 @@ import type { Identity } from '@gatehouse/identity';
 import { observedRequest } from '@gatehouse/server';
 import type { Request, RequestHandler, Response } from 'express';
 import { type AdapterPayload, errors, type Provider } from 'oidc-provider';
+import type { MailRequests } from '../account/mail-requests.ts';
 import type { PasskeyCeremonies } from '../account/passkey-ceremony.ts';
 import {
   helpNotice,
@@ -35,6 +36,7 @@ import { contextOf } from '../requests/request-context.ts';
 import { providerRoutes } from '../requests/routes.ts';
 import type { CheckCode } from '../throttle/code-attempts.ts';
 import type { DeviceCookies } from '../throttle/device-cookie.ts';
+import type { Limits } from '../throttle/limits.ts';
 import type { CheckPasskey } from '../throttle/passkey-attempts.ts';
 import type { SignIn } from '../throttle/sign-in-throttle.ts';
 
@@ -48,6 +50,9 @@ export interface SignInDependencies {
   readonly passkeyCeremonies: PasskeyCeremonies;
   readonly deviceCookies: DeviceCookies;
   readonly browserState: Pick<BrowserState, 'interactions' | 'failedSignIns' | 'proofs'>;
+  /** Undefined without a mail server. */
+  readonly mails: MailRequests | undefined;
+  readonly limits: Pick<Limits, 'mails'>;
 }
 
 export type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>;

@@ -20,6 +20,7 @@ import {
   type SignInDependencies,
 } from './interaction.ts';
 import { checkPostedPasskey, passkeyButton } from './passkey.ts';
+import { accountLinks, addRegistration } from './register.ts';
 import { firstProof } from './step.ts';
 import { addSteps, continueSignIn } from './steps.ts';
 
@@ -74,6 +75,7 @@ export function createSignInRoutes(dependencies: SignInDependencies): Router {
   );
 
   addSteps(router, dependencies);
+  addRegistration(router, dependencies);
 
   router.post('/:interaction/decision', parseForm, decide(dependencies));
 
@@ -131,7 +133,8 @@ ${password}
 <label class="check"><input name="remember" type="checkbox" value="yes" checked> ${texts.rememberMe}</label>
 <button class="primary" type="submit">${texts.signIn}</button>
 </form>
-${passkeys}`;
+${passkeys}
+${await accountLinks(page, dependencies)}`;
   const scripts = passkeys ? [...passwordScripts, PASSKEY_SCRIPT_PATH] : passwordScripts;
   page.send(texts.signIn, content, { scripts });
 }

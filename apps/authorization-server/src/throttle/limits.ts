@@ -4,6 +4,7 @@
  * failed-secrets.ts count what the beginning of a request does not show: the client, the user, or
  * the known browser.
  */
+import { hash } from 'node:crypto';
 import { observedRequest } from '@gatehouse/server';
 import { createRateLimiter, type RateLimit, type Store } from '@gatehouse/store';
 import type { Request, RequestHandler, Response } from 'express';
@@ -53,6 +54,11 @@ export const documentLimits = {
 
 /** Changes of a user's own profile. Each is an entry of the audit trail, which must not overflow. */
 export const profileLimit = { requests: 30, windowSeconds: 60 * MINUTE };
+/** Requests for mails from an address group. */
+const mailLimit = { requests: 20, windowSeconds: 15 * MINUTE };
+
+/** Forms for an account with the same link. Each can test whether a username is free. */
+const accountFormLimit = { requests: 20, windowSeconds: 60 * MINUTE };
 
 const USER_CODE_WINDOW_SECONDS = 10 * MINUTE;
 
@@ -95,6 +101,7 @@ export function createLimits(
     readonly replies: {
       readonly client: Reply;
       readonly page: Reply;
+      readonly mail: Reply;
       readonly userCode: UserCodeReply;
     };
   },
@@ -118,6 +125,25 @@ export function createLimits(
     });
   }
 
+  /** For forms of strangers, where each request counts. */
+  function formLimit(
+    name: string,
+    limit: RateLimit,
+    keyGenerator: Options['keyGenerator'],
+  ): RequestHandler {
+    return rateLimit({
+      ...windowOf(limit.windowSeconds),
+      limit: limit.requests,
+      store: counted(name, limit.windowSeconds, store),
+      keyGenerator,
+      handler(request, response) {
+        settings.onLimited();
+        response.set('Retry-After', String(secondsLeft(request)));
+        replies.mail(request, response);
+      },
+    });
+  }
+
   /** Only wrong codes count. A code that another limit rejected was not evaluated. */
   function userCodeLimit(options: Pick<Options, 'limit' | 'keyGenerator'>): RequestHandler {
     return rateLimit({
@@ -127,8 +153,8 @@ export function createLimits(
       skipSuccessfulRequests: true,
       requestWasSuccessful: (_request, { statusCode }) => statusCode < 400 || statusCode === 429,
       handler(request, response) {
-        const { key, resetTime } = (request as AugmentedRequest).rateLimit ?? {};
-        const seconds = Math.max(1, Math.ceil((Number(resetTime) - Date.now()) / 1000));
+        const { key } = (request as AugmentedRequest).rateLimit ?? {};
+        const seconds = secondsLeft(request);
         replies.userCode(request, response, { seconds, isStranger: key === STRANGERS });
       },
     });
@@ -138,6 +164,10 @@ export function createLimits(
     clientEndpoints: requestLimit('client-endpoints', clientRateLimit, replies.client),
     introspection: requestLimit('introspection', clientRateLimit, replies.client),
     pages: requestLimit('pages', pageRateLimit, replies.page),
+    mails: formLimit('mails', mailLimit, addressGroupOf),
+    accountForms: formLimit('account-forms', accountFormLimit, ({ body }) =>
+      hash('sha256', String(body?.token), 'base64url'),
+    ),
     /**
      * RFC 8628 §5.1: an attacker can guess codes of eight letters. Wrong codes count by address
      * group and, because addresses are cheap, also by signed-in user or for all anonymous callers
@@ -159,6 +189,12 @@ export function createLimits(
       }),
     ],
   };
+}
+
+/** Of the window of a request over its limit. */
+function secondsLeft(request: Request): number {
+  const { resetTime } = (request as AugmentedRequest).rateLimit ?? {};
+  return Math.max(1, Math.ceil((Number(resetTime) - Date.now()) / 1000));
 }
 
 const windowOf = (seconds: number) =>

@@ -26,6 +26,7 @@ import {
 } from '../command-line/member-options.ts';
 import type { Terminal } from '../command-line/terminal.ts';
 import { authorizationServerUrl } from '../open-identity-store.ts';
+import { invite } from './invite.ts';
 
 export const profile = createMemberOptions(userProfileSchema.shape, {
   'name <name>': 'Display name. Default: the username.',
@@ -196,4 +197,4 @@ async function readPassword({ options }: CommandInput, terminal: Terminal) {
   return { password: entered, json: {}, lines: [] };
 }
 
-export const userCommands: readonly Command[] = [add, list, password];
+export const userCommands: readonly Command[] = [add, list, password, invite];

@@ -250,11 +250,11 @@ export const authorizationServerReasons = {
       fix: 'Reload the page and submit its own form again.',
     },
   }),
-  ...reasons('validate', ['profileRefused', 'removalRefused'], {
+  ...reasons('validate', ['accountRefused', 'profileRefused', 'removalRefused'], {
     account_form_invalid: {
       cause:
-        'A name or address is invalid, the profile was changed too often, or another username was typed.',
-      fix: 'Users: correct what the page names.',
+        'A name, address or password is invalid, taken or not allowed, the profile was changed too often, or another username was typed.',
+      fix: 'Users: correct what the page names. Operators: compare the address with emailDomains of registration.',
     },
   }),
   ...reasons('validate', ['NoCodeError', 'NotFoundError', 'ExpiredError', 'AlreadyUsedError'], {
@@ -263,7 +263,7 @@ export const authorizationServerReasons = {
       fix: 'Compare the code with the device. Start again on the device if it is old.',
     },
   }),
-  ...reasons('limit', ['too_many_requests', 'tooManyRequests', 'tooManyAttempts'], {
+  ...reasons('limit', ['too_many_requests', 'tooManyRequests', 'tooManyAttempts', 'tooManyMails'], {
     user_code_limit: {
       cause:
         'There were too many wrong device codes from this address, from this user, or from users who are not signed in.',
@@ -274,7 +274,8 @@ export const authorizationServerReasons = {
       fix: 'Correct the secret, and wait for the seconds in Retry-After.',
     },
     request_limit: {
-      cause: 'The address sent too many requests to these endpoints within a minute.',
+      cause:
+        'The address sent too many requests to these endpoints within a minute, or too many forms for mails or accounts.',
       fix: 'Wait for the seconds in Retry-After. Operators: check TRUSTED_PROXIES, or raise CLIENT_ENDPOINT_RATE_LIMIT or PAGE_RATE_LIMIT.',
     },
   }),

@@ -94,6 +94,9 @@ async function assertApplicable(
       await attempt(`${member}.organizations.${orgId}`, () => assertExists(orgId));
     }
   }
+  for (const orgId of Object.keys(definition.registration?.organizations ?? {})) {
+    await attempt(`registration.organizations.${orgId}`, () => assertExists(orgId));
+  }
   const declared = await attempt('resources', () => settings.preview(definition));
   if (declared === undefined) {
     throw new ConfigurationError(problems);

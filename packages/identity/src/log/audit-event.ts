@@ -19,6 +19,7 @@ export const userChangeNames = [
   'recovery_code_used',
   'passkey_added',
   'passkey_removed',
+  'email_verified',
   'unlocked',
 ] as const;
 
@@ -88,6 +89,9 @@ export const auditEvents = {
   account_locked: { ...alert, severityOfUnknown: 'noise' } as Plain,
   sign_out: success as EventKind<{ userId: string; everywhere: boolean }>,
   logout_undelivered: failure as EventKind<{ clientId: string; userId: string }>,
+  mail_sent: countedSuccess as EventKind<{ mail: string }>,
+  /** After the last attempt, or because the mail server rejected the address. */
+  mail_undelivered: failure as EventKind<{ mail: string }>,
   client_authentication_failed: failure as EventKind<Explanation & { endpoint: string }>,
   token_issued: countedSuccess as EventKind<{
     clientId: string;
@@ -130,6 +134,7 @@ export const auditEvents = {
     clients: number;
     users: number;
   }>,
+  invitation_issued: change as EventKind<{ organizationId: string }>,
   registration_token_issued: change as EventKind<{ count: number }>,
   everything_revoked: change as Plain,
   revocations_replayed: change as EventKind<{ changes: number }>,

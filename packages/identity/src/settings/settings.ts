@@ -18,6 +18,7 @@ import { deleteFormerImages, readBrandImage, storeBrandImages } from './brand-im
 import { brandingSchema, resolveBrands } from './branding.ts';
 import { type BrowserHost, browserClientId, browserHostSchema } from './browser-host.ts';
 import { installationLifetimes, type LifetimeSettings } from './lifetimes.ts';
+import { openRegistration, registrationSchema } from './registration.ts';
 import {
   canonicalResource,
   isDeviceScope,
@@ -72,6 +73,8 @@ export const settingsMembers = {
       data: z.boolean().optional(),
     })
     .optional(),
+  /** Organizations in which people create their accounts. An absent member keeps what was declared. */
+  registration: registrationSchema.optional(),
 };
 
 export type SettingsDefinition = Readonly<z.output<z.ZodObject<typeof settingsMembers>>>;
@@ -144,10 +147,8 @@ export function createSettingsRegistry(dependencies: RecordDependencies) {
 
 function merge(existing: SettingsDefinition, change: Partial<SettingsDefinition>): Settings {
   const added = { ...nothing, ...change };
-  const { privateHosts, clientIdMetadata, secondFactor, branding, selfService } = {
-    ...existing,
-    ...added,
-  };
+  const { privateHosts, clientIdMetadata, branding } = { ...existing, ...added };
+  const { secondFactor, selfService, registration } = { ...existing, ...added };
   return toSettings({
     resources: replacing(({ resource }) => resource, existing.resources, added.resources),
     roles: [...new Set([...existing.roles, ...added.roles])],
@@ -159,6 +160,7 @@ function merge(existing: SettingsDefinition, change: Partial<SettingsDefinition>
     browserHosts: replacing(({ host }) => host, existing.browserHosts, added.browserHosts),
     branding,
     selfService,
+    registration,
   });
 }
 
@@ -215,6 +217,9 @@ function toSettings(definition: SettingsDefinition) {
       email: definition.selfService?.profile === true,
       data: definition.selfService?.data === true,
     },
+    /** Undefined if the registration of the organization is closed. */
+    registrationOf: (orgId: string) =>
+      openRegistration(definition.registration ?? { organizations: {} }, orgId),
   };
 }
 

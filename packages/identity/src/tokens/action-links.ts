@@ -8,13 +8,19 @@ import type { Store } from '@gatehouse/store';
 import { z } from 'zod';
 import { parseRecord } from '../records/record.ts';
 import type { CredentialHash } from '../secrets/credential-keys.ts';
-import { canonicalEmail, type User } from '../users/user.ts';
+import type { User } from '../users/user.ts';
 import type { UserRegistry } from '../users/users.ts';
 
 const storedLink = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('reset'), userId: z.string(), mark: z.string() }),
-  z.object({ kind: z.literal('verify'), userId: z.string(), email: z.string() }),
-  z.object({ kind: z.literal('invite'), orgId: z.string(), email: z.string().optional() }),
+  z.object({
+    kind: z.literal('verify'),
+    userId: z.string(),
+    email: z.string(),
+    mark: z.string(),
+  }),
+  z.object({ kind: z.literal('register'), orgId: z.string(), email: z.string() }),
+  z.object({ kind: z.literal('invite'), orgId: z.string(), email: z.string() }),
 ]);
 
 type StoredLink = Readonly<z.infer<typeof storedLink>>;
@@ -22,7 +28,12 @@ type LinkKind = StoredLink['kind'];
 export type ActionLink<Kind extends LinkKind = LinkKind> = Extract<StoredLink, { kind: Kind }>;
 
 /** In seconds. */
-const lifetimes = { reset: 60 * 60, verify: 24 * 60 * 60, invite: 7 * 24 * 60 * 60 } as const;
+const lifetimes = {
+  reset: 60 * 60,
+  verify: 24 * 60 * 60,
+  register: 24 * 60 * 60,
+  invite: 7 * 24 * 60 * 60,
+} as const;
 
 export function createActionLinks(dependencies: {
   readonly store: Store;
@@ -31,9 +42,9 @@ export function createActionLinks(dependencies: {
 }) {
   const { store, users, credentialHash } = dependencies;
   const keyOf = (kind: LinkKind, token: string) => `action-link:${kind}:${credentialHash(token)}`;
-  /** Changes with the password and with every sign-out everywhere. */
-  const markOf = ({ passwordHash = '', notBefore }: User) =>
-    credentialHash(`${notBefore} ${passwordHash}`);
+  /** Changes with the address, with the password and with every sign-out everywhere. */
+  const markOf = ({ email = '', passwordHash = '', notBefore }: User) =>
+    credentialHash(`${notBefore} ${passwordHash} ${email}`);
 
   async function issue(link: StoredLink): Promise<string> {
     const token = randomBytes(32).toString('base64url');
@@ -43,16 +54,11 @@ export function createActionLinks(dependencies: {
 
   /** What the link was issued for has not changed since. */
   async function isCurrent(link: StoredLink): Promise<boolean> {
-    if (link.kind === 'invite') {
+    if (link.kind === 'invite' || link.kind === 'register') {
       return true;
     }
     const user = await users.read(link.userId);
-    if (user?.enabled !== true) {
-      return false;
-    }
-    return link.kind === 'reset'
-      ? link.mark === markOf(user)
-      : user.email !== undefined && canonicalEmail(user.email) === canonicalEmail(link.email);
+    return user?.enabled === true && link.mark === markOf(user);
   }
 
   async function find<Kind extends LinkKind>(
@@ -67,12 +73,14 @@ export function createActionLinks(dependencies: {
     /** @returns the token of a link that is valid for an hour, or until the password changes */
     issueReset: (user: User): Promise<string> =>
       issue({ kind: 'reset', userId: user.userId, mark: markOf(user) }),
-    /** @returns the token of a link that is valid for a day, or until the address changes */
-    issueVerification: (userId: string, email: string): Promise<string> =>
-      issue({ kind: 'verify', userId, email }),
-    /** @returns the token of a link that is valid for a week */
-    issueInvitation: (orgId: string, email?: string): Promise<string> =>
-      issue({ kind: 'invite', orgId, email }),
+    /**
+     * @param email becomes the address of the user. Until then, the user keeps the present one
+     * @returns the token of a link that is valid for a day, or until the user changes as for a reset
+     */
+    issueVerification: (user: User, email: string): Promise<string> =>
+      issue({ kind: 'verify', userId: user.userId, email, mark: markOf(user) }),
+    /** @returns the token of a registration, valid for a day, or of an invitation, for a week */
+    issueAccount: (link: ActionLink<'register' | 'invite'>): Promise<string> => issue(link),
     /** Undefined if the link is unknown, expired, used, or out of date. */
     find,
     /** As `find`, and uses the link up. Of any number of callers, one gets it. */

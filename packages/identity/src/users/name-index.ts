@@ -1,5 +1,6 @@
 import type { Store } from '@gatehouse/store';
 import { RejectedChangeError } from '../records/record.ts';
+import { withRecordLock } from '../records/record-lock.ts';
 import { canonicalEmail, canonicalUsername, type User } from './user.ts';
 
 type Find = (userId: string) => Promise<User | undefined>;
@@ -21,6 +22,10 @@ export function createNameIndex(store: Store, users: { readonly find: Find; read
     return user && confirms(user) ? user : undefined;
   }
 
+  /** The user with this verified address, compared without regard to case. */
+  const findByEmail = (email: string) =>
+    findBy(emailKeyOf(email), (user) => hasVerified(user, email));
+
   /** The keys that lead to the user. An address can belong to another one. */
   async function keysOf({ userId, username, email = '' }: User): Promise<readonly string[]> {
     const emailKey = emailKeyOf(email);
@@ -32,8 +37,26 @@ export function createNameIndex(store: Store, users: { readonly find: Find; read
     keysOf,
     findByUsername: (username: string) =>
       findBy(usernameKeyOf(username), (user) => isNamed(user, username)),
-    /** The user with this verified address, compared without regard to case. */
-    findByEmail: (email: string) => findBy(emailKeyOf(email), (user) => hasVerified(user, email)),
+    findByEmail,
+    /**
+     * Creates a user while no other one has the verified address. Two people who create accounts with
+     * the same address get one account.
+     *
+     * @throws RejectedChangeError if a user has it
+     */
+    whileEmailFree: async (
+      { email = '', emailVerified }: Pick<User, 'email' | 'emailVerified'>,
+      create: () => Promise<User>,
+    ): Promise<User> =>
+      emailVerified
+        ? withRecordLock(store, emailKeyOf(email), async (assertHeld) => {
+            if ((await findByEmail(email)) !== undefined) {
+              throw new RejectedChangeError('A user with this address already exists.');
+            }
+            assertHeld();
+            return create();
+          })
+        : create(),
     /** @throws RejectedChangeError if another user has the name */
     async claimUsername({ userId, username }: User, existing: User | undefined): Promise<void> {
       const isKept = existing !== undefined && isNamed(existing, username);

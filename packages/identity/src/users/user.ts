@@ -53,6 +53,15 @@ export const userSchema = userMembers.superRefine((user, context) => {
   }
 });
 
+/**
+ * What a person chooses for a new account. A username without `@` cannot be the address of another
+ * person.
+ */
+export const newAccountSchema = z.object({
+  username: userMembers.shape.username.refine((value) => !canonicalUsername(value).includes('@')),
+  name: userMembers.shape.name,
+});
+
 /** New members need a default. Otherwise, existing records are treated as damaged. */
 export const storedUser = z.object({
   /** The `sub` of tokens: random, and independent of the username. */

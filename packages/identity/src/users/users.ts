@@ -98,16 +98,17 @@ export function createUserRegistry(
         // Another process has applied another password in the meantime.
       }
     },
-    /** @throws RejectedChangeError if the username exists */
-    async add(wanted: Omit<User, 'userId' | 'notBefore' | 'enabled'>): Promise<User> {
-      const added = generateId();
-      const userId = await store.claim(usernameKeyOf(wanted.username), added);
-      if (userId !== added) {
-        throw nameTaken();
-      }
-      const user = { ...wanted, userId, enabled: true, notBefore: 0 };
-      return users.write(userId, () => withUpdateTime(user, undefined, now()));
-    },
+    /** @throws RejectedChangeError if the username, or a user with the address, exists */
+    add: (wanted: Omit<User, 'userId' | 'notBefore' | 'enabled'>): Promise<User> =>
+      names.whileEmailFree(wanted, async () => {
+        const added = generateId();
+        const userId = await store.claim(usernameKeyOf(wanted.username), added);
+        if (userId !== added) {
+          throw nameTaken();
+        }
+        const user = { ...wanted, userId, enabled: true, notBefore: 0 };
+        return users.write(userId, () => withUpdateTime(user, undefined, now()));
+      }),
     list: users.list,
     update,
     /** Deletes the user. Nothing then leads from the user id to a person. */

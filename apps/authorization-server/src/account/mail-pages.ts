@@ -1,0 +1,36 @@
+/** The pages behind links in mails and of operators, and the page that asks for a mail. */
+import type { Identity } from '@gatehouse/identity';
+import type { Express, RequestHandler } from 'express';
+import type { CsrfTokens } from '../pages/page.ts';
+import type { OperationName } from '../requests/routes.ts';
+import type { Limits } from '../throttle/limits.ts';
+import { CREATE_ACCOUNT_PATH, createAccountCreationRoutes } from './create-account.ts';
+import { createForgotPasswordRoutes, FORGOT_PASSWORD_PATH } from './forgot-password.ts';
+import type { MailRequests } from './mail-requests.ts';
+import { createResetRoutes, RESET_PASSWORD_PATH } from './reset-password.ts';
+import { createVerifyEmailRoutes, VERIFY_EMAIL_PATH } from './verify-email.ts';
+
+export interface MailPages {
+  readonly identity: Identity;
+  readonly csrfTokens: CsrfTokens;
+  readonly secure: boolean;
+  readonly limits: Pick<Limits, 'mails' | 'accountForms'>;
+  /** Undefined without a mail server. Links of operators work without one. */
+  readonly mails: MailRequests | undefined;
+}
+
+export function addMailPages(
+  app: Express,
+  ownForm: (name: OperationName) => readonly RequestHandler[],
+  pages: MailPages,
+): void {
+  const { mails, limits } = pages;
+  const creation = createAccountCreationRoutes({ ...pages, limit: limits.accountForms });
+  app.use(RESET_PASSWORD_PATH, ...ownForm('reset-password'), createResetRoutes(pages));
+  app.use(VERIFY_EMAIL_PATH, ...ownForm('verify-email'), createVerifyEmailRoutes(pages));
+  app.use(CREATE_ACCOUNT_PATH, ...ownForm('create-account'), creation);
+  if (mails !== undefined) {
+    const forgot = createForgotPasswordRoutes({ ...pages, mails, limit: limits.mails });
+    app.use(FORGOT_PASSWORD_PATH, ...ownForm('forgot-password'), forgot);
+  }
+}
