@@ -29,6 +29,11 @@ const confinements: readonly (readonly [module: string, places: readonly string[
       'domain code never sees Request or Response; the other servers use node:http',
     ],
     [
+      'nodemailer',
+      [`${server}/mail/mailer.ts`],
+      'every certificate is verified, and every address is one address',
+    ],
+    [
       'undici',
       ['apps/gateway/src/upstream/', `${server}/guarded-fetch.ts`],
       'no request bypasses the header and retry policy, or the check of addresses that clients declare',

@@ -392,6 +392,40 @@ describe.each(integrationEngines)('gatehouse on %s', (engineName) => {
       expect(await codeOf('users password nobody', 'a password')).toBe(1);
     });
 
+    test('are invited with a link, which the servers mail if there is a mail server', async () => {
+      const printed = await jsonOf('users invite Fay@Example.com --org org-1');
+      expect(printed).toEqual({ link: expect.any(String), isMailed: false });
+      const link = new URL(printed.link);
+      expect(link.origin + link.pathname).toBe('http://localhost:9000/create-account');
+      const token = link.searchParams.get('token') ?? '';
+      const invitation = { kind: 'invite', orgId: 'org-1', email: 'Fay@Example.com' };
+      await withIdentity(async ({ actionLinks, mails }) => {
+        expect(await actionLinks.find('invite', token)).toEqual(invitation);
+        expect(await mails.due('org-1')).toEqual([]);
+      });
+      const withMail = { ...environment, SMTP_URL: 'smtp://localhost' };
+      const invite = ['users', 'invite', 'gus@example.com', '--org', 'org-1'];
+      const { output } = await runGatehouse(withMail, invite);
+      expect(output).toContain('sends it to gus@example.com');
+      await withIdentity(async ({ mails }) => {
+        const [mail] = await mails.due('org-1');
+        const sent = mail && mails.open(mail);
+        expect(sent).toMatchObject({ kind: 'invite', email: 'gus@example.com' });
+        expect(output).toContain(sent?.kind === 'invite' ? sent.token : 'a token');
+      });
+      await gatehouse(
+        'users add hal --org org-1 --email hal@example.com --email-verified --generate',
+      );
+      for (const [args, code] of [
+        ['hal@example.com --org org-1', 1],
+        ['ida@example.com --org unknown', 1],
+        ['ida@example.com', 1],
+        ['ida --org org-1', 2],
+      ] as const) {
+        expect([args, await codeOf(`users invite ${args}`)]).toEqual([args, code]);
+      }
+    });
+
     test('have an address and roles, which a command changes', async () => {
       const added = await jsonOf(
         'users add erin --org org-1 --email erin@example.com --role admin --role viewer --generate',

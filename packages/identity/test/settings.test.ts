@@ -2,7 +2,7 @@
 /** The resources that operators declare, and the clients that may use their scopes. */
 import { randomUUID } from 'node:crypto';
 import { expect, test } from '@jest/globals';
-import { scopesOfResource } from '../src/index.ts';
+import { isDomainAllowed, scopesOfResource } from '../src/index.ts';
 import { describeOnBothEngines, newClient } from './on-both-engines.ts';
 
 const scope = (description: string, roles: readonly string[] = []) => ({
@@ -35,6 +35,29 @@ describeOnBothEngines('the settings', ({ openIdentity }) => {
     const changed = await openIdentity().settings.read();
     expect(changed.resources.get(resource)?.name).toBe('Renamed');
     expect([...changed.roles]).toContain('support');
+  });
+
+  test('the registration of an organization is closed until it is declared open', async () => {
+    const { settings } = openIdentity();
+    const orgId = randomUUID();
+    expect((await settings.read()).registrationOf(orgId)).toBeUndefined();
+    const declared = { open: true, emailDomains: ['example.com'] };
+    await settings.apply({ registration: { organizations: { [orgId]: declared } } });
+    await settings.apply({ roles: ['another change'] });
+    const open = (await openIdentity().settings.read()).registrationOf(orgId);
+    expect(open).toEqual(declared);
+    for (const [email, isAllowed] of [
+      ['a@example.com', true],
+      ['a@EXAMPLE.com', true],
+      ['a@sub.example.com', false],
+      ['a@example.com.evil.example', false],
+      ['a@evilexample.com', false],
+    ] as const) {
+      expect([email, open && isDomainAllowed(open, email)]).toEqual([email, isAllowed]);
+    }
+    expect((await settings.read()).registrationOf('constructor')).toBeUndefined();
+    await settings.apply({ registration: { organizations: { [orgId]: { open: false } } } });
+    expect((await openIdentity().settings.read()).registrationOf(orgId)).toBeUndefined();
   });
 
   test('hosts that may be private stay until others are declared', async () => {
