@@ -66,6 +66,7 @@ import {
   rejectionOfSignIn,
 } from './sign-in/policy.ts';
 import { createSignInRoutes } from './sign-in/sign-in.ts';
+import { upstreamCallback } from './sign-in/upstream.ts';
 import { createCheckCode } from './throttle/code-attempts.ts';
 import { createDeviceCookies } from './throttle/device-cookie.ts';
 import { createFailedSecrets, type FailedSecrets } from './throttle/failed-secrets.ts';
@@ -82,6 +83,7 @@ import {
 import { registerGrants } from './token/grants.ts';
 import { createMachineTokenIssuer, serveMachineTokens } from './token/machine-token-fast-path.ts';
 import { clientEndpointReply, forgetForeignOrigin, removeForeignOrigins } from './token/replies.ts';
+import { openUpstreams } from './upstream/round-trips.ts';
 
 type Settings = Omit<Configuration, 'identity'> & IdentitySettings;
 type Optional = 'signingKeyPolicy' | 'trustedProxies' | 'clientRateLimit' | 'pageRateLimit';
@@ -145,19 +147,17 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   addClientEndpoints(app, serve, { identity, issuer, limits, machineTokens });
   app.use(createPageHeaders({ strict: dependencies.securityProfile === 'strict' }));
   addPages(app, serve, {
-    limits,
-    provider,
-    identity,
-    signIn,
+    ...{ limits, provider, identity, signIn, browserState, csrfTokens, sessions, secure },
     checkCode: createCheckCode(identity),
     checkPasskey: createCheckPasskey(identity, rejectionOfPasskey),
     passkeyCeremonies: createPasskeyCeremonies({ issuer, identity, browserState }),
-    browserState,
-    csrfTokens,
-    sessions,
     deviceCookies: createDeviceCookies({ provider, identity, secure }),
     mails: dependencies.mail && createMailRequests(identity),
     secure,
+    ...openUpstreams({
+      ...{ identity, issuer, cookies: browserState.roundTrips },
+      fetchDeclared: createFetchDeclared(identity, createGuardedFetch(dependencies.outbound)),
+    }),
   });
   startMails({ ...dependencies, identity });
   return app;
@@ -266,6 +266,7 @@ function addPages(
   app.get(`${routes.authorization}/:interaction`, page('authorize-resume'), serve);
   app.use('/sign-in', ownForm('sign-in'), createSignInRoutes(pages));
   addMailPages(app, ownForm, pages);
+  app.get('/upstream/:upstream/callback', page('upstream-callback'), upstreamCallback);
   app.use('/account', ownForm('account'), createAccountRoutes(pages));
   app.get(routes.code_verification, page('device'), linkWithCode, serve);
   app.post(routes.code_verification, userCodeForm, serve);

@@ -126,10 +126,12 @@ export {
 export {
   isScopeForRoles,
   noSettings,
+  SETTINGS_KEY,
   type Settings,
   scopesOfResource,
   settingsMembers,
 } from './settings/settings.ts';
+export { emailDomain, organizationsOf, type Upstream } from './settings/upstreams.ts';
 export type { AccessTokenVerifier, Principal, StoredAccessToken } from './tokens/access-tokens.ts';
 export type { ActionLink } from './tokens/action-links.ts';
 export { type JwtAccessTokenClaims, withJwtAccessTokens } from './tokens/jwt-access-tokens.ts';

@@ -49,6 +49,7 @@ import {
 import { createFactorRegistry } from './users/factors.ts';
 import { createPasskeyRegistry } from './users/passkeys.ts';
 import { createSignInLocks } from './users/sign-in-locks.ts';
+import { createUpstreamLinks } from './users/upstream-links.ts';
 import { createUserRegistry } from './users/users.ts';
 
 export type Identity = ReturnType<typeof openIdentity>;
@@ -73,11 +74,12 @@ export function openIdentity(dependencies: IdentityDependencies) {
   const onDamagedRecord = limitReports(dependencies.onDamagedRecord, now);
   const credentialHash = createCredentialHash(masterKey);
   const sealer = createSealer(masterKey);
-  const settings = createSettingsRegistry({ store, onDamagedRecord, now });
+  const settings = createSettingsRegistry({ store, sealer, onDamagedRecord, now });
   const records = { store, settings, onDamagedRecord, now };
   const lastUse = createLastUse(store, now);
   const clients = createClientRegistry({ ...records, sealer, credentialHash, lastUse });
   const users = createUserRegistry(records);
+  const accounts = createAccounts({ ...records, users, sealer, credentialHash });
   const principalOf = createClientPrincipals(settings);
   const notBefore = createNotBefore(store, now);
   const findLiveHolder = createLiveHolders(clients, users, notBefore);
@@ -102,9 +104,9 @@ export function openIdentity(dependencies: IdentityDependencies) {
     settings,
     ...parties,
     /** Removes users, clients and organizations, with everything that belongs to them. */
-    removals: createRemovals({ ...records, ...parties, revocations }),
+    removals: createRemovals({ ...records, ...parties, ...accounts, revocations }),
     lastUse,
-    ...createAccounts({ ...records, users, sealer, credentialHash }),
+    ...accounts,
     userSessions,
     verifyAccessToken: createAccessTokenVerifier(tokens),
     jwtAccessTokens,
@@ -154,6 +156,7 @@ function createAccounts(
     factors: createFactorRegistry(dependencies),
     actionLinks: createActionLinks(dependencies),
     mails: createMailQueue(dependencies),
+    upstreamLinks: createUpstreamLinks(dependencies),
   };
 }
 

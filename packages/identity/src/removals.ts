@@ -20,6 +20,7 @@ import type { LogoutQueue } from './tokens/logout-queue.ts';
 import { type createRevocations, destroyGrant } from './tokens/revocations.ts';
 import { factorsKey } from './users/factors.ts';
 import { passkeysKey } from './users/passkeys.ts';
+import type { UpstreamLinks } from './users/upstream-links.ts';
 import type { User } from './users/user.ts';
 import type { UserRegistry } from './users/users.ts';
 
@@ -39,6 +40,7 @@ export function createRemovals(dependencies: {
   readonly registrationTokens: ReturnType<typeof createRegistrationTokens>;
   readonly revocations: ReturnType<typeof createRevocations>;
   readonly logouts: Pick<LogoutQueue, 'addForUser'>;
+  readonly upstreamLinks: Pick<UpstreamLinks, 'removeAll'>;
   readonly now: () => number;
 }) {
   const { store, organizations, clients, users, revocations, logouts, now } = dependencies;
@@ -70,6 +72,7 @@ export function createRemovals(dependencies: {
   }
 
   async function deleteRecords(userId: string): Promise<void> {
+    await dependencies.upstreamLinks.removeAll(userId);
     for (const grantId of await store.members(userGrantsKey(userId))) {
       await destroyGrant(store, grantId, now());
     }

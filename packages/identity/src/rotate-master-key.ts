@@ -24,6 +24,7 @@ import {
 } from './secrets/master-key.ts';
 import { createSealer } from './secrets/seal.ts';
 import { signingKeyRecord } from './secrets/signing-keys.ts';
+import { SETTINGS_KEY } from './settings/settings.ts';
 import { factorsKey } from './users/factors.ts';
 import { passkeysKey } from './users/passkeys.ts';
 
@@ -174,6 +175,7 @@ async function* sealedRecords(identity: Identity, currentKey: Buffer) {
 async function* sealedKeys({ store, sealer, credentialHash, clients, users }: Identity) {
   const whole = (kind: string, key: string) => ({ kind, key, context: key });
   yield whole('canary', CANARY_KEY);
+  yield whole('settings', SETTINGS_KEY);
   yield whole('signing key', signingKeyRecord('authorization-server'));
   yield whole('signing key', signingKeyRecord('gateway'));
   for (const client of await clients.list()) {

@@ -14,6 +14,8 @@ import type { Texts } from '../pages/texts-en.ts';
 import { providerRoutes } from '../requests/routes.ts';
 import type { DeviceCookies } from '../throttle/device-cookie.ts';
 import type { SignIn } from '../throttle/sign-in-throttle.ts';
+import type { UpstreamAccounts } from '../upstream/accounts.ts';
+import type { UpstreamRoundTrips } from '../upstream/round-trips.ts';
 import { addAccessForms, applicationsSection, browsersSection } from './access.ts';
 import { addFactorPages, factorsSection } from './factors.ts';
 import type { MailRequests } from './mail-requests.ts';
@@ -24,6 +26,7 @@ import { addPasswordPage } from './password.ts';
 import { addProfilePages, profileSection } from './profile.ts';
 import { type AccountSessions, CHANGE_PASSWORD_PATH, pageAfterSignIn } from './session.ts';
 import { addSignOutEverywherePages } from './sign-out-everywhere.ts';
+import { addUpstreamPages, upstreamsSection } from './upstreams.ts';
 
 export interface AccountDependencies {
   readonly identity: Identity;
@@ -33,6 +36,8 @@ export interface AccountDependencies {
   readonly passkeyCeremonies: PasskeyCeremonies;
   /** For links that verify an address. Undefined without a mail server. */
   readonly mails: MailRequests | undefined;
+  readonly roundTrips: UpstreamRoundTrips;
+  readonly upstreamAccounts: UpstreamAccounts;
 }
 
 export function createAccountRoutes(dependencies: AccountDependencies): Router {
@@ -45,6 +50,7 @@ export function createAccountRoutes(dependencies: AccountDependencies): Router {
   addFactorPages(router, dependencies);
   addPasskeyPages(router, dependencies);
   addDataPages(router, dependencies);
+  addUpstreamPages(router, dependencies);
   addSignOutEverywherePages(router, dependencies);
 
   // The end of the sign-in. Without a session, another redirect would loop, so the page reports it.
@@ -80,6 +86,7 @@ ${linkButton(CHANGE_PASSWORD_PATH, texts.changePassword)}
 </section>
 ${await factorsSection(signedIn.user, texts, identity)}
 ${await passkeysSection(signedIn.user, texts, dependencies)}
+${await upstreamsSection(signedIn, texts, identity)}
 ${selfService.data ? dataSection(texts) : undefined}
 <section aria-labelledby="everywhere">
 <h2 id="everywhere">${texts.signOutEverywhere}</h2>

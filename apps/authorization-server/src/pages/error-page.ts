@@ -30,6 +30,9 @@ export const pageErrors = {
   methodNotAllowed: 'method_not_allowed',
   linkInvalid: 'link_invalid',
   tooManyMails: 'request_limit',
+  upstreamFailed: 'upstream_failed',
+  upstreamRefused: 'upstream_not_linked',
+  upstreamTaken: 'upstream_not_linked',
   cookiesNeeded: 'cookies_missing',
   cookiesBlocked: 'cookies_missing',
 } as const satisfies Readonly<Record<string, FailureReasonName>>;

@@ -5,7 +5,7 @@ import { sendErrorPage } from './error-page.ts';
 import { contentSecurityPolicy } from './page.ts';
 
 /** Pages that an application may open in a popup: those of a sign-in and of a sign-out. */
-const popupPaths = [routes.authorization, '/sign-in', routes.end_session];
+const popupPaths = [routes.authorization, '/sign-in', '/upstream', routes.end_session];
 
 /**
  * The strictest policy is the default. A page whose form leads elsewhere adds that target to

@@ -17,11 +17,17 @@ export function passwordField(
     id,
     label,
     attributes,
-  }: { readonly id: string; readonly label: string; readonly attributes: Html },
+    isRequired = true,
+  }: {
+    readonly id: string;
+    readonly label: string;
+    readonly attributes: Html;
+    readonly isRequired?: boolean;
+  },
 ): Html {
   return html`<label for="${id}">${label}</label>
 <div class="password">
-<input id="${id}" name="${id}" type="password" autocapitalize="none" autocorrect="off" spellcheck="false" required${attributes}>
+<input id="${id}" name="${id}" type="password" autocapitalize="none" autocorrect="off" spellcheck="false"${isRequired ? html` required` : undefined}${attributes}>
 <button class="reveal" type="button" aria-controls="${id}" aria-pressed="false" hidden><svg viewBox="0 0 24 24" width="24" height="24" aria-hidden="true"><path d="M2 12s3.6-6.5 10-6.5S22 12 22 12s-3.6 6.5-10 6.5S2 12 2 12z"/><circle cx="12" cy="12" r="3"/><path class="slash" d="M4 20 20 4"/></svg><span class="unseen">${texts.showPassword}</span></button>
 </div>`;
 }

@@ -96,6 +96,15 @@ export const english = {
   deviceSignInFirst:
     'Too many wrong codes were entered here. Sign in first, then enter your code, or wait {minutes} minutes.',
 
+  // Sign-in with an upstream provider
+  upstreamContinue: 'Continue with {provider}',
+  upstreamsTitle: 'Other accounts that sign you in',
+  upstreamConnected: 'Connected',
+  upstreamConnect: 'Connect {provider}',
+  upstreamConnectLead: 'Sign in to {provider}. Your account there can then sign you in here, too.',
+  upstreamDisconnect: 'Disconnect {provider}',
+  upstreamOnlyWay: 'It is your only way to sign in, so it cannot be disconnected.',
+
   // Sign-out of this browser
   logoutTitle: 'Sign out?',
   logoutLead: 'You are signed in as {name}.',
@@ -103,6 +112,7 @@ export const english = {
   logoutEndsNothing: 'Signing out ends this browser’s session.',
   logoutKeepsDevices:
     'Devices that you connected with a code stay connected. You can end their access on your account page.',
+  logoutKeepsUpstreams: 'Signing out here does not sign you out of {providers}.',
   signOut: 'Sign out',
   staySignedIn: 'Stay signed in',
   signedOutTitle: 'You are signed out',
@@ -148,6 +158,8 @@ export const english = {
     password: 'Your password was changed. Everything else was signed out.',
     factorsRemoved: 'Two-step sign-in is off.',
     passkeyAdded: 'The passkey was added.',
+    connected: 'The account was connected.',
+    disconnected: 'The account was disconnected.',
   },
   // Account: browsers, profile, own data
   browsersTitle: 'Browsers',
@@ -342,6 +354,9 @@ export const english = {
     cookiesBlocked: 'Cookies are needed',
     tooManyMails: 'Too many requests',
     linkInvalid: 'This link cannot be used',
+    upstreamFailed: 'The other service did not sign you in',
+    upstreamRefused: 'That account is not known here',
+    upstreamTaken: 'The account was not connected',
   },
   tryAgain: 'Try again',
   errorReference: 'If you ask for help, give this reference: {reference}',
@@ -366,6 +381,11 @@ export const english = {
   methodNotAllowed: 'This page cannot be used in this way. Go back and start again.',
   tooManyMails: 'There were too many requests. Wait a quarter of an hour and try again.',
   linkInvalid: 'This link has expired or was already used. Ask for a new one.',
+  upstreamFailed: 'Try again, or sign in another way.',
+  upstreamRefused:
+    'That account cannot sign you in here. Sign in another way. You can then connect it on your account page.',
+  upstreamTaken: 'That account cannot be connected. It may already sign in someone else here.',
+  upstreamBack: 'Sign in another way',
   cookiesNeeded:
     'You are not signed in. Your browser may block cookies. Allow them for this address and try again.',
   cookiesBlocked:

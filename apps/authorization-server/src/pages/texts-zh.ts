@@ -75,12 +75,22 @@ export const chinese: Texts = {
   deviceTooMany: '错误次数过多。请等待 {minutes} 分钟后再试。',
   deviceSignInFirst: '此处输入的错误代码过多。请先登录再输入代码，或等待 {minutes} 分钟。',
 
+  // Sign-in with an upstream provider
+  upstreamContinue: '使用 {provider} 继续',
+  upstreamsTitle: '可用于登录的其他账户',
+  upstreamConnected: '已关联',
+  upstreamConnect: '关联 {provider}',
+  upstreamConnectLead: '请登录 {provider}。之后您也可以用该账户在此登录。',
+  upstreamDisconnect: '取消关联 {provider}',
+  upstreamOnlyWay: '这是您唯一的登录方式，因此无法取消关联。',
+
   // Sign-out of this browser
   logoutTitle: '要退出登录吗？',
   logoutLead: '您已登录为 {name}。',
   logoutEnds: '退出将结束此浏览器的会话，以及您在此登录的以下应用的访问权限：',
   logoutEndsNothing: '退出将结束此浏览器的会话。',
   logoutKeepsDevices: '用代码连接的设备会保持连接；您可以在账户页面撤销。',
+  logoutKeepsUpstreams: '在此退出不会使您退出 {providers}。',
   signOut: '退出登录',
   staySignedIn: '保持登录',
   signedOutTitle: '您已退出登录',
@@ -126,6 +136,8 @@ export const chinese: Texts = {
     password: '密码已修改，其他登录均已退出。',
     factorsRemoved: '两步登录已关闭。',
     passkeyAdded: '通行密钥已添加。',
+    connected: '账户已关联。',
+    disconnected: '账户已取消关联。',
   },
   // Account: browsers, profile, own data
   browsersTitle: '浏览器',
@@ -317,6 +329,9 @@ export const chinese: Texts = {
     cookiesBlocked: '需要 Cookie',
     tooManyMails: '请求过多',
     linkInvalid: '此链接无法使用',
+    upstreamFailed: '其他服务未能完成登录',
+    upstreamRefused: '此处没有该账户',
+    upstreamTaken: '账户未关联',
   },
   tryAgain: '重试',
   errorReference: '如需帮助，请提供此编号：{reference}',
@@ -336,6 +351,10 @@ export const chinese: Texts = {
   methodNotAllowed: '无法以这种方式使用此页面，请返回重新开始。',
   tooManyMails: '请求次数过多。请等待一刻钟后再试。',
   linkInvalid: '此链接已过期或已被使用。请重新获取链接。',
+  upstreamFailed: '请重试，或使用其他方式登录。',
+  upstreamRefused: '该账户无法在此登录。请使用其他方式登录，然后可在账户页面关联该账户。',
+  upstreamTaken: '无法关联该账户。它可能已用于他人在此登录。',
+  upstreamBack: '使用其他方式登录',
   cookiesNeeded: '您尚未在此登录。浏览器可能拒绝了 Cookie：请允许此网址使用 Cookie 后重试。',
   cookiesBlocked:
     '浏览器没有发送 Cookie：可能已将其阻止，或此页面是在另一个浏览器中打开的。请允许此网址使用 Cookie，然后返回应用重新开始。',

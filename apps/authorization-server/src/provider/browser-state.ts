@@ -9,6 +9,7 @@ import { addressGroupOf } from '../requests/caller.ts';
 import { lifetimes } from '../requests/lifetimes.ts';
 import { providerRoutes } from '../requests/routes.ts';
 import { describeUserAgent } from '../requests/user-agent.ts';
+import { ACCOUNT_PLACE, ACCOUNT_UPSTREAMS_PATH } from '../upstream/round-trips.ts';
 import { isDeviceRoute } from './device-codes.ts';
 import { currentContext } from './library.ts';
 
@@ -47,6 +48,10 @@ export function createBrowserState(masterKey: MasterKey, secure: boolean) {
     proofs: create('sign-in-proof', (uid) => `/sign-in/${uid}`),
     /** The challenge of a page with passkeys, by its path (account/passkey-ceremony.ts). */
     passkeyChallenges: create('passkey-challenge', (path) => path),
+    /** The way to an upstream provider and back (upstream/round-trips.ts). */
+    roundTrips: create('upstream', (place) =>
+      place === ACCOUNT_PLACE ? ACCOUNT_UPSTREAMS_PATH : `/sign-in/${place}/upstream`,
+    ),
     sessions: create('device-form', () => providerRoutes.code_verification),
   };
 }

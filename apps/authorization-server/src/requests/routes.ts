@@ -52,6 +52,7 @@ export const operationNames = [
   'authorize-resume',
   'sign-in',
   'account',
+  'upstream-callback',
   'reset-password',
   'forgot-password',
   'verify-email',

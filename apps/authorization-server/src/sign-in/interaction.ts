@@ -39,6 +39,8 @@ import type { DeviceCookies } from '../throttle/device-cookie.ts';
 import type { Limits } from '../throttle/limits.ts';
 import type { CheckPasskey } from '../throttle/passkey-attempts.ts';
 import type { SignIn } from '../throttle/sign-in-throttle.ts';
+import type { UpstreamAccounts } from '../upstream/accounts.ts';
+import type { UpstreamRoundTrips } from '../upstream/round-trips.ts';
 
 export interface SignInDependencies {
   readonly provider: Provider;
@@ -49,6 +51,8 @@ export interface SignInDependencies {
   readonly checkPasskey: CheckPasskey;
   readonly passkeyCeremonies: PasskeyCeremonies;
   readonly deviceCookies: DeviceCookies;
+  readonly roundTrips: UpstreamRoundTrips;
+  readonly upstreamAccounts: UpstreamAccounts;
   readonly browserState: Pick<BrowserState, 'interactions' | 'failedSignIns' | 'proofs'>;
   /** Undefined without a mail server. */
   readonly mails: MailRequests | undefined;

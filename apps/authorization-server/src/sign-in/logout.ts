@@ -17,7 +17,7 @@ import { assertParametersFit } from '../throttle/stored-budgets.ts';
 
 type Logout = NonNullable<NonNullable<Configuration['features']>['rpInitiatedLogout']>;
 
-export function logout({ clients, users }: Identity): Logout {
+export function logout({ clients, users, upstreamLinks, settings }: Identity): Logout {
   return {
     enabled: true,
     async logoutSource(context) {
@@ -41,6 +41,10 @@ export function logout({ clients, users }: Identity): Logout {
       );
       const name = html`<strong>${foreignName(user?.name ?? '')}</strong>`;
       const returnsTo = postLogoutAddress(session);
+      const { upstreams } = await settings.read();
+      const linked = await upstreamLinks.list(session?.accountId ?? '');
+      const providers = linked.flatMap((id) => upstreams.get(id)?.name ?? []).join(', ');
+      const elsewhere = sentence(texts.logoutKeepsUpstreams, { providers: foreignName(providers) });
       const content = html`<p class="lead">${sentence(texts.logoutLead, { name })}</p>
 <p class="before-list">${items.length === 0 ? texts.logoutEndsNothing : texts.logoutEnds}</p>
 ${items.length === 0 ? undefined : html`<ul class="plain-list">${items}</ul>`}
@@ -49,7 +53,8 @@ ${xsrfField(session)}
 <button class="primary" type="submit" name="logout" value="yes">${texts.signOut}</button>
 </form>
 ${linkButton(returnsTo ?? '/account', texts.staySignedIn)}
-<p class="small">${texts.logoutKeepsDevices}</p>`;
+<p class="small">${texts.logoutKeepsDevices}</p>
+${providers === '' ? undefined : html`<p class="small">${elsewhere}</p>`}`;
       const formTargets = formTargetsOf(returnsTo);
       showPage(context, { texts, title: texts.logoutTitle, content, formTargets });
     },

@@ -23,6 +23,7 @@ import { checkPostedPasskey, passkeyButton } from './passkey.ts';
 import { accountLinks, addRegistration } from './register.ts';
 import { firstProof } from './step.ts';
 import { addSteps, continueSignIn } from './steps.ts';
+import { addUpstreamPages, hasUpstreamDomains, upstreamButtons, upstreamOf } from './upstream.ts';
 
 export function createSignInRoutes(dependencies: SignInDependencies): Router {
   const router = Router({ caseSensitive: true, strict: true });
@@ -35,8 +36,14 @@ export function createSignInRoutes(dependencies: SignInDependencies): Router {
     } else if (prompt.name === 'consent') {
       await showConsent(page, dependencies);
     } else {
-      const { login_hint: hint } = params;
-      await showSignIn(request, page, dependencies, typeof hint === 'string' ? hint : '');
+      const hint = typeof params.login_hint === 'string' ? params.login_hint : '';
+      const elsewhere = await upstreamOf(hint, page.interaction, dependencies.identity);
+      const hasFailed = dependencies.browserState.failedSignIns.read(page.interaction.uid);
+      if (elsewhere !== undefined && hasFailed === undefined) {
+        response.redirect(303, elsewhere);
+        return;
+      }
+      await showSignIn(request, page, dependencies, hint);
     }
   });
 
@@ -76,6 +83,7 @@ export function createSignInRoutes(dependencies: SignInDependencies): Router {
 
   addSteps(router, dependencies);
   addRegistration(router, dependencies);
+  addUpstreamPages(router, dependencies);
 
   router.post('/:interaction/decision', parseForm, decide(dependencies));
 
@@ -118,9 +126,12 @@ async function showSignIn(
   // The page does not reveal which of the two is wrong, so it marks both.
   const invalid = hasFailed ? html` aria-invalid="true" aria-describedby="problem"` : undefined;
   const focus = html` autofocus`;
+  // The address of another provider needs none.
+  const isRequired = !(await hasUpstreamDomains(dependencies.identity));
   const password = passwordField(texts, {
     id: 'password',
     label: texts.password,
+    isRequired,
     attributes: html` autocomplete="current-password"${invalid}${username === '' ? undefined : focus}`,
   });
   const content = html`<p class="lead">${lead}</p>
@@ -134,6 +145,7 @@ ${password}
 <button class="primary" type="submit">${texts.signIn}</button>
 </form>
 ${passkeys}
+${await upstreamButtons(page, dependencies.identity)}
 ${await accountLinks(page, dependencies)}`;
   const scripts = passkeys ? [...passwordScripts, PASSKEY_SCRIPT_PATH] : passwordScripts;
   page.send(texts.signIn, content, { scripts });
@@ -148,16 +160,27 @@ async function checkCredentials(
 ): Promise<void> {
   const { signIn, deviceCookies, browserState } = dependencies;
   const username = formField(request, 'username');
+  const password = formField(request, 'password');
+  const elsewhere = await upstreamOf(username, interaction, dependencies.identity);
+  if (elsewhere !== undefined && password === '') {
+    response.redirect(303, elsewhere);
+    return;
+  }
   const user = await signIn({
     method: interaction.deviceCode === undefined ? 'page' : 'device_code',
     username,
-    password: formField(request, 'password'),
+    password,
     device: await deviceCookies.read(request, response),
     clientId: String(interaction.params.client_id),
     request,
   });
   if (user === undefined) {
     noteFailure(request, 'signInFailed', formProblems.signInFailed);
+    if (elsewhere !== undefined) {
+      // Whether there is such an account or not.
+      response.redirect(303, elsewhere);
+      return;
+    }
     const name = username.slice(0, 128);
     browserState.failedSignIns.write(interaction.uid, name, lifetimes.Interaction);
     response.redirect(303, signInAddress(interaction));

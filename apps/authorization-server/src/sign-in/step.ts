@@ -18,6 +18,10 @@ export const storedProof = z.object({
   hasNewCodes: z.boolean().optional(),
   /** The user does not want to enroll a factor now. */
   hasDeclined: z.boolean().optional(),
+  /** The upstream provider that identified the user, and what it reported for the session. */
+  upstream: z
+    .object({ id: z.string(), amr: z.array(z.string()), authTime: z.number().optional() })
+    .optional(),
 });
 
 /** What the user of an interaction proved so far. */

@@ -48,14 +48,18 @@ async function endSignIn(context: StepContext): Promise<void> {
   browserState.proofs.clear(interaction.uid);
   deviceCookies.issue(request, response, user);
   await leaveFormerAccount(user.userId, context);
-  const { at: ts, amr, remember } = proof;
+  const { at, remember, upstream } = proof;
   const { userId } = user;
-  const method = interaction.deviceCode === undefined ? 'page' : 'device_code';
+  const amr = [...new Set([...(upstream?.amr ?? []), ...proof.amr])];
+  const place = interaction.deviceCode === undefined ? 'page' : 'device_code';
   const clientId = String(interaction.params.client_id);
+  const method = upstream === undefined ? place : 'upstream';
   const known = { event: 'sign_in_succeeded', method, clientId, userId } as const;
-  const event = amr.length > 1 ? { ...known, amr } : known;
+  const event = { ...known, ...(amr.length > 1 && { amr }), upstream: upstream?.id };
   dependencies.identity.audit.record(event, requestOrigin(request));
-  const login = { accountId: userId, ts, amr, acr: acrOfMethods(amr), remember };
+  const ts = upstream?.authTime ?? at;
+  const how = { acr: acrOfMethods(proof.amr), ...(amr.length > 0 && { amr }) };
+  const login = { accountId: userId, ts, ...how, remember };
   await provider.interactionFinished(request, response, { login, select_account: {} });
 }
 

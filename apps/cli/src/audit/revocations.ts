@@ -28,6 +28,7 @@ const revocation = z.discriminatedUnion('event', [
     at: time,
     userId: z.string(),
     change: z.enum(userChangeNames),
+    upstream: z.string().optional(),
   }),
   z.object({ event: z.literal('organization_removed'), at: time, organizationId: z.string() }),
   z.object({ event: z.literal('bootstrap_applied'), at: time }),
@@ -218,6 +219,12 @@ async function replayUser(
   const ofFactors = ['factor_enrolled', 'factors_removed', 'passkey_added', 'passkey_removed'];
   if (changes.some(({ change }) => ofFactors.includes(change))) {
     repeat.push(`Reset the second factors of the user ${user.username}: they changed later.`);
+  }
+  for (const [id, { change }] of new Map(changes.map((each) => [each.upstream, each]))) {
+    const isUnlinked = id !== undefined && change === 'upstream_unlinked';
+    if (isUnlinked && (await identity.upstreamLinks.unlink(userId, id))) {
+      changed.push(`Disconnected the user ${user.username} from the provider ${printable(id)}.`);
+    }
   }
   if (changes.some(({ change }) => change === 'changed')) {
     repeat.push(`Change the user ${user.username} again.`);

@@ -20,6 +20,9 @@ export const resourcesCommand: Command = {
       privateHosts: inForce.privateHosts,
       clientIdMetadata: inForce.clientIdMetadata,
       browserHosts: definition.browserHosts,
+      ...(inForce.upstreams.size > 0 && {
+        upstreams: [...inForce.upstreams.values()].map(({ clientSecret: _, ...rest }) => rest),
+      }),
     };
     const rows = resources.flatMap(({ resource, name, scopes }) => {
       const listed = Object.entries(scopes).map(([scope, { roles }]) => [

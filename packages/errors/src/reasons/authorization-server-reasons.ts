@@ -1,13 +1,14 @@
 import { reasons } from './failure-reason.ts';
 
 const passwordCodes = ['signInFailed', 'invalid_grant', 'passwordRefused'];
+const upstreamCodes = ['upstreamFailed', 'upstreamRefused', 'upstreamTaken'];
 
 /**
  * Why a user was not signed in. They are in the log and the audit trail only: every reply is the
  * same.
  */
 export const signInReasons = {
-  ...reasons('authenticate', passwordCodes, {
+  ...reasons('authenticate', [...passwordCodes, ...upstreamCodes], {
     user_unknown: {
       cause: 'No user has the username that was entered.',
       fix: 'Compare the spelling with gatehouse users list. Users: check the username.',
@@ -51,6 +52,16 @@ export const signInReasons = {
     password_change_required: {
       cause: 'The user must choose a new password, which the password grant cannot ask for.',
       fix: 'Users: sign in on the account page once.',
+    },
+  }),
+  ...reasons('authenticate', upstreamCodes, {
+    upstream_failed: {
+      cause: 'The upstream provider did not identify the user. The finding names what failed.',
+      fix: 'Sign in again, or in another way. Operators: compare the entry in upstreams with the registration at the provider.',
+    },
+    upstream_not_linked: {
+      cause: 'The account at the upstream provider signs in no user here, or another user.',
+      fix: 'Users: sign in another way, then connect the account on the account page. Operators: see createUsers and linkByVerifiedEmail.',
     },
   }),
   ...reasons('authenticate', [...passwordCodes, 'invalid_request'], {

@@ -84,9 +84,14 @@ async function assertApplicable(
       throw new RejectedChangeError('names an organization that does not exist');
     }
   };
-  for (const kind of ['clients', 'users', 'browserHosts'] as const) {
-    for (const [i, { orgId }] of definition[kind].entries()) {
+  for (const kind of ['clients', 'users', 'browserHosts', 'upstreams'] as const) {
+    for (const [i, { orgId }] of (definition[kind] ?? []).entries()) {
       await attempt(`${kind}.${i}.orgId`, () => assertExists(orgId));
+    }
+  }
+  for (const [i, upstream] of (definition.upstreams ?? []).entries()) {
+    for (const [domain, orgId] of Object.entries(upstream.organizations)) {
+      await attempt(`upstreams.${i}.organizations.${domain}`, () => assertExists(orgId));
     }
   }
   for (const member of ['branding', 'secondFactor'] as const) {

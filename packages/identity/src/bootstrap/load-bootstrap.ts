@@ -54,7 +54,11 @@ export function bootstrapDefinition(settings: BootstrapSettings): BootstrapDefin
 }
 
 /** The members that can be read from a file, as `secureKeyFile` and `passwordFile`. */
-const secretMembers = { clients: 'secureKey', users: 'password' } as const;
+const secretMembers = {
+  clients: 'secureKey',
+  users: 'password',
+  upstreams: 'clientSecret',
+} as const;
 /** Conforms to all rules, so that an unreadable file is reported as one problem, not two. */
 const unreadableSecret = '-unreadable:QxZ7wK4p9TfR2mVs';
 

@@ -3,9 +3,9 @@ import type { AuditedChange } from './audited-changes.ts';
 
 /**
  * Where a user entered a password: the sign-in page of an application or of a device code, the
- * token endpoint, or the account page.
+ * token endpoint, or the account page. Or an upstream provider identified the user.
  */
-export type SignInMethod = 'page' | 'device_code' | 'password_grant' | 'account_page';
+export type SignInMethod = 'page' | 'device_code' | 'password_grant' | 'account_page' | 'upstream';
 
 const changeNames = ['added', 'changed', 'enabled', 'disabled', 'revoked', 'removed'] as const;
 export const clientChangeNames = [...changeNames, 'key_added', 'key_removed'] as const;
@@ -21,6 +21,8 @@ export const userChangeNames = [
   'passkey_removed',
   'email_verified',
   'unlocked',
+  'upstream_linked',
+  'upstream_unlinked',
 ] as const;
 
 /** The known parties. Never a username as entered, which can be a password in the wrong field. */
@@ -69,6 +71,8 @@ type Plain = EventKind<object>;
 /** A name of `packages/errors`. Absent in entries of earlier releases. */
 type Explanation = { reason?: string | undefined };
 type Explained = EventKind<Explanation>;
+/** The id of the upstream provider, if one was involved. */
+type AtUpstream = { upstream?: string | undefined };
 /** The grant that ended because of the replay. */
 type EndedGrant = EventKind<{ grantId?: string | undefined }>;
 
@@ -77,13 +81,17 @@ type EndedGrant = EventKind<{ grantId?: string | undefined }>;
  * values in `changes` passed the rules of the record, and those of users are encrypted.
  */
 export const auditEvents = {
-  sign_in_succeeded: success as EventKind<{
-    method: SignInMethod;
-    userId: string;
-    /** How the user proved it (RFC 8176), if it took more than the password. */
-    amr?: readonly string[] | undefined;
-  }>,
-  sign_in_failed: failure as EventKind<{ method: SignInMethod; reason: SignInReasonName }>,
+  sign_in_succeeded: success as EventKind<
+    {
+      method: SignInMethod;
+      userId: string;
+      /** How the user proved it (RFC 8176), if it took more than the password. */
+      amr?: readonly string[] | undefined;
+    } & AtUpstream
+  >,
+  sign_in_failed: failure as EventKind<
+    { method: SignInMethod; reason: SignInReasonName } & AtUpstream
+  >,
   /** Two authenticators have its key: its counter decreased. */
   passkey_copied: alert as Plain,
   account_locked: { ...alert, severityOfUnknown: 'noise' } as Plain,
@@ -126,6 +134,7 @@ export const auditEvents = {
     changes?: readonly AuditedChange[] | undefined;
     /** The values of personal members, encrypted with a key of the user. */
     personal?: string | undefined;
+    upstream?: string | undefined;
   }>,
   organization_added: change as EventKind<{ organizationId: string }>,
   /** With its clients and users, of which each has an entry unless there are many. */

@@ -13,6 +13,7 @@ import {
   role,
 } from '../records/record.ts';
 import { withRecordLock } from '../records/record-lock.ts';
+import type { Sealer } from '../secrets/seal.ts';
 import { type AttributeDeclarations, attributeDeclarations } from './attributes.ts';
 import { deleteFormerImages, readBrandImage, storeBrandImages } from './brand-images.ts';
 import { brandingSchema, resolveBrands } from './branding.ts';
@@ -28,6 +29,7 @@ import {
   scopeName,
 } from './resource.ts';
 import { secondFactorSchema } from './second-factor.ts';
+import { sealClientSecrets, type Upstream, upstreamsSchema } from './upstreams.ts';
 
 const hostName = z
   .string()
@@ -75,6 +77,8 @@ export const settingsMembers = {
     .optional(),
   /** Organizations in which people create their accounts. An absent member keeps what was declared. */
   registration: registrationSchema.optional(),
+  /** Where users have another account. An absent member keeps what was declared before. */
+  upstreams: upstreamsSchema.optional(),
 };
 
 export type SettingsDefinition = Readonly<z.output<z.ZodObject<typeof settingsMembers>>>;
@@ -91,14 +95,18 @@ export type Settings = ReturnType<typeof toSettings>;
 /** A declared scope: its resource, its description, and the roles that may receive it. */
 export type DeclaredScope = Resource['scopes'][string] & { readonly resource: Resource };
 
-const KEY = 'settings';
+/** The key of the record, and the context of what is sealed in it. */
+export const SETTINGS_KEY = 'settings';
+const KEY = SETTINGS_KEY;
 /** The public addresses of gateways. Each of them identifies the device API. */
 const DEVICE_API_KEY = 'device-api-addresses';
 
 export type SettingsRegistry = ReturnType<typeof createSettingsRegistry>;
 
-export function createSettingsRegistry(dependencies: RecordDependencies) {
-  const { store, now } = dependencies;
+export function createSettingsRegistry(
+  dependencies: RecordDependencies & { readonly sealer: Sealer },
+) {
+  const { store, now, sealer } = dependencies;
   const parse = (text: string) => {
     const definition = parseRecord(storedSettings, text);
     return definition && toSettings(definition);
@@ -124,7 +132,10 @@ export function createSettingsRegistry(dependencies: RecordDependencies) {
     apply: (change: Partial<SettingsDefinition>): Promise<readonly SettingsMember[]> =>
       withRecordLock(store, KEY, async (assertHeld) => {
         const existing = await readDefinition();
-        const merged = merge(existing, change).definition;
+        const upstreams =
+          change.upstreams &&
+          sealClientSecrets(change.upstreams, existing.upstreams ?? [], sealer, KEY);
+        const merged = merge(existing, { ...change, ...(upstreams && { upstreams }) }).definition;
         const branding = await storeBrandImages(store, merged.branding);
         const definition = { ...merged, branding };
         assertHeld();
@@ -148,7 +159,7 @@ export function createSettingsRegistry(dependencies: RecordDependencies) {
 function merge(existing: SettingsDefinition, change: Partial<SettingsDefinition>): Settings {
   const added = { ...nothing, ...change };
   const { privateHosts, clientIdMetadata, branding } = { ...existing, ...added };
-  const { secondFactor, selfService, registration } = { ...existing, ...added };
+  const { secondFactor, selfService, registration, upstreams } = { ...existing, ...added };
   return toSettings({
     resources: replacing(({ resource }) => resource, existing.resources, added.resources),
     roles: [...new Set([...existing.roles, ...added.roles])],
@@ -161,6 +172,7 @@ function merge(existing: SettingsDefinition, change: Partial<SettingsDefinition>
     branding,
     selfService,
     registration,
+    upstreams,
   });
 }
 
@@ -220,6 +232,11 @@ function toSettings(definition: SettingsDefinition) {
     /** Undefined if the registration of the organization is closed. */
     registrationOf: (orgId: string) =>
       openRegistration(definition.registration ?? { organizations: {} }, orgId),
+    /** By id, in the order of their buttons. */
+    upstreams: new Map((definition.upstreams ?? []).map((each) => [each.id, each])) as ReadonlyMap<
+      string,
+      Upstream
+    >,
   };
 }
 

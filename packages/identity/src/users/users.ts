@@ -24,6 +24,8 @@ import {
   type User,
 } from './user.ts';
 
+type NewUser = Omit<User, 'userId' | 'notBefore' | 'enabled'>;
+
 export type UserRegistry = ReturnType<typeof createUserRegistry>;
 
 export function createUserRegistry(
@@ -99,9 +101,8 @@ export function createUserRegistry(
       }
     },
     /** @throws RejectedChangeError if the username, or a user with the address, exists */
-    add: (wanted: Omit<User, 'userId' | 'notBefore' | 'enabled'>): Promise<User> =>
+    add: (wanted: NewUser, added = generateId()): Promise<User> =>
       names.whileEmailFree(wanted, async () => {
-        const added = generateId();
         const userId = await store.claim(usernameKeyOf(wanted.username), added);
         if (userId !== added) {
           throw nameTaken();
