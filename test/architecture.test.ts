@@ -43,6 +43,11 @@ const confinements: readonly (readonly [module: string, places: readonly string[
       ['packages/server/src/telemetry/open-telemetry-tracer.ts'],
       'tracing that is off costs nothing',
     ],
+    [
+      'openid-client',
+      [`${server}/upstream/clients.ts`],
+      'all requests to upstream providers go through the guarded fetch',
+    ],
     ['ioredis', ['packages/store/src/redis/'], 'Redis is one engine of the Store port'],
     [
       'oidc-provider',

@@ -1,12 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openIdentity } from '@gatehouse/identity';
+import { openIdentity, settingsMembers } from '@gatehouse/identity';
 import { createStore } from '@gatehouse/store';
 import { until } from '@gatehouse/testing';
 import { temporaryFolder, writeMasterKey } from '@gatehouse/testing/suite';
 import { beforeAll, describe, expect, test } from '@jest/globals';
+import { z } from 'zod';
 import { runGatehouse } from './run-gatehouse.ts';
+
+const settingsSchema = z.object({ upstreams: settingsMembers.upstreams });
 
 const directory = temporaryFolder();
 const masterKey = randomBytes(32);
@@ -141,6 +144,39 @@ describe('removing', () => {
     expect(replayed.repeat.join()).not.toContain('unknown');
     expect((await jsonOf('users show replayed')).user.enabled).toBe(false);
     expect((await jsonOf('clients show replayed')).client.enabled).toBe(false);
+  });
+
+  test('a replay disconnects an account at a provider, unless it was connected again', async () => {
+    const at = new Date(Date.now() + 60_000).toISOString();
+    const { user } = await jsonOf('users add linked --org acme --generate');
+    const { userId } = user;
+    const provider = { name: 'A', issuer: 'https://a.example', clientId: 'a' };
+    await withIdentity(async ({ audit, settings, upstreamLinks, users }) => {
+      const { upstreams = [] } = settingsSchema.parse({
+        upstreams: ['left', 'kept'].map((id) => ({ ...provider, id })),
+      });
+      await settings.apply({ upstreams });
+      const open = async () => (await users.read(userId)) as NonNullable<Awaited<typeof found>>;
+      const found = users.read(userId);
+      for (const upstream of upstreams) {
+        await upstreamLinks.ensure(upstream, 'subject', async () => ({ userId, open }));
+      }
+      const origin = { at, severity: 'notice', outcome: 'success', actor: 'cli' };
+      for (const [upstream, change] of [
+        ['left', 'upstream_unlinked'],
+        ['kept', 'upstream_unlinked'],
+        ['kept', 'upstream_linked'],
+      ]) {
+        const event = { ...origin, event: 'user_changed', userId, change, upstream };
+        await audit.write(event as never, origin);
+      }
+    });
+    const file = join(directory, 'links.ndjson');
+    writeFileSync(file, (await gatehouse('audit export')).output);
+    const { changed } = await jsonOf(`audit replay ${file} --since 1s --yes`);
+    expect(changed).toContain('Disconnected the user linked from the provider left.');
+    const links = await withIdentity(({ upstreamLinks }) => upstreamLinks.list(userId));
+    expect(links).toEqual(['kept']);
   });
 });
 
