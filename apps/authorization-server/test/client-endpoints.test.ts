@@ -271,7 +271,7 @@ describe('the metadata', () => {
       token_endpoint_auth_methods_supported: [...secrets, 'none'],
       revocation_endpoint_auth_methods_supported: [...secrets, 'none'],
       introspection_endpoint_auth_methods_supported: secrets,
-      ui_locales_supported: ['en', 'zh-CN'],
+      ui_locales_supported: ['en', 'zh-CN', 'zh-TW', 'ja', 'ko', 'de', 'fr', 'es', 'pt-BR'],
       response_modes_supported: ['form_post', 'fragment', 'query'],
       scopes_supported: expect.arrayContaining(['profile', 'email', 'groups']),
       claims_supported: expect.arrayContaining(['sub', ...names, 'roles', 'org']),

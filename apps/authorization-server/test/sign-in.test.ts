@@ -179,7 +179,7 @@ describe('a sign-in', () => {
   });
 
   test('is in the language that the application requests (ui_locales)', async () => {
-    const page = await openSignIn(createPageVisitor(), { ui_locales: 'fr zh-CN en' });
+    const page = await openSignIn(createPageVisitor(), { ui_locales: 'fi zh-CN en' });
     expect(page.body).toContain('<html lang="zh-CN">');
   });
 

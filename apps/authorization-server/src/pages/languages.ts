@@ -5,11 +5,28 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
 import { type Html, html } from './html.ts';
+import { german } from './texts-de.ts';
 import { english, type Texts } from './texts-en.ts';
+import { spanish } from './texts-es.ts';
+import { french } from './texts-fr.ts';
+import { japanese } from './texts-ja.ts';
+import { korean } from './texts-ko.ts';
+import { portuguese } from './texts-pt.ts';
 import { chinese } from './texts-zh.ts';
+import { traditionalChinese } from './texts-zh-tw.ts';
 
 /** A new language is its file of texts and an entry here. The first one is the default. */
-export const languages: readonly Texts[] = [english, chinese];
+export const languages: readonly Texts[] = [
+  english,
+  chinese,
+  traditionalChinese,
+  japanese,
+  korean,
+  german,
+  french,
+  spanish,
+  portuguese,
+];
 
 export const LANGUAGE_PATH = '/language';
 const YEAR_MILLISECONDS = 365 * 24 * 60 * 60 * 1000;
@@ -56,7 +73,7 @@ const known = languages.map((texts) => ({
   locale: new Intl.Locale(texts.language).maximize(),
 }));
 
-/** In the same script if there is one: `zh-HK` is read as `zh-TW`, and `pt-BR` as `pt`. */
+/** In the same script if there is one: `zh-HK` is read as `zh-TW`, and `pt-PT` as `pt-BR`. */
 function closest(tag: string): Texts | undefined {
   let wanted: Intl.Locale;
   try {
