@@ -2,6 +2,7 @@ export * from './authenticator-app.ts';
 export * from './network/fault-proxy.ts';
 export * from './network/free-port.ts';
 export * from './network/hostile-proxy.ts';
+export * from './network/listen.ts';
 export * from './network/load-balancer.ts';
 export * from './network/tls.ts';
 export * from './page-visitor.ts';

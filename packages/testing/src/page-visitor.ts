@@ -113,3 +113,21 @@ export async function signInAt(
   }
   return page;
 }
+
+/** Signs in at the account page in a browser that has only this device cookie. */
+export async function signInOnDevice(issuer: string, user: Person, device?: string) {
+  const visitor = createPageVisitor((url, init = {}) => {
+    const headers = new Headers(init.headers);
+    const cookies = [headers.get('cookie'), device && `device=${device}`].filter(Boolean);
+    headers.set('cookie', cookies.join('; '));
+    return fetch(url, { ...init, headers });
+  });
+  let page = await visitor.get(`${issuer}/account`);
+  while (page.location !== undefined) {
+    page = await visitor.get(page.location);
+  }
+  const { status, location } = await visitor.submit(page, user);
+  // After a failure, the browser returns to the sign-in page.
+  const failed = location?.includes('/sign-in/') === true;
+  return { status: failed ? 'failed' : status, device: visitor.cookies.get('device|/') };
+}

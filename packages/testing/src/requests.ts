@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 
 interface ClientCredentials {
   readonly clientId: string;
@@ -27,6 +27,12 @@ export function postAs(
     headers: { authorization: basic(clientId, secureKey), ...headers },
     body: new URLSearchParams(form),
   });
+}
+
+/** A code verifier, and the parameters of its challenge (RFC 7636). */
+export function newPkce(verifier = randomBytes(32).toString('base64url')) {
+  const code_challenge = createHash('sha256').update(verifier).digest('base64url');
+  return { verifier, pkce: { code_challenge, code_challenge_method: 'S256' } };
 }
 
 /** Issues an access token to a machine. Its client is `one` unless another one is given. */

@@ -1,8 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import type { Server as HttpServer } from 'node:http';
+import type { Server } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from '@jest/globals';
+import { listen } from './network/listen.ts';
 import {
   type Constellation,
   type ConstellationOptions,
@@ -33,10 +36,29 @@ export function onEachEngine<System>(
   return Promise.all(engines.map(async (engine) => ({ engine, system: await start(engine) })));
 }
 
-/** Makes a folder for the tests of a file or of a `describe`, and removes it after them. */
+/** Lets a server listen on a free port until the end of the tests of a file, which awaits it. */
+export async function listenForTests(server: Server, host?: string): Promise<number> {
+  const port = await listen(server, host);
+  afterAll(() => {
+    server.close();
+    if ('closeAllConnections' in server) {
+      (server as HttpServer).closeAllConnections();
+    }
+  });
+  return port;
+}
+
+const folders: string[] = [];
+afterAll(() => {
+  for (const folder of folders) {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+/** Makes a folder, and removes it after the tests of the file. */
 export function temporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'gatehouse-'));
-  afterAll(() => rmSync(folder, { recursive: true, force: true }));
+  folders.push(folder);
   return folder;
 }
 

@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+import { connect, createServer, type Socket } from 'node:net';
+import { listen } from './listen.ts';
 
 /**
  * Origin of a connection. Servers of a topology bind outgoing connections to a separate address.
@@ -45,9 +46,8 @@ export async function startFaultProxy() {
       });
     }
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
   return {
-    port: (server.address() as AddressInfo).port,
+    port: await listen(server),
     /** Changes the target. */
     lead(port: number) {
       targetPort = port;

@@ -1,5 +1,5 @@
 import { createServer, type IncomingHttpHeaders, request } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listen } from './listen.ts';
 
 export interface ProxiedReply {
   readonly status: number;
@@ -41,9 +41,8 @@ export async function startHostileProxy(target: string) {
     });
     incoming.pipe(forwarded);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   const proxy = {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${await listen(server)}`,
     attack: ((reply) => reply) as Attack,
     /** The number of requests since the attack was set. */
     requests: 0,

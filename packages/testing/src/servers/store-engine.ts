@@ -12,6 +12,9 @@ export const storeEngines = ['sqlite', 'redis'] as const;
 /** Set by `npm run test:nightly`, which also checks times and runs every test on both engines. */
 export const isNightly = process.env.TEST_NIGHTLY === '1';
 
+/** How often a test repeats something: so often in the nightly, and a tenth of it otherwise. */
+export const repetitions = (inNightly: number) => (isNightly ? inNightly : inNightly / 10);
+
 export type StoreEngineName = (typeof storeEngines)[number];
 
 /** The engines for tests of what uses a store. */
