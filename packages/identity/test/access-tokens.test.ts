@@ -4,12 +4,12 @@ import { StoreUnavailableError } from '@gatehouse/store';
 import { expect, test } from '@jest/globals';
 import { credentialKey, grantTombstoneKey, type Identity, type User } from '../src/index.ts';
 import { MAXIMUM_RECORD_AGE_MILLISECONDS } from '../src/records/record.ts';
-import { describeOnBothEngines, newClient } from './on-both-engines.ts';
+import { describeOnEngines, newClient } from './engines.ts';
 
 const ISSUED_AT = 1_700_000_000;
 const START = ISSUED_AT * 1000 + 1000;
 
-describeOnBothEngines('access tokens', ({ openIdentity }) => {
+describeOnEngines('access tokens', ({ openIdentity }) => {
   /**
    * An identity with a clock that the test sets, a client, a user, and tokens like the provider's.
    */

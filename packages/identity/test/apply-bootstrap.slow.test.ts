@@ -10,7 +10,7 @@ import { temporaryFolder } from '@gatehouse/testing/suite';
 import { expect, test } from '@jest/globals';
 import { type BootstrapDefinition, bootstrapSchema } from '../src/bootstrap/bootstrap-schema.ts';
 import { applyBootstrap, generateSecureKey, prepareStore } from '../src/index.ts';
-import { describeOnBothEngines } from './on-both-engines.ts';
+import { describeOnEngines } from './engines.ts';
 
 const run = promisify(execFile);
 const program = join(import.meta.dirname, 'bootstrap-process.ts');
@@ -30,7 +30,7 @@ function newContent() {
 
 const define = (content: unknown): BootstrapDefinition => bootstrapSchema.parse(content);
 
-describeOnBothEngines('bootstrap', ({ openIdentity, storeUrl, masterKey }) => {
+describeOnEngines('bootstrap', ({ openIdentity, storeUrl, masterKey }) => {
   test('creates its records, and changes nothing the second time', async () => {
     const content = newContent();
     const [{ clientId, secureKey, orgId }] = content.clients as [(typeof content.clients)[0]];

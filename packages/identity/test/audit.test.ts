@@ -5,7 +5,7 @@ import { expect, test } from '@jest/globals';
 import type { AuditEntry, AuditEvent } from '../src/index.ts';
 import { severityOf } from '../src/log/audit-event.ts';
 import { createAuditTrail } from '../src/log/audit-trail.ts';
-import { describeOnBothEngines } from './on-both-engines.ts';
+import { describeOnEngines } from './engines.ts';
 
 const START = 1_700_000_000_000;
 const origin = { actor: 'test', address: '192.0.2.1', requestId: 'request-1' };
@@ -22,7 +22,7 @@ const refused = (clientId: string, endpoint: string): AuditEvent => ({
 });
 const DAY = 24 * 60 * 60 * 1000;
 
-describeOnBothEngines('the audit trail', ({ openIdentity, openStore, storeUrl }) => {
+describeOnEngines('the audit trail', ({ openIdentity, openStore, storeUrl }) => {
   test('stores each event once, with time, parties, address, request and outcome', async () => {
     const { audit } = openIdentity(() => START);
     const clientId = 'complete';

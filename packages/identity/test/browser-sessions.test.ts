@@ -5,12 +5,12 @@ import { expect, test } from '@jest/globals';
 import { browserClientId, credentialKey, grantTombstoneKey, type User } from '../src/index.ts';
 import { MAXIMUM_RECORD_AGE_MILLISECONDS } from '../src/records/record.ts';
 import { browserHostSchema } from '../src/settings/browser-host.ts';
-import { describeOnBothEngines } from './on-both-engines.ts';
+import { describeOnEngines } from './engines.ts';
 
 const NOW = 1_700_000_000;
 const VERIFIER = 'a verifier that only the browser can compute';
 
-describeOnBothEngines('browser sessions', ({ openIdentity }) => {
+describeOnEngines('browser sessions', ({ openIdentity }) => {
   async function prepare() {
     let now = NOW * 1000;
     const identity = openIdentity(() => now);

@@ -1,13 +1,13 @@
 // requires: redis-server
 import { expect, test } from '@jest/globals';
 import { RejectedChangeError } from '../src/index.ts';
-import { describeOnBothEngines, newClient } from './on-both-engines.ts';
+import { describeOnEngines, newClient } from './engines.ts';
 
 const START = 1_800_000_000_000;
 const first = 'firstKey0123456789';
 const second = 'secondKey0123456789';
 
-describeOnBothEngines('rotation of secure keys', ({ openIdentity, storedText }) => {
+describeOnEngines('rotation of secure keys', ({ openIdentity, storedText }) => {
   async function prepare() {
     let now = START;
     const identity = openIdentity(() => now);

@@ -5,7 +5,7 @@ import { codeOfApp } from '@gatehouse/testing';
 import { expect, test } from '@jest/globals';
 import { Secret } from 'otpauth';
 import { factorsKey } from '../src/users/factors.ts';
-import { describeOnBothEngines } from './on-both-engines.ts';
+import { describeOnEngines } from './engines.ts';
 
 const PERIOD = 30_000;
 const START = 1_700_000_010_000;
@@ -18,7 +18,7 @@ test('the codes are those of RFC 6238, appendix B', () => {
   expect(codes).toEqual(['287082', '081804', '005924', '353130']);
 });
 
-describeOnBothEngines('second factors', ({ openIdentity, storedText }) => {
+describeOnEngines('second factors', ({ openIdentity, storedText }) => {
   async function enroll() {
     const clock = { now: START };
     const open = () => openIdentity(() => clock.now);

@@ -1,18 +1,10 @@
 import { execFile } from 'node:child_process';
-import {
-  existsSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { isLoopbackUrl } from '@gatehouse/server/configuration';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { temporaryFolder } from '@gatehouse/testing/suite';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { demoDefinition } from '../src/bootstrap/demo.ts';
 import {
   bootstrapDefinition,
@@ -27,10 +19,9 @@ let directory = '';
 let keyFile = '';
 
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'gatehouse-keys-'));
+  directory = temporaryFolder();
   keyFile = join(directory, 'master.key');
 });
-afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
 /** Starts both processes together. Each imports modules for longer than the other runs. */
 async function runTwice(script: string): Promise<readonly string[]> {

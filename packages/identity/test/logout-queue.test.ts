@@ -1,12 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import type { LogoutNotice } from '../src/index.ts';
-import { describeOnBothEngines } from './on-both-engines.ts';
+import { describeOnEngines } from './engines.ts';
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 
-describeOnBothEngines('the queue of sign-outs', ({ openIdentity }) => {
+describeOnEngines('the queue of sign-outs', ({ openIdentity }) => {
   function open() {
     const state = { now: Date.now() };
     const [clientId, userId] = [`client-${randomUUID()}`, `user-${randomUUID()}`];

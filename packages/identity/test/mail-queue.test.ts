@@ -2,13 +2,13 @@ import { randomUUID } from 'node:crypto';
 import { StoreFullError } from '@gatehouse/store';
 import { expect, test } from '@jest/globals';
 import type { QueuedMail } from '../src/index.ts';
-import { describeOnBothEngines } from './on-both-engines.ts';
+import { describeOnEngines } from './engines.ts';
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
-describeOnBothEngines('the queue of mails', ({ openIdentity }) => {
+describeOnEngines('the queue of mails', ({ openIdentity }) => {
   function open() {
     const state = { now: Date.now() };
     const queue = `org-${randomUUID()}`;

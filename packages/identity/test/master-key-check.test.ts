@@ -1,7 +1,7 @@
 // requires: redis-server
 import { randomBytes } from 'node:crypto';
 import { createStore, type Store, StoreUnavailableError } from '@gatehouse/store';
-import { startStoreEngine, storeEngines, until } from '@gatehouse/testing';
+import { integrationEngines, startStoreEngine, until } from '@gatehouse/testing';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { assertMasterKeyFits, openIdentity } from '../src/index.ts';
 import { loadSigningKeys } from '../src/secrets/signing-keys.ts';
@@ -9,7 +9,7 @@ import { loadSigningKeys } from '../src/secrets/signing-keys.ts';
 const CANARY = 'master-key-canary';
 const refusal = /MASTER_KEY_FILE.*names a key that differs from the master key of this store/s;
 
-describe.each(storeEngines)('the check of the master key on %s', (engineName) => {
+describe.each(integrationEngines)('the check of the master key on %s', (engineName) => {
   const [right, other] = [randomBytes(32), randomBytes(32)];
   let engine: Awaited<ReturnType<typeof startStoreEngine>>;
   let stores: Store[];

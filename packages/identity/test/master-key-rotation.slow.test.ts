@@ -1,18 +1,11 @@
 // requires: redis-server
+
 import { randomBytes } from 'node:crypto';
-import {
-  chmodSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createStore, NEVER_EXPIRES, type Store } from '@gatehouse/store';
 import { codeOfApp, startStoreEngine, storeEngines, until, wrappedStore } from '@gatehouse/testing';
+import { temporaryFolder } from '@gatehouse/testing/suite';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import {
   assertMasterKeyFits,
@@ -26,7 +19,7 @@ import {
   userSessionsKey,
 } from '../src/index.ts';
 import { loadSigningKeys } from '../src/secrets/signing-keys.ts';
-import { newClient } from './on-both-engines.ts';
+import { newClient } from './engines.ts';
 
 const HOUR = 3_600_000;
 
@@ -40,7 +33,7 @@ describe.each(storeEngines)('the rotation of the master key on %s', (engineName)
   beforeEach(async () => {
     engine = await startStoreEngine(engineName);
     stores = [];
-    directory = mkdtempSync(join(tmpdir(), 'gatehouse-rotation-'));
+    directory = temporaryFolder();
     path = join(directory, 'master.key');
     writeFileSync(path, randomBytes(32).toString('hex'), { mode: 0o600 });
     time = Date.now();
@@ -48,7 +41,6 @@ describe.each(storeEngines)('the rotation of the master key on %s', (engineName)
   afterEach(async () => {
     await Promise.all(stores.map((store) => store.close()));
     await engine.stop();
-    rmSync(directory, { recursive: true });
   });
 
   /** Opens a separate connection with its own copy of the keys, like another process. */

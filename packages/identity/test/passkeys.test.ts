@@ -4,7 +4,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import { MAXIMUM_PASSKEYS, type NewPasskey, passkeySchema } from '../src/index.ts';
 import { passkeysKey } from '../src/users/passkeys.ts';
-import { describeOnBothEngines } from './on-both-engines.ts';
+import { describeOnEngines } from './engines.ts';
 
 const newPasskey = (changes: Partial<NewPasskey> = {}): NewPasskey => ({
   id: randomBytes(16).toString('base64url'),
@@ -28,7 +28,7 @@ test('the record of a user is bounded', () => {
   expect([...invalid, ...others].filter(isValid)).toEqual([]);
 });
 
-describeOnBothEngines('passkeys', ({ openIdentity, storedText }) => {
+describeOnEngines('passkeys', ({ openIdentity, storedText }) => {
   test('are added up to ten, renamed and removed, and concurrent changes lose none', async () => {
     const [one, two] = [openIdentity().passkeys, openIdentity().passkeys];
     const userId = randomUUID();

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import { hashPassword, type Identity } from '../src/index.ts';
 import { passwordHashCost } from '../src/users/password-hash.ts';
-import { describeOnBothEngines } from './on-both-engines.ts';
+import { describeOnEngines } from './engines.ts';
 
 const RIGHT = 'the password of before';
 const { memory, passes, parallelism } = passwordHashCost;
@@ -18,7 +18,7 @@ async function userOfBefore({ users, store }: Identity) {
   return { ...made, passwordHash };
 }
 
-describeOnBothEngines('a password hash with another cost', ({ openIdentity }) => {
+describeOnEngines('a password hash with another cost', ({ openIdentity }) => {
   test('is replaced in every process when the user signs in', async () => {
     const user = await userOfBefore(openIdentity());
     const { users } = openIdentity();

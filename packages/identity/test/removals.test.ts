@@ -2,9 +2,9 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import { type AuditEvent, accessTokenKey, type Identity, type User } from '../src/index.ts';
-import { describeOnBothEngines, newClient } from './on-both-engines.ts';
+import { describeOnEngines, newClient } from './engines.ts';
 
-describeOnBothEngines('removals', ({ openIdentity, openStore }) => {
+describeOnEngines('removals', ({ openIdentity, openStore }) => {
   const newUser = (changes: object = {}) => ({
     username: `user-${randomUUID()}`,
     password: 'some password',

@@ -1,9 +1,10 @@
 // requires: redis-server
 import { randomUUID } from 'node:crypto';
 import { StoreUnavailableError } from '@gatehouse/store';
+import { storeEngines } from '@gatehouse/testing';
 import { expect, test } from '@jest/globals';
 import type { SignatureUse } from '../src/tokens/replay-guard.ts';
-import { describeOnBothEngines } from './on-both-engines.ts';
+import { describeOnEngines } from './engines.ts';
 
 function newUse(changes: Partial<SignatureUse> = {}): SignatureUse {
   return {
@@ -124,112 +125,120 @@ const sequences: readonly (readonly [
   ['a use after the end of its lifetime is also stored', { ...once, liveUntil: 1 }, [same, no]],
 ];
 
-describeOnBothEngines('the replay guard', ({ openIdentity, storedText }) => {
-  const guard = () => openIdentity().replayGuard;
+describeOnEngines(
+  'the replay guard',
+  ({ openIdentity, storedText }) => {
+    const guard = () => openIdentity().replayGuard;
 
-  test.each(sequences)('%s', async (_title, first, ...steps) => {
-    // Any gateway decides, and equal values of other tests do not matter.
-    const unique = randomUUID();
-    const apart = (use: SignatureUse) => ({
-      ...use,
-      clientId: `${unique} ${use.clientId}`,
-      signature: `${unique}${use.signature}`,
+    test.each(sequences)('%s', async (_title, first, ...steps) => {
+      // Any gateway decides, and equal values of other tests do not matter.
+      const unique = randomUUID();
+      const apart = (use: SignatureUse) => ({
+        ...use,
+        clientId: `${unique} ${use.clientId}`,
+        signature: `${unique}${use.signature}`,
+      });
+      const use = newUse(first);
+      expect(await guard().bind(apart(use))).toBe('accepted');
+      for (const [change, outcome] of steps) {
+        expect(await guard().bind(apart({ ...use, ...change }))).toBe(outcome);
+      }
     });
-    const use = newUse(first);
-    expect(await guard().bind(apart(use))).toBe('accepted');
-    for (const [change, outcome] of steps) {
-      expect(await guard().bind(apart({ ...use, ...change }))).toBe(outcome);
+
+    test('knows the signatures and nonces that any gateway has accepted', async () => {
+      const first = newUse();
+      const second = newUse({ nonce: `Nonce-${randomUUID()}`, repeatable: false });
+      expect([await guard().isUsed(first), await guard().isUsed(second)]).toEqual([false, false]);
+      await guard().bind(first);
+      await guard().bind(second);
+
+      const { signature } = first;
+      expect(await guard().isUsed({ ...first, signature: signature.toUpperCase() })).toBe(true);
+      expect(await guard().isUsed({ ...second, signature })).toBe(true);
+      expect(await guard().isUsed({ ...second, signature: randomUUID() })).toBe(true);
+      expect(await guard().isUsed({ ...second, clientId: randomUUID() })).toBe(false);
+      expect(await guard().isUsed({ ...second, nonce: undefined })).toBe(false);
+    });
+
+    /** The outcomes of 50 concurrent uses at two gateways. */
+    async function race(useOf: (i: number) => SignatureUse) {
+      const guards = [guard(), guard()];
+      return Promise.all(Array.from({ length: 50 }, (_, i) => guards[i % 2]?.bind(useOf(i))));
     }
-  });
+    const accepted = (outcomes: readonly unknown[]) => outcomes.filter((each) => each === ok);
 
-  test('knows the signatures and nonces that any gateway has accepted', async () => {
-    const first = newUse();
-    const second = newUse({ nonce: `Nonce-${randomUUID()}`, repeatable: false });
-    expect([await guard().isUsed(first), await guard().isUsed(second)]).toEqual([false, false]);
-    await guard().bind(first);
-    await guard().bind(second);
+    test('exactly one of 50 concurrent uses of a signed body is accepted', async () => {
+      const use = newUse(post);
+      expect(accepted(await race(() => use))).toHaveLength(1);
+    });
 
-    const { signature } = first;
-    expect(await guard().isUsed({ ...first, signature: signature.toUpperCase() })).toBe(true);
-    expect(await guard().isUsed({ ...second, signature })).toBe(true);
-    expect(await guard().isUsed({ ...second, signature: randomUUID() })).toBe(true);
-    expect(await guard().isUsed({ ...second, clientId: randomUUID() })).toBe(false);
-    expect(await guard().isUsed({ ...second, nonce: undefined })).toBe(false);
-  });
+    test('without an address group, 50 concurrent uses for two paths serve one path', async () => {
+      const use = newUse();
+      const targetOf = (i: number) => `/path-${i % 2}`;
+      const outcomes = await race((i) => ({ ...use, target: targetOf(i) }));
+      const served = outcomes.flatMap((outcome, i) => (outcome === ok ? [targetOf(i)] : []));
+      expect(new Set(served).size).toBe(1);
+    });
 
-  /** The outcomes of 50 concurrent uses at two gateways. */
-  async function race(useOf: (i: number) => SignatureUse) {
-    const guards = [guard(), guard()];
-    return Promise.all(Array.from({ length: 50 }, (_, i) => guards[i % 2]?.bind(useOf(i))));
-  }
-  const accepted = (outcomes: readonly unknown[]) => outcomes.filter((each) => each === ok);
+    test('parallel reads of one address group serve each of 50 targets, each once', async () => {
+      const use = newUse(read);
+      expect(accepted(await race((i) => ({ ...use, target: `/path-${i}` })))).toHaveLength(50);
+      const repeated = await race((i) => ({
+        ...use,
+        method: i % 4 < 2 ? 'GET' : 'HEAD',
+        target: '/again',
+      }));
+      expect(accepted(repeated)).toHaveLength(1);
+    });
 
-  test('exactly one of 50 concurrent uses of a signed body is accepted', async () => {
-    const use = newUse(post);
-    expect(accepted(await race(() => use))).toHaveLength(1);
-  });
+    test('rejects further targets after one second, which no use extends', async () => {
+      let time = Date.now();
+      const { bind } = openIdentity(() => time).replayGuard;
+      const use = newUse(read);
+      expect(await bind(use)).toBe('accepted');
+      time += 600;
+      expect(await bind({ ...use, target: '/second' })).toBe('accepted');
+      time += 400;
+      expect(await bind({ ...use, target: '/third' })).toBe('accepted');
+      time += 1;
+      expect(await bind({ ...use, target: '/fourth' })).toBe('replayed');
+      expect(await bind(use)).toBe('accepted');
+      const behind = openIdentity(() => time - 2002).replayGuard;
+      expect(await behind.bind({ ...use, target: '/fifth' })).toBe('replayed');
+    });
 
-  test('without an address group, 50 concurrent uses for two paths serve one path', async () => {
-    const use = newUse();
-    const targetOf = (i: number) => `/path-${i % 2}`;
-    const outcomes = await race((i) => ({ ...use, target: targetOf(i) }));
-    const served = outcomes.flatMap((outcome, i) => (outcome === ok ? [targetOf(i)] : []));
-    expect(new Set(served).size).toBe(1);
-  });
+    test('a use is stored longer than any gateway with a wrong clock accepts the timestamp', async () => {
+      const gatewayAhead = openIdentity(() => Date.now() + 30_000).replayGuard;
+      const use = newUse({ ...once, liveUntil: Date.now() });
+      expect(await gatewayAhead.bind(use)).toBe('accepted');
+      const gatewayBehind = openIdentity(() => Date.now() - 30_000).replayGuard;
+      expect(await gatewayBehind.bind(use)).toBe('replayed');
+    });
 
-  test('parallel reads of one address group serve each of 50 targets, each once', async () => {
-    const use = newUse(read);
-    expect(accepted(await race((i) => ({ ...use, target: `/path-${i}` })))).toHaveLength(50);
-    const repeated = await race((i) => ({
-      ...use,
-      method: i % 4 < 2 ? 'GET' : 'HEAD',
-      target: '/again',
-    }));
-    expect(accepted(repeated)).toHaveLength(1);
-  });
+    test('an unavailable store is an error, and serves no further target', async () => {
+      const identity = openIdentity();
+      const use = newUse(read);
+      expect(await identity.replayGuard.bind(use)).toBe('accepted');
+      await identity.store.close();
+      for (const each of [newUse(), { ...use, ...further }]) {
+        await expect(identity.replayGuard.bind(each)).rejects.toBeInstanceOf(StoreUnavailableError);
+      }
+    });
 
-  test('rejects further targets after one second, which no use extends', async () => {
-    let time = Date.now();
-    const { bind } = openIdentity(() => time).replayGuard;
-    const use = newUse(read);
-    expect(await bind(use)).toBe('accepted');
-    time += 600;
-    expect(await bind({ ...use, target: '/second' })).toBe('accepted');
-    time += 400;
-    expect(await bind({ ...use, target: '/third' })).toBe('accepted');
-    time += 1;
-    expect(await bind({ ...use, target: '/fourth' })).toBe('replayed');
-    expect(await bind(use)).toBe('accepted');
-    const behind = openIdentity(() => time - 2002).replayGuard;
-    expect(await behind.bind({ ...use, target: '/fifth' })).toBe('replayed');
-  });
-
-  test('a use is stored longer than any gateway with a wrong clock accepts the timestamp', async () => {
-    const gatewayAhead = openIdentity(() => Date.now() + 30_000).replayGuard;
-    const use = newUse({ ...once, liveUntil: Date.now() });
-    expect(await gatewayAhead.bind(use)).toBe('accepted');
-    const gatewayBehind = openIdentity(() => Date.now() - 30_000).replayGuard;
-    expect(await gatewayBehind.bind(use)).toBe('replayed');
-  });
-
-  test('an unavailable store is an error, and serves no further target', async () => {
-    const identity = openIdentity();
-    const use = newUse(read);
-    expect(await identity.replayGuard.bind(use)).toBe('accepted');
-    await identity.store.close();
-    for (const each of [newUse(), { ...use, ...further }]) {
-      await expect(identity.replayGuard.bind(each)).rejects.toBeInstanceOf(StoreUnavailableError);
-    }
-  });
-
-  test('the store contains no readable signature, nonce or address', async () => {
-    const secrets = { nonce: randomUUID(), addressGroup: '203.0.113.77' };
-    const use = newUse();
-    await guard().bind(use);
-    await guard().bind(newUse(secrets));
-    const text = await storedText();
-    for (const secret of [use.signature, use.signature.toUpperCase(), ...Object.values(secrets)]) {
-      expect(text).not.toContain(secret);
-    }
-  });
-});
+    test('the store contains no readable signature, nonce or address', async () => {
+      const secrets = { nonce: randomUUID(), addressGroup: '203.0.113.77' };
+      const use = newUse();
+      await guard().bind(use);
+      await guard().bind(newUse(secrets));
+      const text = await storedText();
+      for (const secret of [
+        use.signature,
+        use.signature.toUpperCase(),
+        ...Object.values(secrets),
+      ]) {
+        expect(text).not.toContain(secret);
+      }
+    });
+  },
+  storeEngines,
+);

@@ -4,7 +4,7 @@ import { createStore } from '@gatehouse/store';
 import { expect, test } from '@jest/globals';
 import type { RequestEntry } from '../src/index.ts';
 import { createRequestLog } from '../src/log/request-log.ts';
-import { describeOnBothEngines } from './on-both-engines.ts';
+import { describeOnEngines } from './engines.ts';
 
 /** Half of 9,000 entries for seven days, in an hour. */
 const CLIENT_SHARE = 26;
@@ -34,7 +34,7 @@ function entryOf(changes: Partial<RequestEntry> = {}): RequestEntry {
 const ofClient = (clientId: string, changes: Partial<RequestEntry> = {}) =>
   entryOf({ clientId, verified: true, credential: 'bearer', status: 404, ...changes });
 
-describeOnBothEngines('the request log', ({ openIdentity, openStore, storeUrl }) => {
+describeOnEngines('the request log', ({ openIdentity, openStore, storeUrl }) => {
   test('a second process finds every member of a request by its id', async () => {
     const writer = openIdentity().requestLog;
     const complete = entryOf({

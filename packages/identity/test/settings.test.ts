@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import { isDomainAllowed, scopesOfResource } from '../src/index.ts';
-import { describeOnBothEngines, newClient } from './on-both-engines.ts';
+import { describeOnEngines, newClient } from './engines.ts';
 
 const scope = (description: string, roles: readonly string[] = []) => ({
   description,
@@ -19,7 +19,7 @@ function newResource(roles: readonly string[] = []) {
   return { resource, read, write, declared: { resource, name, scopes } };
 }
 
-describeOnBothEngines('the settings', ({ openIdentity }) => {
+describeOnEngines('the settings', ({ openIdentity }) => {
   test('every process reads a declared resource, whose identifier replaces an earlier one', async () => {
     const { settings } = openIdentity();
     const { resource, read, declared } = newResource(['accountant']);

@@ -7,7 +7,7 @@ import { createStore } from '@gatehouse/store';
 import { medianRatio } from '@gatehouse/testing';
 import { expect, test } from '@jest/globals';
 import { openIdentity } from '../src/index.ts';
-import { newClient } from './on-both-engines.ts';
+import { newClient } from './engines.ts';
 
 const [first, second, third] = ['1', '2', '3'].map(
   (digit) => `${digit}Q3xV7mK9pT2wZ5rB8nD1fG4hJ6kL0sC`,

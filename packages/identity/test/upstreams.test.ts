@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { examineRecords, SETTINGS_KEY, settingsMembers, type Upstream } from '../src/index.ts';
-import { describeOnBothEngines } from './on-both-engines.ts';
+import { describeOnEngines } from './engines.ts';
 
 const members = z.strictObject({ upstreams: settingsMembers.upstreams });
 const entry = { id: 'corp', name: 'Corp', issuer: 'https://corp.example', clientId: 'gatehouse' };
@@ -56,7 +56,7 @@ describe('an upstream provider', () => {
   });
 });
 
-describeOnBothEngines('upstream providers', ({ openIdentity }) => {
+describeOnEngines('upstream providers', ({ openIdentity }) => {
   test('a client secret is sealed, and the same declaration changes nothing', async () => {
     const { settings, store, sealer } = openIdentity();
     const upstreams = [upstreamOf({ clientSecret: 'a secret of the provider' })];

@@ -9,7 +9,7 @@ import {
   passwordHashCost,
 } from '../src/users/password-hash.ts';
 import { canonicalUsername } from '../src/users/user.ts';
-import { describeOnBothEngines } from './on-both-engines.ts';
+import { describeOnEngines } from './engines.ts';
 
 function newUser(username: string = randomUUID()) {
   return { username, password: 'first password', name: 'Alice', orgId: 'org-1' };
@@ -44,7 +44,7 @@ describe('the canonical form of a username', () => {
   });
 });
 
-describeOnBothEngines('users', ({ openIdentity }) => {
+describeOnEngines('users', ({ openIdentity }) => {
   test('a user signs in with every spelling of the name, but only with the right password', async () => {
     const { users } = openIdentity();
     const tail = randomUUID();

@@ -2,12 +2,12 @@
 import { expect, test } from '@jest/globals';
 import { credentialKey } from '../src/index.ts';
 import { createXAccessTokens } from '../src/tokens/x-access-tokens.ts';
-import { describeOnBothEngines, newClient } from './on-both-engines.ts';
+import { describeOnEngines, newClient } from './engines.ts';
 
 /** Half a second after a whole one. Must be near the present, because the store expires indexes. */
 const START = Math.floor(Date.now() / 1000) * 1000 + 500;
 
-describeOnBothEngines('X-Access-Tokens', ({ openIdentity, openStore, storedText }) => {
+describeOnEngines('X-Access-Tokens', ({ openIdentity, openStore, storedText }) => {
   async function prepare(maximumLiveTokens = 1000) {
     let now = START;
     const identity = openIdentity(() => now);

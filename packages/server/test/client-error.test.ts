@@ -1,45 +1,32 @@
-import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { createServer } from 'node:http';
+import { listenForTests } from '@gatehouse/testing/suite';
+import { expect, test } from '@jest/globals';
 import { createMetricsRegistry } from '../src/index.ts';
 import { addServerMetrics, trackConnections } from '../src/server/connections.ts';
-import type { MalformedInput } from '../src/server/malformed-input.ts';
-import { createClientErrorHandler } from '../src/server/malformed-input.ts';
+import { createClientErrorHandler, type MalformedInput } from '../src/server/malformed-input.ts';
 import { metricsText } from '../src/telemetry/metric-families.ts';
 import { openRawConnection } from './raw-connection.ts';
 
 const registry = createMetricsRegistry();
 const reported: MalformedInput[] = [];
-let server: Server;
-let port: number;
-
 /** A server like that of `serve`, with short timeouts. */
-beforeAll(async () => {
-  server = createServer({
-    headersTimeout: 200,
-    requestTimeout: 400,
-    connectionsCheckingInterval: 50,
-    maxHeaderSize: 1024,
-  });
-  const connections = trackConnections(server);
-  const count = addServerMetrics(registry, server, connections);
-  server.on(
-    'clientError',
-    createClientErrorHandler(connections, (input) => {
-      count(input.error.code);
-      reported.push(input);
-    }),
-  );
-  server.on('request', (request) => request.resume());
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  ({ port } = server.address() as AddressInfo);
+const server = createServer({
+  headersTimeout: 200,
+  requestTimeout: 400,
+  connectionsCheckingInterval: 50,
+  maxHeaderSize: 1024,
 });
-afterAll(() => {
-  server.closeAllConnections();
-  server.close();
-});
+const connections = trackConnections(server);
+const count = addServerMetrics(registry, server, connections);
+server.on(
+  'clientError',
+  createClientErrorHandler(connections, (input) => {
+    count(input.error.code);
+    reported.push(input);
+  }),
+);
+server.on('request', (request) => request.resume());
+const port = await listenForTests(server);
 
 test.each([
   ['headers that do not end', 'GET / HTTP/1.1\r\nHost: test\r\n', 408, 'request_timeout'],

@@ -1,7 +1,7 @@
-import { chmodSync, chownSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, chownSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { temporaryFolder } from '@gatehouse/testing/suite';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import {
   exposedFileProblem,
   inspectFileAccess,
@@ -12,9 +12,8 @@ import {
 let directory = '';
 
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'gatehouse-file-access-'));
+  directory = temporaryFolder();
 });
-afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
 function file(name: string, mode: number): string {
   const path = join(directory, name);

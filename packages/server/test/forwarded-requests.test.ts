@@ -1,6 +1,6 @@
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { Writable } from 'node:stream';
+import { listen } from '@gatehouse/testing';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import pino from 'pino';
 import { createAddressMatcher, observedRequest, observeRequests } from '../src/index.ts';
@@ -33,8 +33,7 @@ async function start(trustedProxies: readonly string[]): Promise<string> {
     { isTrustedProxy: createAddressMatcher(trustedProxies) },
   );
   server = createServer(listener);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return `http://127.0.0.1:${await listen(server)}`;
 }
 
 const warnings = () => lines.filter(({ level }) => level === 'warn');

@@ -1,18 +1,9 @@
 import { execFile } from 'node:child_process';
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterEach, beforeEach, expect, test } from '@jest/globals';
+import { temporaryFolder } from '@gatehouse/testing/suite';
+import { beforeEach, expect, test } from '@jest/globals';
 import { readOrCreateSecretFile } from '../src/configuration.ts';
 
 const run = promisify(execFile);
@@ -20,9 +11,8 @@ const reader = join(import.meta.dirname, 'read-secret.ts');
 let directory = '';
 
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'gatehouse-key-file-'));
+  directory = temporaryFolder();
 });
-afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
 test('a secret file is created once with its folder, readable only by its owner', () => {
   const path = join(directory, 'deep', 'data', 'secret');

@@ -6,8 +6,7 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { until } from '@gatehouse/testing';
+import { listen, until } from '@gatehouse/testing';
 import { afterEach, expect, test } from '@jest/globals';
 import { createLogger, observedRequest, observeRequests } from '../src/index.ts';
 import { createRequestRecorder, type RecordedRequest } from '../src/requests/request-records.ts';
@@ -38,8 +37,7 @@ async function serveRecorded(
   const logger = createLogger({ app: 'test', level: 'silent' });
   const server = createServer(observeRequests(answer, logger, { observer: observe }));
   servers.push(server);
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, recorded };
+  return { url: `http://127.0.0.1:${await listen(server)}/`, recorded };
 }
 
 /** Leaves when the reply starts. */
@@ -132,8 +130,7 @@ test('a body that does not arrive in time is one failure, with the reason of the
     'request',
     observeRequests((request) => request.resume(), logger, { observer: observe }),
   );
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const connection = openRawConnection((server.address() as AddressInfo).port);
+  const connection = openRawConnection(await listen(server));
   connection.send('POST / HTTP/1.1\r\nHost: test\r\nContent-Length: 5\r\n\r\nab');
   expect(await connection.ended()).toMatch(/^HTTP\/1\.1 408 /);
   await until(async () => recorded.length > 0);

@@ -1,8 +1,9 @@
 // runs alone: it compares times
+
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { listen } from '@gatehouse/testing';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { cutSlowReaders } from '../src/server/server-limits.ts';
 import { openRawConnection } from './raw-connection.ts';
@@ -27,8 +28,7 @@ describe('a peer that reads slowly', () => {
       connectionsCheckingInterval: 50,
     });
     running.push(server);
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const connection = openRawConnection((server.address() as AddressInfo).port);
+    const connection = openRawConnection(await listen(server));
     const asked = once(server, 'request');
     connection.send('GET / HTTP/1.1\r\nHost: test\r\n\r\n');
     await asked;

@@ -4,6 +4,7 @@ import {
   canonicalText,
   encodeParameters,
   parseParameters,
+  signedPart,
   toParameters,
 } from './version-1-text.ts';
 
@@ -22,18 +23,7 @@ describe('parseParameters', () => {
   });
 
   test('orders keys of several Unicode planes by their bytes', () => {
-    const alphabet = [
-      'a',
-      'Z',
-      '~',
-      'é',
-      '中',
-      '\uD7FF',
-      '\uE000',
-      '\uFFFD',
-      '\u{10000}',
-      '\u{1F600}',
-    ];
+    const alphabet = [...'aZ~é中\uD7FF\uE000\uFFFD\u{10000}\u{1F600}'];
     const keys = alphabet.flatMap((first) => ['', ...alphabet].map((second) => first + second));
     const byBytes = [...keys].sort((left, right) =>
       Buffer.compare(Buffer.from(left), Buffer.from(right)),
@@ -89,16 +79,8 @@ describe('parseParameters', () => {
   });
 
   test.each([
-    'a=%zz',
-    'a=%',
-    '%',
-    'a=%c0%ae',
-    'a=%00',
-    'a=%0d%0a',
-    'a=%7f',
-    'a=%c2%85',
-    'a=%ed%a0%80',
-    '%00=1',
+    ...['a=%zz', 'a=%', '%', 'a=%c0%ae', 'a=%00', 'a=%0d%0a', 'a=%7f', 'a=%c2%85', 'a=%ed%a0%80'],
+    ...['%00=1'],
   ])('rejects %p', (query) => {
     expect(() => parseParameters(query)).toThrow(AmbiguousTextError);
   });
@@ -114,4 +96,30 @@ describe('parseParameters', () => {
       expect(forwarded(query)).toBe('path=a%2Fb');
     },
   );
+});
+
+const FORM = 'application/x-www-form-urlencoded';
+
+describe('the part of a request that is signed', () => {
+  test.each(['GET', 'HEAD', 'DELETE', 'OPTIONS'])('is the query of %s', (method) => {
+    expect(signedPart(method, undefined)).toBe('query');
+    expect(signedPart(method, FORM)).toBe('query');
+  });
+
+  test.each(['POST', 'PUT', 'PATCH'])('is the body of %s', (method) => {
+    expect(signedPart(method, 'application/json')).toBe('body');
+    expect(signedPart(method, undefined)).toBe('body');
+    expect(signedPart(method, `text/plain; note=${FORM}`)).toBe('body');
+  });
+
+  test.each([FORM, `${FORM}; charset=utf-8`, `${FORM.toUpperCase()} ;charset=utf-8`])(
+    'is the form parameters of a POST with %s',
+    (contentType) => {
+      expect(signedPart('POST', contentType)).toBe('form');
+    },
+  );
+
+  test.each(['TRACE', 'CONNECT', 'get', ''])('does not exist for %p', (method) => {
+    expect(signedPart(method, undefined)).toBeUndefined();
+  });
 });

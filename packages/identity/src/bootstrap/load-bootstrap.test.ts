@@ -197,13 +197,7 @@ describe('a bootstrap file', () => {
 });
 
 test.each([
-  'https://a.internal',
-  'a.internal:8443',
-  'A.internal',
-  'a.internal/',
-  '*',
-  '',
-  '0x7f.1',
+  ...['https://a.internal', 'a.internal:8443', 'A.internal', 'a.internal/', '*', '', '0x7f.1'],
   ...['10.0.0.5', '[fd00::1]', 'a.internal.'],
 ])('the private host %j is rejected', (host) => {
   expect(problemsOf({ privateHosts: [host] })).toEqual([

@@ -1,5 +1,5 @@
-import { expect, test } from '@jest/globals';
-import { generateSecureKey, secureKey } from '../secrets/secure-keys.ts';
+import { describe, expect, test } from '@jest/globals';
+import { findMatchingSecret, generateSecureKey, secureKey } from './secure-keys.ts';
 
 const problemsOf = (key: string) =>
   secureKey.safeParse(key).error?.issues.map(({ message }) => message.slice(0, 20));
@@ -22,7 +22,32 @@ test.each([
 });
 
 test('the policy for secure keys accepts generated keys', () => {
-  for (let i = 0; i < 10_000; i += 1) {
-    expect(problemsOf(generateSecureKey())).toBeUndefined();
-  }
+  const keys = Array.from({ length: 10_000 }, () => generateSecureKey());
+  expect(keys.filter((key) => problemsOf(key) !== undefined)).toEqual([]);
+});
+
+describe('findMatchingSecret', () => {
+  const secrets = ['first-secret-key', 'second-secret-key'];
+
+  test.each(secrets)('finds every active secret: %s', (secret) => {
+    expect(findMatchingSecret(secret, secrets)).toBe(secrets.indexOf(secret));
+  });
+
+  test.each([
+    ['a prefix', 'first-secret-ke'],
+    ['a suffix', 'irst-secret-key'],
+    ['a NUL at the end', 'first-secret-key\0'],
+    ['many NULs at the end', `first-secret-key${'\0'.repeat(64)}`],
+    ['a space at the end', 'first-secret-key '],
+    ['nothing', ''],
+    ['another case', 'First-secret-key'],
+    ['both in one', 'first-secret-keysecond-secret-key'],
+  ])('rejects %s', (_name, presented) => {
+    expect(findMatchingSecret(presented, secrets)).toBe(-1);
+  });
+
+  test('rejects everything if there is no secret', () => {
+    expect(findMatchingSecret('', [])).toBe(-1);
+    expect(findMatchingSecret('first-secret-key', [])).toBe(-1);
+  });
 });

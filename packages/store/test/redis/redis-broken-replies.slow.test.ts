@@ -1,6 +1,7 @@
 // runs alone: it has deadlines of seconds
-import { once } from 'node:events';
+
 import { createServer, type Server, type Socket } from 'node:net';
+import { listen } from '@gatehouse/testing';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { createStore, type Store, StoreUnavailableError } from '../../src/index.ts';
 
@@ -39,10 +40,8 @@ async function startBrokenServer(reply: string): Promise<string> {
         );
       }
     });
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  return `redis://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`;
+  });
+  return `redis://127.0.0.1:${await listen(server)}`;
 }
 
 test('the store accepts a server that greets like Redis and sends valid replies', async () => {

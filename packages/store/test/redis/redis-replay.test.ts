@@ -24,16 +24,8 @@ async function start(users: Users) {
 
 /** The commands that the store's writes append to the file. */
 const writes: readonly string[] = [
-  'set',
-  'del',
-  'unlink',
-  'incrby',
-  'decr',
-  'pexpireat',
-  'persist',
-  'zadd',
-  'zrem',
-  'zremrangebyscore',
+  ...['set', 'del', 'unlink', 'incrby', 'decr', 'pexpireat', 'persist', 'zadd', 'zrem'],
+  ...['zremrangebyscore'],
 ];
 const allow = (names: readonly string[]) => names.map((name) => `+${name}`).join(' ');
 

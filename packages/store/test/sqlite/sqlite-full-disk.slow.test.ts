@@ -1,16 +1,14 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { temporaryFolder } from '@gatehouse/testing/suite';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 
 const worker = join(import.meta.dirname, 'full-disk-worker.ts');
 
 let folder: string;
 beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'gatehouse-full-disk-'));
+  folder = temporaryFolder();
 });
-afterEach(() => rmSync(folder, { recursive: true }));
 
 /** Runs commands with a separate file system mounted on the folder. Requires root. */
 const unshare = (commands: string, ...words: readonly string[]) =>

@@ -91,7 +91,7 @@ describe('the SQLite file', () => {
     expect(() => createStore('sqlite:/dev/null/store.db')).toThrow(StoreUnavailableError);
   });
 
-  test('can be created by several processes at the same time', async () => {
+  test.concurrent('can be created by several processes at the same time', async () => {
     const url = `sqlite:${freshPath()}`;
     const workers = Array.from({ length: 5 }, () =>
       spawn(process.execPath, [workerFile, url, 'increment', 'starts', '1'], { stdio: 'ignore' }),
@@ -118,7 +118,7 @@ describe('a SQLite store', () => {
     await store.close();
   });
 
-  test('gives the space of expired rows back to the file system', async () => {
+  test.concurrent('gives the space of expired rows back to the file system', async () => {
     const path = freshPath();
     const large = 'x'.repeat(20_000);
     let now = 1_700_000_000_000;
@@ -142,7 +142,7 @@ describe('a SQLite store', () => {
     await store.close();
   });
 
-  test('throws StoreUnavailableError while another process holds the lock, still reads, and recovers', async () => {
+  test.concurrent('throws StoreUnavailableError while another process holds the lock, still reads, and recovers', async () => {
     const path = freshPath();
     const states: StoreState[] = [];
     const store = createStore(`sqlite:${path}`, { onStateChange: (state) => states.push(state) });
@@ -163,7 +163,7 @@ describe('a SQLite store', () => {
     await store.close();
   });
 
-  test('keeps every acknowledged write when the writing process is killed', async () => {
+  test.concurrent('keeps every acknowledged write when the writing process is killed', async () => {
     const url = `sqlite:${freshPath()}`;
     const acknowledged = await writeAndKill(url);
     expect(acknowledged.length).toBeGreaterThan(100);
@@ -245,7 +245,7 @@ describe('claims of one turn', () => {
   });
 });
 
-test('a SQLite file shrinks after its rows expire, except for pages that the next writes need', async () => {
+test.concurrent('a SQLite file shrinks after its rows expire, except for pages that the next writes need', async () => {
   const database = openSqliteDatabase(freshPath());
   const set = database.prepare('INSERT INTO entries VALUES (?, ?, 0)');
   for (let row = 0; row < 5000; row += 1) {

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { createStore, type Store } from '@gatehouse/store';
-import { type StoreEngine, startStoreEngine, storeEngines } from '@gatehouse/testing';
+import { integrationEngines, type StoreEngine, startStoreEngine } from '@gatehouse/testing';
 import { afterAll, afterEach, beforeAll, describe } from '@jest/globals';
 import { type Identity, type NewClient, openIdentity } from '../src/index.ts';
 import { loadSigningKeys } from '../src/secrets/signing-keys.ts';
@@ -15,11 +15,13 @@ export interface EngineSubject {
   openIdentity(now?: () => number): Identity;
 }
 
-/**
- * Runs the suite on SQLite and on Redis. All tests of an engine share a store, so names are random.
- */
-export function describeOnBothEngines(title: string, suite: (subject: EngineSubject) => void) {
-  describe.each(storeEngines)(`${title} on %s`, (name) => {
+/** Runs the suite on each engine. All tests of an engine share a store, so names are random. */
+export function describeOnEngines(
+  title: string,
+  suite: (subject: EngineSubject) => void,
+  engines = integrationEngines,
+) {
+  describe.each(engines)(`${title} on %s`, (name) => {
     const masterKey = randomBytes(32);
     const stores: Store[] = [];
     let engine: StoreEngine | undefined;
