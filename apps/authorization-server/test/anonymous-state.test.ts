@@ -1,17 +1,20 @@
 // requires: redis-server redis-cli
 /** What a browser without a signed-in user costs the store, and what its cookies are worth. */
+
+import { randomBytes } from 'node:crypto';
 import { createPageVisitor, listStoredKeys } from '@gatehouse/testing';
-import { describe, expect, test } from '@jest/globals';
-import { MAXIMUM_PARAMETER_BYTES } from '../src/throttle/stored-budgets.ts';
-import { alice, tv, web } from './installation.ts';
-import { asWeb, cookiesOf, type Fields, hiddenField, startOnEngines } from './server.ts';
+import { afterEach, describe, expect, test } from '@jest/globals';
+import { recordKey } from '../src/provider/oidc-adapter.ts';
+import { MAXIMUM_PARAMETER_BYTES, storedRequestLimits } from '../src/throttle/stored-budgets.ts';
+import { alice, bob, browserApp, tv, web } from './installation.ts';
+import { asWeb, cookiesOf, type Fields, hiddenField, outcome, startOnEngines } from './server.ts';
 
 /** Chromium and Firefox limit the name and value of one cookie to this length. */
 const LARGEST_COOKIE_BYTES = 4096;
 /** packages/server/src/server/server-limits.ts, and nginx's buffer for the head of a reply. */
 const LARGEST_HEAD_BYTES = 16 * 1024;
 
-const systems = await startOnEngines();
+const systems = await startOnEngines({ environment: { TRUSTED_PROXIES: '127.0.0.0/8, ::1' } });
 
 describe.each(systems)('on $engine', ({ system: { first, storeUrl } }) => {
   const { authorizationUrl, connectDevice, get, issuer, open, openConsent, openSignIn, post } =
@@ -213,3 +216,142 @@ describe.each(systems)('on $engine', ({ system: { first, storeUrl } }) => {
     });
   });
 });
+
+const marker = () => `marker-${randomBytes(8).toString('hex')}`;
+const base64url = (text: string) => Buffer.from(text).toString('base64url');
+
+describe.each(systems)('records between two requests of a browser, on $engine', ({ system }) => {
+  const { authorizationUrl, get, issuer, open, post } = system.first;
+  const found = async (...texts: readonly string[]) => {
+    const stored = await system.storedText();
+    return texts.filter((text) => stored.includes(text));
+  };
+
+  test('contain no readable request of an interaction, in the store or in its cookie', async () => {
+    const visitor = createPageVisitor();
+    const [state, nonce, hint] = [marker(), marker(), marker()];
+    const request = { scope: 'openid', state, nonce, login_hint: hint };
+    const redirect = await visitor.get(authorizationUrl(request));
+    // The record of the client contains the address, so the search finds readable text.
+    expect(await found(state, nonce, hint, web.redirectUri)).toEqual([web.redirectUri]);
+    const cookies = [...visitor.cookies.values()].flatMap((value) => [
+      value,
+      Buffer.from(value, 'base64url').toString('latin1'),
+    ]);
+    expect([state, nonce, hint].filter((text) => cookies.join('\n').includes(text))).toEqual([]);
+    expect((await visitor.get(redirect.location ?? '')).body).toContain(hint);
+  });
+
+  test('contain neither a readable pushed request nor its request_uri', async () => {
+    const [state, nonce] = [marker(), marker()];
+    const { redirectUri: redirect_uri, clientId: client_id } = web;
+    const request = { response_type: 'code', client_id, redirect_uri, state, nonce };
+    const { request_uri } = (await post('/par', request, asWeb)).body;
+    // The library stores the request as an unsigned token, which is the base64url form of its JSON.
+    const encoded = [state, nonce].flatMap((text) =>
+      [text, ` ${text}`, `  ${text}`].map((shifted) => base64url(shifted).slice(4, 24)),
+    );
+    expect(await found(state, nonce, request_uri.split(':').at(-1), ...encoded)).toEqual([]);
+    const query = new URLSearchParams({ client_id, request_uri });
+    expect((await get(`/authorize?${query}`)).location).toContain('/sign-in/');
+  });
+
+  test('contain no readable session id or form token, and a session ends after 14 days', async () => {
+    const visitor = createPageVisitor();
+    const staying = { ...alice, remember: 'yes' };
+    await open(visitor, '/account', staying);
+    const question = await visitor.get(`${issuer}/logout`);
+    const secrets = [hiddenField(question, 'xsrf'), visitor.cookies.get('session|/') ?? ''];
+    expect(secrets.map((text) => text.length > 20)).toEqual([true, true]);
+    expect(await found(...secrets)).toEqual([]);
+    const { credentialHash, sealer } = system.identity;
+    const key = recordKey('Session', secrets[1] ?? '', credentialHash);
+    const { exp } = JSON.parse(sealer.open((await system.store.get(key)) ?? '', key));
+    expect(Math.round((exp - Date.now() / 1000) / 3600)).toBe(14 * 24);
+    expect((await visitor.submit(question, { logout: 'yes' })).status).toBe(303);
+  });
+
+  test('do not sign an attacker in who copies one to the key of their own session', async () => {
+    const [theirs, mine] = [createPageVisitor(), createPageVisitor()];
+    await open(theirs, '/account', alice);
+    await open(mine, '/account', bob);
+    const [from = '', to = ''] = [theirs, mine].map(({ cookies }) =>
+      recordKey('Session', cookies.get('session|/') ?? '', system.identity.credentialHash),
+    );
+    await system.store.set(to, (await system.store.get(from)) ?? '');
+    const page = await mine.get(`${issuer}/account`);
+    // The account page asks to sign in.
+    expect([page.status, page.body.includes('Alice Example')]).toEqual([303, false]);
+    expect((await theirs.get(`${issuer}/account`)).body).toContain('Alice Example');
+  });
+});
+
+const { pushed } = storedRequestLimits;
+const ofClient = `client:${browserApp.clientId}`;
+const ofWeb = `client:${web.clientId}`;
+const keyOf = (party: string) => `stored-bytes:pushed:${party}`;
+
+describe.each(systems)(
+  'a request of an anonymous caller in the store, on $engine',
+  ({ system }) => {
+    const { store, first } = system;
+    const parties = ['address:192.0.2.1', 'address:192.0.2.2', ofClient, 'public', ofWeb];
+    afterEach(() => store.delete(parties.map(keyOf)));
+
+    const push = (address: string) =>
+      first.post(
+        '/par',
+        {
+          ...{ response_type: 'code', scope: 'device:read', client_id: browserApp.clientId },
+          ...{ redirect_uri: browserApp.redirectUri, code_challenge: 'c'.repeat(43) },
+          code_challenge_method: 'S256',
+        },
+        { 'x-forwarded-for': address },
+      );
+    const pushAsWeb = async () => {
+      const fields = { response_type: 'code', client_id: 'web', redirect_uri: web.redirectUri };
+      return (await first.post('/par', fields, { ...asWeb, 'x-forwarded-for': '192.0.2.1' }))
+        .status;
+    };
+    const spend = (party: string, bytes: number) =>
+      store.increment(keyOf(party), pushed.windowSeconds, bytes);
+    const spent = async (party: string) => (await store.increment(keyOf(party), 60, 0)).count;
+
+    test('is charged to the address, the client and all public clients', async () => {
+      expect((await push('192.0.2.1')).status).toBe(201);
+      const charged = await spent('address:192.0.2.1');
+      expect(charged).toBeGreaterThan(1024);
+      expect([await spent(ofClient), await spent('public')]).toEqual([charged, charged]);
+    });
+
+    test.each([
+      ['address:192.0.2.1', pushed.addressBytes],
+      [ofClient, pushed.clientBytes],
+      ['public', pushed.publicBytes],
+    ])('is rejected if the budget %s is used up', async (party, bytes) => {
+      await spend(party, bytes);
+      const reply = await push('192.0.2.1');
+      expect(outcome(reply)).toEqual([429, 'too_many_requests']);
+      expect(Number(reply.headers.get('retry-after'))).toBeGreaterThan(0);
+      expect(reply.body.error_description).toBe(
+        'Too much is stored for this address, this client, or all public clients. Try again later.',
+      );
+      // A client that authenticates has its own budget.
+      expect(await pushAsWeb()).toBe(201);
+    });
+
+    test('is not charged to other budgets if the address is over its budget', async () => {
+      await spend('address:192.0.2.1', pushed.addressBytes);
+      for (let i = 0; i < 3; i += 1) {
+        expect((await push('192.0.2.1')).status).toBe(429);
+      }
+      expect([await spent(ofClient), await spent('public')]).toEqual([0, 0]);
+      expect((await push('192.0.2.2')).status).toBe(201);
+    });
+
+    test('is rejected for an authenticated client if its own budget is used up', async () => {
+      await spend(ofWeb, pushed.clientBytes);
+      expect(await pushAsWeb()).toBe(429);
+    });
+  },
+);

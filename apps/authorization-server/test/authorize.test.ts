@@ -1,5 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
-import { createPageVisitor, type PageVisitor, type VisitedPage } from '@gatehouse/testing';
+import { createPageVisitor, newPkce, type PageVisitor, type VisitedPage } from '@gatehouse/testing';
 import { describe, expect, test } from '@jest/globals';
 import {
   alice,
@@ -358,16 +357,14 @@ describe('response_mode=form_post', () => {
 });
 
 describe('PKCE', () => {
-  const verifier = randomBytes(32).toString('base64url');
-  const challenge = createHash('sha256').update(verifier).digest('base64url');
-  const pkce = { code_challenge: challenge, code_challenge_method: 'S256' };
+  const { verifier, pkce } = newPkce();
   const asBrowser = of(browserApp);
 
   test.each<[string, number, Fields]>([
     ['the verifier', 200, { code_verifier: verifier }],
     ['no verifier', 400, {}],
     ['another verifier', 400, { code_verifier: verifier.toUpperCase() }],
-    ['the challenge', 400, { code_verifier: challenge }],
+    ['the challenge', 400, { code_verifier: pkce.code_challenge }],
     ['42 characters', 400, { code_verifier: 'v'.repeat(42) }],
     ['129 characters', 400, { code_verifier: 'v'.repeat(129) }],
     ['text that is not ASCII', 400, { code_verifier: 'é'.repeat(43) }],

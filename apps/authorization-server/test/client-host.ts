@@ -1,13 +1,10 @@
 /** A server of a client: its keys and its logout address, as real authorization servers reach them. */
-import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { makeCertificate } from '@gatehouse/testing';
-import { temporaryFolder } from '@gatehouse/testing/suite';
-import { afterAll } from '@jest/globals';
+import { listenForTests, temporaryFolder } from '@gatehouse/testing/suite';
 
 export interface ReceivedCall {
   readonly path: string;
@@ -30,14 +27,8 @@ export async function startClientHost(
     calls.push(call);
     answer(call, response, request);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  afterAll(() => {
-    server.closeAllConnections();
-    server.close();
-  });
   return {
-    url: `https://localhost:${(server.address() as AddressInfo).port}`,
+    url: `https://localhost:${await listenForTests(server)}`,
     calls: calls as readonly ReceivedCall[],
     environment: { NODE_EXTRA_CA_CERTS: certificateFile },
     settings: { privateHosts: ['localhost'] },

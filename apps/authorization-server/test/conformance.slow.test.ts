@@ -2,9 +2,15 @@
  * The modules of the OpenID conformance suite as tests, by their names. docs/conformance.md lists
  * the plans. Each test checks what its module requires of the server.
  */
-import { createHash } from 'node:crypto';
+
 import { knownScopes } from '@gatehouse/identity';
-import { createPageVisitor, type PageVisitor, until, type VisitedPage } from '@gatehouse/testing';
+import {
+  createPageVisitor,
+  newPkce,
+  type PageVisitor,
+  until,
+  type VisitedPage,
+} from '@gatehouse/testing';
 import { describe, expect, test } from '@jest/globals';
 import {
   createRemoteJWKSet,
@@ -354,9 +360,7 @@ describe.each<[string, Fields]>([
   });
 
   test('oidcc-ensure-request-with-valid-pkce-succeeds', async () => {
-    const verifier = 'v'.repeat(64);
-    const challenge = createHash('sha256').update(verifier).digest('base64url');
-    const pkce = { code_challenge: challenge, code_challenge_method: 'S256' };
+    const { verifier, pkce } = newPkce('v'.repeat(64));
     const answer = await authorize({ ...mode, ...pkce });
     await verifyIdToken((await redeem(answer, as(suite), { code_verifier: verifier })).id_token);
   });

@@ -1,6 +1,7 @@
 // requires: redis-server
+
 import { accountLimit, hashPassword, nextNotBefore } from '@gatehouse/identity';
-import { createPageVisitor } from '@gatehouse/testing';
+import { signInOnDevice } from '@gatehouse/testing';
 import { describe, expect, test } from '@jest/globals';
 import { addressLimit } from '../src/throttle/limits.ts';
 import { full, installation } from './installation.ts';
@@ -14,23 +15,8 @@ const users = [...names, 'everywhere'].map((username) => ({
 const systems = await startOnEngines({ bootstrap: { ...installation, users } });
 
 describe.each(systems)('the device cookie on $engine', ({ system: { first, identity } }) => {
-  /** Signs in at the account page of a browser that has only this cookie. */
-  async function signIn(username: string, password: string, device?: string) {
-    const visitor = createPageVisitor((url, init = {}) => {
-      const headers = new Headers(init.headers);
-      const cookies = [headers.get('cookie'), device && `device=${device}`].filter(Boolean);
-      headers.set('cookie', cookies.join('; '));
-      return fetch(url, { ...init, headers });
-    });
-    let page = await visitor.get(`${first.issuer}/account`);
-    while (page.location !== undefined) {
-      page = await visitor.get(page.location);
-    }
-    const reply = await visitor.submit(page, { username, password });
-    // After a failure, the browser returns to the sign-in page.
-    const failed = reply.location?.includes('/sign-in/') === true;
-    return { status: failed ? 'failed' : reply.status, device: visitor.cookies.get('device|/') };
-  }
+  const signIn = (username: string, password: string, device?: string) =>
+    signInOnDevice(first.issuer, { username, password }, device);
   const signInRight = (username: string, device?: string) =>
     signIn(username, passwordOf(username), device);
 

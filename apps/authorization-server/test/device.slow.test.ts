@@ -1,7 +1,7 @@
 // requires: redis-server
 /** The device authorization grant (RFC 8628). */
-import { createHash, randomBytes } from 'node:crypto';
-import { createPageVisitor, type PageVisitor } from '@gatehouse/testing';
+
+import { createPageVisitor, newPkce, type PageVisitor } from '@gatehouse/testing';
 import { describe, expect, test } from '@jest/globals';
 import { alice, bob, kiosk, olga, player, radio, screen, tv } from './installation.ts';
 import {
@@ -100,11 +100,9 @@ describe.each(systems)('the device authorization grant over $engine', ({ system 
     const visitor = createPageVisitor();
     const inBrowser = await tokensFor({}, alice, visitor);
     // The same client signs users in on devices and in the browser.
-    const verifier = randomBytes(32).toString('base64url');
+    const { verifier, pkce } = newPkce();
     const { clientId: client_id, redirectUri: redirect_uri } = player;
-    const code_challenge = createHash('sha256').update(verifier).digest('base64url');
-    const pkce = { client_id, redirect_uri, code_challenge, code_challenge_method: 'S256' };
-    const code = await newCode(pkce, alice, visitor);
+    const code = await newCode({ client_id, redirect_uri, ...pkce }, alice, visitor);
     const redemption = { client_id, redirect_uri, code_verifier: verifier };
     const ofPlayer = (await redeem(code, redemption, {})).body;
     const clients = [tv, tv, player];

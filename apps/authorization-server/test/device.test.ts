@@ -1,10 +1,9 @@
 // requires: redis-server
-/** The time and the guesses of user codes. device.slow.test.ts tests the device sign-in. */
+/** Guesses of user codes. device.slow.test.ts tests the device sign-in. */
 import { createPageVisitor, type PageVisitor, until } from '@gatehouse/testing';
 import { afterEach, describe, expect, test } from '@jest/globals';
-import { advanceSeconds, startInProcess } from './in-process-server.ts';
 import { alice, bob } from './installation.ts';
-import { outcome, startOnEngines } from './server.ts';
+import { startOnEngines } from './server.ts';
 
 const STRANGERS_KEY = 'attempts:user-code:strangers:all';
 const systems = await startOnEngines({
@@ -72,27 +71,3 @@ describe.each(systems)(
     });
   },
 );
-
-const { connectDevice, issuer, poll, startDevice } = await startInProcess();
-
-/** The last test, because the store of the other ones has the clock of this process. */
-test('a device code can be polled at the interval of the reply, and expires after ten minutes', async () => {
-  const device = await startDevice();
-  expect(Number(device.interval)).toBe(5);
-  const answers = [];
-  for (const seconds of [0, 3, 2]) {
-    advanceSeconds(seconds);
-    answers.push((await poll(device)).body.error);
-  }
-  expect(answers).toEqual(['authorization_pending', 'slow_down', 'authorization_pending']);
-  await connectDevice(device);
-  expect((await poll(device)).status).toBe(200);
-
-  const late = await startDevice();
-  advanceSeconds(601);
-  expect(outcome(await poll(late))).toEqual([400, 'expired_token']);
-  const visitor = createPageVisitor();
-  const form = await visitor.get(`${issuer}/device`);
-  const page = await visitor.submit(form, { user_code: late.user_code ?? '' });
-  expect([page.status, page.body]).toEqual([422, expect.stringContaining('has expired')]);
-});

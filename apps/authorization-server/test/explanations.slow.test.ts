@@ -1,8 +1,8 @@
 // requires: redis-server
 /** What a client that authenticated learns about a rejected code or token, and what all others learn. */
-import { createHash, randomBytes } from 'node:crypto';
+
 import { failureReasons } from '@gatehouse/errors';
-import { until } from '@gatehouse/testing';
+import { newPkce, until } from '@gatehouse/testing';
 import { describe, expect, test } from '@jest/globals';
 import {
   alice,
@@ -27,11 +27,7 @@ import {
 
 const GENERIC = 'grant request is invalid';
 const asFull = as(full);
-const verifier = randomBytes(32).toString('base64url');
-const pkce = {
-  code_challenge: createHash('sha256').update(verifier).digest('base64url'),
-  code_challenge_method: 'S256',
-};
+const { verifier, pkce } = newPkce();
 const textOf = (finding: string) =>
   `The check failed: ${finding}. ${failureReasons.invalid_grant.fix}`;
 

@@ -6,12 +6,11 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { ONE_FACTOR } from '@gatehouse/identity';
 import { createPageVisitor, until } from '@gatehouse/testing';
-import { temporaryFolder } from '@gatehouse/testing/suite';
-import { afterAll, describe, expect, test } from '@jest/globals';
+import { listenForTests, temporaryFolder } from '@gatehouse/testing/suite';
+import { describe, expect, test } from '@jest/globals';
 import { createRemoteJWKSet, decodeJwt, decodeProtectedHeader, jwtVerify, SignJWT } from 'jose';
 import {
   alice,
@@ -46,11 +45,7 @@ const resources = [
 ] as const;
 
 const api = createServer((_request, response) => response.end('{}'));
-await new Promise<void>((resolve) => api.listen(0, '127.0.0.1', resolve));
-afterAll(() => {
-  api.close();
-});
-const { port } = api.address() as AddressInfo;
+const port = await listenForTests(api);
 const routesFile = join(temporaryFolder(), 'routes.json');
 const route = { method: 'GET', upstream: 'api' };
 writeFileSync(
@@ -65,7 +60,7 @@ writeFileSync(
 );
 
 const systems = await startOnEngines({
-  apps: ['authorization-server', 'gateway', 'device-service'],
+  apps: ['authorization-server', 'gateway'],
   bootstrap: {
     ...installation,
     resources,

@@ -1,7 +1,8 @@
 /** Clients whose id is the address of the document that describes them, from consent to revocation. */
-import { createHash, randomUUID } from 'node:crypto';
+
+import { randomUUID } from 'node:crypto';
 import { StoreUnavailableError } from '@gatehouse/store';
-import { createPageVisitor, type VisitedPage } from '@gatehouse/testing';
+import { createPageVisitor, newPkce, type VisitedPage } from '@gatehouse/testing';
 import { beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { advanceSeconds, startInProcess } from './in-process-server.ts';
 import { alice } from './installation.ts';
@@ -12,13 +13,9 @@ const LISTED = 'agent.example';
 const OTHER = 'unknown.example';
 const RESOURCE = 'https://tools.example/mcp';
 const CALLBACK = 'http://127.0.0.1/callback';
-const VERIFIER = 'v'.repeat(43);
 const MINUTE = 60;
 const DAY = 24 * 60 * MINUTE;
-const pkce = {
-  code_challenge: createHash('sha256').update(VERIFIER).digest('base64url'),
-  code_challenge_method: 'S256',
-};
+const { verifier, pkce } = newPkce();
 
 const site = await startWebsite([LISTED, OTHER]);
 let address = '93.184.215.14';
@@ -60,7 +57,7 @@ const consentPage = (client_id: string, visitor = createPageVisitor(), changes: 
   server.openConsent(visitor, asking(client_id, changes));
 async function tokensOf(client_id: string, visitor = createPageVisitor()) {
   const location = await server.land(asking(client_id), alice, visitor);
-  const form = { client_id, code_verifier: VERIFIER, redirect_uri: CALLBACK };
+  const form = { client_id, code_verifier: verifier, redirect_uri: CALLBACK };
   const { body } = await server.redeem(location.searchParams.get('code') ?? '', form, {});
   return body as Record<string, string>;
 }

@@ -1,8 +1,7 @@
 // requires: redis-server
+
 import { createHash, randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   grantMembersKey,
@@ -12,7 +11,7 @@ import {
   userSessionsKey,
 } from '@gatehouse/identity';
 import type { Store } from '@gatehouse/store';
-import { wrappedStore } from '@gatehouse/testing';
+import { listen, wrappedStore } from '@gatehouse/testing';
 import { describe, expect, test } from '@jest/globals';
 import Provider, { type ClientMetadata } from 'oidc-provider';
 import { createOidcAdapter, recordKey, sealedModels } from '../src/provider/oidc-adapter.ts';
@@ -178,9 +177,8 @@ describe.each(stores)('the records of the provider on $engine', ({ system: { sto
       const isMarked = (await store.get(`redeemed:${code.key}`)) !== undefined;
       context.body = { isWon, isMarked };
     });
-    const server = createServer(provider.callback()).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const { port } = server.address() as AddressInfo;
+    const server = createServer(provider.callback());
+    const port = await listen(server);
     const body = new URLSearchParams({ grant_type: 'redeem', client_id: 'app' });
     const reply = await fetch(`http://127.0.0.1:${port}/token`, { method: 'POST', body });
     server.closeAllConnections();

@@ -398,13 +398,8 @@ describe('every page, for WCAG 2.2 AA,', () => {
   afterAll(() => context.close());
 
   const addresses = [
-    '/',
-    '/account',
-    '/account/password',
-    '/logout',
-    '/device?user_code=BCDF-GHJK',
-    '/logout/success',
-    '/no-such-page',
+    ...['/', '/account', '/account/password', '/logout', '/device?user_code=BCDF-GHJK'],
+    ...['/logout/success', '/no-such-page'],
     `/authorize?response_type=code&client_id=web&prompt=consent&redirect_uri=${encodeURIComponent(web.redirectUri)}`,
     `/authorize?response_type=code&client_id=web&prompt=login&redirect_uri=${encodeURIComponent(web.redirectUri)}`,
   ];

@@ -1,8 +1,11 @@
 /** What all pages have in common, and which addresses exist. */
-import { connect } from 'node:net';
-import { createPageVisitor, type PageVisitor, type VisitedPage } from '@gatehouse/testing';
+import {
+  createPageVisitor,
+  exchange,
+  type PageVisitor,
+  type VisitedPage,
+} from '@gatehouse/testing';
 import { expect, test } from '@jest/globals';
-import { startInProcess } from './in-process-server.ts';
 import { web } from './installation.ts';
 import { startServers, withForm } from './server.ts';
 
@@ -162,18 +165,8 @@ test.each([
 });
 
 /** Sends a GET that fetch does not send, and returns the reply. */
-function sendRaw(target: string, header = 'X: x'): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const socket = connect(Number(new URL(issuer).port), 'localhost');
-    let received = '';
-    socket.once('error', reject);
-    socket.on('data', (data) => {
-      received += data.toString('latin1');
-    });
-    socket.once('close', () => resolve(received));
-    socket.write(`GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${header}\r\n\r\n`);
-  });
-}
+const sendRaw = (target: string, header = 'X: x') =>
+  exchange(issuer, `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${header}\r\n\r\n`);
 
 test.each(['http://x:99999/token', 'http://[/authorize', 'http://user@evil.example/', '*'])(
   'the target %s is rejected before routing',
@@ -196,28 +189,6 @@ test.each([
     expect([path, reply]).toEqual([path, expect.stringMatching(/^\S+ (200|302|303|400|431) /)]);
   }
   expect((await get('/')).status).toBe(200);
-});
-
-const broken = await startInProcess();
-
-test('without the store, pages fail closed, and pages that need none are available', async () => {
-  await broken.store.close();
-  const needingStore = [
-    ...['/authorize?response_type=code&client_id=web', '/account', '/account/password'],
-    ...['/sign-in/some-interaction', '/device', '/logout'],
-  ];
-  const replies = [
-    ...(await Promise.all(needingStore.map((path) => broken.get(path)))),
-    await broken.post('/account/revoke', { csrf: 'x' }, {}),
-    await broken.post('/device', { user_code: 'BCDFGHJK' }, {}),
-  ];
-  for (const { status, headers, body } of replies) {
-    expect([status, headers.get('retry-after')]).toEqual([503, '1']);
-    expect(body).toMatch(/<h1>[\s\S]*temporarily unavailable/);
-  }
-  for (const path of ['/', '/assets/pages.css', '/logout/success']) {
-    expect([path, (await broken.get(path)).status]).toEqual([path, 200]);
-  }
 });
 
 /** Chooses a language in the menu of a page. */

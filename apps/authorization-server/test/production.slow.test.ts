@@ -1,15 +1,16 @@
 /** Which configurations start on a public address, and which do not. */
 // cspell:ignore AUTHORISATION
+
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { chmodSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { clientSchema, openIdentity, readOrCreateDemo } from '@gatehouse/identity';
 import { createStore } from '@gatehouse/store';
 import { freePort, processEnvironment } from '@gatehouse/testing';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { temporaryFolder } from '@gatehouse/testing/suite';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { Fields } from './server.ts';
 
 const main = join(import.meta.dirname, '..', 'src', 'main.ts');
@@ -17,11 +18,10 @@ let directory: string;
 let embedded: Fields;
 
 beforeEach(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'gatehouse-production-'));
+  directory = temporaryFolder();
   const AUTHORIZATION_SERVER_PORT = String(await freePort());
   embedded = { DATA_DIR: directory, OPERATIONS_PORT: '0', AUTHORIZATION_SERVER_PORT };
 });
-afterEach(() => rmSync(directory, { recursive: true }));
 
 function file(name: string, content: string, mode = 0o600): string {
   const path = join(directory, name);

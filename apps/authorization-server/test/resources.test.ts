@@ -5,11 +5,10 @@
 
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createPageVisitor, signatureHeaders, until } from '@gatehouse/testing';
-import { temporaryFolder } from '@gatehouse/testing/suite';
-import { afterAll, describe, expect, test } from '@jest/globals';
+import { listenForTests, temporaryFolder } from '@gatehouse/testing/suite';
+import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { alice, bob, client, DEVICE_GRANT, installation, resourceServer } from './installation.ts';
 import { as, type Fields, type Reply, refreshing, startOnEngines } from './server.ts';
@@ -58,11 +57,7 @@ const billing = createServer((request, response) => {
   const [, token = ''] = request.headers.authorization?.split(' ') ?? [];
   response.setHeader('Content-Type', 'application/json').end(JSON.stringify(decodeJwt(token)));
 });
-await new Promise<void>((resolve) => billing.listen(0, '127.0.0.1', resolve));
-afterAll(() => {
-  billing.close();
-});
-const { port } = billing.address() as AddressInfo;
+const port = await listenForTests(billing);
 const routesFile = join(temporaryFolder(), 'routes.json');
 writeFileSync(
   routesFile,

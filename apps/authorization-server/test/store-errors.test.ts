@@ -107,3 +107,25 @@ test.each([
     expect(line).toMatchObject({ status, code, reason, err: { message: error.message } });
   },
 );
+
+const broken = await startInProcess();
+
+test('without the store, pages fail closed, and pages that need none are available', async () => {
+  await broken.store.close();
+  const needingStore = [
+    ...['/authorize?response_type=code&client_id=web', '/account', '/account/password'],
+    ...['/sign-in/some-interaction', '/device', '/logout'],
+  ];
+  const replies = [
+    ...(await Promise.all(needingStore.map((path) => broken.get(path)))),
+    await broken.post('/account/revoke', { csrf: 'x' }, {}),
+    await broken.post('/device', { user_code: 'BCDFGHJK' }, {}),
+  ];
+  for (const { status, headers, body } of replies) {
+    expect([status, headers.get('retry-after')]).toEqual([503, '1']);
+    expect(body).toMatch(/<h1>[\s\S]*temporarily unavailable/);
+  }
+  for (const path of ['/', '/assets/pages.css', '/logout/success']) {
+    expect([path, (await broken.get(path)).status]).toEqual([path, 200]);
+  }
+});

@@ -1,50 +1,23 @@
 // requires: redis-server
 /** Lost replies of the store, and a store that is unavailable. */
 import { connect } from 'node:net';
-import {
-  type Constellation,
-  createPageVisitor,
-  type RedisServer,
-  startConstellation,
-  startRedisServer,
-  until,
-} from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
-import { type Fault, type FaultProxy, startFaultProxy } from './fault-proxy.ts';
-import { alice, full, installation, machine } from './installation.ts';
-import {
-  as,
-  type Calls,
-  callsTo,
-  machineGrant,
-  outcome,
-  type Reply,
-  refreshing,
-} from './server.ts';
+import { createPageVisitor, repetitions, startRedisServer, until } from '@gatehouse/testing';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { type Fault, startFaultProxy } from './fault-proxy.ts';
+import { alice, full, machine } from './installation.ts';
+import { as, machineGrant, outcome, type Reply, refreshing, startServers } from './server.ts';
 
 const asFull = as(full);
 const password = { grant_type: 'password', ...alice };
 
-let redis: RedisServer;
-let proxy: FaultProxy;
-let system: Constellation;
-let first: Calls;
-let second: Calls;
-
-beforeAll(async () => {
-  redis = await startRedisServer({ arguments: ['--appendonly', 'yes'] });
-  proxy = await startFaultProxy(redis.port);
-  system = await startConstellation({
-    engine: 'sqlite',
-    bootstrap: installation,
-    apps: ['authorization-server', 'authorization-server'],
-    environment: { STORE_URL: `redis://127.0.0.1:${proxy.port}` },
-  });
-  const [one = '', other = ''] = system.authorizationServerUrls;
-  [first, second] = [callsTo(one), callsTo(other)];
+const redis = await startRedisServer({ arguments: ['--appendonly', 'yes'] });
+const proxy = await startFaultProxy(redis.port);
+const system = await startServers({
+  servers: 2,
+  environment: { STORE_URL: `redis://127.0.0.1:${proxy.port}` },
 });
+const { first, second } = system;
 afterAll(async () => {
-  await system.stop();
   await proxy.stop();
   await redis.stop();
 });
@@ -70,7 +43,7 @@ test('callers that disconnect before the reply leave only records that expire', 
       );
       socket.on('error', () => resolve()).on('close', () => resolve());
     });
-  for (let batch = 0; batch < 50; batch += 1) {
+  for (let batch = 0; batch < repetitions(50); batch += 1) {
     await Promise.all(Array.from({ length: 20 }, sendAndLeave));
   }
   expect((await first.token(machineGrant)).status).toBe(200);

@@ -1,6 +1,8 @@
 // requires: redis-server
 /** SECURITY_PROFILE=strict. */
-import { createHash, generateKeyPairSync, randomBytes, randomUUID } from 'node:crypto';
+
+import { generateKeyPairSync, randomUUID } from 'node:crypto';
+import { newPkce } from '@gatehouse/testing';
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt, SignJWT } from 'jose';
 import { recordKey } from '../src/provider/oidc-adapter.ts';
@@ -19,11 +21,7 @@ import {
 import { as, type Fields, machineGrant, outcome, refreshing, startOnEngines } from './server.ts';
 
 const asFull = as(full);
-const verifier = randomBytes(32).toString('base64url');
-const pkce = {
-  code_challenge: createHash('sha256').update(verifier).digest('base64url'),
-  code_challenge_method: 'S256',
-};
+const { verifier, pkce } = newPkce();
 const { publicKey, privateKey } = generateKeyPairSync('ed25519');
 const keys = [publicKey.export({ format: 'jwk' })];
 const systems = await startOnEngines({

@@ -1,6 +1,7 @@
 // requires: redis-server
 /** Tokens: how they are issued, introspected and revoked. */
-import { authorizeAsUser, until } from '@gatehouse/testing';
+
+import { authorizeAsUser, newPkce, until } from '@gatehouse/testing';
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { alice, browserApp, full, noRefresh, odd, resourceServer, web } from './installation.ts';
@@ -321,5 +322,43 @@ describe.each(systems)('on $engine', ({ system }) => {
     const made = () => system.identity.audit.read({ event: 'signing_key_made', limit: 10 });
     await until(async () => (await made()).length > 0);
     expect(await made()).toMatchObject([{ purpose: 'authorization-server' }]);
+  });
+});
+
+const ofApplication = { client_id: browserApp.clientId, redirect_uri: browserApp.redirectUri };
+
+describe.each(systems)('guesses of the PKCE verifier of a code, on $engine', ({ system }) => {
+  async function newCode() {
+    const { verifier, pkce } = newPkce();
+    const code = await system.first.newCode({ ...ofApplication, ...pkce });
+    return (code_verifier = verifier, turn = 0) =>
+      system.any(turn).redeem(code, { ...ofApplication, code_verifier }, {});
+  }
+
+  test('revoke the code after five at once on two servers, even for the correct verifier', async () => {
+    const redeem = await newCode();
+    const guesses = await Promise.all(
+      Array.from({ length: 30 }, (_, i) => redeem(newPkce().verifier, i)),
+    );
+    expect(new Set(guesses.map(({ body }) => body.error))).toEqual(new Set(['invalid_grant']));
+    expect(outcome(await redeem())).toEqual([400, 'invalid_grant']);
+  });
+
+  test('keep the code valid up to the fourth', async () => {
+    const redeem = await newCode();
+    for (let guess = 1; guess <= 4; guess += 1) {
+      expect((await redeem(newPkce().verifier)).status).toBe(400);
+    }
+    expect((await redeem()).status).toBe(200);
+  });
+
+  test('do not prevent a replayed code from revoking its tokens', async () => {
+    const redeem = await newCode();
+    const { body } = await redeem();
+    for (let guess = 1; guess <= 6; guess += 1) {
+      await redeem(newPkce().verifier);
+    }
+    expect(outcome(await redeem())).toEqual([400, 'invalid_grant']);
+    expect((await system.first.userinfo(body.access_token)).status).toBe(401);
   });
 });

@@ -2,10 +2,9 @@
 import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import { makeCertificate } from '@gatehouse/testing';
-import { temporaryFolder } from '@gatehouse/testing/suite';
-import { afterAll } from '@jest/globals';
+import { listenForTests, temporaryFolder } from '@gatehouse/testing/suite';
 import { buildConnector } from 'undici';
 import type { Outbound } from '../src/guarded-fetch.ts';
 
@@ -38,11 +37,6 @@ export async function startWebsite(names: readonly string[]) {
     site.open.add(socket);
     socket.once('close', () => site.open.delete(socket)).on('error', () => undefined);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  afterAll(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  const { port } = server.address() as AddressInfo;
+  const port = await listenForTests(server);
   return Object.assign(site, { port, authority: certificate.authority });
 }
