@@ -1,19 +1,18 @@
 import { randomBytes } from 'node:crypto';
-import { chmodSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { chmodSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ConfigurationError, type Environment } from '@gatehouse/server/configuration';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { temporaryFolder } from '@gatehouse/testing/suite';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { loadConfiguration } from './config.ts';
 
 let directory: string;
 let dataDirectory: string;
 
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'gateway-configuration-'));
+  directory = temporaryFolder();
   dataDirectory = join(directory, 'data');
 });
-afterEach(() => rmSync(directory, { recursive: true }));
 
 const load = (environment: Environment) =>
   loadConfiguration({ DATA_DIR: dataDirectory, ...environment });

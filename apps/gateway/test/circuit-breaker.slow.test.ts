@@ -1,7 +1,6 @@
-import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { until } from '@gatehouse/testing';
+import { listen, until } from '@gatehouse/testing';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { deviceRoutes } from '../src/routes/route.ts';
 import { type BootedGateway, bootGateway } from './booted-gateway.ts';
@@ -29,8 +28,7 @@ async function boot(options: { health?: string; timeoutMilliseconds?: number }):
     probes += isProbe ? 1 : 0;
     (isProbe ? onProbe : onCall)(request, response);
   });
-  await once(service.listen(0, '127.0.0.1'), 'listening');
-  const { port } = service.address() as { port: number };
+  const port = await listen(service);
   const { timeoutMilliseconds = 15_000, ...more } = options;
   booted = await bootGateway({
     deviceServiceUrl: `http://127.0.0.1:${port}/base`,

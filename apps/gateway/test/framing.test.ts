@@ -1,5 +1,6 @@
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
+import { repetitions } from '@gatehouse/testing';
 import { describe, expect, test } from '@jest/globals';
 import { sendRaw } from './http-client.ts';
 import { bootSuiteGateway } from './suite-gateway.ts';
@@ -104,7 +105,7 @@ describe('the framing of a body', () => {
       `Content-Length: ${length}\r\n\r\n${smuggled}`,
       `Transfer-Encoding: chunked\r\n\r\n${length.toString(16)}\r\n${smuggled}\r\n0\r\n\r\n`,
     ];
-    for (let round = 0; round < 200; round += 1) {
+    for (let round = 0; round < repetitions(200); round += 1) {
       const socket = connect(gateway.port, '127.0.0.1').on('error', () => {});
       socket.write(
         `POST /device-instance HTTP/1.1\r\nHost: g\r\n${authorization}${framings[round % 2]}`,
@@ -207,11 +208,14 @@ describe('Expect: 100-continue', () => {
 
   test('gets an error before the gateway requests the body', async () => {
     const length = 'Content-Length: 104857600\r\nConnection: close\r\n\r\n';
-    expect(await sendRaw(gateway.port, head + length)).toMatch(/^HTTP\/1\.1 401 /);
-    for (const headers of [good, gateway.signed({ body: '' })]) {
-      const reply = await sendRaw(gateway.port, head + linesOf(headers) + length);
-      expect(reply).toMatch(/^HTTP\/1\.1 413 /);
-    }
+    const replies = await Promise.all(
+      [{}, good, gateway.signed({ body: '' })].map((headers) =>
+        sendRaw(gateway.port, head + linesOf(headers) + length),
+      ),
+    );
+    expect(replies.map((reply) => reply.slice(0, 12))).toEqual([
+      ...['HTTP/1.1 401', 'HTTP/1.1 413', 'HTTP/1.1 413'],
+    ]);
   });
 
   test.each([

@@ -1,17 +1,16 @@
 import { randomBytes } from 'node:crypto';
-import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { freePort, startApp } from '@gatehouse/testing';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { temporaryFolder } from '@gatehouse/testing/suite';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { send } from './http-client.ts';
 
 let directory: string;
 
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'gateway-process-'));
+  directory = temporaryFolder();
 });
-afterEach(() => rmSync(directory, { recursive: true }));
 
 // src/config.test.ts tests the configuration, test/health.slow.test.ts an unavailable store.
 describe('the gateway process', () => {

@@ -107,7 +107,7 @@ describe('bodies that wait for verification', () => {
     const patient = { ...HELD_BODIES, patienceMilliseconds: 60_000 };
     await boot(patient, { maximumConnections: 4096, trustedProxies: [] });
     const addresses = [2, 3, 4, 5, 6].map((last) => `127.0.0.${last}`);
-    const perAddress = 32;
+    const perAddress = 20;
     for (const from of addresses) {
       for (let index = 0; index < perAddress; index += 1) {
         const headers = booted.signed({ body: `${from} ${index}` });
@@ -195,7 +195,7 @@ describe('bodies that wait for verification', () => {
   });
 
   test('CWE-400 must arrive at a minimum rate', async () => {
-    await boot({ patienceMilliseconds: 2000, bytesPerSecond: 4 * KIBIBYTE });
+    await boot({ patienceMilliseconds: 1000, bytesPerSecond: 4 * KIBIBYTE });
     const stopped = begin('192.0.2.1', 10);
     const trickle = begin('192.0.2.2', 10);
     const steady = begin('192.0.2.3', 10);

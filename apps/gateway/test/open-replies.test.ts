@@ -7,18 +7,19 @@ import {
   type ServerResponse,
   request as sendRequest,
 } from 'node:http';
-import { type AddressInfo, connect } from 'node:net';
-import type { Duplex } from 'node:stream';
+import { connect } from 'node:net';
+import { type Duplex, PassThrough } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { credentialKey } from '@gatehouse/identity';
 import { until } from '@gatehouse/testing';
-import { afterAll, beforeEach, describe, expect, test } from '@jest/globals';
+import { listenForTests } from '@gatehouse/testing/suite';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { deviceRoutes, type Route } from '../src/routes/route.ts';
 import type { BootedGateway } from './booted-gateway.ts';
 import { sendRaw } from './http-client.ts';
 import { bootSuiteGateway, openGateway } from './suite-gateway.ts';
 
-const open: Route = {
+const events: Route = {
   operation: 'events',
   method: 'GET',
   path: '/events',
@@ -36,7 +37,7 @@ const open: Route = {
   webSocket: false,
 };
 const socketRoute: Route = {
-  ...open,
+  ...events,
   ...{ operation: 'socket', path: '/socket', streaming: false, webSocket: true },
 };
 
@@ -58,61 +59,41 @@ sockets.on('upgrade', (request: IncomingMessage, socket: Duplex) => {
   socket.on('error', () => {});
   socket.pipe(socket);
 });
-await once(sockets.listen(0, '127.0.0.1'), 'listening');
-const { port: servicePort } = sockets.address() as AddressInfo;
 
-const streaming = await bootSuiteGateway({ routes: [...deviceRoutes, open] });
+const streaming = await bootSuiteGateway({ routes: [...deviceRoutes, events] });
 const upgrading = await openGateway({
-  routes: [open, socketRoute],
-  deviceServiceUrl: `http://127.0.0.1:${servicePort}`,
+  routes: [events, socketRoute],
+  deviceServiceUrl: `http://127.0.0.1:${await listenForTests(sockets)}`,
 });
-afterAll(() => {
-  sockets.closeAllConnections();
-  sockets.close();
-});
-let headers: Record<string, string>;
-let userId = '';
-
-/** A token of a user with the role. */
-async function newToken({ identity, issueToken }: BootedGateway): Promise<string> {
-  const { users } = identity;
-  ({ userId } =
-    (await users.findByUsername('agent')) ??
-    (await users.ensure({
-      username: 'agent',
-      name: 'Agent',
-      orgId: 'org-1',
-      password: 'a password',
-    })));
-  await users.update(userId, (user) => ({ ...user, roles: ['support'] }));
-  return issueToken({ accountId: userId });
+let count = 0;
+/** A new client, and a token of it for a new user with the role. */
+async function newHolder(gateway: BootedGateway) {
+  count += 1;
+  const [clientId, username] = [`client-${count}`, `agent-${count}`];
+  await gateway.saveClient({ clientId }, gateway.secureKey);
+  const { userId } = await gateway.identity.users.ensure({
+    ...{ username, name: 'Agent', orgId: 'org-1', password: 'a password' },
+    roles: ['support'],
+  });
+  const token = await gateway.issueToken({ accountId: userId, clientId });
+  return { gateway, clientId, userId, token, headers: { Authorization: `Bearer ${token}` } };
 }
-const bearer = async (gateway: BootedGateway) => ({
-  Authorization: `Bearer ${await newToken(gateway)}`,
-});
+type Holder = Awaited<ReturnType<typeof newHolder>>;
 beforeEach(() => {
   upgrades = [];
 });
 
 /** What ends the permission of an open reply or connection. */
-const endings: readonly [name: string, end: (gateway: BootedGateway) => Promise<void>][] = [
-  [
-    'its credential is revoked',
-    ({ identity }) => {
-      const token = headers.Authorization?.slice('Bearer '.length) ?? '';
-      return identity.store.delete([credentialKey('AccessToken', identity.credentialHash(token))]);
-    },
-  ],
-  ['its client loses the scope', (gateway) => gateway.saveClient({ scopes: ['device:write'] })],
-  [
-    'its user loses the role',
-    async ({ identity }) => {
-      await identity.users.update(userId, (user) => ({ ...user, roles: [] }));
-    },
-  ],
-];
+const endings: Readonly<Record<string, (holder: Holder) => Promise<unknown>>> = {
+  'its credential is revoked': ({ gateway: { identity }, token }) =>
+    identity.store.delete([credentialKey('AccessToken', identity.credentialHash(token))]),
+  'its client loses the scope': ({ gateway, clientId }) =>
+    gateway.saveClient({ clientId, scopes: ['device:write'] }),
+  'its user loses the role': ({ gateway, userId }) =>
+    gateway.identity.users.update(userId, (user) => ({ ...user, roles: [] })),
+};
 
-function listen(): Promise<IncomingMessage> {
+function listen(headers: Record<string, string>): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     const at = { host: '127.0.0.1', port: streaming.port, path: '/events', agent: false };
     const accept = { ...headers, Accept: 'text/event-stream' };
@@ -120,56 +101,61 @@ function listen(): Promise<IncomingMessage> {
   });
 }
 
-/** Lets the service answer with a stream that the test writes to. */
+/** Lets the service answer with streams, which begin with an event. */
 function answerWithEvents() {
-  const begun = Promise.withResolvers<ServerResponse>();
-  const ended = Promise.withResolvers<void>();
+  const open = new Set<ServerResponse>();
   streaming.upstream.answerWith((_request, response) => {
     response.writeHead(200, { 'Content-Type': 'text/event-stream' });
-    response.flushHeaders();
-    response.once('close', ended.resolve);
-    begun.resolve(response);
+    response.write('data: 1\n\n');
+    open.add(response);
+    response.once('close', () => open.delete(response));
   });
-  return {
-    ended: ended.promise,
-    /** Sends an event, and returns the next data that the client receives. */
-    async exchange(event: string, reply: IncomingMessage): Promise<string> {
-      const received = once(reply, 'data');
-      (await begun.promise).write(event);
-      return String((await received)[0]);
-    },
-  };
+  return open;
 }
 
+test('Replies and upgrades are closed soon after their permission ends.', async () => {
+  const streams = answerWithEvents();
+  async function upgrade(headers: Record<string, string>) {
+    const { socket = new PassThrough() } = await handshake('/socket', headers);
+    socket.write('hello');
+    return socket;
+  }
+  const open = new Set<string>();
+  const kinds = [
+    ['a reply', streaming, listen],
+    ['an upgrade', upgrading, upgrade],
+  ] as const;
+  const cases = kinds.flatMap(([kind, gateway, start]) =>
+    Object.entries(endings).map(([what, end]) => ({ kind, gateway, start, what, end })),
+  );
+  await Promise.all(
+    cases.map(async ({ kind, gateway, start, what, end }) => {
+      const holder = await newHolder(gateway);
+      const stream = await start(holder.headers);
+      await once(stream, 'data');
+      open.add(`${kind}, when ${what}`);
+      stream.on('error', () => {}).once('close', () => open.delete(`${kind}, when ${what}`));
+      await end(holder);
+      stream.resume();
+    }),
+  );
+  await until(() => expect([...open]).toEqual([]));
+  await until(() => streams.size === 0);
+});
+
 describe('an open reply', () => {
-  beforeEach(async () => {
-    headers = await bearer(streaming);
-  });
-
   test('delivers events immediately, even after the deadline of the route', async () => {
-    const { ended, exchange } = answerWithEvents();
-    const reply = await listen();
+    const open = answerWithEvents();
+    const reply = await listen((await newHolder(streaming)).headers);
     expect(reply.headers['content-type']).toBe('text/event-stream');
-    expect(await exchange('data: 1\n\n', reply)).toBe('data: 1\n\n');
-    await sleep(1.3 * open.timeoutMilliseconds);
-    expect(await exchange('data: 2\n\n', reply)).toBe('data: 2\n\n');
+    expect(String((await once(reply, 'data'))[0])).toBe('data: 1\n\n');
+    await sleep(1.3 * events.timeoutMilliseconds);
+    const [response] = open;
+    const received = once(reply, 'data');
+    response?.write('data: 2\n\n');
+    expect(String((await received)[0])).toBe('data: 2\n\n');
     reply.destroy();
-    await ended;
-  });
-
-  test.each(endings)('is closed soon after %s', async (_name, end) => {
-    const { ended, exchange } = answerWithEvents();
-    const reply = await listen();
-    const closed = new Promise((resolve) => reply.on('error', () => {}).once('close', resolve));
-    await exchange('data: 1\n\n', reply);
-    try {
-      await end(streaming);
-      reply.resume();
-      await Promise.all([closed, ended]);
-      expect(reply.complete).toBe(false);
-    } finally {
-      await streaming.saveClient({});
-    }
+    await until(() => open.size === 0);
   });
 
   test('is not available to signed requests, because it cannot be signed', async () => {
@@ -179,33 +165,35 @@ describe('an open reply', () => {
 
   test('must begin before the deadline', async () => {
     streaming.upstream.answerWith(() => {});
+    const { headers } = await newHolder(streaming);
     const reply = await streaming.send('/events', { headers });
     expect([reply.status, reply.json.code]).toEqual([504, 'timeout']);
   });
 });
 
-describe('an upgrade', () => {
-  const { port } = upgrading;
-  beforeEach(async () => {
-    headers = await bearer(upgrading);
+function handshake(path: string, sent: Record<string, string>) {
+  const offer = {
+    Connection: 'Upgrade',
+    Upgrade: 'websocket',
+    'Sec-WebSocket-Version': '13',
+    'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ==',
+  };
+  const at = { host: '127.0.0.1', port: upgrading.port, path, agent: false };
+  return new Promise<{ reply: IncomingMessage; socket?: Duplex }>((resolve, reject) => {
+    sendRequest({ ...at, headers: { ...offer, ...sent } })
+      .on('upgrade', (reply, socket) => resolve({ reply, socket: socket.on('error', () => {}) }))
+      .on('response', (reply) => resolve({ reply: reply.resume() }))
+      .on('error', reject)
+      .end();
   });
+}
 
-  function handshake(path: string, sent: Record<string, string> = headers) {
-    const offer = {
-      Connection: 'Upgrade',
-      Upgrade: 'websocket',
-      'Sec-WebSocket-Version': '13',
-      'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ==',
-    };
-    const at = { host: '127.0.0.1', port, path, agent: false, headers: { ...offer, ...sent } };
-    return new Promise<{ reply: IncomingMessage; socket?: Duplex }>((resolve, reject) => {
-      sendRequest(at)
-        .on('upgrade', (reply, socket) => resolve({ reply, socket: socket.on('error', () => {}) }))
-        .on('response', (reply) => resolve({ reply: reply.resume() }))
-        .on('error', reject)
-        .end();
-    });
-  }
+describe('an upgrade', () => {
+  let headers: Record<string, string> = {};
+  let token = '';
+  beforeEach(async () => {
+    ({ headers, token } = await newHolder(upgrading));
+  });
 
   test('to websocket reaches the service on a route that allows it, after verification', async () => {
     const { reply, socket } = await handshake('/socket?a=1', { ...headers, 'X-User-Id': 'admin' });
@@ -222,23 +210,10 @@ describe('an upgrade', () => {
   });
 
   test('accepts the token of a browser in the query and does not forward it', async () => {
-    const token = await newToken(upgrading);
     const { reply, socket } = await handshake(`/socket?access_token=${token}&a=1`, {});
     expect(reply.statusCode).toBe(101);
     expect(upgrades[0]?.url).toBe('/socket?a=1');
     socket?.destroy();
-  });
-
-  test.each(endings)('is closed soon after %s', async (_name, end) => {
-    const { socket } = await handshake('/socket');
-    const closed = new Promise((resolve) => socket?.once('close', resolve));
-    try {
-      await end(upgrading);
-      socket?.resume();
-      await closed;
-    } finally {
-      await upgrading.saveClient({});
-    }
   });
 
   test.each<[string, string, () => Record<string, string>, number]>([
@@ -259,15 +234,15 @@ describe('an upgrade', () => {
   test('closes the connection of a rejected handshake and tolerates a caller that leaves at once', async () => {
     const offer =
       'GET /socket HTTP/1.1\r\nHost: g\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n';
-    const reply = await sendRaw(port, `${offer}\r\n`);
+    const reply = await sendRaw(upgrading.port, `${offer}\r\n`);
     expect(reply).toMatch(/^HTTP\/1\.1 401 .*connection: close/is);
     for (let count = 0; count < 20; count += 1) {
-      const socket = connect(port, '127.0.0.1').on('error', () => {});
+      const socket = connect(upgrading.port, '127.0.0.1').on('error', () => {});
       socket.write(`${offer}Authorization: ${headers.Authorization}\r\n\r\n`);
       await sleep(count % 4);
       socket.destroy();
     }
-    const { reply: next, socket } = await handshake('/socket');
+    const { reply: next, socket } = await handshake('/socket', headers);
     expect(next.statusCode).toBe(101);
     socket?.destroy();
   });

@@ -3,7 +3,7 @@ import { get as getByNode } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import { until } from '@gatehouse/testing';
+import { repetitions, until } from '@gatehouse/testing';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import type { ReplyController } from '../src/upstream/connection.ts';
@@ -269,9 +269,9 @@ describe('a reply, read by the gateway and by llhttp', () => {
           expect(ours).toEqual(await readByNode().catch(() => undefined));
         }
       }),
-      { numRuns: 3000, seed: 1 },
+      { numRuns: repetitions(3000), seed: 1 },
     );
     // Otherwise, nothing was compared.
-    expect(accepted).toBeGreaterThan(100);
+    expect(accepted).toBeGreaterThan(repetitions(100));
   });
 });

@@ -49,7 +49,7 @@ describe('the limit of a client', () => {
   });
 
   test('starts again with the next window', async () => {
-    const gateway = await openGateway({ clientRateLimit: { requests: 2, windowSeconds: 2 } });
+    const gateway = await openGateway({ clientRateLimit: { requests: 2, windowSeconds: 1 } });
     const headers = await gateway.bearer();
     const ask = async () => (await gateway.send(path, { headers })).status;
     await until(async () => (await ask()) === 429);

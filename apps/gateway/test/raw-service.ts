@@ -1,5 +1,5 @@
-import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
+import { listen } from '@gatehouse/testing';
 import type { Exchange, ReplyController } from '../src/upstream/connection.ts';
 import type { ConnectionPool } from '../src/upstream/connection-pool.ts';
 
@@ -33,8 +33,7 @@ export async function startRawService(
     });
   });
   server.on('tlsClientError', () => {});
-  await once(server.listen(0, host), 'listening');
-  const { port } = server.address() as { port: number };
+  const port = await listen(server, host);
   const service: RawService = {
     url: new URL(`http://${host}:${port}`),
     sockets,

@@ -1,5 +1,5 @@
 import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listen } from '@gatehouse/testing';
 
 export interface RecordedRequest {
   readonly method: string;
@@ -41,10 +41,8 @@ export async function startRecordingUpstream(): Promise<RecordingUpstream> {
       response.end(defaultAnswer);
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
   return {
-    url: `http://127.0.0.1:${port}`,
+    url: `http://127.0.0.1:${await listen(server)}`,
     requests,
     last() {
       const request = requests.at(-1);

@@ -1,25 +1,21 @@
-// requires: redis-server
 /** ROUTES_FILE is read again on SIGHUP, in one process and in several workers. */
 
 import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { machineToken, oneClient, until } from '@gatehouse/testing';
-import { startSystem, temporaryFolder } from '@gatehouse/testing/suite';
-import { afterAll, describe, expect, test } from '@jest/globals';
+import { openIdentity } from '@gatehouse/identity';
+import { createStore } from '@gatehouse/store';
+import { oneClient, until } from '@gatehouse/testing';
+import { listenForTests, startSystem, temporaryFolder } from '@gatehouse/testing/suite';
+import { describe, expect, test } from '@jest/globals';
 
 const secureKey = 'reloadKey0123456789abcd';
-const CALLERS = 20;
+const CALLERS = 8;
 
 /** A service that replies with its name. */
 async function startService(name: string) {
   const service = createServer((_request, response) => response.end(name));
-  await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve));
-  afterAll(() => {
-    service.close();
-  });
-  return { url: `http://127.0.0.1:${(service.address() as AddressInfo).port}` };
+  return { url: `http://127.0.0.1:${await listenForTests(service)}` };
 }
 
 const services = { one: await startService('one'), two: await startService('two') };
@@ -44,21 +40,24 @@ const systems = await Promise.all(
     const limits = { CLIENT_RATE_LIMIT: '1000000/60' };
     const system = await startSystem({
       engine: 'sqlite',
-      apps: ['authorization-server', 'gateway'],
+      apps: ['gateway'],
       bootstrap: oneClient(secureKey),
       environment: { ROUTES_FILE: file, WORKERS: workers, ...limits },
     });
-    return { workers, file, system, gateway: system.member('gateway') };
+    const store = createStore(system.storeUrl);
+    const { xAccessTokens } = openIdentity({ store, masterKey: system.masterKey });
+    const token = await xAccessTokens.issue({ clientId: 'one' }, 600);
+    await store.close();
+    return { workers, file, token, gateway: system.member('gateway') };
   }),
 );
 
-describe.each(systems)('a gateway with $workers process(es)', ({ file, system, gateway }) => {
+describe.each(systems)('a gateway with $workers process(es)', ({ file, token, gateway }) => {
+  const headers = { 'X-Access-Token': token };
+
   test('serves the routes of a valid file, and loses no request', async () => {
-    const token = await machineToken(system, secureKey);
     const call = async (path: string) => {
-      const reply = await fetch(gateway.url + path, {
-        headers: { authorization: `Bearer ${token}` },
-      });
+      const reply = await fetch(gateway.url + path, { headers });
       return `${reply.status} ${await reply.text()}`;
     };
     expect(await call('/a')).toBe('200 one');
@@ -93,9 +92,7 @@ describe.each(systems)('a gateway with $workers process(es)', ({ file, system, g
   });
 
   test('keeps its routes if the file is invalid, and reports why', async () => {
-    const token = await machineToken(system, secureKey);
-    const status = async () =>
-      (await fetch(`${gateway.url}/a`, { headers: { authorization: `Bearer ${token}` } })).status;
+    const status = async () => (await fetch(`${gateway.url}/a`, { headers })).status;
     const [route] = routesTo('one', ['/c']).routes;
     for (const [content, reason] of [
       ['{', 'cannot be read as JSON'],

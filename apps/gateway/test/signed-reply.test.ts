@@ -1,4 +1,9 @@
-import { describe, expect, test } from '@jest/globals';
+// requires: redis-server
+
+import { successEnvelope } from '@gatehouse/errors';
+import { startRedisServer, until } from '@gatehouse/testing';
+import { afterAll, describe, expect, test } from '@jest/globals';
+import { type BootedGateway, bootGateway } from './booted-gateway.ts';
 import type { Received } from './http-client.ts';
 import { bootClockedGateway } from './suite-gateway.ts';
 import { digest, hmacLines, type Signing, type SigningV2 } from './test-credentials.ts';
@@ -128,4 +133,115 @@ test('A signature of version 2 is valid for one request and status, and never a 
       expect([reply.status, reply.json.code]).toEqual([401, 'invalid_signature']);
     }
   }
+});
+
+const masterKey = Buffer.alloc(32, 1);
+const redis = await startRedisServer();
+const claiming = await bootClockedGateway({ storeUrl: redis.url, masterKey });
+afterAll(() => redis.stop());
+
+const text = '{"name":"no envelope"}';
+const getSigned = () => claiming.send('/api/device', { headers: claiming.signed() });
+
+function answerAfter(meanwhile: () => void | Promise<void>): void {
+  claiming.upstream.answerWith((_request, response) => {
+    void Promise.resolve(meanwhile()).then(() => response.end(text));
+  });
+}
+
+function reflect(reply: Received, at: BootedGateway = claiming) {
+  const headers = {
+    'X-Client-Id': 'demo',
+    'X-Timestamp': String(reply.headers['x-timestamp']),
+    'X-Sign': String(reply.headers['x-sign']),
+  };
+  return at.send('/device-instance', { method: 'POST', headers, body: reply.body });
+}
+
+/** Saves the client again, because a killed Redis has lost it. */
+async function untilServed(): Promise<void> {
+  claiming.upstream.answerWith(undefined);
+  await until(async () => {
+    claiming.clock.now += 1;
+    await claiming.saveClient({}, claiming.secureKey);
+    return (await getSigned()).status === 200;
+  });
+}
+
+describe('the signature of a reply of version 1', () => {
+  test.each([-299_000, 0, 299_000])(
+    'is marked as used for a claiming whose clock differs by %d ms',
+    async (difference) => {
+      const now = () => claiming.clock.now + difference;
+      const skewed = await bootGateway({ storeUrl: redis.url, masterKey, now });
+      await skewed.saveClient({}, claiming.secureKey);
+      answerAfter(() => undefined);
+      const reflected = await reflect(await getSigned(), skewed);
+
+      expect([reflected.status, reflected.json.code]).toEqual([401, 'replayed_request']);
+      await skewed.close();
+    },
+  );
+
+  test('stays marked as used for the tolerance and 60 s more, like that of a request', async () => {
+    await redis.command('FLUSHALL');
+    await claiming.saveClient({}, claiming.secureKey);
+    await getSigned();
+    const keys = (await redis.command('KEYS', 'replay:*')).match(/replay:\S+/g) ?? [];
+    const lifetimes = await Promise.all(keys.map((key) => redis.command('PTTL', key)));
+
+    expect(lifetimes).toHaveLength(2);
+    for (const lifetime of lifetimes) {
+      expect(Number(/\d+/.exec(lifetime)?.[0])).toBeGreaterThan(350_000);
+    }
+  });
+
+  test('is not claimed for a successful envelope, because no request may begin like one', async () => {
+    await redis.command('FLUSHALL');
+    await claiming.saveClient({}, claiming.secureKey);
+    const envelope = { ...successEnvelope([{ name: 'valve' }], claiming.clock.now), more: 1 };
+    claiming.upstream.answerWith((_request, response) => response.end(JSON.stringify(envelope)));
+    const reply = await getSigned();
+    expect(reply.headers).toHaveProperty('x-sign');
+    expect((await redis.command('KEYS', 'replay:*')).match(/replay:\S+/g)).toHaveLength(1);
+
+    const reflected = await reflect(reply);
+    expect([reflected.status, reflected.json.code]).toEqual([400, 'ambiguous_request']);
+  });
+
+  test('is the same for two equal replies in one millisecond, which are both signed', async () => {
+    answerAfter(() => undefined);
+    const replies = await Promise.all([getSigned(), getSigned()]);
+    const sign = digest('SHA-256', text, String(claiming.clock.now), claiming.secureKey);
+    for (const reply of replies) {
+      expect([reply.status, reply.headers['x-sign']]).toEqual([200, sign]);
+      expect((await reflect(reply)).status).toBe(401);
+    }
+  });
+
+  test.each(['killed', 'frozen'] as const)(
+    'is not sent if the store is %s before the claim: the reply is an unsigned 503',
+    async (fault) => {
+      answerAfter(() => (fault === 'killed' ? redis.kill() : redis.freeze()));
+      const reply = await getSigned();
+      await (fault === 'killed' ? redis.restart() : redis.thaw());
+
+      expect([reply.status, reply.json.code]).toEqual([503, 'service_unavailable']);
+      expect(reply.headers['retry-after']).toBe('1');
+      expect(reply.headers).not.toHaveProperty('x-sign');
+      expect(reply.headers).not.toHaveProperty('x-timestamp');
+      expect(reply.body.toString()).not.toContain(text);
+      await untilServed();
+    },
+  );
+
+  test('is not claimed in version 2, whose replies do not need the store', async () => {
+    answerAfter(() => redis.kill());
+    const reply = await claiming.send('/api/device', { headers: claiming.signedV2() });
+    await redis.restart();
+
+    expect([reply.status, reply.body.toString()]).toEqual([200, text]);
+    expect(reply.headers).toHaveProperty('x-sign-v2');
+    await untilServed();
+  });
 });

@@ -1,7 +1,8 @@
 // requires: redis-server
 
+import { StoreUnavailableError } from '@gatehouse/store';
 import { startRedisServer, storeEngines, until } from '@gatehouse/testing';
-import { describe, expect, test } from '@jest/globals';
+import { afterEach, describe, expect, test } from '@jest/globals';
 import { bootSuiteGateway, onEngines, openGateway } from './suite-gateway.ts';
 
 describe.each(await onEngines(bootSuiteGateway, storeEngines))(
@@ -59,3 +60,53 @@ test.each(['killed', 'frozen'] as const)(
     await redis.stop();
   },
 );
+
+const origin = 'https://app.example';
+const clientId = 'browser-app';
+/** The start of the keys that do not answer. Undefined: every key answers. */
+let silent: string | undefined;
+/** The keys that were used since an operation failed. */
+let laterKeys: string[] = [];
+
+const faulty = await bootSuiteGateway({
+  around: async (run, operation, key) => {
+    if (silent !== undefined && key.startsWith(silent)) {
+      laterKeys = [];
+      throw new StoreUnavailableError(operation, new Error('No reply.'), 'timeout');
+    }
+    laterKeys.push(key);
+    return run();
+  },
+});
+await faulty.saveClient({ clientId, corsOrigins: [origin] }, faulty.secureKey);
+afterEach(() => {
+  silent = undefined;
+});
+
+describe('after the store did not answer an operation of a request', () => {
+  test('its 503 is unsigned in version 1, whose signatures are claimed, and signed in version 2', async () => {
+    silent = 'rate:client:';
+    const reply = await faulty.send('/api/device', { headers: faulty.signed({ clientId }) });
+    expect([reply.status, reply.json.code]).toEqual([503, 'service_unavailable']);
+    expect(reply.headers).not.toHaveProperty('x-sign');
+    expect(laterKeys.filter((key) => key.startsWith('replay:'))).toEqual([]);
+
+    const other = await faulty.send('/api/device', { headers: faulty.signedV2({ clientId }) });
+    expect(other.status).toBe(503);
+    expect(other.headers).toHaveProperty('x-sign-v2');
+  });
+
+  test.each(['token:', 'rate:address-credentials:'])(
+    '%s the origins of clients are not read for its 503, which no cache may keep',
+    async (key) => {
+      silent = key;
+      const headers = { Origin: origin, Authorization: 'Bearer never-issued' };
+      const reply = await faulty.send('/api/device', { headers });
+
+      expect(reply.status).toBe(503);
+      expect(reply.headers).toMatchObject({ 'cache-control': 'no-store', vary: 'Origin' });
+      expect(reply.headers).not.toHaveProperty('access-control-allow-origin');
+      expect(laterKeys).toEqual([]);
+    },
+  );
+});

@@ -90,13 +90,7 @@ describe('createInternalTokenIssuer', () => {
       signIn: { authTime: 1, amr: ['pwd'] },
     };
     const claims = [
-      'preferred_username',
-      'roles',
-      'department',
-      'auth_time',
-      'amr',
-      'acr',
-      'email',
+      ...['preferred_username', 'roles', 'department', 'auth_time', 'amr', 'acr', 'email'],
     ];
     const token = await issue({ principal: alice }, { ...recipient, claims });
     expect(decodeJwt(token)).toMatchObject({

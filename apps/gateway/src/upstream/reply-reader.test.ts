@@ -1,3 +1,4 @@
+import { repetitions } from '@gatehouse/testing';
 import { describe, expect, test } from '@jest/globals';
 import fc from 'fast-check';
 import { MalformedReplyError, ReplyReader } from './reply-reader.ts';
@@ -219,7 +220,7 @@ describe('a reader of replies', () => {
           expect(cut).toEqual(whole);
         }
       }),
-      { numRuns: 5000, seed: 1 },
+      { numRuns: repetitions(5000), seed: 1 },
     );
   });
 });
