@@ -8,7 +8,6 @@ import {
   closeSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
   openSync,
   readdirSync,
   readFileSync,
@@ -19,13 +18,13 @@ import {
   writeFileSync,
   writeSync,
 } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { loadMasterKey, openIdentity } from '@gatehouse/identity';
 import { createStore } from '@gatehouse/store';
 import { codeOfApp, until } from '@gatehouse/testing';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { temporaryFolder } from '@gatehouse/testing/suite';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { runGatehouse } from './run-gatehouse.ts';
 
 let directory: string;
@@ -41,7 +40,7 @@ const restore = (...options: readonly string[]) =>
   run(restored, ['backup', 'restore', backup, ...options]);
 
 beforeEach(async () => {
-  directory = mkdtempSync(join(tmpdir(), 'gatehouse-backup-'));
+  directory = temporaryFolder();
   data = join(directory, 'data');
   restored = join(directory, 'restored');
   backup = join(directory, 'backup');
@@ -53,7 +52,6 @@ beforeEach(async () => {
   await gatehouse('organizations add org-1');
   await gatehouse('clients add client-1 --org org-1 --scope device:read');
 });
-afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
 function copyKey(): void {
   mkdirSync(restored, { mode: 0o700 });

@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer, type RequestListener } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
-import { type AddressInfo, connect, createServer as createConnectionServer } from 'node:net';
-import { tmpdir } from 'node:os';
+import { connect, createServer as createConnectionServer } from 'node:net';
 import { join } from 'node:path';
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { assertMasterKeyFits, openIdentity } from '@gatehouse/identity';
@@ -11,6 +10,7 @@ import { createStore } from '@gatehouse/store';
 import {
   type AppProcess,
   freePort,
+  listen,
   makeCertificate,
   type RedisServer,
   startApp,
@@ -38,14 +38,13 @@ beforeAll(async () => {
   redis = await startRedisServer();
 });
 beforeEach(() => {
-  directory = mkdtempSync(join(tmpdir(), 'gatehouse-doctor-'));
+  directory = temporaryFolder();
 });
 afterEach(async () => {
   for (const cleanup of cleanups.toReversed()) {
     await cleanup();
   }
   cleanups = [];
-  rmSync(directory, { recursive: true });
 });
 afterAll(() => redis.stop());
 
@@ -85,15 +84,14 @@ function openStoreOf({ STORE_URL, MASTER_KEY_FILE }: ReturnType<typeof newStore>
   return openIdentity({ store, masterKey });
 }
 
-async function listen(listener: RequestListener, certificate?: { key: Buffer; cert: Buffer }) {
+async function serve(listener: RequestListener, certificate?: { key: Buffer; cert: Buffer }) {
   const server =
     certificate === undefined ? createServer(listener) : createTlsServer(certificate, listener);
-  await new Promise<void>((resolve) => server.listen(0, '0.0.0.0', resolve));
+  const port = await listen(server, '0.0.0.0');
   cleanups.push(() => {
     server.closeAllConnections();
     server.close();
   });
-  const { port } = server.address() as AddressInfo;
   return { port, url: `${certificate === undefined ? 'http' : 'https'}://0.0.0.0:${port}` };
 }
 
@@ -185,9 +183,8 @@ async function listenInFrontOf(port: number, change: (reply: string) => string):
     client.on('error', () => undefined);
     target.on('error', () => undefined);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   cleanups.push(() => server.close());
-  return (server.address() as AddressInfo).port;
+  return listen(server);
 }
 
 test('weak settings of clients', async () => {
@@ -279,7 +276,7 @@ describe('servers as clients see them', () => {
     const ofFrozen = await doctor({ ...environment, GATEWAY_PORT });
     await expectFinding('app_not_ready', ofFrozen, /does not answer/);
 
-    const hostile = await listen((_request, response) =>
+    const hostile = await serve((_request, response) =>
       response
         .writeHead(503)
         .end(JSON.stringify({ checks: { store: '\u001b[2J\nERROR  run: curl evil' } })),
@@ -289,10 +286,10 @@ describe('servers as clients see them', () => {
   });
 
   test('a proxy that redirects, or serves something else', async () => {
-    const moved = await listen((_request, response) =>
+    const moved = await serve((_request, response) =>
       response.writeHead(302, { Location: 'https://new.example/?code=secret' }).end(),
     );
-    const other = await listen((_request, response) => response.end('<h1>It works</h1>'));
+    const other = await serve((_request, response) => response.end('<h1>It works</h1>'));
     const findings = await doctor({
       ...newStore(),
       AUTHORIZATION_SERVER_URL: moved.url,
@@ -310,7 +307,7 @@ describe('servers as clients see them', () => {
   ] as const)('a public gateway behind a proxy that %s', async (_name, blocked, answers) => {
     // The status of the gateway for requests without a credential, with forward auth.
     const ofGateway = (url: string) => (url.startsWith('/_verify') ? 400 : 401);
-    const proxy = await listen(({ url = '', headers }, response) =>
+    const proxy = await serve(({ url = '', headers }, response) =>
       url.startsWith('/.well-known/')
         ? response.end(JSON.stringify({ resource: `http://${headers.host}` }))
         : response.writeHead(blocked.test(url) ? 404 : ofGateway(url)).end(),
@@ -337,7 +334,7 @@ describe('servers as clients see them', () => {
   });
 
   test('a TLS proxy with an old certificate and a wrong clock', async () => {
-    const proxy = await listen((_request, response) => {
+    const proxy = await serve((_request, response) => {
       response.setHeader('Date', new Date(Date.now() - 60_000).toUTCString());
       response.end(JSON.stringify({ resource: 'https://other.example' }));
     }, certificate);

@@ -3,56 +3,36 @@
 import { accountLimit } from '@gatehouse/identity';
 import {
   authorizeAsUser,
-  type Constellation,
   createPageVisitor,
-  integrationEngines,
+  newPkce,
   type PageVisitor,
-  startConstellation,
+  signInOnDevice,
 } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { startOnEachEngine } from '@gatehouse/testing/suite';
+import { describe, expect, test } from '@jest/globals';
 import { runGatehouse } from './run-gatehouse.ts';
 
 const password = 'correct horse battery';
 const redirectUri = 'https://app.example/callback';
 const names = ['unlocked', 'reset', 'browser', 'changed', 'sessions'];
 
-describe.each(integrationEngines)('commands for locked users on %s', (engine) => {
-  let system: Constellation;
+const client = { clientId: 'web', name: 'Web', orgId: 'org-1', public: true };
+const rights = { grantTypes: ['authorization_code'], scopes: ['openid', 'profile'] };
+const systems = await startOnEachEngine({
+  apps: ['authorization-server'],
+  bootstrap: {
+    organizations: [{ id: 'org-1', name: 'Example' }],
+    clients: [{ ...client, ...rights, redirectUris: [redirectUri] }],
+    users: names.map((username) => ({ username, password, name: username, orgId: 'org-1' })),
+  },
+});
+
+describe.each(systems)('commands for locked users on $engine', ({ system }) => {
   const gatehouse = (args: string, stdin?: string) =>
     runGatehouse(system.commandEnvironment, args.split(' '), stdin);
 
-  beforeAll(async () => {
-    const client = { clientId: 'web', name: 'Web', orgId: 'org-1', public: true };
-    const rights = { grantTypes: ['authorization_code'], scopes: ['openid', 'profile'] };
-    system = await startConstellation({
-      engine,
-      apps: ['authorization-server'],
-      bootstrap: {
-        organizations: [{ id: 'org-1', name: 'Example' }],
-        clients: [{ ...client, ...rights, redirectUris: [redirectUri] }],
-        users: names.map((username) => ({ username, password, name: username, orgId: 'org-1' })),
-      },
-    });
-  });
-  afterAll(() => system.stop());
-
-  /** Signs in at the account page in a browser that has only this device cookie. */
-  async function signIn(username: string, entered = password, device?: string) {
-    const visitor = createPageVisitor((url, init = {}) => {
-      const headers = new Headers(init.headers);
-      const cookies = [headers.get('cookie'), device && `device=${device}`].filter(Boolean);
-      headers.set('cookie', cookies.join('; '));
-      return fetch(url, { ...init, headers });
-    });
-    let page = await visitor.get(`${system.authorizationServerUrl}/account`);
-    while (page.location !== undefined) {
-      page = await visitor.get(page.location);
-    }
-    const { status, location } = await visitor.submit(page, { username, password: entered });
-    // After a failure, the browser returns to the sign-in page.
-    const failed = location?.includes('/sign-in/') === true;
-    return { status: failed ? 'failed' : status, device: visitor.cookies.get('device|/') };
-  }
+  const signIn = (username: string, entered = password, device?: string) =>
+    signInOnDevice(system.authorizationServerUrl, { username, password: entered }, device);
 
   async function lock(username: string, device?: string): Promise<void> {
     for (let i = 0; i < accountLimit.attempts; i += 1) {
@@ -68,9 +48,7 @@ describe.each(integrationEngines)('commands for locked users on %s', (engine) =>
       response_type: 'code',
       client_id: 'web',
       redirect_uri: redirectUri,
-      scope: 'openid profile',
-      code_challenge: 'c'.repeat(43),
-      code_challenge_method: 'S256',
+      ...{ scope: 'openid profile', ...newPkce().pkce },
     });
     const url = `${system.authorizationServerUrl}/authorize?${query}`;
     await authorizeAsUser(url, { username, password }, visitor);

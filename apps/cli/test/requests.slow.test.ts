@@ -2,37 +2,32 @@
 /** The request log from the reply to the operator: real servers write it, the commands read it. */
 
 import { createHash, randomUUID } from 'node:crypto';
-import { connect } from 'node:net';
 import { createStore } from '@gatehouse/store';
 import {
-  type Constellation,
-  integrationEngines,
+  exchange,
   listStoredKeys,
   machineToken,
   oneClient,
   postAs,
-  startConstellation,
   until,
 } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { startOnEachEngine } from '@gatehouse/testing/suite';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import { runGatehouse } from './run-gatehouse.ts';
 
 const secureKey = 'requestsKey0123456789ab';
 const clientId = 'caller-of-requests';
 
-describe.each(integrationEngines)('the request log of real servers on %s', (engine) => {
-  let system: Constellation;
-  let token: string;
+const systems = await startOnEachEngine({
+  bootstrap: oneClient(secureKey, { clientId }),
+  environment: { TRUSTED_PROXIES: '127.0.0.0/8,::1' },
+});
 
+describe.each(systems)('the request log of real servers on $engine', ({ system }) => {
+  let token: string;
   beforeAll(async () => {
-    system = await startConstellation({
-      engine,
-      bootstrap: oneClient(secureKey, { clientId }),
-      environment: { TRUSTED_PROXIES: '127.0.0.0/8,::1' },
-    });
     token = await machineToken(system, secureKey, clientId);
   });
-  afterAll(() => system.stop());
 
   const tokenRequest = (secret: string, requestId: string, grant = 'client_credentials') =>
     postAs(
@@ -94,10 +89,7 @@ describe.each(integrationEngines)('the request log of real servers on %s', (engi
   test.each(['gateway', 'authorizationServer'] as const)(
     'bytes that are not HTTP are in the request log of the %s',
     async (app) => {
-      const { hostname, port } = new URL(system[`${app}Url`]);
-      const socket = connect(Number(port), hostname);
-      socket.end('\x16\x03\x01 not HTTP\r\n\r\n');
-      const reply = (await socket.toArray()).join('');
+      const reply = await exchange(system[`${app}Url`], '\x16\x03\x01 not HTTP\r\n\r\n');
       const requestId = /X-Request-Id: ([\w-]+)/.exec(reply)?.[1] ?? '';
       const { output } = await explain(requestId);
       expect(output).toContain('Reason: http_invalid, at the stage read');
@@ -184,14 +176,10 @@ describe.each(integrationEngines)('the request log of real servers on %s', (engi
   test('a user agent cannot inject lines or terminal escapes, and is cut', async () => {
     const requestId = randomUUID();
     const agent = `\x1b[2J\x9b31m"\\${'x'.repeat(300)}`;
-    const socket = connect(Number(new URL(system.gatewayUrl).port), '127.0.0.1');
-    socket.end(
-      Buffer.from(
-        `GET /api/device HTTP/1.1\r\nHost: x\r\nX-Request-Id: ${requestId}\r\nUser-Agent: ${agent}\r\nConnection: close\r\n\r\n`,
-        'latin1',
-      ),
+    await exchange(
+      system.gatewayUrl,
+      `GET /api/device HTTP/1.1\r\nHost: x\r\nX-Request-Id: ${requestId}\r\nUser-Agent: ${agent}\r\nConnection: close\r\n\r\n`,
     );
-    await socket.toArray();
     // Node rejects some control characters before a request exists.
     const tame = await call('/api/device', { 'user-agent': `\x9b31m"\\${'y'.repeat(300)}` });
     const { output } = await explain(tame);

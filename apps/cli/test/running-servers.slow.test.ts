@@ -2,16 +2,9 @@
 // runs alone: it has deadlines of seconds under load
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import {
-  authorizeAsUser,
-  type Constellation,
-  createPageVisitor,
-  integrationEngines,
-  type PageVisitor,
-  postAs,
-  startConstellation,
-} from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { authorizeAsUser, createPageVisitor, type PageVisitor, postAs } from '@gatehouse/testing';
+import { startOnEachEngine } from '@gatehouse/testing/suite';
+import { describe, expect, test } from '@jest/globals';
 import { runGatehouse } from './run-gatehouse.ts';
 
 const redirectUri = 'https://app.example/callback';
@@ -32,25 +25,19 @@ const user = (username: string) => ({
   orgId: 'org-1',
 });
 
-describe.each(integrationEngines)(
-  'revocation by operators on %s, with two authorization servers and a gateway',
-  (engine) => {
-    let system: Constellation;
+const names = ['by-client', 'by-user', 'by-all', 'removed'];
+const systems = await startOnEachEngine({
+  apps: ['authorization-server', 'authorization-server', 'gateway'],
+  bootstrap: {
+    organizations: [{ id: 'org-1', name: 'Example' }],
+    clients: names.map(client),
+    users: names.map(user),
+  },
+});
 
-    beforeAll(async () => {
-      const names = ['by-client', 'by-user', 'by-all', 'removed'];
-      system = await startConstellation({
-        engine,
-        apps: ['authorization-server', 'authorization-server', 'gateway'],
-        bootstrap: {
-          organizations: [{ id: 'org-1', name: 'Example' }],
-          clients: names.map(client),
-          users: names.map(user),
-        },
-      });
-    });
-    afterAll(() => system.stop());
-
+describe.each(systems)(
+  'revocation by operators on $engine, with two authorization servers and a gateway',
+  ({ system }) => {
     const here = (args: readonly string[]) => runGatehouse(system.commandEnvironment, args);
 
     async function post(path: string, clientId: string, form: Record<string, string>, server = 0) {

@@ -1,7 +1,7 @@
-import { copyFileSync, mkdtempSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { temporaryFolder } from '@gatehouse/testing/suite';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { DatabaseUnavailableError } from '../src/database/database-errors.ts';
@@ -83,11 +83,9 @@ describe('opening a database', () => {
   let path: string;
 
   beforeEach(() => {
-    directory = mkdtempSync(join(tmpdir(), 'device-database-'));
+    directory = temporaryFolder();
     path = join(directory, 'nested', 'devices.sqlite');
   });
-
-  afterEach(() => rmSync(directory, { recursive: true }));
 
   test('keeps the data of an existing one, and does not migrate again', async () => {
     let created = 0;

@@ -2,6 +2,7 @@ import { connect } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
 import { gzipSync } from 'node:zlib';
 import { routes } from '@gatehouse/device-api';
+import { exchange } from '@gatehouse/testing';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { camera, createDeviceClient } from './device-client.ts';
 import { bootSuiteApp } from './device-suite.ts';
@@ -97,9 +98,8 @@ describe('a creation body', () => {
     'CWE-444 with Transfer-Encoding: %s in %s gets 400 and closes the connection',
     async (encoding, version, message) => {
       const smuggled = `0\r\n\r\nGET /api/device HTTP/1.1\r\nHost: x\r\nAuthorization: ${authorization}`;
-      const socket = connect(app.port, '127.0.0.1');
-      socket.write(`${headOf(`Transfer-Encoding: ${encoding}`, version)}${smuggled}\r\n\r\n`);
-      const reply = await readText(socket);
+      const head = headOf(`Transfer-Encoding: ${encoding}`, version);
+      const reply = await exchange(app.url, `${head}${smuggled}\r\n\r\n`);
       expect(reply.match(/^HTTP\/1\.[01] \d+/gm)).toEqual(['HTTP/1.1 400']);
       expect(reply).toMatch(/^connection: close\r$/im);
       expect(reply).toContain(`"property":"Transfer-Encoding","message":"${message}"`);

@@ -1,9 +1,8 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createMetricsRegistry, type MetricsRegistry } from '@gatehouse/server';
+import { temporaryFolder } from '@gatehouse/testing/suite';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { sql } from 'kysely';
 import { DatabaseUnavailableError } from '../src/database/database-errors.ts';
@@ -28,7 +27,7 @@ describe('transactions of SQLite that share a commit', () => {
   let other: DatabaseSync;
 
   beforeEach(async () => {
-    directory = mkdtempSync(join(tmpdir(), 'device-database-'));
+    directory = temporaryFolder();
     path = join(directory, 'devices.sqlite');
     registry = createMetricsRegistry();
     database = await openDatabase({ engine: 'sqlite', path }, undefined, 1, registry);
@@ -40,7 +39,6 @@ describe('transactions of SQLite that share a commit', () => {
   afterEach(async () => {
     other.close();
     await database.close();
-    rmSync(directory, { recursive: true });
   });
 
   const add = (device: object) => createDevice(ours, device, 1);

@@ -9,14 +9,7 @@ const failure = (code?: string) => Object.assign(new Error('a message of Postgre
 
 describe('an error of PostgreSQL', () => {
   test.each([
-    '53100',
-    '57P01',
-    '57014',
-    '08006',
-    '40P01',
-    '25006',
-    'XX001',
-    'ECONNREFUSED',
+    ...['53100', '57P01', '57014', '08006', '40P01', '25006', 'XX001', 'ECONNREFUSED'],
     // Five letters, like SQLSTATE codes.
     'EPIPE',
     undefined,

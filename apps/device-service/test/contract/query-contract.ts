@@ -1,3 +1,4 @@
+import { isNightly } from '@gatehouse/testing';
 import { beforeAll, describe, expect, test } from '@jest/globals';
 import { deviceSubject } from '../../src/devices/pages.ts';
 import { logSubject } from '../../src/logs/sql.ts';
@@ -71,16 +72,20 @@ export function queryContract(app: BootedApp): void {
         rejected.push(...(reply.status === 200 ? [] : [{ clause, reply }]));
       };
       const kinds = new Set<string>();
-      for (const [name, column] of Object.entries(subject.columns)) {
+      for (const [index, [name, column]] of Object.entries(subject.columns).entries()) {
         // Parameters, and the SQL of a count, depend on the kind of a column only.
         const isNewKind = !kinds.has(column.kind);
         kinds.add(column.kind);
         if (what === 'counts' && !isNewKind) {
           continue;
         }
-        for (const clause of clausesOf(name, column)) {
-          await call('POST', path, clause, clause);
-          if (isNewKind) {
+        for (const [number, clause] of clausesOf(name, column).entries()) {
+          // By day, only the first column of each kind gets all clauses, and that only as JSON.
+          const isChosen = isNightly || number % 5 === index % 5;
+          if (isNewKind || isChosen) {
+            await call('POST', path, clause, clause);
+          }
+          if (isNewKind && isChosen) {
             const query = new URLSearchParams(Object.fromEntries(parametersOf(clause)));
             // Only JSON has `paging`.
             query.delete('paging');
