@@ -6,13 +6,12 @@
 import {
   type Constellation,
   createPageVisitor,
-  integrationEngines,
   listStoredKeys,
   type StoredKey,
-  startConstellation,
   until,
 } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { startOnEachEngine } from '@gatehouse/testing/suite';
+import { beforeAll, describe, expect, test } from '@jest/globals';
 import {
   MAXIMUM_PARAMETER_BYTES,
   storedRequestLimits,
@@ -93,17 +92,16 @@ test('one address group can store less than 16 MiB, and 100 less than 64 MiB', (
   expect(hundred).toBeLessThan(64);
 });
 
-describe.each(integrationEngines)('what anonymous requests store, on %s', (engine) => {
-  let system: Constellation;
+const systems = await startOnEachEngine({
+  bootstrap,
+  environment: { TRUSTED_PROXIES: '127.0.0.0/8,::1' },
+});
+
+describe.each(systems)('what anonymous requests store, on $engine', ({ engine, system }) => {
   let before: ReadonlySet<string>;
   let added: readonly StoredKey[];
 
   beforeAll(async () => {
-    system = await startConstellation({
-      engine,
-      bootstrap,
-      environment: { TRUSTED_PROXIES: '127.0.0.0/8,::1' },
-    });
     before = new Set((await listStoredKeys(system.storeUrl)).map(({ key }) => key));
     for (let i = 0; i < REQUESTS; i += 1) {
       await sendEverything(system, i);
@@ -114,7 +112,6 @@ describe.each(integrationEngines)('what anonymous requests store, on %s', (engin
       return added.some(({ key }) => key.startsWith('request-log:'));
     });
   });
-  afterAll(() => system.stop());
 
   test('is listed above, and everything that is listed is stored', () => {
     const prefixes = rows.map(({ prefix }) => prefix);

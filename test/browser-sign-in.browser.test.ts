@@ -1,13 +1,12 @@
 // requires: chromium nginx caddy openssl
 /** A user in a real browser signs in to an application behind a real proxy with our example. */
-import { once } from 'node:events';
+
 import { readFileSync } from 'node:fs';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createLocalTlsFetch, freePort, makeCertificate, until } from '@gatehouse/testing';
 import { launchBrowser } from '@gatehouse/testing/browser';
-import { startSystem, temporaryFolder } from '@gatehouse/testing/suite';
+import { listenForTests, startSystem, temporaryFolder } from '@gatehouse/testing/suite';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import type { BrowserContext, Page } from 'playwright-core';
@@ -55,13 +54,8 @@ const service = createServer(({ method, url, headers }, response) => {
   response.setHeader('Content-Type', 'text/html').setHeader('Set-Cookie', 'theme=dark; Path=/');
   response.end(`<!doctype html><link rel="icon" href="data:,"><h1>Report for ${headers['x-auth-user']}</h1>
 <a href="/_gatehouse/sign-out">Sign out</a>`);
-}).listen(0, '127.0.0.1');
-await once(service, 'listening');
-const { port: servicePort } = service.address() as AddressInfo;
-afterAll(() => {
-  service.closeAllConnections();
-  service.close();
 });
+const servicePort = await listenForTests(service);
 
 async function enterPassword(page: Page): Promise<void> {
   await page.getByLabel('Username').fill(alice.username);

@@ -20,7 +20,7 @@ import { connect, createServer, type Server, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { errorCatalogue } from '@gatehouse/errors';
-import { freePort, until } from '@gatehouse/testing';
+import { exchange, freePort, until } from '@gatehouse/testing';
 import { temporaryFolder } from '@gatehouse/testing/suite';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 
@@ -43,7 +43,7 @@ beforeAll(async () => {
   const ours = join(import.meta.dirname, '..', 'containers', 'nginx.conf');
   const configuration = readFileSync(ours, 'utf8')
     .replaceAll(/\/(?:tmp|run)\//g, `${directory}/`)
-    .replace('proxy_read_timeout 20s;', 'proxy_read_timeout 2s;')
+    .replace('proxy_read_timeout 20s;', 'proxy_read_timeout 1s;')
     .replace('listen 9000;', `listen 127.0.0.1:${ports['authorization-server']};`)
     .replace('listen 8844;', `listen 127.0.0.1:${ports.gateway};`);
   const file = join(directory, 'nginx.conf');
@@ -99,11 +99,8 @@ const post = (app: App, query = '') =>
   });
 
 /** Sends this head, and resolves to everything that nginx sends. */
-async function sendRaw(app: App, head: string): Promise<string> {
-  const socket = connect(ports[app], '127.0.0.1');
-  socket.write(`${head}\r\nConnection: close\r\n\r\n`);
-  return String(Buffer.concat(await socket.toArray()));
-}
+const sendRaw = (app: App, head: string) =>
+  exchange(`http://127.0.0.1:${ports[app]}`, `${head}\r\nConnection: close\r\n\r\n`);
 
 /** Waits for this many new lines. */
 async function linesAfter(before: string, count: number): Promise<readonly string[]> {

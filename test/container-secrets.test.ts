@@ -1,18 +1,17 @@
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
+import { temporaryFolder } from '@gatehouse/testing/suite';
+import { beforeEach, describe, expect, test } from '@jest/globals';
 import { makeTierSecrets, SecretFileError } from '../scripts/container/tier-secrets.ts';
 
 describe('the secrets of the containers', () => {
   let root: string;
   beforeEach(() => {
-    root = mkdtempSync(join(tmpdir(), 'gatehouse-secrets-'));
+    root = temporaryFolder();
     mkdirSync(join(root, 'redis'));
     mkdirSync(join(root, 'postgres'));
     makeTierSecrets(root);
   });
-  afterEach(() => rmSync(root, { recursive: true }));
 
   test('a file that cannot be read is named, with the reason', () => {
     const path = join(root, 'store/master.key');

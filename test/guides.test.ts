@@ -136,12 +136,7 @@ describe('docs/applications.md', () => {
     expect(back.searchParams.get('iss')).toBe(system.authorizationServerUrl);
     tokens = answer('redeem', { CODE: back.searchParams.get('code') ?? '' });
     expect(Object.keys(tokens).sort()).toEqual([
-      'access_token',
-      'expires_in',
-      'id_token',
-      'refresh_token',
-      'scope',
-      'token_type',
+      ...['access_token', 'expires_in', 'id_token', 'refresh_token', 'scope', 'token_type'],
     ]);
     const claims = Buffer.from(tokens.id_token?.split('.')[1] ?? '', 'base64url').toString();
     expect(JSON.parse(claims).nonce).toBe('52a0');

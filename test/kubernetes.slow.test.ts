@@ -1,10 +1,10 @@
 /** The manifests of deploy/kubernetes are valid, and follow the rules of a hardened installation. */
 
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { knownVariables } from '@gatehouse/server/configuration';
+import { temporaryFolder } from '@gatehouse/testing/suite';
 import { describe, expect, test } from '@jest/globals';
 import { parse } from 'yaml';
 import { podsOf, renderManifests } from './kubernetes-manifests.ts';
@@ -199,14 +199,12 @@ test('deploy/kubernetes/prometheus.yml is valid, with the job names of the alert
 
 /** YAML accepts JSON. */
 function promtool(command: string, verb: string, content: unknown): void {
-  const directory = mkdtempSync(join(tmpdir(), 'gatehouse-promtool-'));
+  const directory = temporaryFolder();
   const file = join(directory, 'file.yml');
   writeFileSync(file, JSON.stringify(content));
   try {
     execFileSync('promtool', [command, verb, file], { stdio: 'pipe', encoding: 'utf8' });
   } catch (error) {
     throw new Error(String((error as { stdout?: string }).stdout ?? error), { cause: error });
-  } finally {
-    rmSync(directory, { recursive: true });
   }
 }

@@ -10,6 +10,7 @@ import {
   oneClient,
   parseMetrics,
   postAs,
+  repetitions,
   signatureHeaders,
   until,
 } from '@gatehouse/testing';
@@ -151,9 +152,9 @@ function randomRequests(from: number, count: number): readonly string[] {
 
 describe('labels of metrics', () => {
   test.each<[AppName, number]>([
-    ['gateway', 10_000],
-    ['device-service', 2000],
-    ['authorization-server', 1000],
+    ['gateway', repetitions(10_000)],
+    ['device-service', repetitions(4000)],
+    ['authorization-server', repetitions(4000)],
   ])(
     'random requests to the %s, in %d variations, add no series and no label value',
     async (app, count) => {

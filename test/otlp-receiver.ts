@@ -1,7 +1,6 @@
-import { once } from 'node:events';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { listen } from '@gatehouse/testing';
 
 export interface ReceivedSpan {
   readonly service: string;
@@ -34,9 +33,8 @@ export async function startOtlpReceiver() {
       response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
     });
   });
-  await once(server.listen(0, '127.0.0.1'), 'listening');
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${await listen(server)}`,
     spans,
     /** Everything that was sent, as text. */
     raw: () => bodies.join('\n'),

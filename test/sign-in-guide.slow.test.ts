@@ -3,10 +3,9 @@
  * sends the requests of each application and reads the claims that it uses.
  */
 
-import { createHash, randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { authorizeAsUser, basic } from '@gatehouse/testing';
+import { authorizeAsUser, basic, newPkce } from '@gatehouse/testing';
 import { startSystem, temporaryFolder } from '@gatehouse/testing/suite';
 import { describe, expect, test } from '@jest/globals';
 import { createRemoteJWKSet, jwtVerify } from 'jose';
@@ -18,11 +17,7 @@ const guide = readDocument('docs/sign-in-to-applications.md');
 const directory = temporaryFolder();
 const state = 'Zs81';
 const nonce = '52a0';
-const verifier = randomBytes(32).toString('base64url');
-const challenge = {
-  code_challenge: createHash('sha256').update(verifier).digest('base64url'),
-  code_challenge_method: 'S256',
-};
+const { verifier, pkce: challenge } = newPkce();
 const alice = {
   name: 'Alice Example',
   preferred_username: 'alice',

@@ -1,15 +1,14 @@
 // requires: python3 cc arm-none-eabi-gcc go javac php
 /** The reference signers of examples/signers/: test vectors, a live gateway, and the size of the C signer. */
+
 import { execFileSync } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
+import { readdirSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
 import {
   buildSigner,
   type HostileProxy,
+  listen,
   type ReferenceSigner,
   type SignerJob,
   type SignerLanguage,
@@ -18,7 +17,7 @@ import {
   signerLanguages,
   startHostileProxy,
 } from '@gatehouse/testing';
-import { startSystem } from '@gatehouse/testing/suite';
+import { startSystem, temporaryFolder } from '@gatehouse/testing/suite';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { root } from './source-tree.ts';
 
@@ -132,7 +131,7 @@ describe.each(signerLanguages)('the signer in %s', (language) => {
       asked.push(url);
       response.writeHead(302, { location: '/elsewhere', 'content-length': 0 }).end();
     });
-    const gatewayUrl = await listen(server);
+    const gatewayUrl = `http://127.0.0.1:${await listen(server)}`;
     const { output, status } = await runExample(language, { GATEWAY_URL: gatewayUrl });
     server.close();
     expect(asked).toEqual(['/api/device?pageSize=20&pageIndex=0']);
@@ -181,11 +180,6 @@ function runExample(language: SignerLanguage, environment: Readonly<Record<strin
   });
 }
 
-async function listen(server: Server): Promise<string> {
-  await once(server.listen(0, '127.0.0.1'), 'listening');
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
-
 function environmentOf(gatewayUrl: string, clientId: string, deviceId: string) {
   return {
     GATEWAY_URL: gatewayUrl,
@@ -208,16 +202,15 @@ describe('the signer in C', () => {
   });
 
   test('survives random replies, bodies and parameters under sanitizers', () => {
-    const out = mkdtempSync(join(tmpdir(), 'signer-fuzz-'));
+    const out = temporaryFolder();
     const build = `${sanitizedC} c/test/fuzz.c -o ${out}/fuzz`;
     execFileSync('sh', ['-c', build], { cwd: join(root, 'examples/signers') });
     const output = execFileSync(join(out, 'fuzz'), { encoding: 'utf8' });
-    rmSync(out, { recursive: true });
     expect(output).toMatch(/^20000 inputs/);
   });
 
   test('has at most 4 KiB of code for a Cortex-M3', () => {
-    const out = mkdtempSync(join(tmpdir(), 'signer-size-'));
+    const out = temporaryFolder();
     const folder = join(root, 'examples/signers/c');
     const sources = readdirSync(join(folder, 'src')).filter((file) => file.endsWith('.c'));
     const flags = ['-std=c99', '-mcpu=cortex-m3', '-mthumb', '-Os', '-Wall', '-Wextra', '-Werror'];
@@ -231,7 +224,6 @@ describe('the signer in C', () => {
     const size = execFileSync('arm-none-eabi-size', ['-t', ...objects], { encoding: 'utf8' });
     const [text = '', data = '', bss = ''] =
       size.trimEnd().split('\n').at(-1)?.trim().split(/\s+/) ?? [];
-    rmSync(out, { recursive: true });
     expect(Number(text)).toBeLessThanOrEqual(4096);
     expect([data, bss]).toEqual(['0', '0']);
   });

@@ -1,10 +1,11 @@
 // requires: chromium curl openssl
+
 import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
-import { type AddressInfo, createServer } from 'node:net';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { freePort, until } from '@gatehouse/testing';
+import { freePort, listen, until } from '@gatehouse/testing';
 import { accessibilityProblems, launchBrowser } from '@gatehouse/testing/browser';
 import { temporaryFolder } from '@gatehouse/testing/suite';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -121,9 +122,8 @@ describe('npm start with an invalid setting', () => {
   });
 
   test('names the port that is in use, and leaves no process running', async () => {
-    const taken = createServer().listen(0, '127.0.0.1');
-    await once(taken, 'listening');
-    const { port } = taken.address() as AddressInfo;
+    const taken = createServer();
+    const port = await listen(taken);
     const output = failedStart({ DEVICE_SERVICE_PORT: String(port) });
     taken.close();
     expect(output).toContain(`device-service did not start: port ${port} is in use. `);

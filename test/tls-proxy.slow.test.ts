@@ -1,10 +1,8 @@
 // requires: nginx caddy openssl
 
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import {
   authorizeAsUser,
@@ -13,6 +11,7 @@ import {
   createLocalTlsFetch,
   createPageVisitor,
   freePort,
+  listen,
   makeCertificate,
   signatureHeaders,
   startConstellation,
@@ -78,10 +77,9 @@ describe.each([
       response.writeHead(200, { 'Content-Type': 'text/event-stream' });
       response.write('data: 1\n\n');
       finishEvents = () => response.end('data: 2\n\n');
-    }).listen(0, '127.0.0.1');
-    await once(events, 'listening');
+    });
     const routes = join(directory, 'routes.json');
-    const eventsUrl = `http://127.0.0.1:${(events.address() as AddressInfo).port}`;
+    const eventsUrl = `http://127.0.0.1:${await listen(events)}`;
     const route = { operation: 'events', method: 'GET', path: '/events', scope: 'device:read' };
     const streamed = { ...route, upstream: 'events', credentials: ['bearer'], streaming: true };
     const upstreams = { events: { url: eventsUrl } };

@@ -1,13 +1,13 @@
 /** Spans of requests, as an OTLP receiver gets them from the running apps. */
+
 import { randomBytes } from 'node:crypto';
-import { once } from 'node:events';
 import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import {
   authorizeAsUser,
   basic,
   type Constellation,
   integrationEngines,
+  listen,
   machineToken,
   oneClient,
   postAs,
@@ -38,10 +38,9 @@ function newTraceparent(flags = '01') {
   return { traceId, spanId, header: `00-${traceId}-${spanId}-${flags}` };
 }
 
-async function listen(listener: RequestListener) {
-  const server = createServer(listener).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return { server, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+async function serve(listener: RequestListener) {
+  const server = createServer(listener);
+  return { server, url: `http://127.0.0.1:${await listen(server)}` };
 }
 
 /** Stops the apps, so that they export the remaining spans. */
@@ -188,7 +187,7 @@ describe('which requests have spans', () => {
     const [sampled, unsampled] = [newTraceparent('01'), newTraceparent('00')];
     const receiver = await startOtlpReceiver();
     const received: unknown[] = [];
-    const service = await listen((request, response) => {
+    const service = await serve((request, response) => {
       received.push(request.headers.traceparent);
       response.writeHead(200, { 'content-type': 'application/json' }).end('{}');
     });
@@ -226,7 +225,7 @@ describe('a receiver that fails', () => {
     ['never answers', null],
     ['answers 500 with a secret', 500],
   ] as const)('and %s fails no request and delays no shutdown', async (_name, answer) => {
-    const { server, url } = await listen((_request, response) => {
+    const { server, url } = await serve((_request, response) => {
       if (answer === 500) {
         response.writeHead(500).end('secret-of-the-receiver');
       }

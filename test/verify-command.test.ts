@@ -1,36 +1,25 @@
 // requires: curl
 /** `gatehouse sign` and `gatehouse verify` agree with a running gateway. */
+
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { temporaryFolder } from '@gatehouse/testing/suite';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { runGatehouse } from '../apps/cli/test/run-gatehouse.ts';
-import {
-  type BootedGateway,
-  bootGateway,
-  closeUnharmed,
-} from '../apps/gateway/test/booted-gateway.ts';
+import { bootGateway, closeUnharmed } from '../apps/gateway/test/booted-gateway.ts';
 import { sendRaw } from '../apps/gateway/test/http-client.ts';
 
 const json = '{"id":"d1"}';
 const postOf = { method: 'POST', path: '/device-instance', contentType: 'application/json' };
-const directory = mkdtempSync(join(tmpdir(), 'gatehouse-verify-'));
-let booted: BootedGateway;
-
-beforeAll(async () => {
-  booted = await bootGateway();
-  write('key', `${booted.secureKey}\n`);
-  write('body', json);
-});
-afterAll(async () => {
-  rmSync(directory, { recursive: true });
-  await closeUnharmed(booted);
-});
-
+const directory = temporaryFolder();
 const write = (name: string, content: string) => writeFileSync(join(directory, name), content);
+const booted = await bootGateway();
+afterAll(() => closeUnharmed(booted));
+write('key', `${booted.secureKey}\n`);
+write('body', json);
 const gatehouse = (...args: readonly string[]) =>
   runGatehouse({ INIT_CWD: directory }, [...args, '--key-file', 'key', '--json']);
 

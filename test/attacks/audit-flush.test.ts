@@ -4,16 +4,11 @@
  * trail.
  */
 
-import { type Identity, openIdentity } from '@gatehouse/identity';
+import { openIdentity } from '@gatehouse/identity';
 import { createStore } from '@gatehouse/store';
-import {
-  basic,
-  type Constellation,
-  integrationEngines,
-  startConstellation,
-  until,
-} from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { basic, until } from '@gatehouse/testing';
+import { startOnEachEngine } from '@gatehouse/testing/suite';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { flood } from './flood.ts';
 
 const SECONDS = 20;
@@ -33,26 +28,16 @@ const bootstrap = {
   users: [{ ...user, name: 'Attacked', orgId: 'org-1' }],
 };
 
-describe.each(integrationEngines)('flushing the audit trail on %s', (engine) => {
-  let system: Constellation;
-  let identity: Identity;
+const systems = await startOnEachEngine({
+  bootstrap,
+  apps: ['authorization-server', 'gateway'],
+  environment: { CLIENT_ENDPOINT_RATE_LIMIT: '9999999/60', LOG_LEVEL: 'error' },
+});
 
-  beforeAll(async () => {
-    system = await startConstellation({
-      engine,
-      bootstrap,
-      apps: ['authorization-server', 'gateway'],
-      environment: {
-        CLIENT_ENDPOINT_RATE_LIMIT: '9999999/60',
-        LOG_LEVEL: 'error',
-      },
-    });
-    identity = openIdentity({ store: createStore(system.storeUrl), masterKey: system.masterKey });
-  });
-  afterAll(async () => {
-    await identity?.store.close();
-    await system?.stop();
-  });
+describe.each(systems)('flushing the audit trail on $engine', ({ system }) => {
+  const store = createStore(system.storeUrl);
+  const identity = openIdentity({ store, masterKey: system.masterKey });
+  afterAll(() => store.close());
 
   test('keeps every failure and lock of a known user', async () => {
     const { authorizationServerUrl: issuer, gatewayUrl } = system;

@@ -3,17 +3,16 @@
  * An attacker guesses the PKCE verifier of a captured code, and locks a known user out with wrong
  * passwords.
  */
-import { createHash, randomBytes } from 'node:crypto';
+
 import {
   authorizeAsUser,
-  type Constellation,
   createPageVisitor,
-  integrationEngines,
+  newPkce,
   type PageVisitor,
   postAs,
-  startConstellation,
 } from '@gatehouse/testing';
-import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
+import { startOnEachEngine } from '@gatehouse/testing/suite';
+import { describe, expect, test } from '@jest/globals';
 
 const user = { username: 'attacked', password: 'a password that nobody guesses' };
 const application = { clientId: 'application', redirectUri: 'https://attacked.example/callback' };
@@ -41,31 +40,22 @@ const bootstrap = {
   users: [{ ...user, name: 'Attacked', orgId: 'org-1' }],
 };
 
-describe.each(integrationEngines)('guessing credentials on %s', (engine) => {
-  let system: Constellation;
-  let issuer: string;
+const systems = await startOnEachEngine({
+  bootstrap,
+  apps: ['authorization-server'],
+  environment: { TRUSTED_PROXIES: '127.0.0.0/8,::1', LOG_LEVEL: 'error' },
+});
 
-  beforeAll(async () => {
-    system = await startConstellation({
-      engine,
-      bootstrap,
-      apps: ['authorization-server'],
-      environment: { TRUSTED_PROXIES: '127.0.0.0/8,::1', LOG_LEVEL: 'error' },
-    });
-    issuer = system.authorizationServerUrl;
-  });
-  afterAll(() => system?.stop());
+describe.each(systems)('guessing credentials on $engine', ({ system }) => {
+  const { authorizationServerUrl: issuer } = system;
 
-  const newVerifier = () => randomBytes(32).toString('base64url');
-
-  function authorizationUrl(verifier: string): string {
+  function authorizationUrl(pkce: Readonly<Record<string, string>>): string {
     const query = new URLSearchParams({
       response_type: 'code',
       client_id: application.clientId,
       scope: 'device:read',
       redirect_uri: application.redirectUri,
-      code_challenge: createHash('sha256').update(verifier).digest('base64url'),
-      code_challenge_method: 'S256',
+      ...pkce,
     });
     return `${issuer}/authorize?${query}`;
   }
@@ -83,12 +73,12 @@ describe.each(integrationEngines)('guessing credentials on %s', (engine) => {
     });
 
   test('revokes a captured code after a few of 30 wrong verifiers', async () => {
-    const verifier = newVerifier();
-    const landing = await authorizeAsUser(authorizationUrl(verifier), user);
+    const { verifier, pkce } = newPkce();
+    const landing = await authorizeAsUser(authorizationUrl(pkce), user);
     const code = landing.searchParams.get('code') ?? '';
     expect(code).not.toBe('');
     const guesses = await Promise.all(
-      Array.from({ length: 30 }, () => redeem(code, newVerifier())),
+      Array.from({ length: 30 }, () => redeem(code, newPkce().verifier)),
     );
     expect(new Set(guesses.map(({ status }) => status))).toEqual(new Set([400]));
     expect((await redeem(code, verifier)).status).toBe(400);

@@ -1,16 +1,16 @@
 /** The client that docs/devices.md generates from /openapi.json works, and has precise types. */
+
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { basic } from '@gatehouse/testing';
-import { startSystem } from '@gatehouse/testing/suite';
-import { afterAll, beforeAll, expect, test } from '@jest/globals';
+import { startSystem, temporaryFolder } from '@gatehouse/testing/suite';
+import { beforeAll, expect, test } from '@jest/globals';
 import { createSignedFetch } from '../../packages/client/src/index.ts';
 
 const packages = join(import.meta.dirname, 'node_modules');
 const page = readFileSync(join(import.meta.dirname, '../../docs/devices.md'), 'utf8');
-const directory = mkdtempSync(join(tmpdir(), 'gatehouse-generated-'));
+const directory = temporaryFolder();
 const secureKey = 'generatedClientKey012345';
 
 /** The generated functions that this test calls. */
@@ -46,7 +46,6 @@ beforeAll(async () => {
     ...(await import(join(directory, 'client/client.gen.ts'))),
   };
 });
-afterAll(() => rmSync(directory, { recursive: true }));
 
 /** The code of docs/devices.md that contains the text, for the gateway of this test. */
 function printed(text: string): string {

@@ -1,13 +1,19 @@
 /** An MCP server behind the gateway, and a standard MCP client that signs in through the browser. */
+
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
-import { type AddressInfo, connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { openIdentity } from '@gatehouse/identity';
 import { createLogger, observeRequests } from '@gatehouse/server';
 import { createStore } from '@gatehouse/store';
-import { authorizeAsUser, createPageVisitor, until } from '@gatehouse/testing';
+import {
+  authorizeAsUser,
+  createPageVisitor,
+  freePort,
+  startFaultProxy,
+  until,
+} from '@gatehouse/testing';
 import { startSystem, temporaryFolder } from '@gatehouse/testing/suite';
 import { afterAll, expect, test } from '@jest/globals';
 import { createApp } from '../../apps/authorization-server/src/app.ts';
@@ -18,28 +24,15 @@ import { alice } from './sign-in-and-allow.ts';
 import { type Application, startApplication } from './start-application.ts';
 
 /** The public address of the gateway must be known before the gateway starts. */
-let gatewayPort = 0;
-const front = createServer((socket) => {
-  const gateway = connect(gatewayPort, 'localhost');
-  for (const [from, to] of [
-    [socket, gateway],
-    [gateway, socket],
-  ] as const) {
-    from.on('error', () => to.destroy());
-    from.pipe(to);
-  }
-}).listen(0, 'localhost');
-await once(front, 'listening');
-afterAll(() => {
-  front.close();
-});
-const gatewayUrl = `http://localhost:${(front.address() as AddressInfo).port}`;
+const front = await startFaultProxy();
+afterAll(() => front.stop());
+const gatewayUrl = `http://localhost:${front.port}`;
 const serverUrl = `${gatewayUrl}/mcp`;
 
 const example = join(root, 'examples/mcp-server');
 const folder = temporaryFolder();
 const readExample = (name: string) => readFileSync(join(example, name), 'utf8');
-const mcpPort = await unusedPort();
+const mcpPort = await freePort();
 writeFileSync(
   join(folder, 'routes.json'),
   readExample('routes.json').replace('127.0.0.1:8870', `127.0.0.1:${mcpPort}`),
@@ -51,7 +44,7 @@ const { resources } = JSON.parse(
 // Its guard refuses private addresses, so this server gets a resolver and a connector that lead to
 // the website of the client.
 const site = await startWebsite(['agent.example']);
-const authorizationPort = await unusedPort();
+const authorizationPort = await freePort();
 const issuer = `http://localhost:${authorizationPort}`;
 
 const system = await startSystem({
@@ -97,7 +90,7 @@ afterAll(async () => {
   authorizationServer.close();
   await store.close();
 });
-gatewayPort = Number(new URL(system.member('gateway').url).port);
+front.lead(Number(new URL(system.member('gateway').url).port));
 
 writeFileSync(join(folder, 'package.json'), readExample('package.json'));
 writeFileSync(join(folder, 'server.mjs'), readExample('server.mjs'));
@@ -113,14 +106,6 @@ const server = await startApplication(
   folder,
 );
 afterAll(() => server.stop());
-
-async function unusedPort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1');
-  await once(probe, 'listening');
-  const { port } = probe.address() as AddressInfo;
-  probe.close();
-  return port;
-}
 
 const startClient = (environment: Readonly<Record<string, string>>) =>
   startApplication([process.execPath, 'mcp-client.mjs'], { SERVER_URL: serverUrl, ...environment });

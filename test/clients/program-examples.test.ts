@@ -1,10 +1,15 @@
 /** The programs of examples/ without a page, each registered and started as its guide describes. */
-import { once } from 'node:events';
+
 import { chmodSync, cpSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { authorizeAsUser, createPageVisitor, startHostileProxy, until } from '@gatehouse/testing';
+import {
+  authorizeAsUser,
+  createPageVisitor,
+  listen,
+  startHostileProxy,
+  until,
+} from '@gatehouse/testing';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { type PackedPackage, packPackage } from '../../packages/client/test/packed-package.ts';
 import { demoDevice, startExampleStack } from './example-stack.ts';
@@ -175,9 +180,7 @@ describe.each([
       response.setHeader('X-Sign-V2', 'f'.repeat(64));
       response.end(JSON.stringify({ ...reply, result: timestamp }));
     });
-    await once(server.listen(0, 'localhost'), 'listening');
-    const { port } = server.address() as AddressInfo;
-    const forged = { GATEWAY_URL: `http://localhost:${port}` };
+    const forged = { GATEWAY_URL: `http://localhost:${await listen(server, 'localhost')}` };
     await expect(stack.run(example, command, forged)).rejects.toThrow(problem);
     server.close();
   });

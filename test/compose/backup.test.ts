@@ -2,20 +2,20 @@
  * Runs the commands of docs/operations/back-up-and-restore.md for containers in order: backup, loss
  * of every volume, restore, new secrets.
  */
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+
+import { mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { until } from '@gatehouse/testing';
-import { afterAll, describe, expect, jest, test } from '@jest/globals';
+import { temporaryFolder } from '@gatehouse/testing/suite';
+import { describe, expect, jest, test } from '@jest/globals';
 import { commandsNamed, runCommands } from '../operators-commands.ts';
 import { createDevice, startTierInUse } from './clients.ts';
 import { docker, serviceOf } from './tier.ts';
 
 jest.setTimeout(180_000);
 
-const directory = mkdtempSync(join(tmpdir(), 'gatehouse-backup-'));
-afterAll(() => rmSync(directory, { recursive: true }));
+const directory = temporaryFolder();
 const backup = join(directory, 'backup');
 const auditExport = join(directory, 'audit.ndjson');
 

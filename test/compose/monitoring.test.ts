@@ -2,12 +2,13 @@
  * The profile `monitoring`. The published image of Prometheus is replaced by one with the Prometheus
  * of this machine, because tests do not download images. Grafana is not tested.
  */
+
 import { execFile } from 'node:child_process';
-import { copyFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { copyFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { freePort, until } from '@gatehouse/testing';
+import { temporaryFolder } from '@gatehouse/testing/suite';
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals';
 import { type Container, createTier, docker, serviceOf, type Tier } from './tier.ts';
 
@@ -35,22 +36,18 @@ afterAll(async () => {
 });
 
 async function buildPrometheus(): Promise<void> {
-  const context = mkdtempSync(join(tmpdir(), 'gatehouse-prometheus-'));
-  try {
-    for (const program of ['prometheus', 'promtool']) {
-      copyFileSync(join('/usr/bin', program), join(context, program));
-    }
-    const lines = [
-      'FROM debian:bookworm-slim',
-      'COPY prometheus promtool /bin/',
-      'RUN mkdir /prometheus && chown 65534:65534 /prometheus',
-      'ENTRYPOINT ["/bin/prometheus"]',
-    ];
-    writeFileSync(join(context, 'Dockerfile'), `${lines.join('\n')}\n`);
-    await run('docker', ['build', '--quiet', '--tag', PROMETHEUS_IMAGE, context]);
-  } finally {
-    rmSync(context, { recursive: true });
+  const context = temporaryFolder();
+  for (const program of ['prometheus', 'promtool']) {
+    copyFileSync(join('/usr/bin', program), join(context, program));
   }
+  const lines = [
+    'FROM debian:bookworm-slim',
+    'COPY prometheus promtool /bin/',
+    'RUN mkdir /prometheus && chown 65534:65534 /prometheus',
+    'ENTRYPOINT ["/bin/prometheus"]',
+  ];
+  writeFileSync(join(context, 'Dockerfile'), `${lines.join('\n')}\n`);
+  await run('docker', ['build', '--quiet', '--tag', PROMETHEUS_IMAGE, context]);
 }
 
 async function ask(path: string) {
