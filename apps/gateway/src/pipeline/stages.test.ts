@@ -72,7 +72,9 @@ describe('a verified caller', () => {
     const logger = createLogger({ app: 'test', level: 'silent' });
     observeRequests(() => undefined, logger)(request, response);
     const overLimit = new ApiError('too_many_requests');
+    const used: string[] = [];
     const pipeline = {
+      lastUse: { noteClient: (clientId: string) => used.push(clientId) },
       authenticate: async () => ({ principal: { clientId: 'demo' } }),
       limits: {
         async countClient() {
@@ -82,6 +84,7 @@ describe('a verified caller', () => {
     } as unknown as Pipeline;
     const exchange = createExchange(request, response, () => false);
     await expect(authenticate(exchange, pipeline)).rejects.toBe(overLimit);
+    expect(used).toEqual(['demo']);
   });
 });
 
