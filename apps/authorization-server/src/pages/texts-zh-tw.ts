@@ -109,7 +109,7 @@ export const traditionalChinese: Texts = {
   applicationSince: '自 {day} 起',
   applicationGone: '這個應用程式已不再於此註冊。',
   revoke: '撤銷存取權',
-  revokeLabel: '撤銷 {client} 的存取權',
+  revokeLabel: '撤銷存取權：{client}',
   passwordLead: '變更密碼會登出您的其他瀏覽器、所有應用程式和所有裝置。',
   changePassword: '變更密碼',
   currentPassword: '目前的密碼',
