@@ -432,8 +432,9 @@ describe('oidcc-rp-initiated-logout-certification-test-plan', () => {
   });
 
   const rejected = { status: 400, location: undefined, isSignedIn: true };
-  const signedOut = (location: string) => ({ status: 200, location, isSignedIn: false });
-  const atSuccess = signedOut(`${issuer}/logout/success`);
+  /** Signed out without a question, because the application is known for certain. */
+  const signedOut = (location: string) => ({ status: 302, location, isSignedIn: false });
+  const atSuccess = { ...signedOut(`${issuer}/logout/success`), status: 200 };
   const bad = (post_logout_redirect_uri: string) => (id_token_hint: string) => ({
     id_token_hint,
     post_logout_redirect_uri,
