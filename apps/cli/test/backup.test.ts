@@ -278,11 +278,18 @@ describe('gatehouse restore', () => {
     writeFileSync(join(directory, 'keys.json'), JSON.stringify({ keys }));
     const adding = `clients add client-6 --org org-1 --jwks ${join(directory, 'keys.json')}`;
     const [removedKey, keptKey] = (await gatehouse(adding)).json.client.publicKeyIds;
-    const [alice, bob] = [await user('alice'), await user('bob')];
+    const [alice, bob, carol] = [await user('alice'), await user('bob'), await user('carol')];
+    const [dave, erin] = [await user('dave'), await user('erin')];
     const second = await rotate('client-2');
-    await inspect(data, async ({ factors }) => {
+    await inspect(data, async ({ factors, passkeys, users }) => {
+      for (const id of [dave, erin]) {
+        const address = { email: `${id}@example.com`, emailVerified: true };
+        await users.update(id, (each) => ({ ...each, ...address }));
+      }
       const secret = factors.newSecret();
       await factors.enroll(bob, { secret, mayReplace: false }, codeOfApp(secret));
+      const passkey = { id: 'stolen', publicKey: 'AA', counter: 0, name: 'Phone', transports: [] };
+      await passkeys.add(carol, { ...passkey, isDeviceBound: false, isBackedUp: false });
     });
     await saveAgain();
 
@@ -293,10 +300,13 @@ describe('gatehouse restore', () => {
     await gatehouse(`clients remove-key client-3 ${third.older} --yes`);
     await gatehouse('users change alice --disable --yes');
     await gatehouse('users password bob --generate');
+    await gatehouse('users change erin --email other@example.com');
     await gatehouse('clients add client-4 --org org-1 --scope device:read');
     await inspect(data, async ({ audit }) => {
       const event = { event: 'user_changed', userId: bob } as const;
       audit.record({ ...event, change: 'recovery_code_used' }, { actor: 'test' });
+      audit.record({ ...event, userId: carol, change: 'passkey_removed' }, { actor: 'test' });
+      audit.record({ ...event, userId: dave, change: 'email_verified' }, { actor: 'test' });
       await audit.flush();
     });
     const file = await exportTrail();
@@ -315,12 +325,20 @@ describe('gatehouse restore', () => {
       expect(sixth && clients.keyIds(sixth)).toEqual([keptKey]);
       expect(await users.find(alice)).toMatchObject({ enabled: false });
       expect(await users.find(bob)).toMatchObject({ enabled: false });
+      expect(await users.find(carol)).toMatchObject({ enabled: false });
+      for (const id of [dave, erin]) {
+        expect(await users.find(id)).toMatchObject({ enabled: true, emailVerified: false });
+      }
     });
     expect(json.replayed.repeat).toEqual([
       expect.stringMatching(/^Enable the client client-3 after you have rotated its key/),
       expect.stringMatching(/^Rotate the key of the client client-3/),
       'Add the client client-4 again.',
       'Set a new password for the user bob, then enable the user.',
+      'Reset the second factors of the user carol: they changed later.',
+      'Set the address of the user dave again.',
+      'Set the address of the user erin again.',
+      'Change the user erin again.',
     ]);
 
     expect(json.exportEndsAt).toMatch(/^20/);

@@ -2,7 +2,12 @@
  * The revocations of an audit export, applied to a restored store: what operators and users took
  * away after the backup does not come back. Only removes access, so it is safe to repeat.
  */
-import { clientChangeNames, RejectedChangeError, userChangeNames } from '@gatehouse/identity';
+import {
+  clientChangeNames,
+  RejectedChangeError,
+  type User,
+  userChangeNames,
+} from '@gatehouse/identity';
 import { z } from 'zod';
 import type { CommandContext } from '../command-line/command.ts';
 import { printable } from '../command-line/format.ts';
@@ -29,6 +34,7 @@ const revocation = z.discriminatedUnion('event', [
     userId: z.string(),
     change: z.enum(userChangeNames),
     upstream: z.string().optional(),
+    changes: z.array(z.object({ member: z.string() })).optional(),
   }),
   z.object({ event: z.literal('organization_removed'), at: time, organizationId: z.string() }),
   z.object({ event: z.literal('bootstrap_applied'), at: time }),
@@ -186,8 +192,9 @@ async function replayClient(
 async function replayUser(
   userId: string,
   changes: readonly UserEntry[],
-  { identity, audit, changed, repeat }: Replay,
+  replay: Replay,
 ): Promise<void> {
+  const { identity, audit, changed, repeat } = replay;
   const { users } = identity;
   const user = await users.find(userId);
   if (user === undefined) {
@@ -196,13 +203,18 @@ async function replayUser(
     }
     return;
   }
-  const hasOldPassword = changes.some(({ change }) => change === 'password_changed');
+  const has = (...names: readonly string[]) => changes.some(({ change }) => names.includes(change));
+  const hasOldPassword = has('password_changed');
+  // One that was removed signs in alone, and no entry names it.
+  const hasOldPasskey =
+    has('passkey_removed', 'factors_removed') && (await identity.passkeys.list(userId)).length > 0;
   const state = lastState(changes);
-  if (user.enabled && (hasOldPassword || state !== undefined)) {
+  if (user.enabled && (hasOldPassword || hasOldPasskey || state !== undefined)) {
     await users.update(userId, (each) => ({ ...each, enabled: false }));
     await audit({ event: 'user_changed', userId, change: 'disabled' });
-    const reason = state ?? 'given another password';
-    changed.push(`Disabled the user ${user.username}, who was ${reason} after the backup.`);
+    const other = hasOldPassword ? 'was given another password' : 'lost a passkey';
+    const reason = state === undefined ? other : `was ${state}`;
+    changed.push(`Disabled the user ${user.username}, who ${reason} after the backup.`);
   }
   if (state === 'removed') {
     repeat.push(`Remove the user ${user.username} again.`);
@@ -211,13 +223,16 @@ async function replayUser(
   if (hasOldPassword && state === undefined) {
     repeat.push(`Set a new password for the user ${user.username}, then enable the user.`);
   }
-  if (changes.some(({ change }) => change === 'recovery_code_used')) {
+  const members = changes.flatMap((each) => each.changes ?? []).map(({ member }) => member);
+  if (has('email_verified') || members.some((each) => /^email(Verified)?$/.test(each))) {
+    await forgetAddress(user, replay);
+  }
+  if (has('recovery_code_used')) {
     if (await identity.factors.removeRecoveryCodes(userId)) {
       changed.push(`Removed the recovery codes of the user ${user.username}: some were used.`);
     }
   }
-  const ofFactors = ['factor_enrolled', 'factors_removed', 'passkey_added', 'passkey_removed'];
-  if (changes.some(({ change }) => ofFactors.includes(change))) {
+  if (has('factor_enrolled', 'factors_removed', 'passkey_added', 'passkey_removed')) {
     repeat.push(`Reset the second factors of the user ${user.username}: they changed later.`);
   }
   for (const [id, { change }] of new Map(changes.map((each) => [each.upstream, each]))) {
@@ -226,8 +241,26 @@ async function replayUser(
       changed.push(`Disconnected the user ${user.username} from the provider ${printable(id)}.`);
     }
   }
-  if (changes.some(({ change }) => change === 'changed')) {
+  if (has('changed')) {
     repeat.push(`Change the user ${user.username} again.`);
+  }
+}
+
+/** The mailbox of an address that the user replaced must not get a new password. */
+async function forgetAddress(
+  { userId, username, emailVerified }: User,
+  { identity, audit, changed, repeat }: Replay,
+): Promise<void> {
+  if (emailVerified) {
+    const before = await identity.users.read(userId);
+    const after = await identity.users.update(userId, (each) => ({
+      ...each,
+      emailVerified: false,
+    }));
+    const changes = await identity.auditedChanges.ofUser(before ?? after, after);
+    await audit({ event: 'user_changed', userId, change: 'changed', ...changes });
+    changed.push(`The address of the user ${username} is unverified: it was changed later.`);
+    repeat.push(`Set the address of the user ${username} again.`);
   }
 }
 
