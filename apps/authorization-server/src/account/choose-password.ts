@@ -71,7 +71,7 @@ export async function setPassword(
   const passwordHash = await hashPassword(formField(request, 'wanted'));
   const changes = { passwordHash, mustChangePassword: undefined };
   const changed = await endEverything(userId, dependencies, changes);
-  await identity.signInLocks.unlock(changed);
+  await identity.signInLocks.forgetPasswords(changed);
   const event = { event: 'user_changed', userId, change: 'password_changed' } as const;
   identity.audit.record(event, requestOrigin(request));
   return changed;

@@ -59,6 +59,14 @@ export function createSignInLocks(store: Store, credentialHash: CredentialHash) 
       ]);
       return locks.flat();
     },
+    /**
+     * With a new password: forgets the wrong ones. Wrong codes of the day stay, so that a mailbox
+     * gives no additional guesses of a second factor.
+     */
+    async forgetPasswords({ userId, username }: Account): Promise<void> {
+      const browsers = await store.members(indexKey(userId));
+      await store.delete([accountKey(username), ...browsers]);
+    },
     /** Forgets the wrong passwords and codes of the account and of its locked browsers. */
     async unlock({ userId, username }: Account): Promise<void> {
       const browsers = await store.members(indexKey(userId));
