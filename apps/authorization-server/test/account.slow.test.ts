@@ -219,6 +219,8 @@ describe.each(systems)('the account page over $engine', ({ system: { first, seco
       const reply = await change(here, {});
       expect([reply.status, reply.location]).toEqual([303, `${issuer}/account?done=password`]);
       expect(here.cookies.get('session|/')).not.toBe(id);
+      // The user did not choose to stay signed in.
+      expect(reply.headers.getSetCookie().join()).not.toMatch(/(^|,)session=[^,]*expires/i);
       const page = await here.get(reply.location ?? '');
       expect([page.status, page.body]).toEqual([200, expect.stringContaining('was changed')]);
       expect((await elsewhere.get(`${issuer}/account`)).status).toBe(303);

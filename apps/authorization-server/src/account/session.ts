@@ -47,7 +47,9 @@ export function createAccountSessions(dependencies: {
 
   function setCookie(request: Request, response: Response, session: Session | null): void {
     const { cookies } = provider.createContext(request, response);
-    const expires = session === null ? {} : { expires: new Date(session.exp * 1000) };
+    // As the library does it: the user did not want to stay signed in.
+    const isKept = session !== null && session.transient !== true;
+    const expires = isKept ? { expires: new Date(session.exp * 1000) } : {};
     cookies.set(provider.cookieName('session'), session?.jti ?? null, { ...cookie, ...expires });
   }
 
