@@ -232,7 +232,7 @@ describe.each(servers)('a second factor on $engine', ({ system: server }) => {
   });
 
   test('is asked for by a client that has it, after a sign-in at one that does not', async () => {
-    await enroll(alice);
+    const { secret } = await enroll(alice);
     await declare({ clients: { [web.clientId]: 'optional' } });
     const visitor = createPageVisitor();
     const other = { client_id: rp.clientId, redirect_uri: rp.redirectUris[0] };
@@ -240,6 +240,14 @@ describe.each(servers)('a second factor on $engine', ({ system: server }) => {
     expect(consent.body).toContain('name="decision"');
     await visitor.submit(consent, { decision: 'allow' });
     expect((await enterPassword(visitor, alice)).url).toMatch(/\/second-factor$/);
+    // As a sign-in at the account page does.
+    for (const path of ['/account', '/account/password', '/account/sign-out-everywhere']) {
+      const { status, location } = await visitor.get(issuer + path);
+      expect([status, location]).toEqual([303, expect.stringContaining('prompt=login')]);
+    }
+    const form = await follow(visitor, await visitor.get(`${issuer}/account`));
+    const step = await follow(visitor, await visitor.submit(form, alice));
+    expect((await enterCode(visitor, step, codeOf(secret))).url).toBe(`${issuer}/account`);
   });
 
   test('is what a request can ask for, and a voluntary one can be declined', async () => {

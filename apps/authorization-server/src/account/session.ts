@@ -73,11 +73,11 @@ export function createAccountSessions(dependencies: {
     return signedIn;
   }
 
-  /** If the sign-in is not recent enough, the user signs in again and returns. */
+  /** If the sign-in is too weak or not recent enough, the user signs in again and returns. */
   const withRecent =
     (handle: Handler, recent: Recent | undefined): Handler =>
     async (request, response, signedIn) => {
-      const missing = recent && (await missingSignIn(signedIn, identity));
+      const missing = await missingSignIn(signedIn, recent, identity);
       if (missing !== undefined) {
         response.redirect(303, signInAddress(issuer, request.baseUrl + request.path, missing));
         return;
@@ -145,12 +145,19 @@ export function createAccountSessions(dependencies: {
 }
 
 /**
- * The parameters of another sign-in, unless the user signed in a short time ago, with the second
- * factor or passkey of a user who has one.
+ * The parameters of another sign-in, unless the session is as strong as one of this page: it can come
+ * from a client that asks for no second factor. A recent one is a short time old, and proved a passkey
+ * of a user who has nothing else.
  */
-async function missingSignIn({ user, session }: SignedIn, identity: Identity) {
-  const isAsked = await isFactorAsked(user, ACCOUNT_CLIENT_ID, identity, true);
-  const isOld = Math.floor(Date.now() / 1000) - (session.loginTs ?? 0) > RECENT_SECONDS;
+async function missingSignIn(
+  { user, session }: SignedIn,
+  recent: Recent | undefined,
+  identity: Identity,
+) {
+  const isRecent = recent !== undefined;
+  const isAsked = await isFactorAsked(user, ACCOUNT_CLIENT_ID, identity, isRecent);
+  const age = Math.floor(Date.now() / 1000) - (session.loginTs ?? 0);
+  const isOld = isRecent && age > RECENT_SECONDS;
   const isWeak = isAsked && acrLevel(session.acr) < acrLevel(TWO_FACTORS);
   const again = { prompt: 'login', login_hint: user.username };
   const asked = isAsked ? { ...again, acr_values: TWO_FACTORS } : again;
