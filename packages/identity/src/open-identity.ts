@@ -79,9 +79,9 @@ export function openIdentity(dependencies: IdentityDependencies) {
   const lastUse = createLastUse(store, now);
   const clients = createClientRegistry({ ...records, sealer, credentialHash, lastUse });
   const users = createUserRegistry(records);
-  const accounts = createAccounts({ ...records, users, sealer, credentialHash });
-  const principalOf = createClientPrincipals(settings);
   const notBefore = createNotBefore(store, now);
+  const accounts = createAccounts({ ...records, users, sealer, credentialHash, notBefore });
+  const principalOf = createClientPrincipals(settings);
   const findLiveHolder = createLiveHolders(clients, users, notBefore);
   const verification = { ...records, credentialHash, findLiveHolder };
   const userSessions = createUserSessions(store, sealer, findLiveHolder);

@@ -45,6 +45,27 @@ describeOnEngines(
       return { operator, server, clientId, userId, issue, isAlive, advance };
     }
 
+    test.each(['user', 'everything'] as const)(
+      'links for a new password or address end with the not-before of %s',
+      async (what) => {
+        const { operator, server, userId, advance } = await prepare();
+        const { actionLinks, users } = server;
+        const user = await users.read(userId);
+        if (user === undefined) {
+          throw new Error('There is no user.');
+        }
+        const reset = await actionLinks.issueReset(user);
+        const verify = await actionLinks.issueVerification(user, 'a@example.com');
+        expect(await actionLinks.find('reset', reset)).toBeDefined();
+        await operator.revocations[what](userId);
+        advance(50);
+        expect(await actionLinks.find('reset', reset)).toBeUndefined();
+        expect(await actionLinks.find('verify', verify)).toBeUndefined();
+        const later = await actionLinks.issueReset((await users.read(userId)) ?? user);
+        expect(await actionLinks.take('reset', later)).toBeDefined();
+      },
+    );
+
     test.each(['client', 'user', 'everything'] as const)(
       'other processes reject credentials from before the not-before of %s after 50 ms, but accept newer ones',
       async (what) => {

@@ -10,6 +10,7 @@ import { parseRecord } from '../records/record.ts';
 import type { CredentialHash } from '../secrets/credential-keys.ts';
 import type { User } from '../users/user.ts';
 import type { UserRegistry } from '../users/users.ts';
+import type { NotBefore } from './access-tokens.ts';
 
 const storedLink = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('reset'), userId: z.string(), mark: z.string() }),
@@ -39,12 +40,18 @@ export function createActionLinks(dependencies: {
   readonly store: Store;
   readonly users: Pick<UserRegistry, 'read'>;
   readonly credentialHash: CredentialHash;
+  readonly notBefore: NotBefore;
 }) {
   const { store, users, credentialHash } = dependencies;
   const keyOf = (kind: LinkKind, token: string) => `action-link:${kind}:${credentialHash(token)}`;
-  /** Changes with the address, with the password and with every sign-out everywhere. */
-  const markOf = ({ email = '', passwordHash = '', notBefore }: User) =>
-    credentialHash(`${notBefore} ${passwordHash} ${email}`);
+  /**
+   * Changes with the address, with the password, with every sign-out everywhere, and when everything
+   * is revoked, as after a restore.
+   */
+  const markOf = async ({ email = '', passwordHash = '', notBefore: own }: User) => {
+    const notBefore = Math.max(own, await dependencies.notBefore.read());
+    return credentialHash(`${notBefore} ${passwordHash} ${email}`);
+  };
 
   async function issue(link: StoredLink): Promise<string> {
     const token = randomBytes(32).toString('base64url');
@@ -58,7 +65,7 @@ export function createActionLinks(dependencies: {
       return true;
     }
     const user = await users.read(link.userId);
-    return user?.enabled === true && link.mark === markOf(user);
+    return user?.enabled === true && link.mark === (await markOf(user));
   }
 
   async function find<Kind extends LinkKind>(
@@ -71,14 +78,14 @@ export function createActionLinks(dependencies: {
 
   return {
     /** @returns the token of a link that is valid for an hour, or until the password changes */
-    issueReset: (user: User): Promise<string> =>
-      issue({ kind: 'reset', userId: user.userId, mark: markOf(user) }),
+    issueReset: async (user: User): Promise<string> =>
+      issue({ kind: 'reset', userId: user.userId, mark: await markOf(user) }),
     /**
      * @param email becomes the address of the user. Until then, the user keeps the present one
      * @returns the token of a link that is valid for a day, or until the user changes as for a reset
      */
-    issueVerification: (user: User, email: string): Promise<string> =>
-      issue({ kind: 'verify', userId: user.userId, email, mark: markOf(user) }),
+    issueVerification: async (user: User, email: string): Promise<string> =>
+      issue({ kind: 'verify', userId: user.userId, email, mark: await markOf(user) }),
     /** @returns the token of a registration, valid for a day, or of an invitation, for a week */
     issueAccount: (link: ActionLink<'register' | 'invite'>): Promise<string> => issue(link),
     /** Undefined if the link is unknown, expired, used, or out of date. */
