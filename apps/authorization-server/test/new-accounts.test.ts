@@ -222,6 +222,7 @@ describe.each(systems)('on $engine', ({ engine, system }) => {
       `${issuer}/verify-email?token=${await identity.actionLinks.issueVerification(...parameters)}`;
     const form = await get(await linkOf(user, email));
     expect([form.status, form.body]).toEqual([200, expect.stringContaining(email)]);
+    expect(form.body).toContain(user.username);
     expect((await identity.users.findByEmail('erin@example.com'))?.userId).toBe(user.userId);
     const replies = await Promise.all(
       Array.from({ length: 10 }, () => createPageVisitor().submit(form, {})),

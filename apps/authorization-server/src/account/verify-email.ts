@@ -2,7 +2,7 @@
 import type { Identity } from '@gatehouse/identity';
 import { type Request, type Response, Router } from 'express';
 import { rejectMethods, sendErrorPage } from '../pages/error-page.ts';
-import { html, sentence } from '../pages/html.ts';
+import { foreignName, html, sentence } from '../pages/html.ts';
 import { formField, linkButton, parseForm, sendPage, textsFor } from '../pages/page.ts';
 import { requestOrigin } from '../requests/caller.ts';
 import { contextOf } from '../requests/request-context.ts';
@@ -22,10 +22,14 @@ export function createVerifyEmailRoutes({ identity }: { readonly identity: Ident
       rejectLink(request, response);
       return;
     }
-    contextOf(request).orgId = (await users.find(link.userId))?.orgId ?? '';
+    const user = await users.find(link.userId);
+    contextOf(request).orgId = user?.orgId ?? '';
     const texts = textsFor(request);
     const email = html`<strong>${link.email}</strong>`;
+    // The owner of the address must not give it to the account of another person.
+    const username = html`<span translate="no">${foreignName(user?.username ?? '')}</span>`;
     const content = html`<p class="lead">${sentence(texts.verifyLead, { email })}</p>
+<dl class="facts"><div><dt>${texts.username}</dt><dd>${username}</dd></div></dl>
 <form method="post" action="${VERIFY_EMAIL_PATH}">
 <input type="hidden" name="token" value="${token}">
 <button class="primary" type="submit">${texts.confirmAddress}</button>
