@@ -13,7 +13,7 @@ import { onEachEngine } from '@gatehouse/testing/suite';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { advanceSeconds, startInProcess } from './in-process-server.ts';
-import { alice, bob, carol, full, rp, web } from './installation.ts';
+import { alice, bob, carol, full, rp, tv, web } from './installation.ts';
 import { as, type Fields, type User } from './server.ts';
 
 const FACTORS = '/account/second-factor';
@@ -248,6 +248,20 @@ describe.each(servers)('a second factor on $engine', ({ system: server }) => {
     const form = await follow(visitor, await visitor.get(`${issuer}/account`));
     const step = await follow(visitor, await visitor.submit(form, alice));
     expect((await enterCode(visitor, step, codeOf(secret))).url).toBe(`${issuer}/account`);
+  });
+
+  test('is asked for by a device, after a sign-in at a client that does not', async () => {
+    await enroll(alice);
+    await declare({ clients: { [tv.clientId]: 'required' } });
+    const visitor = createPageVisitor();
+    const consent = await enterPassword(visitor, alice);
+    await visitor.submit(consent, { decision: 'allow' });
+    const device = await server.startDevice();
+    const form = await follow(visitor, await server.confirmDevice(device, visitor));
+    expect(form.body).toContain('name="password"');
+    expect((await follow(visitor, await visitor.submit(form, alice))).url).toMatch(
+      /\/second-factor$/,
+    );
   });
 
   test('is what a request can ask for, and a voluntary one can be declined', async () => {
