@@ -12,6 +12,7 @@ import {
 import type { Request, Router } from 'express';
 import type { Session } from 'oidc-provider';
 import { fill, foreignName, type Html, html, plainName } from '../pages/html.ts';
+import { browserName, dayOf } from '../pages/languages.ts';
 import { csrfField, formField, parseForm, scopeList } from '../pages/page.ts';
 import type { Texts } from '../pages/texts-en.ts';
 import { ACCOUNT_CLIENT_ID } from '../provider/clients.ts';
@@ -99,8 +100,8 @@ function browser(
   texts: Texts,
   csrfToken: string | undefined,
 ): Html {
-  const { browser = texts.browserUnknown, system, at = signedInAt, from } = lastUse ?? {};
-  const name = system === undefined ? browser : fill(texts.browserOn, { browser, system });
+  const { at = signedInAt, from } = lastUse ?? {};
+  const name = browserName(lastUse ?? {}, texts);
   const day = dayOf(at, texts);
   const used =
     from === undefined
@@ -120,12 +121,6 @@ ${csrfField(csrfToken)}
 <p class="quiet">${used} · ${since}</p>
 ${ending}
 </li>`;
-}
-
-/** A time would need the user's time zone, which is unknown. */
-function dayOf(seconds: number, { language }: Texts): string {
-  const format = new Intl.DateTimeFormat(language, { dateStyle: 'long', timeZone: 'UTC' });
-  return format.format(seconds * 1000);
 }
 
 export async function applicationsSection(

@@ -6,6 +6,7 @@ import type { Identity, SecondFactorPolicy, User } from '@gatehouse/identity';
 import type { Request, Response, Router } from 'express';
 import { sendErrorPage } from '../pages/error-page.ts';
 import { fill, type Html, html } from '../pages/html.ts';
+import { dayOf } from '../pages/languages.ts';
 import { csrfField, formField, linkButton, parseForm, sendPage, textsFor } from '../pages/page.ts';
 import type { Texts } from '../pages/texts-en.ts';
 import { policyAt } from '../provider/authentication-context.ts';
@@ -40,14 +41,11 @@ ${linkButton(FACTORS_PATH, state === undefined ? texts.factorTurnOn : texts.fact
 /** Since when the factor is used. Undefined without one. */
 async function stateOf({ userId }: User, texts: Texts, { factors }: Identity) {
   const found = await factors.describe(userId);
-  // A time would need the user's time zone, which is unknown.
-  const format = new Intl.DateTimeFormat(texts.language, { dateStyle: 'long', timeZone: 'UTC' });
-  const day = (seconds: number) => format.format(seconds * 1000);
   return (
     found &&
     fill(texts.factorState, {
-      since: day(found.enrolledAt),
-      used: day(found.lastUsedAt),
+      since: dayOf(found.enrolledAt, texts),
+      used: dayOf(found.lastUsedAt, texts),
       codes: String(found.recoveryCodes),
     })
   );

@@ -13,6 +13,7 @@ import type { Request, Response, Router } from 'express';
 import { PASSKEY_SCRIPT_PATH } from '../pages/assets.ts';
 import { formProblems, noteFailure, sendErrorPage } from '../pages/error-page.ts';
 import { fill, foreignName, type Html, html, plainName } from '../pages/html.ts';
+import { dayOf } from '../pages/languages.ts';
 import {
   csrfField,
   formField,
@@ -158,14 +159,12 @@ ${linkButton('/account', texts.backToAccount)}`;
 
 function item(passkey: Passkey, csrf: Html, texts: Texts): Html {
   const { id, name, createdAt, lastUsedAt } = passkey;
-  // A time would need the user's time zone, which is unknown.
-  const format = new Intl.DateTimeFormat(texts.language, { dateStyle: 'long', timeZone: 'UTC' });
-  const day = (seconds: number) => format.format(seconds * 1000);
-  const used = lastUsedAt === undefined ? texts.passkeyUnused : day(lastUsedAt);
+  const used = lastUsedAt === undefined ? texts.passkeyUnused : dayOf(lastUsedAt, texts);
+  const state = fill(texts.passkeyState, { since: dayOf(createdAt, texts), used });
   const label = (text: string) => fill(text, { name: plainName(name) });
   return html`<li class="application">
 <h2>${foreignName(name)}</h2>
-<p class="quiet">${fill(texts.passkeyState, { since: day(createdAt), used })} ${passkey.isBackedUp ? texts.passkeyBackedUp : undefined}</p>
+<p class="quiet">${state} ${passkey.isBackedUp ? texts.passkeyBackedUp : undefined}</p>
 <form method="post" action="${PASSKEYS_PATH}/change">
 ${csrf}
 <input type="hidden" name="id" value="${id}">

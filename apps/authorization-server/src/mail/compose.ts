@@ -7,7 +7,7 @@ import { CREATE_ACCOUNT_PATH } from '../account/create-account.ts';
 import { RESET_PASSWORD_PATH } from '../account/reset-password.ts';
 import { VERIFY_EMAIL_PATH } from '../account/verify-email.ts';
 import { fill, plainName } from '../pages/html.ts';
-import { textsOf } from '../pages/languages.ts';
+import { browserName, textsOf } from '../pages/languages.ts';
 import type { TextName, Texts } from '../pages/texts-en.ts';
 import type { Mail } from './mailer.ts';
 import { formatMail } from './template.ts';
@@ -138,11 +138,9 @@ async function registrationLetter(
 }
 
 /** Where the request came from, so that its recipient can judge it. */
-function originOf({ from = '', browser, system, at }: WantedMail, texts: Texts): string {
-  const agent =
-    browser !== undefined && system !== undefined
-      ? fill(texts.browserOnSystem, { browser, system })
-      : (browser ?? system ?? texts.unknownBrowser);
+function originOf(wanted: WantedMail, texts: Texts): string {
+  const { from = '', at } = wanted;
+  const agent = browserName(wanted, texts);
   const time = `${new Date(at).toISOString().slice(0, 16).replace('T', ' ')} UTC`;
   return fill(texts.mailOrigin, { address: from, agent, time });
 }

@@ -4,7 +4,7 @@
  */
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import type { RequestHandler } from 'express';
-import { type Html, html } from './html.ts';
+import { fill, type Html, html } from './html.ts';
 import { german } from './texts-de.ts';
 import { english, type Texts } from './texts-en.ts';
 import { spanish } from './texts-es.ts';
@@ -84,6 +84,24 @@ function closest(tag: string): Texts | undefined {
   }
   const same = known.filter(({ locale }) => locale.language === wanted.language);
   return (same.find(({ locale }) => locale.script === wanted.script) ?? same[0])?.texts;
+}
+
+/** A time would need the user's time zone, which is unknown. @param seconds since the epoch */
+export function dayOf(seconds: number, { language }: Texts): string {
+  const format = new Intl.DateTimeFormat(language, { dateStyle: 'long', timeZone: 'UTC' });
+  return format.format(seconds * 1000);
+}
+
+/** A browser of which only these words are known (requests/user-agent.ts). */
+export function browserName(
+  {
+    browser,
+    system,
+  }: { readonly browser?: string | undefined; readonly system?: string | undefined },
+  { browserUnknown, browserOn }: Texts,
+): string {
+  const name = browser ?? browserUnknown;
+  return system === undefined ? name : fill(browserOn, { browser: name, system });
 }
 
 /** The language in the cookie, and the interaction on whose page the user chose it. */

@@ -329,8 +329,6 @@ export const german: Texts = {
   mailValidDay: 'Der Link funktioniert einmal und gilt einen Tag.',
   mailValidWeek: 'Der Link funktioniert einmal und gilt eine Woche.',
   mailOrigin: 'Die Anfrage kam von {address} ({agent}), Zeitpunkt: {time}.',
-  browserOnSystem: '{browser} auf {system}',
-  unknownBrowser: 'unbekannter Browser',
   mailIgnore:
     'Wenn Sie diese E-Mail nicht erwartet haben, ignorieren Sie sie. Ohne den Link ändert sich nichts.',
 

@@ -324,8 +324,6 @@ export const english = {
   mailValidDay: 'The link works once, for one day.',
   mailValidWeek: 'The link works once, for one week.',
   mailOrigin: 'The request came from {address} ({agent}) at {time}.',
-  browserOnSystem: '{browser} on {system}',
-  unknownBrowser: 'unknown browser',
   mailIgnore: 'If you did not expect this mail, ignore it. Without the link, nothing changes.',
 
   backToAccount: 'Back to your account',

@@ -325,8 +325,6 @@ export const spanish: Texts = {
   mailValidDay: 'El enlace se puede usar una sola vez y es válido durante un día.',
   mailValidWeek: 'El enlace se puede usar una sola vez y es válido durante una semana.',
   mailOrigin: 'La solicitud se envió desde {address} ({agent}). Fecha y hora: {time}.',
-  browserOnSystem: '{browser} en {system}',
-  unknownBrowser: 'navegador desconocido',
   mailIgnore: 'Si no esperaba este correo, ignórelo. Si no se usa el enlace, no cambia nada.',
 
   backToAccount: 'Volver a su cuenta',

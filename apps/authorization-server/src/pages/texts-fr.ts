@@ -328,8 +328,6 @@ export const french: Texts = {
   mailValidDay: 'Le lien fonctionne une seule fois, pendant un jour.',
   mailValidWeek: 'Le lien fonctionne une seule fois, pendant une semaine.',
   mailOrigin: 'La demande vient de l’adresse {address} ({agent}), le {time}.',
-  browserOnSystem: '{browser} sur {system}',
-  unknownBrowser: 'navigateur inconnu',
   mailIgnore: 'Si vous n’attendiez pas cet e-mail, ignorez-le. Sans le lien, rien ne change.',
 
   backToAccount: 'Retour à votre compte',

@@ -326,8 +326,6 @@ export const japanese: Texts = {
   mailValidDay: 'このリンクは 1 回限り、1 日間有効です。',
   mailValidWeek: 'このリンクは 1 回限り、1 週間有効です。',
   mailOrigin: 'この要求は {time} に {address}（{agent}）から送信されました。',
-  browserOnSystem: '{system} の {browser}',
-  unknownBrowser: '不明なブラウザ',
   mailIgnore:
     'このメールに心当たりがない場合は、無視してください。リンクを使用しない限り、何も変更されません。',
 

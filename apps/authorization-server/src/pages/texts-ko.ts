@@ -312,8 +312,6 @@ export const korean: Texts = {
   mailValidDay: '링크는 하루 동안 한 번만 사용할 수 있습니다.',
   mailValidWeek: '링크는 일주일 동안 한 번만 사용할 수 있습니다.',
   mailOrigin: '요청 위치 및 시간: {address}({agent}), {time}',
-  browserOnSystem: '{system}의 {browser}',
-  unknownBrowser: '알 수 없는 브라우저',
   mailIgnore:
     '예상하지 못한 메일이라면 무시하세요. 링크를 사용하지 않으면 아무것도 변경되지 않습니다.',
 

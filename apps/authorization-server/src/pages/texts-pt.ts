@@ -321,8 +321,6 @@ export const portuguese: Texts = {
   mailValidDay: 'O link só pode ser usado uma vez e vale por um dia.',
   mailValidWeek: 'O link só pode ser usado uma vez e vale por uma semana.',
   mailOrigin: 'A solicitação foi enviada de {address} ({agent}). Data e hora: {time}.',
-  browserOnSystem: '{browser} no {system}',
-  unknownBrowser: 'navegador desconhecido',
   mailIgnore: 'Se você não esperava este e-mail, ignore-o. Se o link não for usado, nada muda.',
 
   backToAccount: 'Voltar à sua conta',

@@ -300,8 +300,6 @@ export const traditionalChinese: Texts = {
   mailValidDay: '連結只能使用一次，有效時間為一天。',
   mailValidWeek: '連結只能使用一次，有效時間為一週。',
   mailOrigin: '這項要求於 {time} 來自 {address}（{agent}）。',
-  browserOnSystem: '{system} 上的 {browser}',
-  unknownBrowser: '不明的瀏覽器',
   mailIgnore: '如果您沒有預期會收到這封郵件，請忽略它。只要不使用連結，就不會有任何變更。',
 
   backToAccount: '返回您的帳戶',

@@ -299,8 +299,6 @@ export const chinese: Texts = {
   mailValidDay: '链接只能使用一次，一天内有效。',
   mailValidWeek: '链接只能使用一次，一周内有效。',
   mailOrigin: '该请求于 {time} 来自 {address}（{agent}）。',
-  browserOnSystem: '{system} 上的 {browser}',
-  unknownBrowser: '未知浏览器',
   mailIgnore: '如果您没有预料到这封邮件，请忽略它。不使用链接，什么都不会改变。',
 
   backToAccount: '返回您的账户',
