@@ -13,6 +13,7 @@ export { copySqliteFile } from './sqlite/sqlite-database.ts';
 export {
   type AppendOptions,
   type Counter,
+  claimOnce,
   NEVER_EXPIRES,
   type Store,
   StoreFullError,

@@ -1,3 +1,5 @@
+import { randomBytes } from 'node:crypto';
+
 /**
  * The port to the engine that stores short-lived data and identities.
  *
@@ -139,6 +141,16 @@ export class StoreUnavailableError extends Error {
  */
 export class StoreFullError extends StoreUnavailableError {
   override readonly name = 'StoreFullError';
+}
+
+/** Of any number of callers with the same key, one gets true, until the claim expires. */
+export async function claimOnce(
+  store: Pick<Store, 'claim'>,
+  key: string,
+  ttlSeconds: number,
+): Promise<boolean> {
+  const owner = randomBytes(16).toString('base64url');
+  return (await store.claim(key, owner, ttlSeconds)) === owner;
 }
 
 /** The deadline of an engine. The port guarantees 500 ms. The difference allows for late timers. */

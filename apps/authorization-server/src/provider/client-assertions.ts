@@ -3,14 +3,13 @@
  * signature, issuer, audience and expiry. This file adds what it leaves open: the audience of the
  * strict profile, a bound for the lifetime, the key that was proven, and one atomic single use.
  */
-import { randomBytes } from 'node:crypto';
 import {
   assertionAlgorithms,
   type Identity,
   type PublicKey,
   publicKeyIds,
 } from '@gatehouse/identity';
-import { createStoreBudget } from '@gatehouse/store';
+import { claimOnce, createStoreBudget } from '@gatehouse/store';
 import { type Configuration, errors, type KoaContextWithOIDC, type Provider } from 'oidc-provider';
 import { TryLaterError } from '../requests/failures.ts';
 import { contextOf } from '../requests/request-context.ts';
@@ -93,10 +92,9 @@ export function claimAssertions(provider: Provider, identity: Identity): void {
       const message = 'The client sent too many assertions.';
       throw new TryLaterError('stored_state_limit', rejection.resetsAt, message);
     }
-    const owner = randomBytes(16).toString('base64url');
     const key = `assertion:${credentialHash(JSON.stringify([clientId, jti]))}`;
     const seconds = Math.max(0, Math.ceil(expiresAt - Date.now() / 1000)) + MARGIN_SECONDS;
-    const isFirst = (await store.claim(key, owner, seconds)) === owner;
+    const isFirst = await claimOnce(store, key, seconds);
     if (isFirst) {
       const found = currentRequest();
       found.secureKeyId = found.assertedKeyId;

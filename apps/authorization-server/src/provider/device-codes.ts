@@ -2,8 +2,8 @@
  * The parts of RFC 8628 that the library leaves to its adapter: the bytes that a request may store,
  * a device that polls too fast, and two browsers that decide about one code at the same moment.
  */
-import { randomBytes } from 'node:crypto';
 import type { Identity } from '@gatehouse/identity';
+import { claimOnce } from '@gatehouse/store';
 import { type Adapter, type AdapterPayload, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { lifetimes } from '../requests/lifetimes.ts';
 import { contextOf } from '../requests/request-context.ts';
@@ -25,9 +25,8 @@ export function completeDeviceCodes(
    * error.
    */
   async function claimStage(id: string, stage: 'confirmed' | 'decided'): Promise<void> {
-    const owner = randomBytes(16).toString('base64url');
     const key = `device-code:${stage}:${credentialHash(id)}`;
-    if ((await store.claim(key, owner, lifetimes.DeviceCode)) !== owner) {
+    if (!(await claimOnce(store, key, lifetimes.DeviceCode))) {
       throw new errors.InvalidGrant('another browser was faster');
     }
   }

@@ -10,6 +10,7 @@
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import type { Identity, Upstream } from '@gatehouse/identity';
+import { claimOnce } from '@gatehouse/store';
 import { z } from 'zod';
 import type { SealedCookies } from '../pages/sealed-cookies.ts';
 import { TryLaterError } from '../requests/failures.ts';
@@ -82,16 +83,15 @@ function createUpstreamRoundTrips(dependencies: RoundTripDependencies) {
    *
    * @throws TryLaterError
    */
-  async function claimOnce(state: string, addressGroup: string): Promise<void> {
+  async function claimCallback(state: string, addressGroup: string): Promise<void> {
     const limitKey = `upstream-sign-ins:address:${addressGroup}`;
     const { attempts, windowSeconds } = addressLimit;
     const { count, resetsAt } = await store.increment(limitKey, windowSeconds);
     if (count > attempts) {
       throw new TryLaterError('sign_in_address_limit', resetsAt);
     }
-    const owner = randomBytes(16).toString('base64url');
     const key = `upstream-state:${credentialHash(state)}`;
-    if ((await store.claim(key, owner, ROUND_TRIP_SECONDS + CLOCK_SECONDS)) !== owner) {
+    if (!(await claimOnce(store, key, ROUND_TRIP_SECONDS + CLOCK_SECONDS))) {
       throw new RoundTripExpiredError('the state was used before');
     }
   }
@@ -135,7 +135,7 @@ function createUpstreamRoundTrips(dependencies: RoundTripDependencies) {
       ) {
         throw new RoundTripExpiredError('no open round trip has this state');
       }
-      await claimOnce(state, addressGroup);
+      await claimCallback(state, addressGroup);
       cookies.clear(id);
       const found = await clients.identify(upstream, roundTrip, query);
       if (roundTrip.isFresh && (found.authTime ?? Infinity) < roundTrip.at - CLOCK_SECONDS) {

@@ -4,7 +4,7 @@
  * uses it up with one atomic claim.
  */
 import { randomBytes } from 'node:crypto';
-import type { Store } from '@gatehouse/store';
+import { claimOnce, type Store } from '@gatehouse/store';
 import { z } from 'zod';
 import { parseRecord } from '../records/record.ts';
 import type { CredentialHash } from '../secrets/credential-keys.ts';
@@ -100,9 +100,8 @@ export function createActionLinks(dependencies: {
         return undefined;
       }
       const key = keyOf(kind, token);
-      const owner = randomBytes(16).toString('base64url');
       // The claim outlives the record, so that a late reader of the record cannot claim it again.
-      const isFirst = (await store.claim(`used:${key}`, owner, 2 * lifetimes[kind])) === owner;
+      const isFirst = await claimOnce(store, `used:${key}`, 2 * lifetimes[kind]);
       await store.delete([key]);
       return isFirst ? link : undefined;
     },

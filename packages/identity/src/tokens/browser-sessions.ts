@@ -5,6 +5,7 @@
  * record is where no other verifier looks, so the value of the cookie is not an access token.
  */
 import { hash, randomBytes } from 'node:crypto';
+import { claimOnce } from '@gatehouse/store';
 import { z } from 'zod';
 import { browserClientOf } from '../clients/built-in-clients.ts';
 import type { ClientRegistry } from '../clients/clients.ts';
@@ -85,9 +86,7 @@ export function createBrowserSessions(
         return undefined;
       }
       // The same claim as that of the token endpoint.
-      const owner = randomBytes(16).toString('base64url');
-      const kept = stored.exp - seconds + MARGIN_SECONDS;
-      if ((await store.claim(`claimed:${key}`, owner, kept)) !== owner) {
+      if (!(await claimOnce(store, `claimed:${key}`, stored.exp - seconds + MARGIN_SECONDS))) {
         return undefined;
       }
       const { clientId, accountId, grantId, iat, authTime, acr, amr } = stored;
