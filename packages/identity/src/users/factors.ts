@@ -5,14 +5,12 @@
  *
  * Passkeys have a record of their own.
  */
-import { randomBytes, randomInt } from 'node:crypto';
-import type { Store } from '@gatehouse/store';
+import { randomInt } from 'node:crypto';
+import { claimOnce } from '@gatehouse/store';
 import { Secret, TOTP } from 'otpauth';
 import { z } from 'zod';
-import { type OnDamagedRecord, parseRecord } from '../records/record.ts';
-import { withRecordLock } from '../records/record-lock.ts';
+import { createSealedRecords, type SealedRecordDependencies } from '../records/sealed-record.ts';
 import type { CredentialHash } from '../secrets/credential-keys.ts';
-import type { Sealer } from '../secrets/seal.ts';
 
 const PERIOD_SECONDS = 30;
 /** The clock of a phone may differ by so many periods. */
@@ -45,12 +43,9 @@ export const factorsKey = (userId: string): string => `factors:${userId}`;
 /** What a user proved with a code. */
 export type FactorKind = 'totp' | 'recovery';
 
-interface Dependencies {
-  readonly store: Store;
-  readonly sealer: Sealer;
+interface Dependencies extends SealedRecordDependencies {
   readonly credentialHash: CredentialHash;
   readonly now: () => number;
-  readonly onDamagedRecord?: OnDamagedRecord | undefined;
 }
 
 export function createFactorRegistry(dependencies: Dependencies) {
@@ -140,50 +135,28 @@ export function createFactorRegistry(dependencies: Dependencies) {
   };
 }
 
-function createRecords({ store, sealer, onDamagedRecord }: Dependencies) {
-  /** @throws Error if the record is damaged: without it, the password alone would sign in */
-  async function find(userId: string): Promise<Factors | undefined> {
-    const key = factorsKey(userId);
-    const sealed = await store.get(key);
-    if (sealed === undefined) {
-      return undefined;
-    }
-    const factors = parseRecord(storedFactors, sealer.tryOpen(sealed, key) ?? '');
-    if (factors === undefined) {
-      const advice = 'Run gatehouse users change --reset-factors.';
-      onDamagedRecord?.('second factor', key, advice);
-      throw new Error(`The record ${key} in the store is damaged. ${advice}`);
-    }
-    return factors;
-  }
-
+function createRecords(dependencies: Dependencies) {
+  const { find, change, remove } = createSealedRecords<Factors>(
+    {
+      kind: 'second factor',
+      keyOf: factorsKey,
+      schema: storedFactors,
+      advice: 'Run gatehouse users change --reset-factors.',
+    },
+    dependencies,
+  );
   return {
     find,
     /** @returns whether the record was changed: not if `decide` returns undefined */
-    change: (userId: string, decide: (current: Factors | undefined) => Factors | undefined) =>
-      withRecordLock(store, factorsKey(userId), async (assertHeld) => {
-        const key = factorsKey(userId);
-        const changed = decide(await find(userId));
-        assertHeld();
-        if (changed !== undefined) {
-          await store.set(key, sealer.seal(JSON.stringify(changed), key));
-        }
-        return changed !== undefined;
-      }),
-    remove: (userId: string): Promise<void> =>
-      withRecordLock(store, factorsKey(userId), async (assertHeld) => {
-        assertHeld();
-        await store.delete([factorsKey(userId)]);
-      }),
+    change: async (userId: string, decide: (current: Factors | undefined) => Factors | undefined) =>
+      (await change(userId, (current) => decide(current) ?? 'unchanged')) === undefined,
+    remove,
   };
 }
 
 /** Of any number of callers with the same code, one gets true. */
 function createClaims({ store, credentialHash, now }: Dependencies) {
-  async function claim(use: string): Promise<boolean> {
-    const owner = randomBytes(16).toString('base64url');
-    return (await store.claim(`factor-used:${use}`, owner, CLAIM_SECONDS)) === owner;
-  }
+  const claim = (use: string) => claimOnce(store, `factor-used:${use}`, CLAIM_SECONDS);
 
   return {
     claim,

@@ -4,11 +4,10 @@
  * up by one atomic claim, and the counter of a passkey is compared under the lock of the record.
  */
 import { hash, randomBytes } from 'node:crypto';
-import type { Store } from '@gatehouse/store';
+import { claimOnce } from '@gatehouse/store';
 import { z } from 'zod';
-import { type OnDamagedRecord, parseRecord, text } from '../records/record.ts';
-import { withRecordLock } from '../records/record-lock.ts';
-import type { Sealer } from '../secrets/seal.ts';
+import { text } from '../records/record.ts';
+import { createSealedRecords, type SealedRecordDependencies } from '../records/sealed-record.ts';
 
 export const MAXIMUM_PASSKEYS = 10;
 /** A sign-in page may be open for as long as its interaction. */
@@ -49,16 +48,13 @@ export type Passkey = Readonly<z.infer<typeof storedPasskey>>;
 
 export const passkeysKey = (userId: string): string => `passkeys:${userId}`;
 
-interface Dependencies {
-  readonly store: Store;
-  readonly sealer: Sealer;
+interface Dependencies extends SealedRecordDependencies {
   readonly now: () => number;
-  readonly onDamagedRecord?: OnDamagedRecord | undefined;
 }
 
 export function createPasskeyRegistry(dependencies: Dependencies) {
   const { store, now } = dependencies;
-  const { list, change, update } = createRecords(dependencies);
+  const { list, change, update, remove: removeAll } = createRecords(dependencies);
   const seconds = () => Math.floor(now() / 1000);
 
   return {
@@ -83,11 +79,7 @@ export function createPasskeyRegistry(dependencies: Dependencies) {
         return left.length < current.length ? left : 'unknown';
       }),
     /** Also if the record is damaged. */
-    removeAll: (userId: string): Promise<void> =>
-      withRecordLock(store, passkeysKey(userId), async (assertHeld) => {
-        assertHeld();
-        await store.delete([passkeysKey(userId)]);
-      }),
+    removeAll,
     /**
      * Records a verified use. An authenticator that counts must count up (WebAuthn §6.1.1):
      * otherwise two of them have the key.
@@ -103,48 +95,36 @@ export function createPasskeyRegistry(dependencies: Dependencies) {
       }),
     newChallenge: (): string => randomBytes(32).toString('base64url'),
     /** Of any number of callers with the same challenge, one gets true. */
-    async claimChallenge(challenge: string): Promise<boolean> {
-      const owner = randomBytes(16).toString('base64url');
+    claimChallenge(challenge: string): Promise<boolean> {
       const key = `passkey-challenge-used:${hash('sha256', challenge, 'base64url')}`;
       // No server accepts the challenge for as long, even if their clocks differ.
-      return (await store.claim(key, owner, 2 * PASSKEY_CHALLENGE_SECONDS)) === owner;
+      return claimOnce(store, key, 2 * PASSKEY_CHALLENGE_SECONDS);
     },
   };
 }
 
-function createRecords({ store, sealer, onDamagedRecord }: Dependencies) {
+function createRecords(dependencies: Dependencies) {
+  const { find, change, remove } = createSealedRecords<readonly Passkey[]>(
+    {
+      kind: 'passkey',
+      keyOf: passkeysKey,
+      schema: z.array(storedPasskey),
+      advice: 'Run gatehouse users change --reset-factors.',
+    },
+    dependencies,
+  );
+
   /** @throws Error if the record is damaged */
-  async function list(userId: string): Promise<readonly Passkey[]> {
-    const key = passkeysKey(userId);
-    const sealed = await store.get(key);
-    if (sealed === undefined) {
-      return [];
-    }
-    const passkeys = parseRecord(z.array(storedPasskey), sealer.tryOpen(sealed, key) ?? '');
-    if (passkeys === undefined) {
-      const advice = 'Run gatehouse users change --reset-factors.';
-      onDamagedRecord?.('passkey', key, advice);
-      throw new Error(`The record ${key} in the store is damaged. ${advice}`);
-    }
-    return passkeys;
-  }
+  const list = async (userId: string) => (await find(userId)) ?? [];
 
   /** @param decide returns the changed passkeys, or a text: why nothing changes */
-  const change = <Refusal extends string>(
+  const changeList = <Refusal extends string>(
     userId: string,
     decide: (current: readonly Passkey[]) => readonly Passkey[] | Refusal,
-  ): Promise<Refusal | undefined> =>
-    withRecordLock(store, passkeysKey(userId), async (assertHeld) => {
-      const key = passkeysKey(userId);
-      const changed = decide(await list(userId));
-      assertHeld();
-      if (typeof changed === 'string') {
-        return changed;
-      }
-      await (changed.length === 0
-        ? store.delete([key])
-        : store.set(key, sealer.seal(JSON.stringify(changed), key)));
-      return undefined;
+  ) =>
+    change<Refusal>(userId, (current = []) => {
+      const changed = decide(current);
+      return changed.length === 0 ? undefined : changed;
     });
 
   /** Replaces one passkey. */
@@ -153,7 +133,7 @@ function createRecords({ store, sealer, onDamagedRecord }: Dependencies) {
     id: string,
     decide: (current: Passkey) => Passkey | Refusal,
   ) =>
-    change<Refusal | 'unknown'>(userId, (current) => {
+    changeList<Refusal | 'unknown'>(userId, (current) => {
       const found = current.find((each) => each.id === id);
       const changed = found === undefined ? 'unknown' : decide(found);
       return typeof changed === 'string'
@@ -161,5 +141,5 @@ function createRecords({ store, sealer, onDamagedRecord }: Dependencies) {
         : current.map((each) => (each === found ? changed : each));
     });
 
-  return { list, change, update };
+  return { list, change: changeList, update, remove };
 }
