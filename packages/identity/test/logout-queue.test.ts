@@ -46,10 +46,10 @@ describeOnEngines('the queue of sign-outs', ({ openIdentity }) => {
   test('forgets a delivered one, and then the client', async () => {
     const { clientId, userId, logouts, due } = open();
     await logouts.add(clientId, { userId });
-    expect(await logouts.clientIds()).toContain(clientId);
+    expect(await logouts.queues()).toContain(clientId);
     await logouts.finish(clientId, await firstOf(due), true);
     expect(await due()).toEqual([]);
-    expect(await logouts.clientIds()).not.toContain(clientId);
+    expect(await logouts.queues()).not.toContain(clientId);
   });
 
   test('tries again later and later, then gives up and reports it', async () => {

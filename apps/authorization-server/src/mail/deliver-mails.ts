@@ -1,15 +1,12 @@
 /**
  * Sends the mails of the queue (packages/identity/src/tokens/mail-queue.ts).
  *
- *   page or command ─▶ queue ─▶ every second: claim ─▶ user and link ─▶ SMTP ─▶ done, or later again
+ *   page or command ─▶ queue ─▶ user and link ─▶ SMTP ─▶ done, or later again
  */
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { Identity, QueuedMail } from '@gatehouse/identity';
+import { deliverQueues, type Identity, type QueuedMail } from '@gatehouse/identity';
 import { thisServer } from '../requests/caller.ts';
 import { composeMail } from './compose.ts';
 import { createMailer, type MailSettings, type SendMail } from './mailer.ts';
-
-const POLL_MILLISECONDS = 1000;
 
 interface Dependencies {
   readonly identity: Identity;
@@ -29,40 +26,13 @@ export function startMails(app: {
 }): void {
   const { mail, delivering, identity, issuer, onMailFailure: onFailure } = app;
   if (mail !== undefined && delivering !== undefined) {
-    void deliverMails({ identity, issuer, send: createMailer(mail), onFailure }, delivering);
-  }
-}
-
-/**
- * Runs until the signal aborts. A queue with many mails delays no other. An unavailable store ends
- * an attempt, not the delivery.
- */
-async function deliverMails(dependencies: Dependencies, signal: AbortSignal) {
-  const { mails } = dependencies.identity;
-  const busy = new Set<string>();
-  while (!signal.aborted) {
-    for (const queue of await mails.queues().catch(() => [])) {
-      if (!busy.has(queue)) {
-        busy.add(queue);
-        void deliverFrom(queue, dependencies, signal)
-          .catch(() => undefined)
-          .finally(() => busy.delete(queue));
-      }
-    }
-    await sleep(POLL_MILLISECONDS, undefined, { signal, ref: false }).catch(() => undefined);
-  }
-}
-
-/** While the mail server is down, each pass makes one attempt. */
-async function deliverFrom(queue: string, dependencies: Dependencies, signal: AbortSignal) {
-  const { mails } = dependencies.identity;
-  for (const mail of await mails.due(queue)) {
-    if (signal.aborted) {
-      return;
-    }
-    if ((await mails.claim(mail)) && !(await attempt(queue, mail, dependencies))) {
-      return;
-    }
+    const dependencies = { identity, issuer, send: createMailer(mail), onFailure };
+    // While the mail server is down, each pass makes one attempt.
+    void deliverQueues(
+      identity.mails,
+      (queue, queued) => attempt(queue, queued, dependencies),
+      delivering,
+    );
   }
 }
 

@@ -2,15 +2,13 @@
  * Delivers logout tokens (OpenID Connect Back-Channel Logout 1.0). The library would call a client
  * while the user waits, and once. The queue of packages/identity keeps the notices.
  *
- *   sign-out ─▶ queue ─▶ every second: claim ─▶ new logout token ─▶ guarded POST ─▶ done, or later again
+ *   sign-out ─▶ queue ─▶ new logout token ─▶ guarded POST ─▶ done, or later again
  */
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
-import type { Identity, LogoutNotice } from '@gatehouse/identity';
+import { deliverQueues, type Identity, type LogoutNotice } from '@gatehouse/identity';
 import type Provider from 'oidc-provider';
 import type { GuardedFetch } from '../guarded-fetch.ts';
 
-const POLL_MILLISECONDS = 1000;
 const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
 
 interface Dependencies {
@@ -34,34 +32,13 @@ export function queueLogouts(provider: Provider, { logouts }: Pick<Identity, 'lo
   };
 }
 
-/**
- * Runs until the signal aborts. A client whose server is slow delays no other. An unavailable store
- * ends an attempt, not the delivery.
- */
-export async function deliverLogouts(dependencies: Dependencies, signal: AbortSignal) {
+export function deliverLogouts(dependencies: Dependencies, signal: AbortSignal): Promise<void> {
   const { logouts } = dependencies.identity;
-  const busy = new Set<string>();
-  while (!signal.aborted) {
-    for (const clientId of await logouts.clientIds().catch(() => [])) {
-      if (!busy.has(clientId)) {
-        busy.add(clientId);
-        void deliverTo(clientId, dependencies)
-          .catch(() => undefined)
-          .finally(() => busy.delete(clientId));
-      }
-    }
-    await sleep(POLL_MILLISECONDS, undefined, { signal, ref: false }).catch(() => undefined);
-  }
-}
-
-async function deliverTo(clientId: string, dependencies: Dependencies): Promise<void> {
-  const { logouts } = dependencies.identity;
-  for (const notice of await logouts.due(clientId)) {
-    if (await logouts.claim(notice)) {
-      const isDone = await deliver(clientId, notice, dependencies);
-      await logouts.finish(clientId, notice, isDone);
-    }
-  }
+  const attempt = async (clientId: string, notice: LogoutNotice) => {
+    await logouts.finish(clientId, notice, await deliver(clientId, notice, dependencies));
+    return true;
+  };
+  return deliverQueues(logouts, attempt, signal);
 }
 
 /** @returns false if the client did not accept it */
