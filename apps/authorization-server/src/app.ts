@@ -10,13 +10,12 @@ import { type Tracer, traced } from '@gatehouse/server';
 import express, { type Express, type RequestHandler } from 'express';
 import Provider from 'oidc-provider';
 import { type AccountDependencies, createAccountRoutes } from './account/account.ts';
-import { addMailPages, type MailPages } from './account/mail-pages.ts';
-import { createMailRequests } from './account/mail-requests.ts';
 import { createPasskeyCeremonies } from './account/passkey-ceremony.ts';
 import { CHANGE_PASSWORD_PATH, createAccountSessions } from './account/session.ts';
 import type { Configuration } from './config.ts';
 import { createGuardedFetch, type Outbound } from './guarded-fetch.ts';
 import { startMails } from './mail/deliver-mails.ts';
+import { createMailRequests } from './mail/mail-requests.ts';
 import { auditProviderEvents } from './outcomes/audit.ts';
 import { explainMistakes, handleUnexpectedErrors, logOutcomes } from './outcomes/errors.ts';
 import type { ThrottledLimit } from './outcomes/metrics.ts';
@@ -67,6 +66,7 @@ import {
 } from './sign-in/policy.ts';
 import { createSignInRoutes } from './sign-in/sign-in.ts';
 import { upstreamCallback } from './sign-in/upstream.ts';
+import { addSignedOutPages, type SignedOutPages } from './signed-out/signed-out-pages.ts';
 import { createCheckCode } from './throttle/code-attempts.ts';
 import { createDeviceCookies } from './throttle/device-cookie.ts';
 import { createFailedSecrets, type FailedSecrets } from './throttle/failed-secrets.ts';
@@ -242,7 +242,7 @@ async function openProvider(dependencies: ProviderParts): Promise<Provider> {
 function addPages(
   app: Express,
   serve: RequestHandler,
-  pages: AccountDependencies & SignInDependencies & MailPages & { readonly limits: Limits },
+  pages: AccountDependencies & SignInDependencies & SignedOutPages & { readonly limits: Limits },
 ): void {
   const { identity } = pages;
   addAssets(app);
@@ -265,7 +265,7 @@ function addPages(
   app.get(routes.authorization, page('authorize'), addRedirectUri, serve);
   app.get(`${routes.authorization}/:interaction`, page('authorize-resume'), serve);
   app.use('/sign-in', ownForm('sign-in'), createSignInRoutes(pages));
-  addMailPages(app, ownForm, pages);
+  addSignedOutPages(app, ownForm, pages);
   app.get('/upstream/:upstream/callback', page('upstream-callback'), upstreamCallback);
   app.use('/account', ownForm('account'), createAccountRoutes(pages));
   app.get(routes.code_verification, page('device'), linkWithCode, serve);

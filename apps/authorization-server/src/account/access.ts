@@ -16,7 +16,7 @@ import { browserName, dayOf } from '../pages/languages.ts';
 import { csrfField, formField, parseForm, scopeList } from '../pages/page.ts';
 import type { Texts } from '../pages/texts-en.ts';
 import { ACCOUNT_CLIENT_ID } from '../provider/clients.ts';
-import { addressGroupOf, requestOrigin } from '../requests/caller.ts';
+import { addressGroupOf, recordEvent } from '../requests/caller.ts';
 import type { AccountDependencies } from './account.ts';
 import type { SignedIn } from './session.ts';
 
@@ -34,8 +34,7 @@ export function addAccessForms(router: Router, { identity, sessions }: AccountDe
       if (found !== undefined) {
         await identity.logouts.addForApplications(userId, found.applications);
         await sessions.endOther(found.uid);
-        const event = { event: 'sign_out', userId, everywhere: false } as const;
-        identity.audit.record(event, requestOrigin(request));
+        recordEvent(request, { event: 'sign_out', userId, everywhere: false }, identity);
       }
       response.redirect(303, '/account?done=session');
     }),
@@ -48,8 +47,7 @@ export function addAccessForms(router: Router, { identity, sessions }: AccountDe
       const clientId = formField(request, 'client');
       const grantIds = await revokeApplication(userId, clientId, identity);
       if (grantIds.length > 0) {
-        const event = { event: 'grant_revoked', userId, clientId, grantIds } as const;
-        identity.audit.record(event, requestOrigin(request));
+        recordEvent(request, { event: 'grant_revoked', userId, clientId, grantIds }, identity);
       }
       response.redirect(303, '/account?done=revoked');
     }),

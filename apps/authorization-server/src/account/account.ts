@@ -7,6 +7,7 @@
  */
 import type { Identity } from '@gatehouse/identity';
 import { Router } from 'express';
+import type { MailRequests } from '../mail/mail-requests.ts';
 import { rejectMethods, sendErrorPage } from '../pages/error-page.ts';
 import { type Html, html } from '../pages/html.ts';
 import { linkButton, sendPage, textsFor } from '../pages/page.ts';
@@ -18,7 +19,6 @@ import type { UpstreamAccounts } from '../upstream/accounts.ts';
 import type { UpstreamRoundTrips } from '../upstream/round-trips.ts';
 import { addAccessForms, applicationsSection, browsersSection } from './access.ts';
 import { addFactorPages, factorsSection } from './factors.ts';
-import type { MailRequests } from './mail-requests.ts';
 import { addDataPages, dataSection } from './own-data.ts';
 import type { PasskeyCeremonies } from './passkey-ceremony.ts';
 import { addPasskeyPages, passkeysSection } from './passkeys.ts';

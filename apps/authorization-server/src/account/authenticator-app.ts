@@ -12,7 +12,7 @@ import { formProblems, noteFailure } from '../pages/error-page.ts';
 import { type Html, html, sentence } from '../pages/html.ts';
 import { formField, problemNotice } from '../pages/page.ts';
 import type { Texts } from '../pages/texts-en.ts';
-import { requestOrigin } from '../requests/caller.ts';
+import { recordEvent } from '../requests/caller.ts';
 
 const PENDING_MILLISECONDS = 30 * 60 * 1000;
 
@@ -48,8 +48,7 @@ export async function enrollApp(
     noteFailure(request, 'codeRefused', formProblems.codeRefused);
     return { pending: secret && pending };
   }
-  const event = { event: 'user_changed', userId, change: 'factor_enrolled' } as const;
-  identity.audit.record(event, requestOrigin(request));
+  recordEvent(request, { event: 'user_changed', userId, change: 'factor_enrolled' }, identity);
   return { codes };
 }
 

@@ -6,7 +6,7 @@ import { type Html, html } from '../pages/html.ts';
 import { formField } from '../pages/page.ts';
 import { passwordField } from '../pages/password-field.ts';
 import type { Texts } from '../pages/texts-en.ts';
-import { requestOrigin } from '../requests/caller.ts';
+import { recordEvent } from '../requests/caller.ts';
 import type { AccountDependencies } from './account.ts';
 import { endEverything } from './sign-out-everywhere.ts';
 
@@ -72,7 +72,6 @@ export async function setPassword(
   const changes = { passwordHash, mustChangePassword: undefined };
   const changed = await endEverything(userId, dependencies, changes);
   await identity.signInLocks.forgetPasswords(changed);
-  const event = { event: 'user_changed', userId, change: 'password_changed' } as const;
-  identity.audit.record(event, requestOrigin(request));
+  recordEvent(request, { event: 'user_changed', userId, change: 'password_changed' }, identity);
   return changed;
 }

@@ -10,6 +10,7 @@ import {
   csrfField,
   formField,
   linkButton,
+  noticePage,
   parseForm,
   problemNotice,
   sendPage,
@@ -85,12 +86,8 @@ export function addDataPages(router: Router, pages: AccountDependencies): void {
     ),
   );
 
-  router.get('/removed', (request, response) => {
-    const texts = textsFor(request);
-    const content = html`<p>${texts.accountRemoved}</p>
-${linkButton('/', texts.startPage)}`;
-    sendPage(response, { texts, title: texts.accountRemovedTitle, content });
-  });
+  const removed = { title: 'accountRemovedTitle', text: 'accountRemoved' } as const;
+  router.get('/removed', noticePage(removed, { address: '/', label: 'startPage' }));
 }
 
 /** Everything about a user but secrets. Times are in epoch seconds. */

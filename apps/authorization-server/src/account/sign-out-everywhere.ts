@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { User } from '@gatehouse/identity';
 import type { Router } from 'express';
 import { html } from '../pages/html.ts';
-import { csrfField, linkButton, parseForm, sendPage, textsFor } from '../pages/page.ts';
-import { requestOrigin } from '../requests/caller.ts';
+import { csrfField, linkButton, noticePage, parseForm, sendPage, textsFor } from '../pages/page.ts';
+import { recordEvent } from '../requests/caller.ts';
 import type { AccountDependencies } from './account.ts';
 
 export function addSignOutEverywherePages(router: Router, pages: AccountDependencies): void {
@@ -29,18 +29,13 @@ ${linkButton('/account', texts.backToAccount)}`;
     sessions.form(async (request, response, { user: { userId }, session }) => {
       await endEverything(userId, pages);
       await sessions.end(request, response, session);
-      const event = { event: 'sign_out', userId, everywhere: true } as const;
-      identity.audit.record(event, requestOrigin(request));
+      recordEvent(request, { event: 'sign_out', userId, everywhere: true }, identity);
       response.redirect(303, '/account/signed-out');
     }),
   );
 
-  router.get('/signed-out', (request, response) => {
-    const texts = textsFor(request);
-    const content = html`<p>${texts.signedOutEverywhere}</p>
-${linkButton('/account', texts.signInAgain)}`;
-    sendPage(response, { texts, title: texts.signedOutEverywhereTitle, content });
-  });
+  const ended = { title: 'signedOutEverywhereTitle', text: 'signedOutEverywhere' } as const;
+  router.get('/signed-out', noticePage(ended, { address: '/account', label: 'signInAgain' }));
 }
 
 /** Ends everything that was issued to a user: the not-before ends it at once on every server. */

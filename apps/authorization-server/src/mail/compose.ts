@@ -3,12 +3,12 @@
  * Only an address that its user verified gets a link for an existing account.
  */
 import { type Identity, isDomainAllowed, type User, type WantedMail } from '@gatehouse/identity';
-import { CREATE_ACCOUNT_PATH } from '../account/create-account.ts';
-import { RESET_PASSWORD_PATH } from '../account/reset-password.ts';
-import { VERIFY_EMAIL_PATH } from '../account/verify-email.ts';
 import { fill, plainName } from '../pages/html.ts';
 import { browserName, textsOf } from '../pages/languages.ts';
 import type { TextName, Texts } from '../pages/texts-en.ts';
+import { CREATE_ACCOUNT_PATH } from '../signed-out/create-account.ts';
+import { RESET_PASSWORD_PATH } from '../signed-out/reset-password.ts';
+import { VERIFY_EMAIL_PATH } from '../signed-out/verify-email.ts';
 import type { Mail } from './mailer.ts';
 import { formatMail } from './template.ts';
 

@@ -8,9 +8,10 @@ import { contextOf } from '../requests/request-context.ts';
 import { ICON_PATH, STYLESHEET_PATH } from './assets.ts';
 import { brandHeader, brandLinks, brandOf, nameOf, pageFooter } from './branding.ts';
 import { foreignName, type Html, html } from './html.ts';
-import type { Texts } from './texts-en.ts';
+import { textsFor } from './languages.ts';
+import type { TextName, Texts } from './texts-en.ts';
 
-export { textsFor } from './languages.ts';
+export { textsFor };
 
 export interface Page {
   readonly texts: Texts;
@@ -156,6 +157,22 @@ export function problemNotice(problem: string | Html | undefined): Html | undefi
 /** The link or links below the text or form of a page. */
 export function linkButton(address: string, label: string): Html {
   return html`<p class="actions"><a class="button" href="${address}">${label}</a></p>`;
+}
+
+/** By their names. */
+export type NoticeTexts = Readonly<Record<'title' | 'text', TextName>>;
+
+/** A page with one sentence, and the link that continues. */
+export function noticePage(
+  { title, text }: NoticeTexts,
+  next: { readonly address: string; readonly label: TextName },
+): RequestHandler {
+  return (request, response) => {
+    const texts = textsFor(request);
+    const content = html`<p>${texts[text]}</p>
+${linkButton(next.address, texts[next.label])}`;
+    sendPage(response, { texts, title: texts[title], content });
+  };
 }
 
 /** Reads the body of a page's form: a few short fields. */

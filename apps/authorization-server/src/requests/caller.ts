@@ -1,7 +1,13 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
 import { isIP } from 'node:net';
-import type { AuditOrigin, ClientRegistry, RecordedOrigin } from '@gatehouse/identity';
+import type {
+  AuditEvent,
+  AuditOrigin,
+  ClientRegistry,
+  Identity,
+  RecordedOrigin,
+} from '@gatehouse/identity';
 import { addressGroup, observedRequest } from '@gatehouse/server';
 import type { Request } from 'express';
 
@@ -30,6 +36,15 @@ export function requestOrigin(request: IncomingMessage): RecordedOrigin {
     addressGroup: addressGroupOf(request),
     requestId: observedRequest(request).id,
   };
+}
+
+/** Adds an event that a request caused to the audit trail. */
+export function recordEvent(
+  request: IncomingMessage,
+  event: AuditEvent,
+  { audit }: Pick<Identity, 'audit'>,
+): void {
+  audit.record(event, requestOrigin(request));
 }
 
 /**

@@ -9,8 +9,8 @@ import type { Identity } from '@gatehouse/identity';
 import { observedRequest } from '@gatehouse/server';
 import type { Request, RequestHandler, Response } from 'express';
 import { type AdapterPayload, errors, type Provider } from 'oidc-provider';
-import type { MailRequests } from '../account/mail-requests.ts';
 import type { PasskeyCeremonies } from '../account/passkey-ceremony.ts';
+import type { MailRequests } from '../mail/mail-requests.ts';
 import {
   helpNotice,
   homeOf,

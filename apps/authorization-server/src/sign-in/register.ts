@@ -1,15 +1,15 @@
 /**
  * How people without an account, or without its password, leave the sign-in page. Registration asks
  * only for an address, and its reply is the same for every address. The rest follows the link in the
- * mail (account/create-account.ts).
+ * mail (signed-out/create-account.ts).
  */
 import { isDomainAllowed, type OpenRegistration } from '@gatehouse/identity';
 import type { Router } from 'express';
 import { z } from 'zod';
-import { FORGOT_PASSWORD_PATH, mailSentContent } from '../account/forgot-password.ts';
 import { formProblems, noteFailure, sendErrorPage } from '../pages/error-page.ts';
 import { fill, type Html, html } from '../pages/html.ts';
 import { formField, parseForm, problemNotice } from '../pages/page.ts';
+import { FORGOT_PASSWORD_PATH, mailSentContent } from '../signed-out/forgot-password.ts';
 import {
   type InteractionPage,
   interactionForm,

@@ -4,6 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { type Request, type RequestHandler, type Response, Router } from 'express';
+import { MAXIMUM_LOGIN_CHARACTERS, type MailRequests } from '../mail/mail-requests.ts';
 import { rejectMethods, sendErrorPage } from '../pages/error-page.ts';
 import { type Html, html } from '../pages/html.ts';
 import {
@@ -17,7 +18,6 @@ import {
   textsFor,
 } from '../pages/page.ts';
 import type { Texts } from '../pages/texts-en.ts';
-import { MAXIMUM_LOGIN_CHARACTERS, type MailRequests } from './mail-requests.ts';
 
 export const FORGOT_PASSWORD_PATH = '/forgot-password';
 

@@ -11,23 +11,19 @@ import {
   newAccountSchema,
   RejectedChangeError,
 } from '@gatehouse/identity';
-import { type Request, type RequestHandler, type Response, Router } from 'express';
-import { formProblems, noteFailure, rejectMethods, sendErrorPage } from '../pages/error-page.ts';
-import { foreignName, html, sentence } from '../pages/html.ts';
+import type { Request, RequestHandler, Router } from 'express';
 import {
-  formField,
-  linkButton,
-  type Page,
-  parseForm,
-  problemNotice,
-  sendPage,
-  textsFor,
-} from '../pages/page.ts';
+  newPasswordFields,
+  newPasswordProblem,
+  type PasswordProblem,
+} from '../account/choose-password.ts';
+import { formProblems, noteFailure } from '../pages/error-page.ts';
+import { foreignName, html, sentence } from '../pages/html.ts';
+import { formField, type Page, problemNotice, sendPage, textsFor } from '../pages/page.ts';
 import { passwordScripts } from '../pages/password-field.ts';
 import type { Texts } from '../pages/texts-en.ts';
-import { requestOrigin } from '../requests/caller.ts';
-import { contextOf } from '../requests/request-context.ts';
-import { newPasswordFields, newPasswordProblem, type PasswordProblem } from './choose-password.ts';
+import { recordEvent } from '../requests/caller.ts';
+import { createLinkPage, type LinkExchange, linkForm } from './link-page.ts';
 
 export const CREATE_ACCOUNT_PATH = '/create-account';
 
@@ -44,10 +40,7 @@ interface Problems {
   readonly passwordProblem?: PasswordProblem | undefined;
 }
 
-interface View extends Entered, Problems {
-  readonly link: AccountLink;
-  readonly token: string;
-}
+type Exchange = LinkExchange<AccountLink>;
 
 export function createAccountCreationRoutes({
   identity,
@@ -58,71 +51,47 @@ export function createAccountCreationRoutes({
   readonly limit: RequestHandler;
 }): Router {
   const { actionLinks } = identity;
-  const router = Router({ caseSensitive: true, strict: true });
 
-  /** A link that can create an account now. Without one, replies with an error. */
-  async function linkOf(request: Request, response: Response, token: string) {
-    const link =
-      (await actionLinks.find('invite', token)) ?? (await actionLinks.find('register', token));
-    if (link !== undefined && (await isUsable(link, identity))) {
-      return link;
-    }
-    sendErrorPage(request, response, 400, 'linkInvalid');
-    return undefined;
-  }
-
-  async function show(request: Request, response: Response, view: View): Promise<void> {
-    if (view.problem !== undefined || view.passwordProblem !== undefined) {
+  async function show(exchange: Exchange, entered: Entered, problems: Problems): Promise<void> {
+    const { request, response, found } = exchange;
+    if (problems.problem !== undefined || problems.passwordProblem !== undefined) {
       noteFailure(request, 'accountRefused', formProblems.accountRefused);
       response.status(422);
     }
-    const { orgId } = view.link;
-    const organization = await identity.organizations.find(orgId);
-    contextOf(request).orgId = orgId;
-    sendPage(response, page(textsFor(request), view, organization?.name ?? orgId));
+    const { name = found.orgId } = (await identity.organizations.find(found.orgId)) ?? {};
+    sendPage(response, page(textsFor(request), exchange, { ...entered, ...problems }, name));
   }
 
-  router.get('/', async (request, response) => {
-    const token = String(request.query.token ?? '');
-    const link = await linkOf(request, response, token);
-    if (link !== undefined) {
-      await show(request, response, { link, token, username: '', name: '' });
-    }
-  });
-
-  router.post('/', parseForm, limit, async (request, response) => {
-    const token = formField(request, 'token');
-    const link = await linkOf(request, response, token);
-    if (link === undefined) {
-      return;
-    }
-    const entered = { username: formField(request, 'username'), name: formField(request, 'name') };
-    const problems = await problemsOf(request, entered, identity);
-    if (problems !== undefined) {
-      await show(request, response, { link, token, ...entered, ...problems });
-    } else {
-      const result = await create(request, { ...entered, link, token }, identity);
-      if (result === 'created') {
-        response.redirect(303, `${CREATE_ACCOUNT_PATH}/done`);
-      } else if (result === 'taken') {
-        const again = await actionLinks.issueAccount(link);
-        const view = { link, token: again, ...entered, problem: 'taken' } as const;
-        await show(request, response, view);
-      } else {
-        sendErrorPage(request, response, 400, 'linkInvalid');
+  return createLinkPage<AccountLink>({
+    path: CREATE_ACCOUNT_PATH,
+    limits: [limit],
+    async find(token) {
+      const link =
+        (await actionLinks.find('invite', token)) ?? (await actionLinks.find('register', token));
+      return link && (await isUsable(link, identity)) ? link : undefined;
+    },
+    show: (exchange) => show(exchange, { username: '', name: '' }, {}),
+    async submit(exchange) {
+      const { request, found } = exchange;
+      const entered = {
+        username: formField(request, 'username'),
+        name: formField(request, 'name'),
+      };
+      const problems = await problemsOf(request, entered, identity);
+      if (problems !== undefined) {
+        await show(exchange, entered, problems);
+        return undefined;
       }
-    }
+      const result = await create(exchange, entered, identity);
+      if (result === 'taken') {
+        const token = await actionLinks.issueAccount(found);
+        await show({ ...exchange, token }, entered, { problem: 'taken' });
+        return undefined;
+      }
+      return result;
+    },
+    done: { title: 'accountCreatedTitle', text: 'accountCreated' },
   });
-
-  router.get('/done', (request, response) => {
-    const texts = textsFor(request);
-    const content = html`<p>${texts.accountCreated}</p>
-${linkButton('/account', texts.openAccount)}`;
-    sendPage(response, { texts, title: texts.accountCreatedTitle, content });
-  });
-
-  router.use(rejectMethods(router));
-  return router;
 }
 
 /**
@@ -131,11 +100,11 @@ ${linkButton('/account', texts.openAccount)}`;
  * @returns `taken` if another person took the username in the meantime
  */
 async function create(
-  request: Request,
-  { link, token, ...entered }: Omit<View, keyof Problems>,
+  { request, token, found: link }: Exchange,
+  entered: Entered,
   identity: Identity,
-): Promise<'created' | 'taken' | 'invalid'> {
-  const { actionLinks, users, audit } = identity;
+): Promise<'done' | 'taken' | 'invalid'> {
+  const { actionLinks, users } = identity;
   const passwordHash = await hashPassword(formField(request, 'wanted'));
   if ((await actionLinks.take(link.kind, token)) === undefined) {
     return 'invalid';
@@ -145,9 +114,8 @@ async function create(
   const member = { orgId, email, emailVerified: true, roles: [], passwordHash, locale };
   try {
     const { userId } = await users.add({ ...entered, ...member });
-    const event = { event: 'user_changed', userId, change: 'added' } as const;
-    audit.record(event, requestOrigin(request));
-    return 'created';
+    recordEvent(request, { event: 'user_changed', userId, change: 'added' }, identity);
+    return 'done';
   } catch (error) {
     if (!(error instanceof RejectedChangeError)) {
       throw error;
@@ -183,8 +151,12 @@ async function problemsOf(
   return passwordProblem && { passwordProblem };
 }
 
-function page(texts: Texts, view: View, organization: string): Page {
-  const { link, token, username, name, problem, passwordProblem } = view;
+function page(
+  texts: Texts,
+  { token, found: link }: Exchange,
+  { username, name, problem, passwordProblem }: Entered & Problems,
+  organization: string,
+): Page {
   const lead = sentence(texts.createAccountLead, {
     email: html`<strong>${link.email}</strong>`,
     organization: foreignName(organization),
@@ -195,16 +167,14 @@ function page(texts: Texts, view: View, organization: string): Page {
       ? html` aria-invalid="true" aria-describedby="problem"`
       : undefined;
   const focus = html` autofocus`;
-  const content = html`<p class="lead">${lead}</p>
-${problemNotice(problem ? texts.accountProblems[problem] : notice)}
-<form method="post" action="${CREATE_ACCOUNT_PATH}">
-<input type="hidden" name="token" value="${token}">
-<label for="name">${texts.accountName}</label>
+  const fields = html`<label for="name">${texts.accountName}</label>
 <input id="name" name="name" type="text" autocomplete="name" required maxlength="200" value="${name}"${isWrong('name')}${username === '' ? focus : undefined}>
 <label for="username">${texts.username}</label>
 <input id="username" name="username" type="text" autocomplete="username" autocapitalize="none" autocorrect="off" spellcheck="false" required maxlength="128" value="${username}"${isWrong('username', 'taken')}${username === '' ? undefined : focus}>
 ${newPasswordFields(texts, { problem: passwordProblem })}
-<button class="primary" type="submit">${texts.createAccountButton}</button>
-</form>`;
+<button class="primary" type="submit">${texts.createAccountButton}</button>`;
+  const content = html`<p class="lead">${lead}</p>
+${problemNotice(problem ? texts.accountProblems[problem] : notice)}
+${linkForm(CREATE_ACCOUNT_PATH, token, fields)}`;
   return { texts, title: texts.createAccountTitle, content, scripts: passwordScripts };
 }

@@ -1,16 +1,16 @@
 /** The pages behind links in mails and of operators, and the page that asks for a mail. */
 import type { Identity } from '@gatehouse/identity';
 import type { Express, RequestHandler } from 'express';
+import type { MailRequests } from '../mail/mail-requests.ts';
 import type { CsrfTokens } from '../pages/page.ts';
 import type { OperationName } from '../requests/routes.ts';
 import type { Limits } from '../throttle/limits.ts';
 import { CREATE_ACCOUNT_PATH, createAccountCreationRoutes } from './create-account.ts';
 import { createForgotPasswordRoutes, FORGOT_PASSWORD_PATH } from './forgot-password.ts';
-import type { MailRequests } from './mail-requests.ts';
 import { createResetRoutes, RESET_PASSWORD_PATH } from './reset-password.ts';
 import { createVerifyEmailRoutes, VERIFY_EMAIL_PATH } from './verify-email.ts';
 
-export interface MailPages {
+export interface SignedOutPages {
   readonly identity: Identity;
   readonly csrfTokens: CsrfTokens;
   readonly secure: boolean;
@@ -19,10 +19,10 @@ export interface MailPages {
   readonly mails: MailRequests | undefined;
 }
 
-export function addMailPages(
+export function addSignedOutPages(
   app: Express,
   ownForm: (name: OperationName) => readonly RequestHandler[],
-  pages: MailPages,
+  pages: SignedOutPages,
 ): void {
   const { mails, limits } = pages;
   const creation = createAccountCreationRoutes({ ...pages, limit: limits.accountForms });
