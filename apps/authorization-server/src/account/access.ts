@@ -13,12 +13,12 @@ import type { Request, Router } from 'express';
 import type { Session } from 'oidc-provider';
 import { fill, foreignName, type Html, html, plainName } from '../pages/html.ts';
 import { browserName, dayOf } from '../pages/languages.ts';
-import { csrfField, formField, parseForm, scopeList } from '../pages/page.ts';
+import { formField, scopeList } from '../pages/page.ts';
 import type { Texts } from '../pages/texts-en.ts';
 import { ACCOUNT_CLIENT_ID } from '../provider/clients.ts';
 import { addressGroupOf, recordEvent } from '../requests/caller.ts';
 import type { AccountDependencies } from './account.ts';
-import type { SignedIn } from './session.ts';
+import type { AccountPage } from './session.ts';
 
 /** More than a person uses. Others are counted, and end with all of them. */
 const SHOWN_BROWSERS = 50;
@@ -28,28 +28,26 @@ const NOTED_SECONDS = 60 * 60;
 export function addAccessForms(router: Router, { identity, sessions }: AccountDependencies): void {
   router.post(
     '/end-session',
-    parseForm,
-    sessions.form(async (request, response, { user: { userId } }) => {
+    sessions.form(async ({ request, finish, user: { userId } }) => {
       const found = await identity.userSessions.session(userId, formField(request, 'session'));
       if (found !== undefined) {
         await identity.logouts.addForApplications(userId, found.applications);
         await sessions.endOther(found.uid);
         recordEvent(request, { event: 'sign_out', userId, everywhere: false }, identity);
       }
-      response.redirect(303, '/account?done=session');
+      finish('session');
     }),
   );
 
   router.post(
     '/revoke',
-    parseForm,
-    sessions.form(async (request, response, { user: { userId } }) => {
+    sessions.form(async ({ request, finish, user: { userId } }) => {
       const clientId = formField(request, 'client');
       const grantIds = await revokeApplication(userId, clientId, identity);
       if (grantIds.length > 0) {
         recordEvent(request, { event: 'grant_revoked', userId, clientId, grantIds }, identity);
       }
-      response.redirect(303, '/account?done=revoked');
+      finish('revoked');
     }),
   );
 }
@@ -58,9 +56,7 @@ type ShownBrowser = Awaited<ReturnType<Identity['userSessions']['sessions']>>[nu
 
 /** The browsers, this one first, then those that were used last. */
 export async function browsersSection(
-  request: Request,
-  { user, session, csrfToken }: SignedIn,
-  texts: Texts,
+  { request, user, session, texts, csrf }: AccountPage,
   { userSessions, credentialHash }: Identity,
 ): Promise<Html> {
   const currentId = credentialId(credentialHash(session.jti));
@@ -70,9 +66,7 @@ export async function browsersSection(
   await noteUse(request, session, found.find(({ id }) => id === currentId)?.lastUse);
   const shown = found.sort((a, b) => timeOf(b) - timeOf(a)).slice(0, SHOWN_BROWSERS);
   const others = found.length - shown.length;
-  const items = shown.map((each) =>
-    browser(each, texts, each.id === currentId ? undefined : csrfToken),
-  );
+  const items = shown.map((each) => browser(each, texts, each.id === currentId ? undefined : csrf));
   const more =
     others === 0
       ? undefined
@@ -92,11 +86,11 @@ async function noteUse(request: Request, session: Session, last: SessionUse | un
   }
 }
 
-/** Without a token for its form, it is the browser that shows the page. */
+/** Without the token of its form, it is the browser that shows the page. */
 function browser(
   { id, signedInAt, lastUse }: ShownBrowser,
   texts: Texts,
-  csrfToken: string | undefined,
+  csrf: Html | undefined,
 ): Html {
   const { at = signedInAt, from } = lastUse ?? {};
   const name = browserName(lastUse ?? {}, texts);
@@ -107,10 +101,10 @@ function browser(
       : fill(texts.browserUsedFrom, { day, address: from });
   const since = fill(texts.browserSince, { day: dayOf(signedInAt, texts) });
   const ending =
-    csrfToken === undefined
+    csrf === undefined
       ? html`<p class="current">${texts.browserCurrent}</p>`
       : html`<form class="actions" method="post" action="/account/end-session">
-${csrfField(csrfToken)}
+${csrf}
 <input type="hidden" name="session" value="${id}">
 <button type="submit" aria-label="${fill(texts.endSessionLabel, { browser: name })}">${texts.endSession}</button>
 </form>`;
@@ -122,8 +116,7 @@ ${ending}
 }
 
 export async function applicationsSection(
-  { user, csrfToken }: SignedIn,
-  texts: Texts,
+  { user, texts, csrf }: AccountPage,
   identity: Identity,
 ): Promise<Html> {
   const granted = await listApplications(user.userId, identity);
@@ -131,7 +124,7 @@ export async function applicationsSection(
   const list =
     granted.length === 0
       ? html`<p class="quiet">${texts.applicationsNone}</p>`
-      : html`<ul class="applications">${granted.map((each) => application(each, csrfToken, { texts, settings }))}</ul>`;
+      : html`<ul class="applications">${granted.map((each) => application(each, csrf, { texts, settings }))}</ul>`;
   return html`<section aria-labelledby="applications">
 <h2 id="applications">${texts.applicationsTitle}</h2>
 ${list}
@@ -140,7 +133,7 @@ ${list}
 
 function application(
   granted: GrantedApplication,
-  csrfToken: string,
+  csrf: Html,
   { texts, settings }: { readonly texts: Texts; readonly settings: Settings },
 ): Html {
   const { clientId, name, scopes, since } = granted;
@@ -153,7 +146,7 @@ ${name === undefined ? html`<p class="quiet">${texts.applicationGone}</p>` : und
 <p class="quiet">${fill(texts.applicationSince, { day })} · <span translate="no">${fill(texts.applicationId, { clientId })}</span></p>
 ${scopeList(scopes, texts, settings)}
 <form class="actions" method="post" action="/account/revoke">
-${csrfField(csrfToken)}
+${csrf}
 <input type="hidden" name="client" value="${clientId}">
 <button type="submit" aria-label="${label}">${texts.revoke}</button>
 </form>

@@ -10,7 +10,7 @@ import { Router } from 'express';
 import type { MailRequests } from '../mail/mail-requests.ts';
 import { rejectMethods, sendErrorPage } from '../pages/error-page.ts';
 import { type Html, html } from '../pages/html.ts';
-import { linkButton, sendPage, textsFor } from '../pages/page.ts';
+import { linkButton, sendPage } from '../pages/page.ts';
 import type { Texts } from '../pages/texts-en.ts';
 import { providerRoutes } from '../requests/routes.ts';
 import type { DeviceCookies } from '../throttle/device-cookie.ts';
@@ -70,23 +70,23 @@ function addAccountPage(router: Router, dependencies: AccountDependencies): void
   const { identity, sessions } = dependencies;
   router.get(
     '/',
-    sessions.page(async (request, response, signedIn) => {
-      const texts = textsFor(request);
+    sessions.page(async (page) => {
+      const { request, response, texts } = page;
       const { selfService } = await identity.settings.read();
       const heading = html`${notice(request.query.done, texts)}
 <h1>${texts.accountTitle}</h1>`;
       const content = html`<p class="actions"><a class="button" href="${providerRoutes.end_session}">${texts.signOut}</a> <a class="button" href="${providerRoutes.code_verification}">${texts.connectDevice}</a></p>
-${await profileSection(signedIn.user, texts, { identity, selfService })}
-${await browsersSection(request, signedIn, texts, identity)}
-${await applicationsSection(signedIn, texts, identity)}
+${await profileSection(page, { identity, selfService })}
+${await browsersSection(page, identity)}
+${await applicationsSection(page, identity)}
 <section aria-labelledby="password">
 <h2 id="password">${texts.password}</h2>
 <p class="quiet">${texts.passwordLead}</p>
 ${linkButton(CHANGE_PASSWORD_PATH, texts.changePassword)}
 </section>
-${await factorsSection(signedIn.user, texts, identity)}
-${await passkeysSection(signedIn.user, texts, dependencies)}
-${await upstreamsSection(signedIn, texts, identity)}
+${await factorsSection(page, identity)}
+${await passkeysSection(page, dependencies)}
+${await upstreamsSection(page, identity)}
 ${selfService.data ? dataSection(texts) : undefined}
 <section aria-labelledby="everywhere">
 <h2 id="everywhere">${texts.signOutEverywhere}</h2>

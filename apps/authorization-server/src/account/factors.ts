@@ -2,16 +2,14 @@
  * Second factors on the account page: the section, and the page that enrolls an app, turns it off
  * and gives new recovery codes. It needs a recent sign-in, with the second factor if there is one.
  */
-import type { Identity, SecondFactorPolicy, User } from '@gatehouse/identity';
-import type { Request, Response, Router } from 'express';
-import { sendErrorPage } from '../pages/error-page.ts';
+import type { Identity, User } from '@gatehouse/identity';
+import type { Router } from 'express';
 import { fill, type Html, html } from '../pages/html.ts';
 import { dayOf } from '../pages/languages.ts';
-import { csrfField, formField, linkButton, parseForm, sendPage, textsFor } from '../pages/page.ts';
+import { formField, linkButton } from '../pages/page.ts';
 import type { Texts } from '../pages/texts-en.ts';
-import { policyAt } from '../provider/authentication-context.ts';
+import { mayUseFactors, policyAt } from '../provider/authentication-context.ts';
 import { ACCOUNT_CLIENT_ID } from '../provider/clients.ts';
-import { requestOrigin } from '../requests/caller.ts';
 import type { AccountDependencies } from './account.ts';
 import {
   enrollApp,
@@ -19,15 +17,14 @@ import {
   type FailedEnrollment,
   recoveryCodeList,
 } from './authenticator-app.ts';
-import { FACTORS_PATH, type Handler, type SignedIn, strengthen } from './session.ts';
+import { type AccountPage, FACTORS_PATH, strengthen, whileAllowed } from './session.ts';
 
 /** Undefined while operators allow no second factors. */
 export async function factorsSection(
-  user: User,
-  texts: Texts,
+  { user, texts }: AccountPage,
   identity: Identity,
 ): Promise<Html | undefined> {
-  if ((await policyAt(user, ACCOUNT_CLIENT_ID, identity)) === 'off') {
+  if (!(await mayUseFactors(user, identity))) {
     return undefined;
   }
   const state = await stateOf(user, texts, identity);
@@ -51,30 +48,20 @@ async function stateOf({ userId }: User, texts: Texts, { factors }: Identity) {
   );
 }
 
-type Allowed = SignedIn & { readonly policy: SecondFactorPolicy; readonly texts: Texts };
-
-export function addFactorPages(router: Router, pages: AccountDependencies): void {
-  const { identity, sessions } = pages;
-  const allowed =
-    (handle: (request: Request, response: Response, signedIn: Allowed) => Promise<void>): Handler =>
-    async (request, response, signedIn) => {
-      const policy = await policyAt(signedIn.user, ACCOUNT_CLIENT_ID, identity);
-      if (policy === 'off') {
-        sendErrorPage(request, response, 404, 'notFound');
-      } else {
-        await handle(request, response, { ...signedIn, policy, texts: textsFor(request) });
-      }
-    };
+export function addFactorPages(router: Router, { identity, sessions }: AccountDependencies): void {
+  const allowed = whileAllowed(({ user }) => mayUseFactors(user, identity));
+  const isRequired = async ({ user }: AccountPage) =>
+    (await policyAt(user, ACCOUNT_CLIENT_ID, identity)) === 'required';
 
   router.get(
     '/second-factor',
     sessions.page(
-      allowed(async (request, response, signedIn) => {
-        const state = await stateOf(signedIn.user, signedIn.texts, identity);
-        if (state === undefined || request.query.app === 'new') {
-          sendEnrollment(response, signedIn, pages);
+      allowed(async (page) => {
+        const state = await stateOf(page.user, page.texts, identity);
+        if (state === undefined || page.request.query.app === 'new') {
+          sendEnrollment(page, identity);
         } else {
-          sendState(response, signedIn, state);
+          sendState(page, state, await isRequired(page));
         }
       }),
       'recentSignIn',
@@ -83,18 +70,15 @@ export function addFactorPages(router: Router, pages: AccountDependencies): void
 
   router.post(
     '/second-factor',
-    parseForm,
     sessions.form(
-      allowed(async (request, response, signedIn) => {
-        const { user, policy, texts, session } = signedIn;
+      allowed(async (page) => {
+        const { request, response, user, texts, session } = page;
         const { userId } = user;
         const wanted = formField(request, 'change');
-        const note = (change: 'factors_removed' | 'recovery_codes_renewed') =>
-          identity.audit.record({ event: 'user_changed', userId, change }, requestOrigin(request));
-        if (wanted === 'off' && policy !== 'required') {
+        if (wanted === 'off' && !(await isRequired(page))) {
           await identity.factors.remove(userId);
-          note('factors_removed');
-          response.redirect(303, '/account?done=factorsRemoved');
+          page.record('factors_removed');
+          page.finish('factorsRemoved');
           return;
         }
         const { codes, pending } =
@@ -102,46 +86,37 @@ export function addFactorPages(router: Router, pages: AccountDependencies): void
             ? { codes: await identity.factors.renewRecoveryCodes(userId) }
             : await enrollApp(request, user, identity, { mayReplace: true });
         if (codes === undefined) {
-          sendEnrollment(response.status(422), signedIn, pages, { pending });
+          response.status(422);
+          sendEnrollment(page, identity, { pending });
           return;
         }
         if (wanted === 'codes') {
-          note('recovery_codes_renewed');
+          page.record('recovery_codes_renewed');
         } else {
           await strengthen(session, ['otp'], identity);
         }
-        const content = html`${recoveryCodeList(codes, texts)}
-${linkButton('/account', texts.backToAccount)}`;
-        sendPage(response, { texts, title: texts.recoveryTitle, content });
+        page.send(texts.recoveryTitle, recoveryCodeList(codes, texts));
       }),
       'recentSignIn',
     ),
   );
 }
 
-function sendEnrollment(
-  response: Response,
-  signedIn: Allowed,
-  { identity }: AccountDependencies,
-  failed?: FailedEnrollment,
-): void {
-  const { texts, csrfToken } = signedIn;
-  const form = { action: FACTORS_PATH, csrf: csrfField(csrfToken), failed };
-  const content = html`${enrollmentForm(response.req, signedIn, identity, form)}
-${linkButton('/account', texts.backToAccount)}`;
-  sendPage(response, { texts, title: texts.enrollTitle, content });
+function sendEnrollment(page: AccountPage, identity: Identity, failed?: FailedEnrollment): void {
+  const { request, texts, csrf, send } = page;
+  const form = { action: FACTORS_PATH, csrf, failed };
+  send(texts.enrollTitle, enrollmentForm(request, page, identity, form));
 }
 
-function sendState(response: Response, { texts, csrfToken, policy }: Allowed, state: string): void {
+function sendState({ texts, csrf, send }: AccountPage, state: string, isRequired: boolean): void {
   const button = (change: string, label: string) =>
     html`<button type="submit" name="change" value="${change}">${label}</button>`;
   const content = html`<p class="lead">${state}</p>
 <form method="post" action="${FACTORS_PATH}">
-${csrfField(csrfToken)}
+${csrf}
 ${button('codes', texts.recoveryRenew)}
-${policy === 'required' ? undefined : button('off', texts.factorTurnOff)}
+${isRequired ? undefined : button('off', texts.factorTurnOff)}
 </form>
-${linkButton(`${FACTORS_PATH}?app=new`, texts.factorReplace)}
-${linkButton('/account', texts.backToAccount)}`;
-  sendPage(response, { texts, title: texts.factorTitle, content });
+${linkButton(`${FACTORS_PATH}?app=new`, texts.factorReplace)}`;
+  send(texts.factorTitle, content);
 }

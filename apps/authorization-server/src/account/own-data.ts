@@ -3,24 +3,15 @@
  * `selfService`.
  */
 import { canonicalUsername, type Identity, type User } from '@gatehouse/identity';
-import type { Response, Router } from 'express';
-import { formProblems, noteFailure, sendErrorPage } from '../pages/error-page.ts';
+import type { Router } from 'express';
+import { formProblems, noteFailure } from '../pages/error-page.ts';
 import { foreignName, type Html, html, sentence } from '../pages/html.ts';
-import {
-  csrfField,
-  formField,
-  linkButton,
-  noticePage,
-  parseForm,
-  problemNotice,
-  sendPage,
-  textsFor,
-} from '../pages/page.ts';
+import { formField, noticePage, problemNotice } from '../pages/page.ts';
 import type { Texts } from '../pages/texts-en.ts';
-import { requestOrigin } from '../requests/caller.ts';
+import { recordEvent } from '../requests/caller.ts';
 import { listApplications } from './access.ts';
 import type { AccountDependencies } from './account.ts';
-import { type Handler, REMOVE_ACCOUNT_PATH, type SignedIn } from './session.ts';
+import { type AccountPage, REMOVE_ACCOUNT_PATH, whileAllowed } from './session.ts';
 
 const DOWNLOAD_PATH = '/account/data';
 
@@ -34,51 +25,33 @@ export function dataSection(texts: Texts): Html {
 
 export function addDataPages(router: Router, pages: AccountDependencies): void {
   const { identity, sessions } = pages;
-  const whileAllowed =
-    (handle: Handler): Handler =>
-    async (request, response, signedIn) => {
-      if ((await identity.settings.read()).selfService.data) {
-        await handle(request, response, signedIn);
-      } else {
-        sendErrorPage(request, response, 404, 'notFound');
-      }
-    };
+  const allowed = whileAllowed(async () => (await identity.settings.read()).selfService.data);
 
   router.get(
     '/data',
     sessions.page(
-      whileAllowed(async (_request, response, { user }) => {
+      allowed(async ({ response, user }) => {
         const data = await dataOf(user, identity);
         response.attachment('account.json').send(`${JSON.stringify(data, undefined, 2)}\n`);
       }),
     ),
   );
 
-  router.get(
-    '/remove',
-    sessions.page(
-      whileAllowed((request, response, signedIn) =>
-        sendQuestion(response, signedIn, textsFor(request)),
-      ),
-      'recentSignIn',
-    ),
-  );
+  router.get('/remove', sessions.page(allowed(sendQuestion), 'recentSignIn'));
 
   router.post(
     '/remove',
-    parseForm,
     sessions.form(
-      whileAllowed(async (request, response, signedIn) => {
-        const { user, session } = signedIn;
+      allowed(async (page) => {
+        const { request, response, user, session } = page;
         const typed = formField(request, 'username');
         if (canonicalUsername(typed) !== canonicalUsername(user.username)) {
           noteFailure(request, 'removalRefused', formProblems.removalRefused);
-          sendQuestion(response.status(422), signedIn, textsFor(request), typed);
+          response.status(422);
+          sendQuestion(page, typed);
           return;
         }
-        await identity.removals.user(user, async (event) =>
-          identity.audit.record(event, requestOrigin(request)),
-        );
+        await identity.removals.user(user, async (event) => recordEvent(request, event, identity));
         await sessions.end(request, response, session);
         response.redirect(303, '/account/removed');
       }),
@@ -103,13 +76,8 @@ async function dataOf(user: User, identity: Identity) {
   };
 }
 
-function sendQuestion(
-  response: Response,
-  { user, csrfToken }: SignedIn,
-  texts: Texts,
-  /** A name that was not the right one. */
-  typed?: string,
-): void {
+/** @param typed a name that was not the right one */
+function sendQuestion({ user, texts, csrf, send }: AccountPage, typed?: string): void {
   const username = html`<strong translate="no">${foreignName(user.username)}</strong>`;
   const invalid =
     typed === undefined ? undefined : html` aria-invalid="true" aria-describedby="problem"`;
@@ -117,11 +85,10 @@ function sendQuestion(
 <p class="lead">${sentence(texts.removeConfirm, { username })}</p>
 ${problemNotice(typed === undefined ? undefined : texts.removeProblem)}
 <form method="post" action="${REMOVE_ACCOUNT_PATH}">
-${csrfField(csrfToken)}
+${csrf}
 <label for="username">${texts.username}</label>
 <input id="username" name="username" type="text" autocomplete="off" autocapitalize="none" autocorrect="off" spellcheck="false" required maxlength="128" value="${typed ?? ''}"${invalid} autofocus>
 <button class="danger" type="submit">${texts.removeAccount}</button>
-</form>
-${linkButton('/account', texts.backToAccount)}`;
-  sendPage(response, { texts, title: texts.removeQuestion, content });
+</form>`;
+  send(texts.removeQuestion, content);
 }

@@ -9,32 +9,28 @@ import {
   passkeyName,
   type User,
 } from '@gatehouse/identity';
-import type { Request, Response, Router } from 'express';
+import type { Request, Router } from 'express';
 import { PASSKEY_SCRIPT_PATH } from '../pages/assets.ts';
-import { formProblems, noteFailure, sendErrorPage } from '../pages/error-page.ts';
+import { formProblems, noteFailure } from '../pages/error-page.ts';
 import { fill, foreignName, type Html, html, plainName } from '../pages/html.ts';
 import { dayOf } from '../pages/languages.ts';
-import {
-  csrfField,
-  formField,
-  linkButton,
-  parseForm,
-  problemNotice,
-  sendPage,
-  textsFor,
-} from '../pages/page.ts';
+import { formField, linkButton, problemNotice } from '../pages/page.ts';
 import type { Texts } from '../pages/texts-en.ts';
-import { mayUsePasskeys } from '../provider/authentication-context.ts';
-import { requestOrigin } from '../requests/caller.ts';
+import { mayUseFactors } from '../provider/authentication-context.ts';
 import type { AccountDependencies } from './account.ts';
 import { methodsOf, type PasskeyCeremonies, passkeyForm } from './passkey-ceremony.ts';
-import { type Handler, PASSKEYS_PATH, type SignedIn, strengthen } from './session.ts';
+import {
+  type AccountPage,
+  type Handler,
+  PASSKEYS_PATH,
+  strengthen,
+  whileAllowed,
+} from './session.ts';
 
 /** Undefined while operators allow none. */
 export async function passkeysSection(
-  user: User,
-  texts: Texts,
-  { identity, passkeyCeremonies }: Pick<AccountDependencies, 'identity' | 'passkeyCeremonies'>,
+  { user, texts }: AccountPage,
+  { identity, passkeyCeremonies }: AccountDependencies,
 ): Promise<Html | undefined> {
   if (!(await areAllowed(user, identity, passkeyCeremonies))) {
     return undefined;
@@ -49,94 +45,73 @@ ${linkButton(PASSKEYS_PATH, count === 0 ? texts.passkeyAdd : texts.factorManage)
 }
 
 const areAllowed = async (user: User, identity: Identity, { isPossible }: PasskeyCeremonies) =>
-  isPossible && (await mayUsePasskeys(user, identity));
+  isPossible && (await mayUseFactors(user, identity));
 
 export function addPasskeyPages(router: Router, pages: AccountDependencies): void {
   const { identity, sessions, passkeyCeremonies } = pages;
-  const whileAllowed =
-    (handle: Handler): Handler =>
-    async (request, response, signedIn) => {
-      if (await areAllowed(signedIn.user, identity, passkeyCeremonies)) {
-        await handle(request, response, signedIn);
-      } else {
-        sendErrorPage(request, response, 404, 'notFound');
-      }
-    };
-  const form = (handle: Handler) => sessions.form(whileAllowed(handle), 'recentSignIn');
+  const allowed = whileAllowed(({ user }) => areAllowed(user, identity, passkeyCeremonies));
+  const form = (handle: Handler) => sessions.form(allowed(handle), 'recentSignIn');
 
   router.get(
     '/passkeys',
     sessions.page(
-      whileAllowed((request, response, signedIn) => show(request, response, signedIn, pages)),
+      allowed((page) => show(page, pages)),
       'recentSignIn',
     ),
   );
 
   router.post(
     '/passkeys',
-    parseForm,
-    form(async (request, response, signedIn) => {
+    form(async (page) => {
+      const { request, response, user, session } = page;
       const posted = formField(request, 'passkey');
-      const verified = await passkeyCeremonies.verifyRegistration(pageOf(signedIn), posted);
+      const verified = await passkeyCeremonies.verifyRegistration(ceremonyOf(page), posted);
       const name = nameIn(request);
       const problem =
         verified && name
-          ? await identity.passkeys.add(signedIn.user.userId, { ...verified, name })
+          ? await identity.passkeys.add(user.userId, { ...verified, name })
           : 'wrong';
       if (verified && problem === undefined) {
-        record(request, signedIn, 'passkey_added');
-        await strengthen(signedIn.session, methodsOf(verified), identity);
-        response.redirect(303, '/account?done=passkeyAdded');
+        page.record('passkey_added');
+        await strengthen(session, methodsOf(verified), identity);
+        page.finish('passkeyAdded');
       } else {
         noteFailure(request, 'passkeyRefused', formProblems.passkeyRefused);
-        await show(request, response.status(422), signedIn, pages, problem ?? 'wrong');
+        response.status(422);
+        await show(page, pages, problem ?? 'wrong');
       }
     }),
   );
 
   router.post(
     '/passkeys/change',
-    parseForm,
-    form(async (request, response, signedIn) => {
-      const { userId } = signedIn.user;
+    form(async ({ request, response, record, user: { userId } }) => {
       const id = formField(request, 'id');
       const name = nameIn(request);
       if (formField(request, 'remove') === '') {
         await (name && identity.passkeys.rename(userId, id, name));
       } else if ((await identity.passkeys.remove(userId, id)) === undefined) {
-        record(request, signedIn, 'passkey_removed');
+        record('passkey_removed');
       }
       response.redirect(303, PASSKEYS_PATH);
     }),
   );
-
-  function record(
-    request: Request,
-    { user: { userId } }: SignedIn,
-    change: 'passkey_added' | 'passkey_removed',
-  ) {
-    identity.audit.record({ event: 'user_changed', userId, change }, requestOrigin(request));
-  }
 }
 
 /** Browsers post no other ones. */
 const nameIn = (request: Request) => passkeyName.safeParse(formField(request, 'name').trim()).data;
 
-const pageOf = ({ session }: SignedIn) => ({ path: PASSKEYS_PATH, owner: session.uid });
+const ceremonyOf = ({ session }: AccountPage) => ({ path: PASSKEYS_PATH, owner: session.uid });
 
 async function show(
-  request: Request,
-  response: Response,
-  signedIn: SignedIn,
+  page: AccountPage,
   { identity, passkeyCeremonies }: AccountDependencies,
   problem?: keyof Texts['passkeyProblems'],
 ): Promise<void> {
-  const texts = textsFor(request);
-  const { user, csrfToken } = signedIn;
+  const { user, texts, csrf } = page;
   const passkeys = await identity.passkeys.list(user.userId);
-  const csrf = csrfField(csrfToken);
   const isFull = passkeys.length >= MAXIMUM_PASSKEYS;
-  const options = passkeyCeremonies.creationOptions(pageOf(signedIn), user, passkeys);
+  const options = passkeyCeremonies.creationOptions(ceremonyOf(page), user, passkeys);
   const fields = html`<label for="name">${texts.passkeyName}</label>
 <input id="name" name="name" type="text" autocomplete="off" required maxlength="60" value="${texts.passkey} ${`${passkeys.length + 1}`}">`;
   const addForm = passkeyForm(
@@ -151,10 +126,8 @@ async function show(
 ${problemNotice(problem && texts.passkeyProblems[problem])}
 ${passkeys.length === 0 ? undefined : html`<ul class="applications">${passkeys.map((each) => item(each, csrf, texts))}</ul>`}
 <noscript><p>${texts.passkeyNeedsScript}</p></noscript>
-${isFull ? html`<p>${texts.passkeyProblems.full}</p>` : addForm}
-${linkButton('/account', texts.backToAccount)}`;
-  const scripts = [PASSKEY_SCRIPT_PATH];
-  sendPage(response, { texts, title: texts.passkeysTitle, content, scripts });
+${isFull ? html`<p>${texts.passkeyProblems.full}</p>` : addForm}`;
+  page.send(texts.passkeysTitle, content, { scripts: [PASSKEY_SCRIPT_PATH] });
 }
 
 function item(passkey: Passkey, csrf: Html, texts: Texts): Html {

@@ -7,45 +7,36 @@ import { passwordProblem, type User } from '@gatehouse/identity';
 import type { Request, Router } from 'express';
 import { formProblems, noteFailure } from '../pages/error-page.ts';
 import { type Html, html } from '../pages/html.ts';
-import {
-  csrfField,
-  formField,
-  linkButton,
-  type Page,
-  parseForm,
-  problemNotice,
-  sendPage,
-  textsFor,
-} from '../pages/page.ts';
+import { formField, problemNotice } from '../pages/page.ts';
 import { passwordField, passwordScripts } from '../pages/password-field.ts';
 import type { KnownDevice } from '../throttle/sign-in-throttle.ts';
 import type { AccountDependencies } from './account.ts';
 import { type PasswordProblem, setPassword } from './choose-password.ts';
-import type { SignedIn } from './session.ts';
+import type { AccountPage } from './session.ts';
 
 export function addPasswordPage(router: Router, pages: AccountDependencies): void {
   const { sessions, deviceCookies } = pages;
 
   router.get(
     '/password',
-    sessions.page((request, response, signedIn) => sendPage(response, view(signedIn, request))),
+    sessions.page((page) => sendForm(page)),
   );
 
   router.post(
     '/password',
-    parseForm,
-    sessions.form(async (request, response, signedIn) => {
+    sessions.form(async (page) => {
+      const { request, response, user, session } = page;
       const device = await deviceCookies.read(request, response);
-      const outcome = await changePassword(signedIn.user, { request, device }, pages);
+      const outcome = await changePassword(user, { request, device }, pages);
       if (typeof outcome === 'string') {
         noteFailure(request, 'passwordRefused', formProblems.passwordRefused);
         response.status(422);
-        sendPage(response, view(signedIn, request, outcome));
+        sendForm(page, outcome);
         return;
       }
       deviceCookies.issue(request, response, outcome);
-      await sessions.renew(request, response, outcome, signedIn.session);
-      response.redirect(303, '/account?done=password');
+      await sessions.renew(request, response, outcome, session);
+      page.finish('password');
     }),
   );
 }
@@ -85,8 +76,8 @@ async function changePassword(
 }
 
 /** After a problem, the fields that are not wrong keep what the user typed. It is not stored. */
-function view({ user, csrfToken }: SignedIn, request: Request, problem?: PasswordProblem): Page {
-  const texts = textsFor(request);
+function sendForm(page: AccountPage, problem?: PasswordProblem): void {
+  const { request, user, texts, csrf } = page;
   const isCurrentWrong = problem === 'wrong';
   const isWantedWrong = problem !== undefined && !isCurrentWrong;
   const current = isWantedWrong ? formField(request, 'current') : '';
@@ -98,14 +89,13 @@ function view({ user, csrfToken }: SignedIn, request: Request, problem?: Passwor
   const content = html`<p class="lead">${texts.passwordLead}</p>
 ${problemNotice(problem && texts.passwordProblems[problem])}
 <form method="post" action="/account/password">
-${csrfField(csrfToken)}
+${csrf}
 <input class="for-password-managers" type="text" name="username" autocomplete="username" value="${user.username}" readonly tabindex="-1" aria-hidden="true">
 ${field('current', texts.currentPassword, html` autocomplete="current-password" value="${current}"${isCurrentWrong ? html`${invalid} aria-describedby="problem"` : undefined}${isWantedWrong ? undefined : focus}`)}
 ${field('wanted', texts.newPassword, html` autocomplete="new-password" minlength="8" value="${wanted}" aria-describedby="${isWantedWrong ? 'problem hint' : 'hint'}"${isWantedWrong ? html`${invalid}${focus}` : undefined}`)}
 <p class="hint" id="hint">${texts.newPasswordHint}</p>
 ${field('repeated', texts.repeatPassword, html` autocomplete="new-password" minlength="8" value="${wanted}"${isWantedWrong ? invalid : undefined}`)}
 <button class="primary" type="submit">${texts.changePassword}</button>
-</form>
-${linkButton('/account', texts.backToAccount)}`;
-  return { texts, title: texts.changePassword, content, scripts: passwordScripts };
+</form>`;
+  page.send(texts.changePassword, content, { scripts: passwordScripts });
 }

@@ -10,30 +10,30 @@ import {
   type User,
   userProfileSchema,
 } from '@gatehouse/identity';
-import type { Request, Response, Router } from 'express';
-import { formProblems, noteFailure, sendErrorPage } from '../pages/error-page.ts';
+import type { Request, Router } from 'express';
+import { formProblems, noteFailure } from '../pages/error-page.ts';
 import { fill, foreignName, type Html, html } from '../pages/html.ts';
 import { languages } from '../pages/languages.ts';
-import {
-  csrfField,
-  formField,
-  linkButton,
-  parseForm,
-  problemNotice,
-  sendPage,
-  textsFor,
-} from '../pages/page.ts';
+import { formField, problemNotice } from '../pages/page.ts';
 import type { Texts } from '../pages/texts-en.ts';
 import { requestOrigin } from '../requests/caller.ts';
 import { profileLimit } from '../throttle/limits.ts';
 import type { AccountDependencies } from './account.ts';
-import { EMAIL_PATH, type Handler, PROFILE_PATH, type SignedIn } from './session.ts';
+import {
+  type AccountPage,
+  EMAIL_PATH,
+  type Handler,
+  PROFILE_PATH,
+  whileAllowed,
+} from './session.ts';
 
 type SelfService = Settings['selfService'];
 
+/** The two pages. */
+type Kind = 'profile' | 'email';
+
 export async function profileSection(
-  user: User,
-  texts: Texts,
+  { user, texts }: AccountPage,
   { identity, selfService }: { readonly identity: Identity; readonly selfService: SelfService },
 ): Promise<Html> {
   const organization = await identity.organizations.find(user.orgId);
@@ -73,37 +73,29 @@ interface Failure {
 
 export function addProfilePages(router: Router, pages: AccountDependencies): void {
   const { identity, sessions } = pages;
-  const whileAllowed =
-    (page: 'profile' | 'email', handle: Handler): Handler =>
-    async (request, response, signedIn) => {
-      const { selfService } = await identity.settings.read();
-      if (selfService[page]) {
-        await handle(request, response, signedIn);
-      } else {
-        sendErrorPage(request, response, 404, 'notFound');
-      }
-    };
-  const submit = (page: 'profile' | 'email', read: (request: Request) => Typed) =>
-    whileAllowed(page, async (request, response, signedIn) => {
+  const allowed = (kind: Kind, handle: Handler) =>
+    whileAllowed(async () => (await identity.settings.read()).selfService[kind])(handle);
+  const submit = (kind: Kind, read: (request: Request) => Typed) =>
+    allowed(kind, async (page) => {
+      const { request, response, user } = page;
       const typed = read(request);
-      const address = addressToVerify(signedIn.user, typed, pages);
-      const failure = await changeProfile(request, signedIn.user, typed, pages);
+      const address = addressToVerify(user, typed, pages);
+      const failure = await changeProfile(request, user, typed, pages);
       if (failure === undefined) {
-        response.redirect(303, `/account?done=${address === undefined ? page : 'verify'}`);
+        page.finish(address === undefined ? kind : 'verify');
       } else {
         noteFailure(request, 'profileRefused', formProblems.profileRefused);
         response.status(failure.member === undefined ? 429 : 422);
-        sendForm(page, request, response, signedIn, failure);
+        sendForm(kind, page, failure);
       }
     });
-  const show = (page: 'profile' | 'email') =>
-    whileAllowed(page, (...exchange) => sendForm(page, ...exchange));
+  const show = (kind: Kind) => allowed(kind, (page) => sendForm(kind, page));
 
   router.get('/profile', sessions.page(show('profile')));
-  router.post('/profile', parseForm, sessions.form(submit('profile', readProfile)));
+  router.post('/profile', sessions.form(submit('profile', readProfile)));
   router.get('/email', sessions.page(show('email'), 'recentSignIn'));
   const readEmail = (request: Request) => ({ email: formField(request, 'email').trim() });
-  router.post('/email', parseForm, sessions.form(submit('email', readEmail), 'recentSignIn'));
+  router.post('/email', sessions.form(submit('email', readEmail), 'recentSignIn'));
 }
 
 function readProfile(request: Request): Typed {
@@ -176,14 +168,7 @@ function withTyped(current: User, { email, ...typed }: Typed): User {
 }
 
 /** After a problem, the fields keep what the user typed. */
-function sendForm(
-  page: 'profile' | 'email',
-  request: Request,
-  response: Response,
-  { user, csrfToken }: SignedIn,
-  failure?: Failure,
-): void {
-  const texts = textsFor(request);
+function sendForm(kind: Kind, { user, texts, csrf, send }: AccountPage, failure?: Failure): void {
   const values: Typed = failure?.typed ?? user;
   const labels = {
     name: texts.accountName,
@@ -201,25 +186,20 @@ function sendForm(
   };
   const named = failure?.member && fill(texts.profileProblem, { field: labels[failure.member] });
   const fields =
-    page === 'email'
+    kind === 'email'
       ? field('email', html`type="email" autocomplete="email" maxlength="254"`)
       : html`${field('name', html`type="text" autocomplete="name" maxlength="200" required`)}
 ${field('givenName', html`type="text" autocomplete="given-name" maxlength="200"`)}
 ${field('familyName', html`type="text" autocomplete="family-name" maxlength="200"`)}
 ${languageField(texts, values.locale)}`;
-  const content = html`${page === 'email' ? html`<p class="lead">${texts.emailLead}</p>` : undefined}
+  const content = html`${kind === 'email' ? html`<p class="lead">${texts.emailLead}</p>` : undefined}
 ${problemNotice(failure && (named ?? texts.profileTooOften))}
-<form method="post" action="/account/${page}">
-${csrfField(csrfToken)}
+<form method="post" action="/account/${kind}">
+${csrf}
 ${fields}
 <button class="primary" type="submit">${texts.save}</button>
-</form>
-${linkButton('/account', texts.backToAccount)}`;
-  sendPage(response, {
-    texts,
-    title: page === 'email' ? texts.emailEdit : texts.profileEdit,
-    content,
-  });
+</form>`;
+  send(kind === 'email' ? texts.emailEdit : texts.profileEdit, content);
 }
 
 const languageOf = (tag: string | undefined) => languages.find(({ language }) => language === tag);

@@ -3,15 +3,35 @@
  * and the handlers of forms only with the token of that session.
  */
 import { hash, randomBytes } from 'node:crypto';
-import { acrLevel, acrOfMethods, type Identity, TWO_FACTORS, type User } from '@gatehouse/identity';
+import {
+  type AuditEvent,
+  acrLevel,
+  acrOfMethods,
+  type Identity,
+  TWO_FACTORS,
+  type User,
+} from '@gatehouse/identity';
 import type { Request, RequestHandler, Response } from 'express';
 import type { Provider, Session } from 'oidc-provider';
 import { sendErrorPage } from '../pages/error-page.ts';
-import { type CsrfTokens, formField, hasCookies } from '../pages/page.ts';
+import { type Html, html } from '../pages/html.ts';
+import {
+  type CsrfTokens,
+  csrfField,
+  formField,
+  hasCookies,
+  linkButton,
+  type Page,
+  parseForm,
+  sendPage,
+  textsFor,
+} from '../pages/page.ts';
+import type { Texts } from '../pages/texts-en.ts';
 import { isFactorAsked } from '../provider/authentication-context.ts';
 import { cookieOptions } from '../provider/browser-state.ts';
 import { ACCOUNT_CLIENT_ID, SIGNED_IN_PATH } from '../provider/clients.ts';
 import { isSessionOf, sessionLifetime } from '../provider/times-to-live.ts';
+import { recordEvent } from '../requests/caller.ts';
 import { contextOf } from '../requests/request-context.ts';
 import { providerRoutes } from '../requests/routes.ts';
 
@@ -23,11 +43,22 @@ export interface SignedIn {
   readonly csrfToken: string;
 }
 
-export type Handler = (
-  request: Request,
-  response: Response,
-  signedIn: SignedIn,
-) => Promise<void> | void;
+/** A page of the account, or one of its forms. */
+export interface AccountPage extends SignedIn {
+  readonly request: Request;
+  readonly response: Response;
+  readonly texts: Texts;
+  /** The field with the token of a form. */
+  readonly csrf: Html;
+  /** With a link back to the account page. */
+  readonly send: (title: string, content: Html, more?: Partial<Page>) => void;
+  /** Returns to the account page, which reports what was done. */
+  readonly finish: (done: keyof Texts['accountNotices']) => void;
+  /** Audits a change of the user. */
+  readonly record: (change: Extract<AuditEvent, { event: 'user_changed' }>['change']) => void;
+}
+
+export type Handler = (page: AccountPage) => Promise<void> | void;
 
 /** What a page needs in addition, so that an attacker with an open session cannot use it. */
 export type Recent = 'recentSignIn';
@@ -64,25 +95,22 @@ export function createAccountSessions(dependencies: {
       : undefined;
   }
 
-  /** Its page has the brand of the user's organization. */
-  async function openPage(request: Request, response: Response): Promise<SignedIn | undefined> {
+  async function openPage(request: Request, response: Response): Promise<AccountPage | undefined> {
     const signedIn = await current(request, response);
-    if (signedIn !== undefined) {
-      contextOf(request).orgId = signedIn.user.orgId;
-    }
-    return signedIn;
+    return signedIn && toPage(signedIn, request, response, identity);
   }
 
   /** If the sign-in is too weak or not recent enough, the user signs in again and returns. */
   const withRecent =
     (handle: Handler, recent: Recent | undefined): Handler =>
-    async (request, response, signedIn) => {
-      const missing = await missingSignIn(signedIn, recent, identity);
+    async (page) => {
+      const missing = await missingSignIn(page, recent, identity);
       if (missing !== undefined) {
+        const { request, response } = page;
         response.redirect(303, signInAddress(issuer, request.baseUrl + request.path, missing));
         return;
       }
-      await handle(request, response, signedIn);
+      await handle(page);
     };
 
   return {
@@ -116,33 +144,68 @@ export function createAccountSessions(dependencies: {
     page: (handle: Handler, recent?: Recent): RequestHandler => {
       const handleRecent = withRecent(handle, recent);
       return async (request, response) => {
-        const signedIn = await openPage(request, response);
-        if (signedIn === undefined) {
+        const page = await openPage(request, response);
+        if (page === undefined) {
           response.redirect(303, signInAddress(issuer, request.baseUrl + request.path));
           return;
         }
-        await handleRecent(request, response, signedIn);
+        await handleRecent(page);
       };
     },
 
     /** A form of the signed-in user. Without the token of this session, it is rejected. */
-    form: (handle: Handler, recent?: Recent): RequestHandler => {
+    form: (handle: Handler, recent?: Recent): RequestHandler[] => {
       const handleRecent = withRecent(handle, recent);
-      return async (request, response) => {
-        const signedIn = await openPage(request, response);
-        if (signedIn === undefined) {
+      const submit: RequestHandler = async (request, response) => {
+        const page = await openPage(request, response);
+        if (page === undefined) {
           const next = { address: '/account', label: 'signInAgain' } as const;
           const message = hasCookies(request) ? 'wasSignedOut' : 'formRefused';
           sendErrorPage(request, response, 403, message, next);
-        } else if (csrfTokens.verify(formOwner(signedIn), formField(request, 'csrf'))) {
-          await handleRecent(request, response, signedIn);
+        } else if (csrfTokens.verify(formOwner(page), formField(request, 'csrf'))) {
+          await handleRecent(page);
         } else {
           sendErrorPage(request, response, 403, 'formRefused');
         }
       };
+      return [parseForm, submit];
     },
   };
 }
+
+/** It has the brand of the user's organization. */
+function toPage(
+  signedIn: SignedIn,
+  request: Request,
+  response: Response,
+  identity: Identity,
+): AccountPage {
+  const { userId, orgId } = signedIn.user;
+  contextOf(request).orgId = orgId;
+  const texts = textsFor(request);
+  return {
+    ...{ ...signedIn, request, response, texts, csrf: csrfField(signedIn.csrfToken) },
+    send(title, form, more) {
+      const content = html`${form}
+${linkButton('/account', texts.backToAccount)}`;
+      sendPage(response, { texts, title, content, ...more });
+    },
+    finish: (done) => response.redirect(303, `/account?done=${done}`),
+    record: (change) => recordEvent(request, { event: 'user_changed', userId, change }, identity),
+  };
+}
+
+/** The page replies with 404 where an operator does not allow it. */
+export const whileAllowed =
+  (isAllowed: (page: AccountPage) => Promise<boolean>) =>
+  (handle: Handler): Handler =>
+  async (page) => {
+    if (await isAllowed(page)) {
+      await handle(page);
+    } else {
+      sendErrorPage(page.request, page.response, 404, 'notFound');
+    }
+  };
 
 /**
  * The parameters of another sign-in, unless the session is as strong as one of this page: it can come

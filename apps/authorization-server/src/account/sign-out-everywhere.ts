@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { User } from '@gatehouse/identity';
 import type { Router } from 'express';
 import { html } from '../pages/html.ts';
-import { csrfField, linkButton, noticePage, parseForm, sendPage, textsFor } from '../pages/page.ts';
+import { noticePage } from '../pages/page.ts';
 import { recordEvent } from '../requests/caller.ts';
 import type { AccountDependencies } from './account.ts';
 
@@ -11,22 +11,19 @@ export function addSignOutEverywherePages(router: Router, pages: AccountDependen
   const { identity, sessions } = pages;
   router.get(
     '/sign-out-everywhere',
-    sessions.page((request, response, { csrfToken }) => {
-      const texts = textsFor(request);
+    sessions.page(({ texts, csrf, send }) => {
       const content = html`<p class="lead">${texts.everywhereLead}</p>
 <form method="post" action="/account/sign-out-everywhere">
-${csrfField(csrfToken)}
+${csrf}
 <button class="danger" type="submit">${texts.signOutEverywhere}</button>
-</form>
-${linkButton('/account', texts.backToAccount)}`;
-      sendPage(response, { texts, title: texts.everywhereQuestion, content });
+</form>`;
+      send(texts.everywhereQuestion, content);
     }),
   );
 
   router.post(
     '/sign-out-everywhere',
-    parseForm,
-    sessions.form(async (request, response, { user: { userId }, session }) => {
+    sessions.form(async ({ request, response, user: { userId }, session }) => {
       await endEverything(userId, pages);
       await sessions.end(request, response, session);
       recordEvent(request, { event: 'sign_out', userId, everywhere: true }, identity);

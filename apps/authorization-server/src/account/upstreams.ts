@@ -5,22 +5,20 @@
  */
 import type { Identity, Upstream, User } from '@gatehouse/identity';
 import { observedRequest } from '@gatehouse/server';
-import type { Request, RequestHandler, Response, Router } from 'express';
+import type { Router } from 'express';
 import { sendErrorPage } from '../pages/error-page.ts';
 import { fill, foreignName, type Html, html, plainName, sentence } from '../pages/html.ts';
-import { csrfField, linkButton, parseForm, sendPage, textsFor } from '../pages/page.ts';
-import type { Texts } from '../pages/texts-en.ts';
+import { linkButton } from '../pages/page.ts';
 import { requestOrigin } from '../requests/caller.ts';
 import { isOfProvider } from '../upstream/accounts.ts';
 import { callbackOf, failureOf } from '../upstream/failures.ts';
 import { ACCOUNT_PLACE, ACCOUNT_UPSTREAMS_PATH } from '../upstream/round-trips.ts';
 import type { AccountDependencies } from './account.ts';
-import type { Handler, SignedIn } from './session.ts';
+import type { AccountPage, Handler } from './session.ts';
 
 /** Undefined without a provider for the user's organization. */
 export async function upstreamsSection(
-  { user, csrfToken }: SignedIn,
-  texts: Texts,
+  { user, texts, csrf }: AccountPage,
   identity: Identity,
 ): Promise<Html | undefined> {
   const { upstreams } = await identity.settings.read();
@@ -40,7 +38,7 @@ ${linkButton(address, label(texts.upstreamConnect))}
 </li>`;
     }
     const form = html`<form class="actions" method="post" action="${address}/disconnect">
-${csrfField(csrfToken)}
+${csrf}
 <button type="submit">${label(texts.upstreamDisconnect)}</button>
 </form>`;
     return html`<li class="application">
@@ -62,10 +60,7 @@ const isOnly = async (
   { passkeys }: Identity,
 ) => passwordHash === undefined && linked.length <= 1 && (await passkeys.list(userId)).length === 0;
 
-type UpstreamHandler = (
-  exchange: { readonly request: Request; readonly response: Response; readonly signedIn: SignedIn },
-  upstream: Upstream,
-) => Promise<void>;
+type UpstreamHandler = (page: AccountPage, upstream: Upstream) => Promise<void>;
 
 export function addUpstreamPages(router: Router, pages: AccountDependencies): void {
   const { identity, sessions, roundTrips, upstreamAccounts } = pages;
@@ -73,15 +68,16 @@ export function addUpstreamPages(router: Router, pages: AccountDependencies): vo
   /** With the provider of the address. Errors are pages that lead back. */
   const withUpstream =
     (handle: UpstreamHandler): Handler =>
-    async (request, response, signedIn) => {
+    async (page) => {
+      const { request, response, user } = page;
       const { upstreams } = await identity.settings.read();
       const upstream = upstreams.get(String(request.params.upstream));
-      if (upstream === undefined || !isOfProvider(signedIn.user, upstream)) {
+      if (upstream === undefined || !isOfProvider(user, upstream)) {
         sendErrorPage(request, response, 404, 'notFound');
         return;
       }
       try {
-        await handle({ request, response, signedIn }, upstream);
+        await handle(page, upstream);
       } catch (error) {
         const { status, message, finding } = failureOf(error);
         observedRequest(request).notes.finding = finding;
@@ -89,46 +85,41 @@ export function addUpstreamPages(router: Router, pages: AccountDependencies): vo
         sendErrorPage(request, response, status, message, next);
       }
     };
-  const page = (handle: UpstreamHandler): RequestHandler =>
-    sessions.page(withUpstream(handle), 'recentSignIn');
-  const form = (handle: UpstreamHandler): RequestHandler =>
-    sessions.form(withUpstream(handle), 'recentSignIn');
-  const placeOf = ({ session, user }: SignedIn) => ({
+  const page = (handle: UpstreamHandler) => sessions.page(withUpstream(handle), 'recentSignIn');
+  const form = (handle: UpstreamHandler) => sessions.form(withUpstream(handle), 'recentSignIn');
+  const placeOf = ({ session, user }: AccountPage) => ({
     id: ACCOUNT_PLACE,
     owner: `${session.uid} ${user.userId}`,
   });
 
   router.get(
     '/upstreams/:upstream',
-    page(async ({ request, response, signedIn }, { id, name }) => {
-      const texts = textsFor(request);
+    page(async ({ texts, csrf, send }, { id, name }) => {
       const title = fill(texts.upstreamConnect, { provider: plainName(name) });
       const content = html`<p class="lead">${sentence(texts.upstreamConnectLead, { provider: foreignName(name) })}</p>
 <form method="post" action="${ACCOUNT_UPSTREAMS_PATH}/${id}">
-${csrfField(signedIn.csrfToken)}
+${csrf}
 <button class="primary" type="submit">${texts.continue}</button>
-</form>
-${linkButton('/account', texts.backToAccount)}`;
+</form>`;
       // The provider may redirect to another of its hosts, and Chromium checks that redirect as well.
-      sendPage(response, { texts, title, content, formTargets: ['https:'] });
+      send(title, content, { formTargets: ['https:'] });
     }),
   );
 
   router.post(
     '/upstreams/:upstream',
-    parseForm,
-    form(async ({ response, signedIn }, upstream) => {
-      response.redirect(303, await roundTrips.begin(placeOf(signedIn), upstream, {}));
+    form(async (opened, upstream) => {
+      opened.response.redirect(303, await roundTrips.begin(placeOf(opened), upstream, {}));
     }),
   );
 
   router.get(
     '/upstreams/:upstream/return',
-    page(async ({ request, response, signedIn }, upstream) => {
-      const found = await roundTrips.finish(placeOf(signedIn), upstream, callbackOf(request));
-      const origin = requestOrigin(request);
-      if (await upstreamAccounts.link(signedIn.user, { upstream, found, origin })) {
-        response.redirect(303, '/account?done=connected');
+    page(async (opened, upstream) => {
+      const { request, response, user } = opened;
+      const found = await roundTrips.finish(placeOf(opened), upstream, callbackOf(request));
+      if (await upstreamAccounts.link(user, { upstream, found, origin: requestOrigin(request) })) {
+        opened.finish('connected');
         return;
       }
       const next = { address: '/account', label: 'backToAccount' } as const;
@@ -138,15 +129,14 @@ ${linkButton('/account', texts.backToAccount)}`;
 
   router.post(
     '/upstreams/:upstream/disconnect',
-    parseForm,
-    form(async ({ request, response, signedIn: { user } }, upstream) => {
+    form(async ({ request, response, user, finish }, upstream) => {
       const linked = await identity.upstreamLinks.list(user.userId);
       if (await isOnly(user, linked, identity)) {
         sendErrorPage(request, response, 403, 'formRefused');
         return;
       }
       await upstreamAccounts.unlink(user, upstream, requestOrigin(request));
-      response.redirect(303, '/account?done=disconnected');
+      finish('disconnected');
     }),
   );
 }

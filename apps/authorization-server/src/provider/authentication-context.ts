@@ -53,8 +53,8 @@ export async function isFactorAsked(
   );
 }
 
-/** Whether the user may have passkeys. One of them signs in at every client. */
-export async function mayUsePasskeys(
+/** Whether the user may have second factors and passkeys. A passkey signs in at every client. */
+export async function mayUseFactors(
   user: User,
   identity: Pick<Identity, 'settings'>,
 ): Promise<boolean> {

@@ -3,7 +3,7 @@ import type { Identity, User } from '@gatehouse/identity';
 import { errors, type Grant, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
 import {
   isFactorAsked,
-  mayUsePasskeys,
+  mayUseFactors,
   needsStrongerSignIn,
   policyAt,
 } from '../provider/authentication-context.ts';
@@ -109,7 +109,7 @@ export async function rejectionOfSignIn(
 
 /** Why a user with a verified passkey may not sign in with it. */
 export const rejectionOfPasskey: typeof rejectionOfSignIn = async (user, attempt, identity) =>
-  (await mayUsePasskeys(user, identity))
+  (await mayUseFactors(user, identity))
     ? rejectionOfSignIn(user, attempt, identity)
     : 'passkey_unknown';
 
