@@ -76,7 +76,7 @@ function destinationOf(redirectUri: unknown): string | undefined {
 export function decide(dependencies: SignInDependencies): RequestHandler {
   return interactionForm(
     dependencies,
-    async (request, response, interaction) => {
+    async ({ request, response, interaction }) => {
       const result =
         formField(request, 'decision') === 'allow'
           ? { consent: { grantId: await grant(interaction, dependencies) } }

@@ -61,15 +61,25 @@ export interface SignInDependencies {
 
 export type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>;
 
+/** A request for a page of an interaction, or of its form. */
+export interface Exchange {
+  readonly request: Request;
+  readonly response: Response;
+  readonly interaction: Interaction;
+  readonly dependencies: SignInDependencies;
+}
+
+type Opening = Omit<Exchange, 'interaction'>;
+
 /** A page of an interaction: what it shows, and the token for its form. */
 export type InteractionPage = Awaited<ReturnType<typeof openPage>>;
 
 /** The address must match the cookie, so that a link from one browser opens nothing in another. */
-export async function findInteraction(
-  request: Request,
-  response: Response,
-  { provider, browserState }: SignInDependencies,
-): Promise<Interaction> {
+export async function findInteraction({
+  request,
+  response,
+  dependencies: { provider, browserState },
+}: Opening): Promise<Interaction> {
   const uid = String(request.params.interaction);
   const interaction = await provider.interactionDetails(request, response).catch((error) => {
     const record = browserState.interactions.read(uid);
@@ -86,13 +96,9 @@ export async function findInteraction(
   return interaction;
 }
 
-export async function openPage(
-  request: Request,
-  response: Response,
-  dependencies: SignInDependencies,
-) {
+export async function openPage({ request, response, dependencies }: Opening) {
   const { identity, csrfTokens } = dependencies;
-  const interaction = await findInteraction(request, response, dependencies);
+  const interaction = await findInteraction({ request, response, dependencies });
   const { params, uid } = interaction;
   const texts = textsFor(request, params.ui_locales, uid);
   const formTargets = formTargetsOf(params.redirect_uri);
@@ -112,18 +118,30 @@ export async function openPage(
 /** A form of an interaction. Without the token of its page, it is rejected. */
 export function interactionForm(
   dependencies: SignInDependencies,
-  handle: (request: Request, response: Response, interaction: Interaction) => Promise<void>,
+  handle: (exchange: Exchange) => Promise<void>,
   accepts: (interaction: Interaction) => boolean = () => true,
 ): RequestHandler {
   return async (request, response) => {
-    const interaction = await findInteraction(request, response, dependencies);
+    const interaction = await findInteraction({ request, response, dependencies });
     const token = formField(request, 'csrf');
     if (accepts(interaction) && dependencies.csrfTokens.verify(interaction.uid, token)) {
-      await handle(request, response, interaction);
+      await handle({ request, response, interaction, dependencies });
     } else {
       sendErrorPage(request, response, 403, 'formRefused');
     }
   };
+}
+
+/** Where the user signs in, for the throttle and the audit trail. */
+export function signInPlace({ deviceCode, params }: Interaction) {
+  const method = deviceCode === undefined ? 'page' : 'device_code';
+  return { method, clientId: String(params.client_id) } as const;
+}
+
+/** What the throttle needs to know of every attempt. */
+export async function attemptOf({ request, response, interaction, dependencies }: Exchange) {
+  const device = await dependencies.deviceCookies.read(request, response);
+  return { ...signInPlace(interaction), device, request };
 }
 
 const gone = (message: PageError, next: NextStep | undefined) =>

@@ -18,10 +18,10 @@ export const newPasswordStep: SignInStep = {
     user.mustChangePassword === true && proof.amr.includes('pwd'),
   show,
   async submit(context) {
-    const { request, response, user, proof, dependencies } = context;
+    const { request, user, proof, dependencies } = context;
     const problem = await newPasswordProblem(request, user);
     if (problem !== undefined) {
-      show(await openPage(request, response, dependencies), { ...context, problem });
+      show(await openPage(context), { ...context, problem });
       return undefined;
     }
     const changed = await setPassword(request, user, dependencies);

@@ -4,13 +4,18 @@
  * after it is as with a password.
  */
 import type { User } from '@gatehouse/identity';
-import type { Request, Response } from 'express';
 import { type CeremonyPage, methodsOf, passkeyForm } from '../account/passkey-ceremony.ts';
 import { formProblems, noteFailure } from '../pages/error-page.ts';
 import { type Html, html } from '../pages/html.ts';
 import { formField } from '../pages/page.ts';
 import { areThereFactors } from '../provider/authentication-context.ts';
-import type { Interaction, InteractionPage, SignInDependencies } from './interaction.ts';
+import {
+  attemptOf,
+  type Exchange,
+  type Interaction,
+  type InteractionPage,
+  type SignInDependencies,
+} from './interaction.ts';
 
 const pageOf = ({ uid }: Interaction): CeremonyPage => ({ path: `/sign-in/${uid}`, owner: uid });
 
@@ -53,12 +58,12 @@ export async function passkeyFactor(
 
 /** The user of the posted passkey, and how it proves the user (RFC 8176). */
 export async function checkPostedPasskey(
-  { request, response }: { readonly request: Request; readonly response: Response },
-  interaction: Interaction,
-  { passkeyCeremonies, checkPasskey, deviceCookies }: SignInDependencies,
+  exchange: Exchange,
   /** Of a second factor: the passkey of another user is wrong. */
   expected?: User,
 ): Promise<{ readonly user: User; readonly amr: string[] } | undefined> {
+  const { request, interaction } = exchange;
+  const { passkeyCeremonies, checkPasskey } = exchange.dependencies;
   const assertion = passkeyCeremonies.parseAssertion(formField(request, 'passkey'));
   const handle = assertion?.response.userHandle;
   const named = handle ? Buffer.from(handle, 'base64url').toString() : expected?.userId;
@@ -68,10 +73,7 @@ export async function checkPostedPasskey(
     passkeyId: assertion?.id ?? '',
     verify: async (passkey) =>
       assertion && passkeyCeremonies.verifyAssertion(pageOf(interaction), assertion, passkey),
-    method: interaction.deviceCode === undefined ? 'page' : 'device_code',
-    clientId: String(interaction.params.client_id),
-    device: await deviceCookies.read(request, response),
-    request,
+    ...(await attemptOf(exchange)),
   });
   if (checked === undefined) {
     noteFailure(request, 'passkeyRefused', formProblems.passkeyRefused);

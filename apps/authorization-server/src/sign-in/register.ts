@@ -40,7 +40,7 @@ export function addRegistration(router: Router, dependencies: SignInDependencies
   }
 
   router.get(`/:interaction/${NAME}`, async (request, response) => {
-    const page = await openPage(request, response, dependencies);
+    const page = await openPage({ request, response, dependencies });
     if ((await registrationAt(page.client?.orgId, dependencies)) === undefined) {
       sendErrorPage(request, response, 404, 'notFound');
     } else {
@@ -52,8 +52,9 @@ export function addRegistration(router: Router, dependencies: SignInDependencies
     `/:interaction/${NAME}`,
     limits.mails,
     parseForm,
-    interactionForm(dependencies, async (request, response, { uid }) => {
-      const page = await openPage(request, response, dependencies);
+    interactionForm(dependencies, async (exchange) => {
+      const { request, response, interaction } = exchange;
+      const page = await openPage(exchange);
       const { orgId = '' } = page.client ?? {};
       const open = await registrationAt(orgId, dependencies);
       const email = formField(request, 'email').trim();
@@ -65,13 +66,13 @@ export function addRegistration(router: Router, dependencies: SignInDependencies
         show(page, { email, open });
       } else {
         await mails.requestRegistration({ orgId, email }, request, page.texts);
-        response.redirect(303, `/sign-in/${uid}/${NAME}/sent`);
+        response.redirect(303, `/sign-in/${interaction.uid}/${NAME}/sent`);
       }
     }),
   );
 
   router.get(`/:interaction/${NAME}/sent`, async (request, response) => {
-    const page = await openPage(request, response, dependencies);
+    const page = await openPage({ request, response, dependencies });
     const { texts, interaction } = page;
     page.send(texts.mailSentTitle, mailSentContent(texts, texts.registerSent, interaction.uid));
   });

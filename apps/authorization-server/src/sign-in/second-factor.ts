@@ -22,7 +22,7 @@ import { formProblems, noteFailure } from '../pages/error-page.ts';
 import { type Html, html } from '../pages/html.ts';
 import { formField, problemNotice } from '../pages/page.ts';
 import { isFactorAsked, policyAt } from '../provider/authentication-context.ts';
-import { type InteractionPage, openPage } from './interaction.ts';
+import { attemptOf, type InteractionPage, openPage } from './interaction.ts';
 import { checkPostedPasskey, passkeyFactor } from './passkey.ts';
 import { type SignInStep, STEPS_SECONDS, type StepContext, stepAddress } from './step.ts';
 
@@ -44,28 +44,23 @@ export const secondFactorStep: SignInStep = {
     ),
   show: (page, context) => showFactors(page, context),
   async submit(context) {
-    const { request, response, interaction, user, proof, dependencies } = context;
+    const { request, response, user, proof, dependencies } = context;
     if (formField(request, 'passkey') !== '') {
-      const checked = await checkPostedPasskey(context, interaction, dependencies, user);
+      const checked = await checkPostedPasskey(context, user);
       if (checked === undefined) {
-        const page = await openPage(request, response.status(422), dependencies);
-        await showFactors(page, context, 'passkey');
+        response.status(422);
+        await showFactors(await openPage(context), context, 'passkey');
         return undefined;
       }
       return { user, proof: { ...proof, amr: [...proof.amr, ...checked.amr, 'mfa'] } };
     }
     const kind = await dependencies.checkCode({
-      user,
-      code: formField(request, 'code'),
-      method: interaction.deviceCode === undefined ? 'page' : 'device_code',
-      clientId: clientOf(context),
-      device: await dependencies.deviceCookies.read(request, response),
-      request,
+      ...{ user, code: formField(request, 'code'), ...(await attemptOf(context)) },
     });
     if (kind === undefined) {
       noteFailure(request, 'codeRefused', formProblems.codeRefused);
-      const page = await openPage(request, response.status(422), dependencies);
-      await showFactors(page, context, 'code');
+      response.status(422);
+      await showFactors(await openPage(context), context, 'code');
       return undefined;
     }
     // RFC 8176 has no name for a recovery code.
@@ -130,7 +125,7 @@ export const enrollStep: SignInStep = {
     }
     const options = { mayReplace: false };
     const { codes, pending } = await enrollApp(request, user, dependencies.identity, options);
-    const page = await openPage(request, response, dependencies);
+    const page = await openPage(context);
     if (codes === undefined) {
       response.status(422);
       await showEnrollment(page, context, { pending });

@@ -3,7 +3,7 @@
  * continue as the user of this browser (`prompt=select_account`). It also has the routes of all
  * pages of an interaction.
  */
-import { type Request, type Response, Router } from 'express';
+import { type Request, Router } from 'express';
 import { PASSKEY_SCRIPT_PATH } from '../pages/assets.ts';
 import { formProblems, noteFailure, rejectMethods } from '../pages/error-page.ts';
 import { foreignName, html, sentence } from '../pages/html.ts';
@@ -13,6 +13,8 @@ import { ACCOUNT_CLIENT_ID } from '../provider/clients.ts';
 import { lifetimes } from '../requests/lifetimes.ts';
 import { decide, showConsent } from './consent.ts';
 import {
+  attemptOf,
+  type Exchange,
   type Interaction,
   type InteractionPage,
   interactionForm,
@@ -29,7 +31,7 @@ export function createSignInRoutes(dependencies: SignInDependencies): Router {
   const router = Router({ caseSensitive: true, strict: true });
 
   router.get('/:interaction', async (request, response) => {
-    const page = await openPage(request, response, dependencies);
+    const page = await openPage({ request, response, dependencies });
     const { prompt, params } = page.interaction;
     if (isAccountChoice(page.interaction)) {
       await showAccountChoice(page, dependencies);
@@ -49,7 +51,7 @@ export function createSignInRoutes(dependencies: SignInDependencies): Router {
 
   // "Use another account" on the consent page: the same request for another user.
   router.get('/:interaction/account', async (request, response) =>
-    showSignIn(request, await openPage(request, response, dependencies), dependencies),
+    showSignIn(request, await openPage({ request, response, dependencies }), dependencies),
   );
 
   // The addresses of the forms, which the browser shows after an error such as 429.
@@ -60,16 +62,15 @@ export function createSignInRoutes(dependencies: SignInDependencies): Router {
   router.post(
     '/:interaction/credentials',
     parseForm,
-    interactionForm(dependencies, (request, response, interaction) =>
-      checkCredentials(request, response, interaction, dependencies),
-    ),
+    interactionForm(dependencies, checkCredentials),
   );
 
   router.post(
     '/:interaction/passkey',
     parseForm,
-    interactionForm(dependencies, async (request, response, interaction) => {
-      const checked = await checkPostedPasskey({ request, response }, interaction, dependencies);
+    interactionForm(dependencies, async (exchange) => {
+      const { request, response, interaction } = exchange;
+      const checked = await checkPostedPasskey(exchange);
       if (checked === undefined) {
         response.redirect(303, `${signInAddress(interaction)}?failed=passkey`);
         return;
@@ -77,7 +78,7 @@ export function createSignInRoutes(dependencies: SignInDependencies): Router {
       const { user, amr } = checked;
       dependencies.browserState.failedSignIns.clear(interaction.uid);
       const proof = firstProof(user, { amr, remember: isRemembered(request) });
-      await continueSignIn({ request, response, interaction, user, proof, dependencies });
+      await continueSignIn({ ...exchange, user, proof });
     }),
   );
 
@@ -94,7 +95,7 @@ export function createSignInRoutes(dependencies: SignInDependencies): Router {
     parseForm,
     interactionForm(
       dependencies,
-      (request, response) =>
+      ({ request, response }) =>
         dependencies.provider.interactionFinished(request, response, keepAccount),
       isAccountChoice,
     ),
@@ -152,13 +153,9 @@ ${await accountLinks(page, dependencies)}`;
 }
 
 /** After a failure, the browser gets its page again. */
-async function checkCredentials(
-  request: Request,
-  response: Response,
-  interaction: Interaction,
-  dependencies: SignInDependencies,
-): Promise<void> {
-  const { signIn, deviceCookies, browserState } = dependencies;
+async function checkCredentials(exchange: Exchange): Promise<void> {
+  const { request, response, interaction, dependencies } = exchange;
+  const { signIn, browserState } = dependencies;
   const username = formField(request, 'username');
   const password = formField(request, 'password');
   const elsewhere = await upstreamOf(username, interaction, dependencies.identity);
@@ -166,14 +163,7 @@ async function checkCredentials(
     response.redirect(303, elsewhere);
     return;
   }
-  const user = await signIn({
-    method: interaction.deviceCode === undefined ? 'page' : 'device_code',
-    username,
-    password,
-    device: await deviceCookies.read(request, response),
-    clientId: String(interaction.params.client_id),
-    request,
-  });
+  const user = await signIn({ username, password, ...(await attemptOf(exchange)) });
   if (user === undefined) {
     noteFailure(request, 'signInFailed', formProblems.signInFailed);
     if (elsewhere !== undefined) {
@@ -188,7 +178,7 @@ async function checkCredentials(
   }
   browserState.failedSignIns.clear(interaction.uid);
   const proof = firstProof(user, { amr: ['pwd'], remember: isRemembered(request) });
-  await continueSignIn({ request, response, interaction, user, proof, dependencies });
+  await continueSignIn({ ...exchange, user, proof });
 }
 
 const isRemembered = (request: Request) => formField(request, 'remember') === 'yes';

@@ -1,8 +1,7 @@
 /** One step of a sign-in after the first proof of identity, such as a second factor. */
 import type { User } from '@gatehouse/identity';
-import type { Request, Response } from 'express';
 import { z } from 'zod';
-import type { Interaction, InteractionPage, SignInDependencies } from './interaction.ts';
+import type { Exchange, Interaction, InteractionPage } from './interaction.ts';
 
 /** The time for all steps. */
 export const STEPS_SECONDS = 10 * 60;
@@ -27,13 +26,9 @@ export const storedProof = z.object({
 /** What the user of an interaction proved so far. */
 export type Proof = Readonly<z.infer<typeof storedProof>>;
 
-export interface StepContext {
-  readonly request: Request;
-  readonly response: Response;
-  readonly interaction: Interaction;
+export interface StepContext extends Exchange {
   readonly user: User;
   readonly proof: Proof;
-  readonly dependencies: SignInDependencies;
 }
 
 export interface SignInStep {

@@ -5,15 +5,17 @@
  * sign-in.
  */
 import { acrOfMethods, type User } from '@gatehouse/identity';
-import type { RequestHandler, Router } from 'express';
+import type { Router } from 'express';
 import { errors } from 'oidc-provider';
 import { parseForm } from '../pages/page.ts';
-import { requestOrigin } from '../requests/caller.ts';
+import { recordEvent } from '../requests/caller.ts';
 import {
+  type Exchange,
   findInteraction,
   interactionForm,
   openPage,
   type SignInDependencies,
+  signInPlace,
 } from './interaction.ts';
 import { newPasswordStep } from './new-password.ts';
 import { enrollStep, secondFactorStep } from './second-factor.ts';
@@ -51,12 +53,10 @@ async function endSignIn(context: StepContext): Promise<void> {
   const { at, remember, upstream } = proof;
   const { userId } = user;
   const amr = [...new Set([...(upstream?.amr ?? []), ...proof.amr])];
-  const place = interaction.deviceCode === undefined ? 'page' : 'device_code';
-  const clientId = String(interaction.params.client_id);
-  const method = upstream === undefined ? place : 'upstream';
-  const known = { event: 'sign_in_succeeded', method, clientId, userId } as const;
-  const event = { ...known, ...(amr.length > 1 && { amr }), upstream: upstream?.id };
-  dependencies.identity.audit.record(event, requestOrigin(request));
+  const { method, clientId } = signInPlace(interaction);
+  const event = { event: 'sign_in_succeeded', clientId, userId, upstream: upstream?.id } as const;
+  const known = { method: upstream ? 'upstream' : method, ...(amr.length > 1 && { amr }) } as const;
+  recordEvent(request, { ...event, ...known }, dependencies.identity);
   const ts = upstream?.authTime ?? at;
   const how = { acr: acrOfMethods(proof.amr), ...(amr.length > 0 && { amr }) };
   const login = { accountId: userId, ts, ...how, remember };
@@ -87,24 +87,20 @@ async function leaveFormerAccount(
 export function addSteps(router: Router, dependencies: SignInDependencies): void {
   for (const step of steps) {
     router.get(`/:interaction/${step.name}`, async (request, response) => {
-      const interaction = await findInteraction(request, response, dependencies);
-      const context = await openStep({ request, response, interaction, dependencies }, step);
+      const exchange = { request, response, dependencies };
+      const interaction = await findInteraction(exchange);
+      const context = await openStep({ ...exchange, interaction }, step);
       if (context !== undefined) {
-        await step.show(await openPage(request, response, dependencies), context);
+        await step.show(await openPage(context), context);
       }
     });
-    const submit: RequestHandler = interactionForm(
-      dependencies,
-      async (request, response, interaction) => {
-        const context = await openStep({ request, response, interaction, dependencies }, step);
-        if (context !== undefined) {
-          const passed = await step.submit(context);
-          if (passed !== undefined) {
-            await continueSignIn({ ...context, ...passed });
-          }
-        }
-      },
-    );
+    const submit = interactionForm(dependencies, async (exchange) => {
+      const context = await openStep(exchange, step);
+      const passed = context && (await step.submit(context));
+      if (passed !== undefined) {
+        await continueSignIn({ ...exchange, ...passed });
+      }
+    });
     router.post(`/:interaction/${step.name}`, parseForm, submit);
   }
 }
@@ -113,11 +109,8 @@ export function addSteps(router: Router, dependencies: SignInDependencies): void
  * The user and the proof of a browser at this step. Undefined after a redirect: there is no valid
  * proof, or another step is needed first.
  */
-async function openStep(
-  opened: Omit<StepContext, 'user' | 'proof'>,
-  step: SignInStep,
-): Promise<StepContext | undefined> {
-  const { response, interaction, dependencies } = opened;
+async function openStep(exchange: Exchange, step: SignInStep): Promise<StepContext | undefined> {
+  const { response, interaction, dependencies } = exchange;
   const record = dependencies.browserState.proofs.read(interaction.uid);
   const proof = record === undefined ? undefined : storedProof.parse(JSON.parse(record));
   const user = await dependencies.identity.users.find(proof?.userId ?? '');
@@ -126,7 +119,7 @@ async function openStep(
     response.redirect(303, `/sign-in/${interaction.uid}`);
     return undefined;
   }
-  const context = { ...opened, user, proof };
+  const context = { ...exchange, user, proof };
   for (const each of steps) {
     if (each === step) {
       break;

@@ -22,13 +22,14 @@ import { callbackOf, failureOf } from '../upstream/failures.ts';
 import type { UpstreamIdentity } from '../upstream/identity.ts';
 import { ACCOUNT_PLACE, ACCOUNT_UPSTREAMS_PATH, placeOf } from '../upstream/round-trips.ts';
 import {
+  type Exchange,
   findInteraction,
   type Interaction,
   type InteractionPage,
   type SignInDependencies,
 } from './interaction.ts';
 import { isUserAllowed } from './policy.ts';
-import { firstProof, type StepContext } from './step.ts';
+import { firstProof } from './step.ts';
 import { continueSignIn } from './steps.ts';
 
 /** Below the form for a password. Providers of other organizations cannot sign in to the client. */
@@ -109,21 +110,18 @@ export function addUpstreamPages(router: Router, dependencies: SignInDependencie
         ...firstProof(user, { amr: factorsOf(upstream, found), remember: true }),
         upstream: await reported(user, { upstream, found }, identity),
       };
-      await continueSignIn({ ...exchange, user, proof, dependencies });
+      await continueSignIn({ ...exchange, user, proof });
     }),
   );
 }
 
-type ProviderPage = (
-  exchange: Pick<StepContext, 'request' | 'response' | 'interaction'>,
-  upstream: Upstream,
-) => Promise<void>;
+type ProviderPage = (exchange: Exchange, upstream: Upstream) => Promise<void>;
 
 /** Opens interaction and provider of a page. Errors are pages that lead to the other ways. */
 function createProviderPage(dependencies: SignInDependencies) {
   const { identity } = dependencies;
 
-  function sendFailure(error: unknown, exchange: Parameters<ProviderPage>[0], upstream: string) {
+  function sendFailure(error: unknown, exchange: Exchange, upstream: string) {
     const { request, response, interaction } = exchange;
     const { reason, userId, message, status, finding } = failureOf(error);
     if (reason !== undefined) {
@@ -139,7 +137,8 @@ function createProviderPage(dependencies: SignInDependencies) {
 
   return (handle: ProviderPage): RequestHandler =>
     async (request, response) => {
-      const interaction = await findInteraction(request, response, dependencies);
+      const opening = { request, response, dependencies };
+      const exchange = { ...opening, interaction: await findInteraction(opening) };
       const upstream = (await identity.settings.read()).upstreams.get(
         String(request.params.upstream),
       );
@@ -147,7 +146,6 @@ function createProviderPage(dependencies: SignInDependencies) {
         sendErrorPage(request, response, 404, 'notFound');
         return;
       }
-      const exchange = { request, response, interaction };
       try {
         await handle(exchange, upstream);
       } catch (error) {
