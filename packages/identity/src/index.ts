@@ -104,7 +104,7 @@ export {
   type Lifetimes,
   lifetimesOf,
 } from './settings/lifetimes.ts';
-export { isDomainAllowed, type OpenRegistration } from './settings/registration.ts';
+export { emailDomain, isDomainAllowed, type OpenRegistration } from './settings/registration.ts';
 export {
   canonicalResource,
   describeScope,
@@ -131,7 +131,7 @@ export {
   scopesOfResource,
   settingsMembers,
 } from './settings/settings.ts';
-export { emailDomain, organizationsOf, type Upstream } from './settings/upstreams.ts';
+export { organizationsOf, type Upstream } from './settings/upstreams.ts';
 export type { AccessTokenVerifier, Principal, StoredAccessToken } from './tokens/access-tokens.ts';
 export type { ActionLink } from './tokens/action-links.ts';
 export { deliverQueues } from './tokens/delivery-queue.ts';

@@ -16,7 +16,7 @@ import { fill, foreignName, type Html, html } from '../pages/html.ts';
 import { languages } from '../pages/languages.ts';
 import { formField, problemNotice } from '../pages/page.ts';
 import type { Texts } from '../pages/texts-en.ts';
-import { requestOrigin } from '../requests/caller.ts';
+import { recordEvent } from '../requests/caller.ts';
 import { profileLimit } from '../throttle/limits.ts';
 import type { AccountDependencies } from './account.ts';
 import {
@@ -51,7 +51,7 @@ ${fact(texts.accountName, name)}${fact(texts.givenName, givenName)}${fact(texts.
 ${fact(texts.username, untranslated(user.username))}
 ${fact(texts.organization, organization?.name ?? user.orgId)}
 ${fact(texts.accountEmail, email && html`${untranslated(email)}${mark}`)}
-${fact(texts.profileLanguage, languageOf(locale)?.languageName)}
+${fact(texts.languageMenu, languageOf(locale)?.languageName)}
 ${fact(texts.accountRoles, roles.length === 0 ? undefined : untranslated(roles.join(', ')))}
 <div><dt>${texts.accountId}</dt><dd class="mono" translate="no">${user.userId}</dd></div>
 </dl>
@@ -110,7 +110,7 @@ async function changeProfile(
   typed: Typed,
   pages: AccountDependencies,
 ): Promise<Failure | undefined> {
-  const { users, store, audit, auditedChanges } = pages.identity;
+  const { users, store, auditedChanges } = pages.identity;
   const { userId } = user;
   const member = wrongMember(typed);
   if (member !== undefined) {
@@ -133,7 +133,7 @@ async function changeProfile(
   const changed = await auditedChanges.ofUser(before ?? after, after);
   if (changed.changes.length > 0) {
     const event = { event: 'user_changed', userId, change: 'changed', ...changed } as const;
-    audit.record(event, requestOrigin(request));
+    recordEvent(request, event, pages.identity);
   }
   return undefined;
 }
@@ -207,7 +207,7 @@ const languageOf = (tag: string | undefined) => languages.find(({ language }) =>
 function languageField(texts: Texts, chosen: string | undefined): Html {
   const option = ({ language, languageName }: Texts) =>
     html`<option value="${language}" lang="${language}"${language === chosen ? html` selected` : undefined}>${languageName}</option>`;
-  return html`<label for="locale">${texts.profileLanguage}</label>
+  return html`<label for="locale">${texts.languageMenu}</label>
 <select id="locale" name="locale" aria-describedby="locale-hint">
 <option value="">${texts.languageOfBrowser}</option>
 ${languages.map(option)}

@@ -174,7 +174,6 @@ export const german: Texts = {
   profileEdit: 'Profil bearbeiten',
   givenName: 'Vorname',
   familyName: 'Nachname',
-  profileLanguage: 'Sprache',
   profileLanguageHint: 'Für E-Mails an Sie.',
   languageOfBrowser: 'Wie in Ihrem Browser',
   profileProblem: 'Korrigieren Sie dieses Feld: {field}.',

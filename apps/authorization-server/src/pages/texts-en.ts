@@ -176,7 +176,6 @@ export const english = {
   profileEdit: 'Edit profile',
   givenName: 'Given name',
   familyName: 'Family name',
-  profileLanguage: 'Language',
   profileLanguageHint: 'For mails to you.',
   languageOfBrowser: 'As in your browser',
   profileProblem: 'Correct this field: {field}.',

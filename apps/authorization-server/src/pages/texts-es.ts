@@ -170,7 +170,6 @@ export const spanish: Texts = {
   profileEdit: 'Editar el perfil',
   givenName: 'Nombre de pila',
   familyName: 'Apellidos',
-  profileLanguage: 'Idioma',
   profileLanguageHint: 'Para los correos que reciba.',
   languageOfBrowser: 'El mismo que en el navegador',
   profileProblem: 'Corrija este campo: {field}.',

@@ -173,7 +173,6 @@ export const french: Texts = {
   profileEdit: 'Modifier le profil',
   givenName: 'Prénom',
   familyName: 'Nom de famille',
-  profileLanguage: 'Langue',
   profileLanguageHint: 'Pour les e-mails que vous recevez.',
   languageOfBrowser: 'Comme dans votre navigateur',
   profileProblem: 'Corrigez ce champ : {field}.',

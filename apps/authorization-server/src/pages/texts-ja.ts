@@ -173,7 +173,6 @@ export const japanese: Texts = {
   profileEdit: 'プロフィールを編集',
   givenName: '名',
   familyName: '姓',
-  profileLanguage: '言語',
   profileLanguageHint: 'お送りするメールに使用します。',
   languageOfBrowser: 'ブラウザと同じ',
   profileProblem: '次の項目を修正してください: {field}',

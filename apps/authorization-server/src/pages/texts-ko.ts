@@ -164,7 +164,6 @@ export const korean: Texts = {
   profileEdit: '프로필 수정',
   givenName: '이름',
   familyName: '성',
-  profileLanguage: '언어',
   profileLanguageHint: '보내드리는 메일에 사용됩니다.',
   languageOfBrowser: '브라우저와 동일',
   profileProblem: '다음 항목을 수정하세요: {field}',

@@ -169,7 +169,6 @@ export const portuguese: Texts = {
   profileEdit: 'Editar perfil',
   givenName: 'Primeiro nome',
   familyName: 'Sobrenome',
-  profileLanguage: 'Idioma',
   profileLanguageHint: 'Para os e-mails que você recebe.',
   languageOfBrowser: 'O mesmo do navegador',
   profileProblem: 'Corrija este campo: {field}.',

@@ -154,7 +154,6 @@ export const traditionalChinese: Texts = {
   profileEdit: '編輯個人資料',
   givenName: '名字',
   familyName: '姓氏',
-  profileLanguage: '語言',
   profileLanguageHint: '用於寄給您的郵件。',
   languageOfBrowser: '與瀏覽器相同',
   profileProblem: '請更正這個欄位：{field}。',

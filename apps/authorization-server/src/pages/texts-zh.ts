@@ -154,7 +154,6 @@ export const chinese: Texts = {
   profileEdit: '编辑资料',
   givenName: '名',
   familyName: '姓',
-  profileLanguage: '语言',
   profileLanguageHint: '用于发给您的邮件。',
   languageOfBrowser: '与浏览器相同',
   profileProblem: '请更正此字段：{field}。',

@@ -5,8 +5,6 @@
 import {
   acrLevel,
   type Identity,
-  ONE_FACTOR,
-  PHISHING_RESISTANT,
   requestedAcr,
   requestedLevel,
   type SecondFactorPolicy,
@@ -16,9 +14,6 @@ import {
 } from '@gatehouse/identity';
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { ACCOUNT_CLIENT_ID } from './clients.ts';
-
-/** What users can reach, for discovery. */
-export const reachableAcrs = [ONE_FACTOR, TWO_FACTORS, PHISHING_RESISTANT];
 
 /** On the account page, users manage the factor for all clients. */
 export async function policyAt(
@@ -98,8 +93,7 @@ export async function needsStrongerSignIn(
   if (reached >= level) {
     return false;
   }
-  const isReachable = policy !== 'off' && level <= acrLevel(reachableAcrs.at(-1));
-  if (isReachable && result?.login === undefined) {
+  if (policy !== 'off' && result?.login === undefined) {
     return requested.isEssential || !oidc.prompts.has('none');
   }
   if (requested.isEssential) {

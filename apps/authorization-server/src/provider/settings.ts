@@ -4,6 +4,7 @@
  * the pages of the other folders and the Koa steps around the endpoints.
  */
 import {
+  acrValues,
   assertionAlgorithms,
   type Identity,
   knownScopes,
@@ -19,7 +20,6 @@ import {
   limitedModels,
   type TokenBudgets,
 } from '../throttle/stored-budgets.ts';
-import { reachableAcrs } from './authentication-context.ts';
 import {
   type BrowserState,
   cookieSettings,
@@ -83,7 +83,7 @@ export function providerSettings(
     // A patch adds `token`, which the library rejects here.
     responseTypes: strict ? ['code'] : ['code', 'id_token', 'id_token token'],
     scopes: [...knownScopes],
-    acrValues: [...reachableAcrs],
+    acrValues: [...acrValues],
     claims: claimsOfScopes,
     formats: { customizers: jwtClaims(identity, tokenBudgets) },
     // Most libraries of Node read only the ID token (docs/decisions/11-scopes-and-claims.md).

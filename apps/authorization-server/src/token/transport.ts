@@ -10,7 +10,7 @@ import { failureReasons } from '@gatehouse/errors';
 import { grantFacts, grantNames, type Identity } from '@gatehouse/identity';
 import { observedRequest } from '@gatehouse/server';
 import type { Request, RequestHandler } from 'express';
-import { basicClientId, nameClient, readBasic, requestOrigin } from '../requests/caller.ts';
+import { basicClientId, nameClient, readBasic, recordEvent } from '../requests/caller.ts';
 import { type TransportError, writeTransportError } from './replies.ts';
 
 /** The bodies that an endpoint reads. */
@@ -50,10 +50,8 @@ export function createClientEndpoint(
     if (problem.error === 'invalid_client') {
       // The provider's events audit all other failed authentications.
       const { operation: endpoint = '', reason } = observedRequest(request).notes;
-      audit.record(
-        { event: 'client_authentication_failed', endpoint, reason },
-        requestOrigin(request),
-      );
+      const event = 'client_authentication_failed';
+      recordEvent(request, { event, endpoint, reason }, { audit });
     } else {
       void nameClient(request, basicClientId(request.headers.authorization), clients);
     }

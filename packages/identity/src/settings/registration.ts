@@ -2,13 +2,16 @@
 import { z } from 'zod';
 import { identifier } from '../records/record.ts';
 
-const emailDomain = z
+/** Of email addresses. */
+export const domainName = z
   .string()
   .max(253)
-  .refine(
-    (value) => /^[a-z0-9-]+(\.[a-z0-9-]+)+$/.test(value),
-    'must be a domain in lower case, such as example.com',
-  );
+  .regex(/^(?:[a-z\d-]+\.)+[a-z\d-]+$/, 'must be a domain in lower case, such as example.com');
+
+/** The domain of an address, in lower case. */
+export function emailDomain(email: string): string | undefined {
+  return /^[^@\s]+@([^@\s]+)$/.exec(email.trim().toLowerCase())?.[1];
+}
 
 export const registrationSchema = z.strictObject({
   /** By id. Organizations that are not listed are closed. */
@@ -17,7 +20,7 @@ export const registrationSchema = z.strictObject({
     z.strictObject({
       open: z.boolean(),
       /** Undefined: addresses of every domain. */
-      emailDomains: z.array(emailDomain).min(1).max(100).optional(),
+      emailDomains: z.array(domainName).min(1).max(100).optional(),
     }),
   ),
 });
@@ -37,6 +40,5 @@ export function openRegistration(
 }
 
 export function isDomainAllowed({ emailDomains }: OpenRegistration, email: string): boolean {
-  const domain = email.slice(email.lastIndexOf('@') + 1).toLowerCase();
-  return emailDomains?.includes(domain) ?? true;
+  return emailDomains?.includes(emailDomain(email) ?? '') ?? true;
 }

@@ -5,6 +5,7 @@
 import { z } from 'zod';
 import { identifier, role, text } from '../records/record.ts';
 import type { Sealer } from '../secrets/seal.ts';
+import { domainName } from './registration.ts';
 
 const address = z
   .string()
@@ -14,11 +15,6 @@ const address = z
     const isPlain = url?.username === '' && url.password === '' && url.hash === '';
     return url?.protocol === 'https:' && isPlain;
   }, 'must be an https address without a user name and fragment');
-
-const domain = z
-  .string()
-  .max(253)
-  .regex(/^(?:[a-z\d-]+\.)+[a-z\d-]+$/, 'must be the domain of email addresses in lower case');
 
 /** The name of a member of userinfo. */
 const member = text(100);
@@ -58,13 +54,13 @@ const upstreamSchema = z
     /** The organization of all its users. Users of others cannot sign in with it. */
     orgId: identifier.optional(),
     /** The organization of the users whose address has this domain. */
-    organizations: z.record(domain, identifier).default({}),
+    organizations: z.record(domainName, identifier).default({}),
     /** A user has the roles of each value of this claim, and none of the other roles here. */
     roles: z
       .strictObject({ claim: member, values: z.record(text(200), z.array(role).max(50)) })
       .optional(),
     /** The only domains of which the provider can verify addresses. They select the provider. */
-    emailDomains: z.array(domain).max(100).default([]),
+    emailDomains: z.array(domainName).max(100).default([]),
     /** False: only an address with one of its domains leads to it. */
     button: z.boolean().default(true),
     linkByVerifiedEmail: z.boolean().default(false),
@@ -123,11 +119,6 @@ export function sealClientSecrets(
     const isSame = sealer.tryOpen(last, context) === clientSecret;
     return { ...each, clientSecret: isSame ? last : sealer.seal(clientSecret, context) };
   });
-}
-
-/** The domain of an address, in lower case. */
-export function emailDomain(email: string): string | undefined {
-  return /^[^@\s]+@([^@\s]+)$/.exec(email.trim().toLowerCase())?.[1];
 }
 
 /** All users of this provider belong to one of these organizations. None: it does not matter. */
