@@ -153,7 +153,6 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
     passkeyCeremonies: createPasskeyCeremonies({ issuer, identity, browserState }),
     deviceCookies: createDeviceCookies({ provider, identity, secure }),
     mails: dependencies.mail && createMailRequests(identity),
-    secure,
     ...openUpstreams({
       ...{ identity, issuer, cookies: browserState.roundTrips },
       fetchDeclared: createFetchDeclared(identity, createGuardedFetch(dependencies.outbound)),
@@ -242,7 +241,9 @@ async function openProvider(dependencies: ProviderParts): Promise<Provider> {
 function addPages(
   app: Express,
   serve: RequestHandler,
-  pages: AccountDependencies & SignInDependencies & SignedOutPages & { readonly limits: Limits },
+  pages: AccountDependencies &
+    SignInDependencies &
+    SignedOutPages & { readonly limits: Limits; readonly secure: boolean },
 ): void {
   const { identity } = pages;
   addAssets(app);

@@ -9,6 +9,7 @@ import { addressGroupOf } from '../requests/caller.ts';
 import { lifetimes } from '../requests/lifetimes.ts';
 import { providerRoutes } from '../requests/routes.ts';
 import { describeUserAgent } from '../requests/user-agent.ts';
+import { FORGOT_PASSWORD_PATH } from '../signed-out/forgot-password.ts';
 import { ACCOUNT_PLACE, ACCOUNT_UPSTREAMS_PATH } from '../upstream/round-trips.ts';
 import { isDeviceRoute } from './device-codes.ts';
 import { currentContext } from './library.ts';
@@ -52,6 +53,8 @@ export function createBrowserState(masterKey: MasterKey, secure: boolean) {
     roundTrips: create('upstream', (place) =>
       place === ACCOUNT_PLACE ? ACCOUNT_UPSTREAMS_PATH : `/sign-in/${place}/upstream`,
     ),
+    /** What ties the form for a forgotten password to its browser. */
+    forgotPasswords: create('forgot-password', () => FORGOT_PASSWORD_PATH),
     sessions: create('device-form', () => providerRoutes.code_verification),
   };
 }

@@ -3,7 +3,7 @@
  * lookup happens later, where nobody waits (mail/compose.ts).
  */
 import { randomBytes } from 'node:crypto';
-import { type Request, type RequestHandler, type Response, Router } from 'express';
+import { type RequestHandler, Router } from 'express';
 import { MAXIMUM_LOGIN_CHARACTERS, type MailRequests } from '../mail/mail-requests.ts';
 import { rejectMethods, sendErrorPage } from '../pages/error-page.ts';
 import { type Html, html } from '../pages/html.ts';
@@ -18,26 +18,30 @@ import {
   textsFor,
 } from '../pages/page.ts';
 import type { Texts } from '../pages/texts-en.ts';
+import type { BrowserState } from '../provider/browser-state.ts';
 
 export const FORGOT_PASSWORD_PATH = '/forgot-password';
 
-const COOKIE = 'forgot-password';
+/** A form may stay open for so long. */
+const FORM_SECONDS = 24 * 60 * 60;
 
 interface Dependencies {
   readonly mails: MailRequests;
   readonly csrfTokens: CsrfTokens;
-  readonly secure: boolean;
+  readonly browserState: Pick<BrowserState, 'forgotPasswords'>;
   /** Limits the requests of an address group. */
   readonly limit: RequestHandler;
 }
 
 export function createForgotPasswordRoutes(dependencies: Dependencies): Router {
-  const { mails, csrfTokens, limit } = dependencies;
+  const { mails, csrfTokens, browserState, limit } = dependencies;
+  const forms = browserState.forgotPasswords;
   const router = Router({ caseSensitive: true, strict: true });
 
   router.get('/', (request, response) => {
     const texts = textsFor(request);
-    const owner = browserOf(request) ?? newBrowser(response, dependencies);
+    const owner = forms.read('') ?? randomBytes(16).toString('base64url');
+    forms.write('', owner, FORM_SECONDS);
     const content = html`<p class="lead">${texts.forgotLead}</p>
 <form method="post" action="${FORGOT_PASSWORD_PATH}">
 ${csrfField(csrfTokens.issue(ownerOf(owner)))}
@@ -50,7 +54,7 @@ ${csrfField(csrfTokens.issue(ownerOf(owner)))}
   });
 
   router.post('/', limit, parseForm, async (request, response) => {
-    const owner = browserOf(request);
+    const owner = forms.read('');
     if (owner === undefined || !csrfTokens.verify(ownerOf(owner), formField(request, 'csrf'))) {
       const message = hasCookies(request) ? 'formRefused' : 'cookiesBlocked';
       sendErrorPage(request, response, 403, message);
@@ -85,20 +89,4 @@ function interactionIn(value: unknown): string {
   return typeof value === 'string' && /^[\w-]{1,64}$/.test(value) ? value : '';
 }
 
-const ownerOf = (browser: string) => `${COOKIE} ${browser}`;
-
-/** The value of the cookie that ties the form to its browser. */
-function browserOf({ headers }: Request): string | undefined {
-  const cookies = (headers.cookie ?? '').split(';').map((cookie) => cookie.trim());
-  return cookies
-    .find((cookie) => cookie.startsWith(`${COOKIE}=`))
-    ?.slice(COOKIE.length + 1)
-    .match(/^[\w-]{22}$/)?.[0];
-}
-
-function newBrowser(response: Response, { secure }: Dependencies): string {
-  const value = randomBytes(16).toString('base64url');
-  const path = FORGOT_PASSWORD_PATH;
-  response.cookie(COOKIE, value, { path, httpOnly: true, sameSite: 'strict', secure });
-  return value;
-}
+const ownerOf = (browser: string) => `forgot-password ${browser}`;

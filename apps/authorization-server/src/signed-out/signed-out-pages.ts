@@ -3,6 +3,7 @@ import type { Identity } from '@gatehouse/identity';
 import type { Express, RequestHandler } from 'express';
 import type { MailRequests } from '../mail/mail-requests.ts';
 import type { CsrfTokens } from '../pages/page.ts';
+import type { BrowserState } from '../provider/browser-state.ts';
 import type { OperationName } from '../requests/routes.ts';
 import type { Limits } from '../throttle/limits.ts';
 import { CREATE_ACCOUNT_PATH, createAccountCreationRoutes } from './create-account.ts';
@@ -13,7 +14,7 @@ import { createVerifyEmailRoutes, VERIFY_EMAIL_PATH } from './verify-email.ts';
 export interface SignedOutPages {
   readonly identity: Identity;
   readonly csrfTokens: CsrfTokens;
-  readonly secure: boolean;
+  readonly browserState: Pick<BrowserState, 'forgotPasswords'>;
   readonly limits: Pick<Limits, 'mails' | 'accountForms'>;
   /** Undefined without a mail server. Links of operators work without one. */
   readonly mails: MailRequests | undefined;
