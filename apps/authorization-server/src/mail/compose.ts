@@ -1,16 +1,16 @@
 /**
  * Turns what someone asked for into a mail, when it is sent: looks the user up, and issues the link.
+ * Every mail is plain text and HTML with the same sentences.
  * Only an address that its user verified gets a link for an existing account.
  */
 import { type Identity, isDomainAllowed, type User, type WantedMail } from '@gatehouse/identity';
-import { fill, plainName } from '../pages/html.ts';
+import { fill, html, plainName } from '../pages/html.ts';
 import { browserName, textsOf } from '../pages/languages.ts';
 import type { TextName, Texts } from '../pages/texts-en.ts';
 import { CREATE_ACCOUNT_PATH } from '../signed-out/create-account.ts';
 import { RESET_PASSWORD_PATH } from '../signed-out/reset-password.ts';
 import { VERIFY_EMAIL_PATH } from '../signed-out/verify-email.ts';
 import type { Mail } from './mailer.ts';
-import { formatMail } from './template.ts';
 
 /** What one kind of mail has in addition to its recipient. */
 interface Letter {
@@ -54,19 +54,27 @@ export async function composeMail(
     username: plainName(user?.username ?? ''),
   };
   const address = `${issuer}${path}${token === undefined ? '' : `?token=${token}`}`;
-  const mail = formatMail({
-    to,
-    texts,
-    subject: fill(subject, values),
-    lead: fill(lead, values),
-    link: { address, label },
-    notes: [
-      ...(validity === undefined ? [] : [texts[validity]]),
-      ...(wanted.from === undefined ? [] : [originOf(wanted, texts)]),
-      texts.mailIgnore,
-    ],
-  });
-  return { ...mail, userId: user?.userId };
+  const notes = [
+    ...(validity === undefined ? [] : [texts[validity]]),
+    ...(wanted.from === undefined ? [] : [originOf(wanted, texts)]),
+    texts.mailIgnore,
+  ];
+  const [title, start] = [fill(subject, values), fill(lead, values)];
+  const paragraphs = [start, `${label}:\n${address}`, ...notes];
+  return {
+    ...{ to, subject: title, text: `${paragraphs.join('\n\n')}\n`, userId: user?.userId },
+    html: html`<!doctype html>
+<html lang="${texts.language}">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><meta name="color-scheme" content="light dark"><title>${title}</title></head>
+<body style="margin:0;padding:24px;font:16px/1.5 system-ui,sans-serif">
+<p>${start}</p>
+<p><a href="${address}" style="display:inline-block;padding:10px 18px;border-radius:6px;background:#1d4ed8;color:#ffffff;text-decoration:none">${label}</a></p>
+${notes.map((note) => html`<p>${note}</p>`)}
+<p style="font-size:13px;word-break:break-all">${address}</p>
+</body>
+</html>
+`.markup,
+  };
 }
 
 interface ComposeDependencies {
