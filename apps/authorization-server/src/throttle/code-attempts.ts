@@ -14,9 +14,9 @@ import {
 } from '@gatehouse/identity';
 import { observedRequest } from '@gatehouse/server';
 import { requestOrigin } from '../requests/caller.ts';
-import type { SignInAttempt } from './sign-in-throttle.ts';
+import type { Attempt } from './sign-in-throttle.ts';
 
-type CodeAttempt = Pick<SignInAttempt, 'method' | 'clientId' | 'device' | 'request'> & {
+type CodeAttempt = Attempt & {
   readonly user: User;
   readonly code: string;
 };

@@ -10,20 +10,13 @@
  *
  * Wrong passwords do not lock out a user with a passkey, and the reverse.
  */
-import type { IncomingMessage } from 'node:http';
 import type { SignInReasonName } from '@gatehouse/errors';
-import {
-  accountLimit,
-  type Identity,
-  type Passkey,
-  type SignInMethod,
-  type User,
-} from '@gatehouse/identity';
+import { accountLimit, type Identity, type Passkey, type User } from '@gatehouse/identity';
 import { observedRequest } from '@gatehouse/server';
 import { requestOrigin } from '../requests/caller.ts';
-import { countOrigin, type KnownDevice, type SignInAttempt } from './sign-in-throttle.ts';
+import { type Attempt, countOrigin } from './sign-in-throttle.ts';
 
-interface PasskeyAttempt {
+interface PasskeyAttempt extends Attempt {
   /** What the browser names. Undefined: nothing. */
   readonly userId: string | undefined;
   readonly passkeyId: string;
@@ -31,10 +24,6 @@ interface PasskeyAttempt {
   readonly verify: (
     passkey: Passkey,
   ) => Promise<Pick<Passkey, 'counter' | 'isBackedUp'> | undefined>;
-  readonly method: SignInMethod;
-  readonly clientId: string;
-  readonly device: KnownDevice | undefined;
-  readonly request: IncomingMessage;
 }
 
 /**
@@ -51,7 +40,7 @@ export function createCheckPasskey(
   /** Why a user with this passkey may not sign in here. */
   rejectionOf: (
     user: User,
-    attempt: Pick<SignInAttempt, 'method' | 'clientId'>,
+    attempt: Pick<Attempt, 'method' | 'clientId'>,
     identity: Identity,
   ) => Promise<SignInReasonName | undefined>,
 ): CheckPasskey {

@@ -42,18 +42,22 @@ export interface KnownDevice {
   readonly deviceId: string;
 }
 
-export interface SignInAttempt {
+/** Of every kind: with a password, a code or a passkey. */
+export interface Attempt {
   readonly method: SignInMethod;
-  /**
-   * As typed. It is looked up but never stored, because it may be a password in the wrong field.
-   */
-  readonly username: string;
-  readonly password: string;
   readonly request: IncomingMessage;
   /** The client that the user signs in to. */
   readonly clientId?: string;
   /** The device that the request's cookie names. */
   readonly device?: KnownDevice | undefined;
+}
+
+export interface SignInAttempt extends Attempt {
+  /**
+   * As typed. It is looked up but never stored, because it may be a password in the wrong field.
+   */
+  readonly username: string;
+  readonly password: string;
 }
 
 /**
