@@ -158,14 +158,21 @@ export function createSettingsRegistry(
 
 function merge(existing: SettingsDefinition, change: Partial<SettingsDefinition>): Settings {
   const added = { ...nothing, ...change };
+  const { privateHosts, clientIdMetadata, branding } = { ...existing, ...added };
+  const { secondFactor, selfService, registration, upstreams } = { ...existing, ...added };
   return toSettings({
-    ...existing,
-    ...added,
     resources: replacing(({ resource }) => resource, existing.resources, added.resources),
     roles: [...new Set([...existing.roles, ...added.roles])],
     userAttributes: { ...existing.userAttributes, ...added.userAttributes },
     lifetimes: { ...existing.lifetimes, ...added.lifetimes },
+    privateHosts,
+    clientIdMetadata,
+    secondFactor,
     browserHosts: replacing(({ host }) => host, existing.browserHosts, added.browserHosts),
+    branding,
+    selfService,
+    registration,
+    upstreams,
   });
 }
 
