@@ -3,13 +3,12 @@
  * Every mail is plain text and HTML with the same sentences.
  * Only an address that its user verified gets a link for an existing account.
  */
+
 import { type Identity, isDomainAllowed, type User, type WantedMail } from '@gatehouse/identity';
 import { fill, html, plainName } from '../pages/html.ts';
 import { browserName, textsOf } from '../pages/languages.ts';
 import type { TextName, Texts } from '../pages/texts-en.ts';
-import { CREATE_ACCOUNT_PATH } from '../signed-out/create-account.ts';
-import { RESET_PASSWORD_PATH } from '../signed-out/reset-password.ts';
-import { VERIFY_EMAIL_PATH } from '../signed-out/verify-email.ts';
+import { CREATE_ACCOUNT_PATH, RESET_PASSWORD_PATH, VERIFY_EMAIL_PATH } from '../requests/routes.ts';
 import type { Mail } from './mailer.ts';
 
 /** What one kind of mail has in addition to its recipient. */

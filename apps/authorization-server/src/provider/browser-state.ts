@@ -7,9 +7,8 @@ import {
 } from '../pages/sealed-cookies.ts';
 import { addressGroupOf } from '../requests/caller.ts';
 import { lifetimes } from '../requests/lifetimes.ts';
-import { providerRoutes } from '../requests/routes.ts';
+import { FORGOT_PASSWORD_PATH, providerRoutes } from '../requests/routes.ts';
 import { describeUserAgent } from '../requests/user-agent.ts';
-import { FORGOT_PASSWORD_PATH } from '../signed-out/forgot-password.ts';
 import { ACCOUNT_PLACE, ACCOUNT_UPSTREAMS_PATH } from '../upstream/round-trips.ts';
 import { isDeviceRoute } from './device-codes.ts';
 import { currentContext } from './library.ts';

@@ -21,6 +21,12 @@ export const providerRoutes = {
 /** Dynamic client registration. The provider does not serve it. */
 export const REGISTRATION_PATH = '/register';
 
+/** Pages that work without a session. Mails contain links to three of them. */
+export const CREATE_ACCOUNT_PATH = '/create-account';
+export const FORGOT_PASSWORD_PATH = '/forgot-password';
+export const RESET_PASSWORD_PATH = '/reset-password';
+export const VERIFY_EMAIL_PATH = '/verify-email';
+
 /** The endpoints that clients call with their own credentials. */
 export const clientEndpointPaths: readonly string[] = [
   providerRoutes.token,

@@ -3,13 +3,15 @@
  * only for an address, and its reply is the same for every address. The rest follows the link in the
  * mail (signed-out/create-account.ts).
  */
+
 import { isDomainAllowed, type OpenRegistration } from '@gatehouse/identity';
 import type { Router } from 'express';
 import { z } from 'zod';
 import { formProblems, noteFailure, sendErrorPage } from '../pages/error-page.ts';
 import { fill, type Html, html } from '../pages/html.ts';
 import { formField, parseForm, problemNotice } from '../pages/page.ts';
-import { FORGOT_PASSWORD_PATH, mailSentContent } from '../signed-out/forgot-password.ts';
+import { FORGOT_PASSWORD_PATH } from '../requests/routes.ts';
+import { mailSentContent } from '../signed-out/forgot-password.ts';
 import {
   type InteractionPage,
   interactionForm,

@@ -3,6 +3,7 @@
  * mailbox, and chooses the name and the password here. A password that was entered before could be
  * that of an attacker who registered the address of another person.
  */
+
 import {
   type ActionLink,
   hashPassword,
@@ -23,9 +24,8 @@ import { formField, type Page, problemNotice, sendPage, textsFor } from '../page
 import { passwordScripts } from '../pages/password-field.ts';
 import type { Texts } from '../pages/texts-en.ts';
 import { recordEvent } from '../requests/caller.ts';
+import { CREATE_ACCOUNT_PATH } from '../requests/routes.ts';
 import { createLinkPage, type LinkExchange, linkForm } from './link-page.ts';
-
-export const CREATE_ACCOUNT_PATH = '/create-account';
 
 type Problem = keyof Texts['accountProblems'];
 type AccountLink = ActionLink<'register' | 'invite'>;

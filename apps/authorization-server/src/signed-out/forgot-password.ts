@@ -2,6 +2,7 @@
  * The page on which users without a password ask for a link. Its reply is the same for every name: the
  * lookup happens later, where nobody waits (mail/compose.ts).
  */
+
 import { randomBytes } from 'node:crypto';
 import { type RequestHandler, Router } from 'express';
 import { MAXIMUM_LOGIN_CHARACTERS, type MailRequests } from '../mail/mail-requests.ts';
@@ -19,8 +20,7 @@ import {
 } from '../pages/page.ts';
 import type { Texts } from '../pages/texts-en.ts';
 import type { BrowserState } from '../provider/browser-state.ts';
-
-export const FORGOT_PASSWORD_PATH = '/forgot-password';
+import { FORGOT_PASSWORD_PATH } from '../requests/routes.ts';
 
 /** A form may stay open for so long. */
 const FORM_SECONDS = 24 * 60 * 60;

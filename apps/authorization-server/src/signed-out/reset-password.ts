@@ -1,4 +1,5 @@
 /** The page behind a link that lets its holder choose a password. */
+
 import type { User } from '@gatehouse/identity';
 import type { Router } from 'express';
 import type { AccountDependencies } from '../account/account.ts';
@@ -11,9 +12,8 @@ import {
 import { html } from '../pages/html.ts';
 import { problemNotice, sendPage, textsFor } from '../pages/page.ts';
 import { passwordScripts } from '../pages/password-field.ts';
+import { RESET_PASSWORD_PATH } from '../requests/routes.ts';
 import { createLinkPage, type LinkExchange, linkForm } from './link-page.ts';
-
-export const RESET_PASSWORD_PATH = '/reset-password';
 
 export function createResetRoutes(dependencies: Pick<AccountDependencies, 'identity'>): Router {
   const { actionLinks, users } = dependencies.identity;

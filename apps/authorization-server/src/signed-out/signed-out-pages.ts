@@ -1,15 +1,22 @@
 /** The pages behind links in mails and of operators, and the page that asks for a mail. */
+
 import type { Identity } from '@gatehouse/identity';
 import type { Express, RequestHandler } from 'express';
 import type { MailRequests } from '../mail/mail-requests.ts';
 import type { CsrfTokens } from '../pages/page.ts';
 import type { BrowserState } from '../provider/browser-state.ts';
 import type { OperationName } from '../requests/routes.ts';
+import {
+  CREATE_ACCOUNT_PATH,
+  FORGOT_PASSWORD_PATH,
+  RESET_PASSWORD_PATH,
+  VERIFY_EMAIL_PATH,
+} from '../requests/routes.ts';
 import type { Limits } from '../throttle/limits.ts';
-import { CREATE_ACCOUNT_PATH, createAccountCreationRoutes } from './create-account.ts';
-import { createForgotPasswordRoutes, FORGOT_PASSWORD_PATH } from './forgot-password.ts';
-import { createResetRoutes, RESET_PASSWORD_PATH } from './reset-password.ts';
-import { createVerifyEmailRoutes, VERIFY_EMAIL_PATH } from './verify-email.ts';
+import { createAccountCreationRoutes } from './create-account.ts';
+import { createForgotPasswordRoutes } from './forgot-password.ts';
+import { createResetRoutes } from './reset-password.ts';
+import { createVerifyEmailRoutes } from './verify-email.ts';
 
 export interface SignedOutPages {
   readonly identity: Identity;

@@ -1,12 +1,12 @@
 /** The page behind a link that shows that an address belongs to a user. */
+
 import type { Identity } from '@gatehouse/identity';
 import type { Router } from 'express';
 import { foreignName, html, sentence } from '../pages/html.ts';
 import { sendPage, textsFor } from '../pages/page.ts';
 import { recordEvent } from '../requests/caller.ts';
+import { VERIFY_EMAIL_PATH } from '../requests/routes.ts';
 import { createLinkPage, linkForm } from './link-page.ts';
-
-export const VERIFY_EMAIL_PATH = '/verify-email';
 
 export function createVerifyEmailRoutes({ identity }: { readonly identity: Identity }): Router {
   const { actionLinks, users } = identity;

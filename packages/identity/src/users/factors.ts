@@ -9,8 +9,8 @@ import { randomInt } from 'node:crypto';
 import { claimOnce } from '@gatehouse/store';
 import { Secret, TOTP } from 'otpauth';
 import { z } from 'zod';
-import { createSealedRecords, type SealedRecordDependencies } from '../records/sealed-record.ts';
 import type { CredentialHash } from '../secrets/credential-keys.ts';
+import { createSealedRecords, type SealedRecordDependencies } from './sealed-record.ts';
 
 const PERIOD_SECONDS = 30;
 /** The clock of a phone may differ by so many periods. */

@@ -7,7 +7,7 @@ import { hash, randomBytes } from 'node:crypto';
 import { claimOnce } from '@gatehouse/store';
 import { z } from 'zod';
 import { text } from '../records/record.ts';
-import { createSealedRecords, type SealedRecordDependencies } from '../records/sealed-record.ts';
+import { createSealedRecords, type SealedRecordDependencies } from './sealed-record.ts';
 
 export const MAXIMUM_PASSKEYS = 10;
 /** A sign-in page may be open for as long as its interaction. */

@@ -1,9 +1,9 @@
 /** Records of users with secrets: one for each user, sealed for its key. */
 import type { Store } from '@gatehouse/store';
 import type { z } from 'zod';
+import { type OnDamagedRecord, parseRecord } from '../records/record.ts';
+import { withRecordLock } from '../records/record-lock.ts';
 import type { Sealer } from '../secrets/seal.ts';
-import { type OnDamagedRecord, parseRecord } from './record.ts';
-import { withRecordLock } from './record-lock.ts';
 
 export interface SealedRecordDependencies {
   readonly store: Store;
