@@ -37,6 +37,16 @@ describeOnEngines('the settings', ({ openIdentity }) => {
     expect([...changed.roles]).toContain('support');
   });
 
+  test('keep nothing else of a bootstrap file, such as the keys of its clients', async () => {
+    const { settings, store } = openIdentity();
+    const secureKey = randomUUID();
+    const file = { roles: [randomUUID()], clients: [{ clientId: 'c', secureKey }] };
+    await settings.apply(file);
+    const stored = await store.get('settings');
+    expect(stored).toContain(file.roles[0]);
+    expect(stored).not.toContain(secureKey);
+  });
+
   test('the registration of an organization is closed until it is declared open', async () => {
     const { settings } = openIdentity();
     const orgId = randomUUID();

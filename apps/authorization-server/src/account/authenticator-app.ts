@@ -31,7 +31,7 @@ function openPending(pending: string, user: User, { sealer }: Identity): string 
 /**
  * Enrolls the app of the submitted form.
  *
- * @param mayReplace false: a user who has factors keeps them
+ * @param mayReplace whether the new app may replace the one that the user has
  */
 export async function enrollApp(
   request: Request,

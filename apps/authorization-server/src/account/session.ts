@@ -208,9 +208,9 @@ export const whileAllowed =
   };
 
 /**
- * The parameters of another sign-in, unless the session is as strong as one of this page: it can come
- * from a client that asks for no second factor. A recent one is a short time old, and proved a passkey
- * of a user who has nothing else.
+ * The parameters of a new sign-in, if the session is too weak for the page: it can come from a client
+ * that asks for no second factor. With `recent`, the page also needs a sign-in of the last ten
+ * minutes, and the passkey of a user who has no other factor. Undefined if the session suffices.
  */
 async function missingSignIn(
   { user, session }: SignedIn,

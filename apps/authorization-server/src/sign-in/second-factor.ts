@@ -54,9 +54,8 @@ export const secondFactorStep: SignInStep = {
       }
       return { user, proof: { ...proof, amr: [...proof.amr, ...checked.amr, 'mfa'] } };
     }
-    const kind = await dependencies.checkCode({
-      ...{ user, code: formField(request, 'code'), ...(await attemptOf(context)) },
-    });
+    const code = formField(request, 'code');
+    const kind = await dependencies.checkCode({ user, code, ...(await attemptOf(context)) });
     if (kind === undefined) {
       noteFailure(request, 'codeRefused', formProblems.codeRefused);
       response.status(422);

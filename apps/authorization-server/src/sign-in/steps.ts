@@ -28,7 +28,7 @@ import {
   storedProof,
 } from './step.ts';
 
-/** In the order in which they are asked. The password of a user with two factors needs both to change. */
+/** In this order: a user with two factors proves both before the password can be changed. */
 const steps: readonly SignInStep[] = [secondFactorStep, newPasswordStep, enrollStep];
 
 /** Continues with the next step that is needed, or ends the sign-in. */

@@ -3,7 +3,6 @@
  * mailbox, and chooses the name and the password here. A password that was entered before could be
  * that of an attacker who registered the address of another person.
  */
-
 import {
   type ActionLink,
   hashPassword,

@@ -2,7 +2,6 @@
  * The page on which users without a password ask for a link. Its reply is the same for every name: the
  * lookup happens later, where nobody waits (mail/compose.ts).
  */
-
 import { randomBytes } from 'node:crypto';
 import { type RequestHandler, Router } from 'express';
 import { MAXIMUM_LOGIN_CHARACTERS, type MailRequests } from '../mail/mail-requests.ts';

@@ -1,5 +1,4 @@
 /** The page behind a link that lets its holder choose a password. */
-
 import type { User } from '@gatehouse/identity';
 import type { Router } from 'express';
 import type { AccountDependencies } from '../account/account.ts';

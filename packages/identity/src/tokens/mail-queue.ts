@@ -1,7 +1,8 @@
 /**
- * Mails that have to be sent. An entry has only the request. Whether that user exists, and the link of the mail, are decided
- * when the mail is sent: a request costs the same for known and unknown names, and a link that
- * waited is still valid. Entries are sealed, because they have names as entered and addresses.
+ * Mails that have to be sent. An entry has only the request. Whether its user exists, and the link of
+ * the mail, are decided when the mail is sent: a request costs the same for known and unknown names,
+ * and a link that waited is still valid. Entries are sealed, because they have names as entered and
+ * addresses.
  *
  * Each organization has its own queue. Requests for new passwords have one of their own, because
  * their organization is unknown.

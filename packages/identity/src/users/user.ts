@@ -82,7 +82,7 @@ export const storedUser = z.object({
   notBefore: z.number(),
   /** Epoch seconds. When the claims last changed. Records of earlier releases have none. */
   updatedAt: z.number().optional(),
-  /** Undefined for a user who signs in without a password. */
+  /** Undefined if the user has no password. */
   passwordHash: z.string().optional(),
   /** The next sign-in with the password asks for a new one. */
   mustChangePassword: z.boolean().optional(),
