@@ -3,7 +3,6 @@
  * token/endpoints.ts has the endpoints for clients. A path in neither file never reaches the
  * provider.
  */
-
 import type { RequestListener } from 'node:http';
 import type { Identity, IdentitySettings, MasterKey } from '@gatehouse/identity';
 import { type Tracer, traced } from '@gatehouse/server';

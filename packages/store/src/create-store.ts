@@ -12,7 +12,6 @@
  * engine. The meaning of keys, hashing and sealing belong to packages/identity. There is
  * deliberately no cache, because revocations take effect immediately.
  */
-
 import { createRequire } from 'node:module';
 import { createSqliteStore } from './sqlite/sqlite-store.ts';
 import type { Store, StoreRoom } from './store.ts';

@@ -3,7 +3,6 @@
  * Every mail is plain text and HTML with the same sentences.
  * Only an address that its user verified gets a link for an existing account.
  */
-
 import { type Identity, isDomainAllowed, type User, type WantedMail } from '@gatehouse/identity';
 import { fill, html, plainName } from '../pages/html.ts';
 import { browserName, textsOf } from '../pages/languages.ts';

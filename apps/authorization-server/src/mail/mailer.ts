@@ -9,7 +9,7 @@ import { z } from 'zod';
 const SUBMISSION_PORT = 587;
 const TLS_PORT = 465;
 const STEP_MILLISECONDS = 10_000;
-/** The claim of an attempt lives longer (packages/identity/src/tokens/mail-queue.ts). */
+/** The claim of an attempt lives longer (packages/identity/src/tokens/delivery-queue.ts). */
 const SEND_MILLISECONDS = 40_000;
 
 /** `smtps` starts with TLS, and `smtp` with STARTTLS. */

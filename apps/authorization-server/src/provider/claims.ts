@@ -3,7 +3,6 @@
  * registered for. It never gives more than these scopes would, so a first-party application gets
  * nothing through it without a scope.
  */
-
 import { type Identity, type Client as RegisteredClient, requestedAcr } from '@gatehouse/identity';
 import {
   type AdapterPayload,

@@ -3,7 +3,6 @@
  * only for an address, and its reply is the same for every address. The rest follows the link in the
  * mail (signed-out/create-account.ts).
  */
-
 import { isDomainAllowed, type OpenRegistration } from '@gatehouse/identity';
 import type { Router } from 'express';
 import { z } from 'zod';

@@ -1,5 +1,4 @@
 /** The pages behind links in mails and of operators, and the page that asks for a mail. */
-
 import type { Identity } from '@gatehouse/identity';
 import type { Express, RequestHandler } from 'express';
 import type { MailRequests } from '../mail/mail-requests.ts';

@@ -1,5 +1,4 @@
 /** The page behind a link that shows that an address belongs to a user. */
-
 import type { Identity } from '@gatehouse/identity';
 import type { Router } from 'express';
 import { foreignName, html, sentence } from '../pages/html.ts';

@@ -8,7 +8,6 @@
  * and counts every rejection. The same registry, limits and rules decide here, and the record is
  * the one that the provider writes, so this path accepts nothing that the provider would reject.
  */
-
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import {
