@@ -9,7 +9,7 @@ import Provider, {
 import { requestOrigin } from '../requests/caller.ts';
 import { contextOf } from '../requests/request-context.ts';
 import { clientEndpointPaths } from '../requests/routes.ts';
-import { codeLimit } from '../throttle/limits.ts';
+import { redemptionLimit } from '../throttle/limits.ts';
 import { failingActions, nameClientOf } from './errors.ts';
 
 /**
@@ -52,7 +52,7 @@ export function auditProviderEvents(provider: Provider, identity: Identity): voi
         grantId: presented?.grantId,
       });
     }
-    if (error.error_detail === codeLimit.finding) {
+    if (error.error_detail === redemptionLimit.finding) {
       record(context, { event: 'code_guessed', clientId: context.oidc.client?.clientId });
     }
   });

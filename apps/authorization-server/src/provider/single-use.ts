@@ -6,7 +6,7 @@ import type { Store } from '@gatehouse/store';
 import { errors } from 'oidc-provider';
 import { lifetimes } from '../requests/lifetimes.ts';
 import { contextOf } from '../requests/request-context.ts';
-import { codeLimit } from '../throttle/limits.ts';
+import { redemptionLimit } from '../throttle/limits.ts';
 import type { SecurityProfile } from './clients.ts';
 import { currentContext, currentRequest, type ProviderMiddleware } from './library.ts';
 
@@ -198,8 +198,8 @@ function limitPresentations(store: Store): NonNullable<SingleUse['assertMayPrese
   const windowSeconds = lifetimes.AuthorizationCode + MARGIN_SECONDS;
   return async ({ key }) => {
     const { count } = await store.increment(`attempts:code:${key}`, windowSeconds);
-    if (count > codeLimit.attempts) {
-      throw new errors.InvalidGrant(codeLimit.finding);
+    if (count > redemptionLimit.attempts) {
+      throw new errors.InvalidGrant(redemptionLimit.finding);
     }
   };
 }

@@ -1,6 +1,7 @@
 /**
  * Every fixed window of the authorization server, counted in the store for all processes.
- * docs/decisions/07-sign-in-throttle.md gives the reasons for the numbers. sign-in-throttle.ts and
+ * docs/decisions/07-sign-in-throttle.md gives the reasons for the numbers. Those of one account are
+ * in packages/identity/src/users/sign-in-locks.ts. sign-in-throttle.ts and
  * failed-secrets.ts count what the beginning of a request does not show: the client, the user, or
  * the known browser.
  */
@@ -32,7 +33,7 @@ export const failedSecretLimit = { attempts: 50, windowSeconds: 10 * MINUTE };
  * redemptions that an unavailable store interrupted. The client gets `invalid_grant`, as for every
  * invalid code, and log and audit trail the finding.
  */
-export const codeLimit = { attempts: 5, finding: 'authorization code presented too often' };
+export const redemptionLimit = { attempts: 5, finding: 'authorization code presented too often' };
 
 /** From one address group, to the client endpoints. CLIENT_ENDPOINT_RATE_LIMIT replaces it. */
 export const clientEndpointLimit = { requests: 6000, windowSeconds: MINUTE };

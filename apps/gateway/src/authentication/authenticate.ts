@@ -22,17 +22,17 @@ export function createAuthenticate(
   },
 ): Authenticate {
   const verifySignature = createSignedRequestVerifier(dependencies);
-  const methodB = { ...dependencies, verify: shareInFlight(dependencies.verifyXAccessToken) };
-  const methodC = { ...dependencies, verify: shareInFlight(dependencies.verifyAccessToken) };
+  const xAccessTokens = { ...dependencies, verify: shareInFlight(dependencies.verifyXAccessToken) };
+  const bearerTokens = { ...dependencies, verify: shareInFlight(dependencies.verifyAccessToken) };
   return (request) => {
     const { credential, message } = request;
     switch (credential.kind) {
       case 'signature':
         return verifySignature(request, credential.signature);
       case 'access-token':
-        return verifyXAccessToken(request, credential.value, methodB);
+        return verifyXAccessToken(request, credential.value, xAccessTokens);
       case 'bearer':
-        return verifyBearerToken(credential, methodC);
+        return verifyBearerToken(credential, bearerTokens);
       default:
         throw noCredential(message.rawHeaders);
     }

@@ -1,4 +1,4 @@
-/** Methods B and C: verifies a token, or explains why it is rejected. */
+/** Verifies an X-Access-Token or a bearer token, or explains why it is rejected. */
 import { ApiError, type FailureReasonName, failureReasons } from '@gatehouse/errors';
 import type {
   AccessTokenVerifier,
@@ -41,7 +41,7 @@ export async function verifyXAccessToken(
   const principal = await verify(text);
   const client = principal && (await clients.find(principal.clientId));
   if (principal === undefined || client === undefined) {
-    return rejectToken(text, 'x-access-token', findTokenKind);
+    return rejectToken(text, 'access-token', findTokenKind);
   }
   assertAllowedAddress(client, clientAddress);
   return { kind: 'access-token', principal, token: { text, verify }, query: credential.query };
@@ -65,7 +65,7 @@ export async function verifyBearerToken(
   const { token: text } = read;
   const principal = await verify(text);
   if (principal === undefined) {
-    return rejectToken(text, 'access-token', findTokenKind);
+    return rejectToken(text, 'bearer', findTokenKind);
   }
   return { kind: 'bearer', principal, token: { text, verify }, query };
 }

@@ -28,8 +28,8 @@ interface GrantFacts {
 }
 
 /**
- * All grants, by the name that a token request and the registration of a client use. The
- * authorization server has a file for each that the library does not serve as it is.
+ * All grants, by the name that a token request and the registration of a client use. Those that the
+ * library does not serve as they are have a function in `token/grants.ts` of the authorization server.
  */
 const grantTypes = {
   authorization_code: {

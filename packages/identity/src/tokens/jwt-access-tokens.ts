@@ -109,7 +109,7 @@ export function withJwtAccessTokens(
         : verifyAccessToken(token),
     findTokenKind: async (token) => {
       const known = isJwt(token) && (await jwtAccessTokens.find(token, issuer));
-      return known ? 'access-token' : findTokenKind(token);
+      return known ? 'bearer' : findTokenKind(token);
     },
   };
 }

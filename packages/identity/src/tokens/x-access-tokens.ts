@@ -128,7 +128,8 @@ export function createClientPrincipals(settings: SettingsRegistry): ClientPrinci
       : settings.read().then((declared) => principalsOf(declared)(client));
 }
 
-export type TokenKind = 'access-token' | 'x-access-token';
+/** As the gateway names the kinds of credentials: `bearer` is an OAuth access token. */
+export type TokenKind = 'bearer' | 'access-token';
 
 /**
  * The kind of an unexpired token, even if it is revoked. Undefined if the store has no record of
@@ -148,7 +149,7 @@ export function createTokenKinds({ store, credentialHash, now }: TokenDependenci
     ]);
     const { exp = 0 } = parseStoredToken(access ?? '') ?? {};
     const { expiresAt = 0 } = parseXAccessToken(xAccess ?? '') ?? {};
-    const xAccessToken = expiresAt > now() ? 'x-access-token' : undefined;
-    return exp * 1000 > now() ? 'access-token' : xAccessToken;
+    const xAccessToken = expiresAt > now() ? 'access-token' : undefined;
+    return exp * 1000 > now() ? 'bearer' : xAccessToken;
   };
 }
