@@ -13,15 +13,32 @@ const functions = new Map<string, Buffer>();
 
 const { SourceTextModule, compileFunction } = vm;
 
-vm.SourceTextModule = class extends SourceTextModule {
-  constructor(code: string, options?: vm.SourceTextModuleOptions) {
-    const cachedData = modules.get(code);
-    super(code, { ...options, ...(cachedData && { cachedData }) });
-    if (cachedData === undefined) {
-      modules.set(code, (this as unknown as Compiled).createCachedData());
+vm.SourceTextModule = new Proxy(SourceTextModule, {
+  construct(target, [code, options]: [string, vm.SourceTextModuleOptions?]) {
+    const compiled = compileModule(target, code, options);
+    if (!modules.has(code)) {
+      modules.set(code, (compiled as unknown as Compiled).createCachedData());
+    }
+    return compiled;
+  },
+});
+
+function compileModule(
+  Module: typeof SourceTextModule,
+  code: string,
+  options?: vm.SourceTextModuleOptions,
+): vm.SourceTextModule {
+  const cachedData = modules.get(code);
+  if (cachedData !== undefined) {
+    try {
+      return new Module(code, { ...options, cachedData });
+    } catch {
+      // V8 rejects compiled code after a change of its flags.
+      modules.delete(code);
     }
   }
-};
+  return new Module(code, options);
+}
 
 vm.compileFunction = (code, parameters, options) => {
   const cachedData = functions.get(code);
