@@ -117,11 +117,11 @@ test.each(applications)(
       if (definition.signOutButton !== undefined) {
         await click(definition.signOutButton);
       }
-      if (definition.endsSession === true) {
-        await page.waitForURL(`${system.authorizationServerUrl}/**`);
-        await click('Sign out');
-      }
       await page.getByText('Signed out.').waitFor();
+      if (definition.endsSession === true) {
+        await page.getByRole('link', { name: 'Sign in' }).click();
+        await page.getByLabel('Username').waitFor();
+      }
     } catch (error) {
       const shown = await page.locator('body').innerText();
       throw new Error(`${page.url()}\n${shown}\n${application.output()}`, { cause: error });

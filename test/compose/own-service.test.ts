@@ -1,14 +1,14 @@
 /** docs/routes.md with containers: a custom service behind the gateway, as the guide describes it. */
 
-import { writeFileSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { temporaryFolder } from '@gatehouse/testing/suite';
-import { describe, expect, test } from '@jest/globals';
+import { afterAll, describe, expect, test } from '@jest/globals';
 import { codeBlock, readDocument } from '../documents.ts';
 import { root } from '../source-tree.ts';
 import { callGateway, sign, startTierInUse } from './clients.ts';
 
-const directory = temporaryFolder();
+const directory = mkdtempSync(join(tmpdir(), 'gatehouse-'));
 const guide = readDocument('docs/routes.md');
 
 function file(name: string, content: string): string {
@@ -36,6 +36,7 @@ const { tier, users, newToken } = await startTierInUse({
   environment: { COMPOSE_FILE: files.join(':') },
 });
 // After the tier, whose removal reads the files.
+afterAll(() => rmSync(directory, { recursive: true }));
 const bearer = { authorization: `Bearer ${await newToken()}` };
 
 describe('a custom service', () => {
