@@ -16,7 +16,7 @@ import { fill, foreignName, type Html, html } from '../pages/html.ts';
 import { languages } from '../pages/languages.ts';
 import { formField, problemNotice } from '../pages/page.ts';
 import type { Texts } from '../pages/texts-en.ts';
-import { recordEvent } from '../requests/caller.ts';
+import { changeUser } from '../requests/caller.ts';
 import { profileLimit } from '../throttle/limits.ts';
 import type { AccountDependencies } from './account.ts';
 import {
@@ -110,7 +110,7 @@ async function changeProfile(
   typed: Typed,
   pages: AccountDependencies,
 ): Promise<Failure | undefined> {
-  const { users, store, auditedChanges } = pages.identity;
+  const { store } = pages.identity;
   const { userId } = user;
   const member = wrongMember(typed);
   if (member !== undefined) {
@@ -125,16 +125,7 @@ async function changeProfile(
     await pages.mails?.requestVerification(user, address, request);
     return undefined;
   }
-  let before: User | undefined;
-  const after = await users.update(userId, (current) => {
-    before = current;
-    return withTyped(current, typed);
-  });
-  const changed = await auditedChanges.ofUser(before ?? after, after);
-  if (changed.changes.length > 0) {
-    const event = { event: 'user_changed', userId, change: 'changed', ...changed } as const;
-    recordEvent(request, event, pages.identity);
-  }
+  await changeUser(request, userId, (current) => withTyped(current, typed), pages.identity);
   return undefined;
 }
 

@@ -7,6 +7,7 @@ import type {
   ClientRegistry,
   Identity,
   RecordedOrigin,
+  User,
 } from '@gatehouse/identity';
 import { addressGroup, observedRequest } from '@gatehouse/server';
 import type { Request } from 'express';
@@ -45,6 +46,27 @@ export function recordEvent(
   { audit }: Pick<Identity, 'audit'>,
 ): void {
   audit.record(event, requestOrigin(request));
+}
+
+/** Changes a user. The audit trail gets what changed, with the upstream provider that decided it. */
+export async function changeUser(
+  request: IncomingMessage,
+  userId: string,
+  change: (user: User) => User,
+  identity: Pick<Identity, 'users' | 'auditedChanges' | 'audit'>,
+  decided: { readonly upstream?: string } = {},
+): Promise<User> {
+  let before: User | undefined;
+  const after = await identity.users.update(userId, (current) => {
+    before = current;
+    return change(current);
+  });
+  const changed = await identity.auditedChanges.ofUser(before ?? after, after);
+  if (changed.changes.length > 0) {
+    const event = { event: 'user_changed', userId, change: 'changed' } as const;
+    recordEvent(request, { ...event, ...changed, ...decided }, identity);
+  }
+  return after;
 }
 
 /**

@@ -1,10 +1,10 @@
 import { isAddressOrRange } from '@gatehouse/server/configuration';
 import { z } from 'zod';
-import { identifier, text } from '../records/record.ts';
+import { calledAddress, identifier, text } from '../records/record.ts';
 import { secureKey } from '../secrets/secure-keys.ts';
 import { clientLifetimes } from '../settings/lifetimes.ts';
 import { resourceIdentifier, scopeName } from '../settings/resource.ts';
-import { calledAddress, hasPublicKeys, publicKeySet } from './public-keys.ts';
+import { hasPublicKeys, publicKeySet } from './public-keys.ts';
 import { isAllowedRedirectUri, redirectUriProblem } from './redirect-uris.ts';
 import { registration } from './registration-tokens.ts';
 

@@ -45,16 +45,6 @@ export const publicKeySet = z
     'must have a different kid for each key',
   );
 
-/** Addresses that the server calls: the key set of a client, or its logout address. */
-export const calledAddress = z
-  .string()
-  .max(500)
-  .refine((value) => {
-    const url = URL.parse(value);
-    const isPlain = url?.username === '' && url.password === '' && url.hash === '';
-    return url?.protocol === 'https:' && isPlain && !value.includes('#');
-  }, 'must be an https address without user name and fragment');
-
 function problemOf(key: PublicKey): string | undefined {
   if (PRIVATE_MEMBERS.some((member) => key[member] !== undefined)) {
     return 'is a private or shared key. Register the public key only, and replace this key';

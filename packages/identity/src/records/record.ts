@@ -21,6 +21,16 @@ export const role = text(100).refine(
   'must not start or end with white space',
 );
 
+/** Addresses that the server calls, such as the key set of a client, or an upstream provider. */
+export const calledAddress = z
+  .string()
+  .max(500)
+  .refine((value) => {
+    const url = URL.parse(value);
+    const isPlain = url?.username === '' && url.password === '' && url.hash === '';
+    return url?.protocol === 'https:' && isPlain && !value.includes('#');
+  }, 'must be an https address without user name and fragment');
+
 /** Returns undefined if the record is absent or damaged, so that readers fail closed. */
 export function parseRecord<Value>(
   schema: z.ZodType<Value>,
