@@ -82,7 +82,7 @@ import {
 import { registerGrants } from './token/grants.ts';
 import { createMachineTokenIssuer, serveMachineTokens } from './token/machine-token-fast-path.ts';
 import { clientEndpointReply, forgetForeignOrigin, removeForeignOrigins } from './token/replies.ts';
-import { openUpstreams } from './upstream/round-trips.ts';
+import { createUpstreamRoundTrips } from './upstream/round-trips.ts';
 
 type Settings = Omit<Configuration, 'identity'> & IdentitySettings;
 type Optional = 'signingKeyPolicy' | 'trustedProxies' | 'clientRateLimit' | 'pageRateLimit';
@@ -152,7 +152,7 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
     passkeyCeremonies: createPasskeyCeremonies({ issuer, identity, browserState }),
     deviceCookies: createDeviceCookies({ provider, identity, secure }),
     mails: dependencies.mail && createMailRequests(identity),
-    ...openUpstreams({
+    roundTrips: createUpstreamRoundTrips({
       ...{ identity, issuer, cookies: browserState.roundTrips },
       fetchDeclared: createFetchDeclared(identity, createGuardedFetch(dependencies.outbound)),
     }),

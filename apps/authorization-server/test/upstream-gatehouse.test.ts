@@ -44,7 +44,7 @@ await startTlsProxy(host, port, () => head.members[0]?.url ?? '');
 test('a user of the head office signs in at the branch', async () => {
   const visitor = createPageVisitor(host.send);
   const form = await branch.first.openSignIn(visitor, { prompt: 'login' });
-  let page = await visitor.get(`${form.url}/upstream/head`);
+  let page = await visitor.submit(form, { upstream: 'head' });
   expect(page.location).toContain('prompt=login');
   for (let step = 0; step < 20 && !page.body.includes('Example web application'); step += 1) {
     if (page.location !== undefined) {

@@ -8,7 +8,11 @@ import { createLocalTlsFetch, freePort, makeCertificate } from '@gatehouse/testi
 import { temporaryFolder } from '@gatehouse/testing/suite';
 import { afterAll } from '@jest/globals';
 import { exportJWK, generateKeyPair, SignJWT } from 'jose';
-import Provider, { type Adapter, type AdapterPayload } from 'oidc-provider';
+import Provider from 'oidc-provider';
+
+/** It has no types. */
+const memory = 'oidc-provider/lib/adapters/memory_adapter.js';
+const { default: MemoryAdapter } = await import(memory);
 
 export const atProvider = { clientId: 'gatehouse', secureKey: 'upstreamKey0123456789' } as const;
 
@@ -89,7 +93,7 @@ function createForeignProvider(
   const jwk = { ...privateKey.export({ format: 'jwk' }), alg: 'ES256', use: 'sig' };
   const { clientId: client_id, secureKey: client_secret } = atProvider;
   const provider: Provider = new Provider(issuer, {
-    adapter: createMemoryAdapter(),
+    adapter: (model) => new MemoryAdapter(model),
     jwks: { keys: [jwk as never] },
     clients: [{ client_id, client_secret, redirect_uris, id_token_signed_response_alg: 'ES256' }],
     cookies: { keys: [randomBytes(16).toString('hex')] },
@@ -114,102 +118,64 @@ function createForeignProvider(
   return provider;
 }
 
-function createMemoryAdapter(): (model: string) => Adapter {
-  const records = new Map<string, AdapterPayload>();
-  return (model) => {
-    const find = async (id: string) => records.get(`${model} ${id}`);
-    return {
-      find,
-      upsert: async (id, payload) => void records.set(`${model} ${id}`, payload),
-      consume: async (id) => void Object.assign((await find(id)) ?? {}, { consumed: true }),
-      destroy: async (id) => void records.delete(`${model} ${id}`),
-      findByUid: async (uid) =>
-        [...records.values()].find((each) => each.kind === model && each.uid === uid),
-      findByUserCode: async () => undefined,
-      revokeByGrantId: async () => undefined,
-    };
-  };
-}
-
-/** A provider of OAuth 2.0 only, such as GitHub: its users have numbers, and its errors status 200. */
-export async function startOAuthProvider(host: Host) {
-  const state = { user: {} as object, challenges: new Map<string, string>(), issuer: '' };
-  const json = (content: object) => JSON.stringify(content);
-  state.issuer = await host.listen(() => async (incoming, outgoing) => {
-    const { pathname, searchParams } = new URL(incoming.url ?? '', 'https://localhost');
-    if (pathname === '/authorize') {
-      const code = randomBytes(8).toString('hex');
-      state.challenges.set(code, searchParams.get('code_challenge') ?? '');
-      const back = new URL(searchParams.get('redirect_uri') ?? '');
-      back.search = String(
-        new URLSearchParams({ code, state: searchParams.get('state') ?? '', iss: 'https://other' }),
-      );
-      outgoing.writeHead(302, { location: back.href }).end();
-      return;
-    }
-    outgoing.setHeader('content-type', 'application/json; charset=utf-8');
-    if (pathname === '/token') {
-      const form = new URLSearchParams(await text(incoming));
-      const challenge = state.challenges.get(form.get('code') ?? '');
-      const isRight =
-        form.get('client_secret') === atProvider.secureKey &&
-        hash('sha256', form.get('code_verifier') ?? '', 'base64url') === challenge;
-      outgoing.end(
-        json(
-          isRight
-            ? { access_token: 'gho_1', token_type: 'bearer', scope: '' }
-            : { error: 'bad_verification_code' },
-        ),
-      );
-      return;
-    }
-    const isAllowed = incoming.headers.authorization === 'Bearer gho_1';
-    outgoing.writeHead(isAllowed ? 200 : 401).end(json(isAllowed ? state.user : {}));
-  });
-  return state;
-}
-
-/** A provider that redeems one code again and again, and issues ID tokens with these changes. */
+/**
+ * A provider that redeems one code again and again. As one of OpenID Connect, it issues ID tokens with
+ * these changes. As one of OAuth 2.0, such as GitHub, its users have numbers, and its errors status 200.
+ */
 export async function startLaxProvider(host: Host) {
   const [known, other] = [await generateKeyPair('ES256'), await generateKeyPair('ES256')];
   const jwk = { ...(await exportJWK(known.publicKey)), alg: 'ES256', kid: 'key' };
   const state = {
     changes: {} as Readonly<Record<string, unknown>>,
+    user: {} as object,
     redeemed: 0,
     issuer: '',
   };
-  let nonce = '';
+  /** The last authorization request. */
+  let asked = new URLSearchParams();
   const idToken = () => {
     const { isForged, ...claims } = state.changes;
     const now = Math.floor(Date.now() / 1000);
     const subject = { iss: state.issuer, sub: 'lax', aud: atProvider.clientId };
-    return new SignJWT({ ...subject, nonce, iat: now, exp: now + 60, ...claims })
+    const times = { nonce: asked.get('nonce'), iat: now, exp: now + 60 };
+    return new SignJWT({ ...subject, ...times, ...claims })
       .setProtectedHeader({ alg: 'ES256', kid: 'key' })
       .sign(isForged === true ? other.privateKey : known.privateKey);
   };
-  const replies: Readonly<Record<string, () => unknown>> = {
+  const replies: Readonly<Record<string, (form: URLSearchParams) => unknown>> = {
     '/.well-known/openid-configuration': () => ({
-      ...{ issuer: state.issuer, authorization_endpoint: `${state.issuer}/auth` },
+      ...{ issuer: state.issuer, authorization_endpoint: `${state.issuer}/authorize` },
       ...{ token_endpoint: `${state.issuer}/token`, jwks_uri: `${state.issuer}/jwks` },
       id_token_signing_alg_values_supported: ['ES256'],
     }),
     '/jwks': () => ({ keys: [jwk] }),
-    async '/token'() {
+    async '/token'(form) {
       state.redeemed += 1;
-      return { access_token: 'a', token_type: 'bearer', id_token: await idToken() };
+      const isOidc = asked.has('nonce');
+      const challenge = hash('sha256', form.get('code_verifier') ?? '', 'base64url');
+      const isKnown = isOidc || form.get('client_secret') === atProvider.secureKey;
+      return isKnown && challenge === asked.get('code_challenge')
+        ? { access_token: 'a', token_type: 'bearer', ...(isOidc && { id_token: await idToken() }) }
+        : { error: 'bad_verification_code' };
     },
+    '/user': () => state.user,
   };
   state.issuer = await host.listen(() => async (incoming, outgoing) => {
     const { pathname, searchParams } = new URL(incoming.url ?? '', state.issuer);
-    if (pathname === '/auth') {
-      nonce = searchParams.get('nonce') ?? '';
-      const query = new URLSearchParams({ code: 'c', state: searchParams.get('state') ?? '' });
-      const location = `${searchParams.get('redirect_uri')}?${query}`;
+    if (pathname === '/authorize') {
+      asked = searchParams;
+      const query = new URLSearchParams({ code: 'c', state: asked.get('state') ?? '' });
+      if (!asked.has('nonce')) {
+        query.set('iss', 'https://other');
+      }
+      const location = `${asked.get('redirect_uri')}?${query}`;
       outgoing.writeHead(302, { location }).end();
       return;
     }
-    outgoing.setHeader('content-type', 'application/json');
-    outgoing.end(JSON.stringify(await replies[pathname]?.()));
+    const isAllowed = pathname !== '/user' || incoming.headers.authorization === 'Bearer a';
+    const reply = await replies[pathname]?.(new URLSearchParams(await text(incoming)));
+    outgoing.writeHead(isAllowed ? 200 : 401, { 'content-type': 'application/json' });
+    outgoing.end(JSON.stringify(isAllowed ? reply : {}));
   });
   return state;
 }

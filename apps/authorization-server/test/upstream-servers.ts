@@ -1,5 +1,10 @@
 /** Gatehouse with upstream providers, and browsers that go to them and back. */
-import { createPageVisitor, type PageVisitor, type VisitedPage } from '@gatehouse/testing';
+import {
+  createPageVisitor,
+  integrationEngines,
+  type PageVisitor,
+  type VisitedPage,
+} from '@gatehouse/testing';
 import { decodeJwt } from 'jose';
 import { installation } from './installation.ts';
 import { startOnEngines } from './server.ts';
@@ -9,7 +14,6 @@ import {
   createProviderHost,
   startForeignProvider,
   startLaxProvider,
-  startOAuthProvider,
 } from './upstream-providers.ts';
 
 const { clientId, secureKey: clientSecret } = atProvider;
@@ -39,6 +43,8 @@ const foreignEntries = {
     ...{ createUsers: true, orgId: 'org-1', trustsFactors: true },
     roles: { claim: 'groups', values: { guarded } },
   },
+  /** Creates users of an organization that is removed. */
+  closing: { orgId: 'closing', createUsers: true, button: false },
   /** Of the other organization. */
   other: { orgId: 'org-2', linkByVerifiedEmail: true, createUsers: true, button: false },
 };
@@ -46,11 +52,13 @@ const foreignEntries = {
 const ids = Object.keys(foreignEntries);
 
 /** Starts Gatehouse on each engine, with the same providers. */
-export async function startWithUpstreams() {
+export async function startWithUpstreams(
+  options: { servers?: number; environment?: object } = {},
+  engines = integrationEngines,
+) {
   const host = createProviderHost();
   const callbacks: string[] = [];
   const foreign = await startForeignProvider(host, callbacks);
-  const oauth = await startOAuthProvider(host);
   const lax = await startLaxProvider(host);
   const upstreams = [
     ...Object.entries(foreignEntries).map(([id, entry]) => ({
@@ -61,9 +69,9 @@ export async function startWithUpstreams() {
       ...{ id: 'oauth', name: 'Code host', clientId, clientSecret, orgId: 'org-1' },
       createUsers: true,
       oauth: {
-        authorizationEndpoint: `${oauth.issuer}/authorize`,
-        tokenEndpoint: `${oauth.issuer}/token`,
-        userinfoEndpoint: `${oauth.issuer}/user`,
+        authorizationEndpoint: `${lax.issuer}/authorize`,
+        tokenEndpoint: `${lax.issuer}/token`,
+        userinfoEndpoint: `${lax.issuer}/user`,
         members: { subject: 'id', email: 'email', name: 'login' },
       },
     },
@@ -73,18 +81,22 @@ export async function startWithUpstreams() {
     },
     // Its metadata names another issuer.
     { id: 'liar', name: 'Liar', issuer: `${foreign.issuer}/liar`, clientId, clientSecret },
+    // Nothing listens.
+    { id: 'stopped', name: 'Stopped', issuer: 'https://localhost:1', clientId, clientSecret },
   ];
   const clients = installation.clients.map((each) =>
     each.clientId === 'web' ? { ...each, scopes: [...each.scopes, 'api:read'] } : each,
   );
   const secondFactor = { roles: { guarded: 'required' } };
   const settings = { upstreams, privateHosts: ['localhost'], resources: [api], secondFactor };
-  const bootstrap = { ...installation, clients, ...settings };
-  const started = await startOnEngines({ bootstrap, environment: host.environment });
+  const organizations = [...installation.organizations, { id: 'closing', name: 'Closing' }];
+  const bootstrap = { ...installation, organizations, clients, ...settings };
+  const environment = { ...host.environment, ...options.environment };
+  const started = await startOnEngines({ ...options, bootstrap, environment }, engines);
   for (const { system } of started) {
     callbacks.push(...ids.map((id) => `${system.first.issuer}/upstream/${id}/callback`));
   }
-  return { host, foreign, oauth, lax, started };
+  return { host, foreign, lax, started };
 }
 
 export type Upstreams = Awaited<ReturnType<typeof startWithUpstreams>>;
@@ -105,13 +117,13 @@ export function createBrowsers({ host, foreign }: Upstreams, system: Started) {
   const newBrowser = () => createPageVisitor(host.send);
 
   /** Chooses a provider on the sign-in page. @returns the address at the provider */
-  async function leave(id: string, visitor = newBrowser(), parameters = {}) {
+  async function leave(id: string, visitor = newBrowser(), parameters = {}, remember = 'yes') {
     const page = await first.openSignIn(visitor, {
       scope: 'openid api:read',
       resource,
       ...parameters,
     });
-    const { location = '' } = await visitor.get(`${page.url}/upstream/${id}`);
+    const { location = '' } = await visitor.submit(page, { upstream: id, remember });
     return { visitor, page, location };
   }
 
@@ -136,10 +148,11 @@ export function createBrowsers({ host, foreign }: Upstreams, system: Started) {
       {
         visitor = newBrowser(),
         parameters = {},
-      }: { visitor?: PageVisitor; parameters?: object } = {},
+        remember = 'yes',
+      }: { visitor?: PageVisitor; parameters?: object; remember?: string } = {},
     ) {
       foreign.account = account;
-      const { location } = await leave(id, visitor, parameters);
+      const { location } = await leave(id, visitor, parameters, remember);
       return follow(visitor, await visitor.get(location));
     },
 

@@ -156,10 +156,11 @@ describe('removing', () => {
         upstreams: ['left', 'kept'].map((id) => ({ ...provider, id })),
       });
       await settings.apply({ upstreams });
-      const open = async () => (await users.read(userId)) as NonNullable<Awaited<typeof found>>;
-      const found = users.read(userId);
       for (const upstream of upstreams) {
-        await upstreamLinks.ensure(upstream, 'subject', async () => ({ userId, open }));
+        await upstreamLinks.ensure(upstream, 'subject', async (link) => {
+          await link(userId);
+          return users.update(userId, (each) => each);
+        });
       }
       const origin = { at, severity: 'notice', outcome: 'success', actor: 'cli' };
       for (const [upstream, change] of [

@@ -89,21 +89,20 @@ describeOnEngines('upstream providers', ({ openIdentity }) => {
     const subject = randomBytes(8).toString('hex');
     let count = 0;
     const ensure = () =>
-      links.ensure(upstream, subject, async (userId) => {
+      links.ensure(upstream, subject, async (link) => {
         count += 1;
-        return { userId, open: () => add(userId) };
+        return add(await link());
       });
     const found = await Promise.all(Array.from({ length: 20 }, ensure));
     const userId = found[0]?.userId ?? '';
-    expect(new Set(found.map((each) => each?.userId))).toEqual(new Set([userId]));
+    expect(new Set(found.map((each) => each.userId))).toEqual(new Set([userId]));
     expect(count).toBe(1);
     expect(await links.find({ ...upstream, issuer: 'https://b.example' }, subject)).toBeUndefined();
     expect(await links.find(upstream, `${subject}x`)).toBeUndefined();
     expect(await links.list(userId)).toEqual(['corp']);
 
     const other = await add();
-    const kept = await links.ensure(upstream, subject, async () => undefined);
-    expect(kept?.userId).toBe(userId);
+    expect((await links.ensure(upstream, subject, async () => other)).userId).toBe(userId);
     expect(await links.unlink(other.userId, 'corp')).toBe(false);
     expect(await links.unlink(userId, 'other')).toBe(false);
     expect(await links.unlink(userId, 'corp')).toBe(true);
@@ -117,20 +116,22 @@ describeOnEngines('upstream providers', ({ openIdentity }) => {
     const { users, upstreamLinks: links, store } = openIdentity();
     const upstream = upstreamOf();
     const subject = randomBytes(8).toString('hex');
-    const link = async () => {
-      const { userId } = await users.add({
-        ...{ username: randomBytes(8).toString('hex'), name: 'A', orgId: 'org-1' },
-        ...{ emailVerified: false, roles: [] },
-      });
-      const open = async () => (await users.read(userId)) as NonNullable<typeof userOf>;
-      await links.ensure(upstream, subject, async () => ({ userId, open }));
+    const add = async () => {
+      const { userId } = await links.ensure(upstream, subject, async (link) =>
+        users.add(
+          {
+            ...{ username: randomBytes(8).toString('hex'), name: 'A', orgId: 'org-1' },
+            ...{ emailVerified: false, roles: [] },
+          },
+          await link(),
+        ),
+      );
       return userId;
     };
-    const userOf = await users.read('');
-    const first = await link();
+    const first = await add();
     await store.delete([`user:${first}`]);
     expect(await links.find(upstream, subject)).toBeUndefined();
-    const second = await link();
+    const second = await add();
     expect((await links.find(upstream, subject))?.userId).toBe(second);
     expect(await links.list(first)).toEqual([]);
     await links.removeAll(second);

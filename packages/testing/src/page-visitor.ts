@@ -1,4 +1,7 @@
-/** Acts as a user without a browser: keeps cookies, fills in forms, and returns every redirect. */
+/**
+ * Acts as a user without a browser: keeps cookies, fills in forms, and returns every redirect, also
+ * that of a page.
+ */
 export type PageVisitor = ReturnType<typeof createPageVisitor>;
 
 export type VisitedPage = Awaited<ReturnType<PageVisitor['get']>>;
@@ -30,7 +33,8 @@ export function createPageVisitor(send: typeof fetch = fetch) {
     for (const line of reply.headers.getSetCookie()) {
       keep(line);
     }
-    const location = reply.headers.get('location');
+    const [, refresh = null] = /^0; url=(.*)/.exec(reply.headers.get('refresh') ?? '') ?? [];
+    const location = reply.headers.get('location') ?? refresh;
     return {
       url,
       status: reply.status,

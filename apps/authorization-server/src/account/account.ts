@@ -15,7 +15,6 @@ import type { Texts } from '../pages/texts-en.ts';
 import { providerRoutes } from '../requests/routes.ts';
 import type { DeviceCookies } from '../throttle/device-cookie.ts';
 import type { SignIn } from '../throttle/sign-in-throttle.ts';
-import type { UpstreamAccounts } from '../upstream/accounts.ts';
 import type { UpstreamRoundTrips } from '../upstream/round-trips.ts';
 import { addAccessForms, applicationsSection, browsersSection } from './access.ts';
 import { addFactorPages, factorsSection } from './factors.ts';
@@ -37,7 +36,6 @@ export interface AccountDependencies {
   /** For links that verify an address. Undefined without a mail server. */
   readonly mails: MailRequests | undefined;
   readonly roundTrips: UpstreamRoundTrips;
-  readonly upstreamAccounts: UpstreamAccounts;
 }
 
 export function createAccountRoutes(dependencies: AccountDependencies): Router {

@@ -1,18 +1,15 @@
 /**
- * Accounts at upstream providers that sign the user in: the section of the account page, and the
- * pages that connect and disconnect one. They need a recent sign-in. A connection starts with a form,
- * so that no other site can connect its own account to that of a user.
+ * Accounts at upstream providers that sign the user in: the section of the account page, and what
+ * connects and disconnects one. Both need a form and a recent sign-in, so that no other site can
+ * connect its own account to that of a user.
  */
 import type { Identity, Upstream, User } from '@gatehouse/identity';
-import { observedRequest } from '@gatehouse/server';
 import type { Router } from 'express';
 import { sendErrorPage } from '../pages/error-page.ts';
-import { fill, foreignName, type Html, html, plainName, sentence } from '../pages/html.ts';
-import { linkButton } from '../pages/page.ts';
-import { requestOrigin } from '../requests/caller.ts';
-import { isOfProvider } from '../upstream/accounts.ts';
-import { callbackOf, failureOf } from '../upstream/failures.ts';
-import { ACCOUNT_PLACE, ACCOUNT_UPSTREAMS_PATH } from '../upstream/round-trips.ts';
+import { fill, foreignName, type Html, html, plainName } from '../pages/html.ts';
+import { findUpstream, isOfProvider, linkAccount, recordLink } from '../upstream/accounts.ts';
+import { sendUpstreamFailure, sendWayTo } from '../upstream/failures.ts';
+import { ACCOUNT_UPSTREAMS_PATH, accountPlace } from '../upstream/round-trips.ts';
 import type { AccountDependencies } from './account.ts';
 import type { AccountPage, Handler } from './session.ts';
 
@@ -29,22 +26,20 @@ export async function upstreamsSection(
   const linked = await identity.upstreamLinks.list(user.userId);
   const isOnlyWay = await isOnly(user, linked, identity);
   const item = ({ id, name }: Upstream) => {
-    const label = (text: string) => fill(text, { provider: plainName(name) });
-    const address = `${ACCOUNT_UPSTREAMS_PATH}/${id}`;
-    if (!linked.includes(id)) {
-      return html`<li class="application">
-<h3>${foreignName(name)}</h3>
-${linkButton(address, label(texts.upstreamConnect))}
-</li>`;
-    }
-    const form = html`<form class="actions" method="post" action="${address}/disconnect">
+    const provider = plainName(name);
+    const form = (
+      action: string,
+      text: string,
+    ) => html`<form class="actions" method="post" action="${ACCOUNT_UPSTREAMS_PATH}/${id}/${action}">
 ${csrf}
-<button type="submit">${label(texts.upstreamDisconnect)}</button>
+<button type="submit">${fill(text, { provider })}</button>
 </form>`;
+    const only = isOnlyWay ? html`. ${texts.upstreamOnlyWay}` : undefined;
+    const connected = html`<p class="quiet">${texts.upstreamConnected}${only}</p>
+${isOnlyWay ? undefined : form('disconnect', texts.upstreamDisconnect)}`;
     return html`<li class="application">
 <h3>${foreignName(name)}</h3>
-<p class="quiet">${texts.upstreamConnected}${isOnlyWay ? html`. ${texts.upstreamOnlyWay}` : undefined}</p>
-${isOnlyWay ? undefined : form}
+${linked.includes(id) ? connected : form('connect', texts.upstreamConnect)}
 </li>`;
   };
   return html`<section aria-labelledby="upstreams">
@@ -63,80 +58,51 @@ const isOnly = async (
 type UpstreamHandler = (page: AccountPage, upstream: Upstream) => Promise<void>;
 
 export function addUpstreamPages(router: Router, pages: AccountDependencies): void {
-  const { identity, sessions, roundTrips, upstreamAccounts } = pages;
+  const { identity, sessions, roundTrips } = pages;
 
-  /** With the provider of the address. Errors are pages that lead back. */
+  /** With the provider of the address. The page of a failure leads back. */
   const withUpstream =
     (handle: UpstreamHandler): Handler =>
     async (page) => {
-      const { request, response, user } = page;
-      const { upstreams } = await identity.settings.read();
-      const upstream = upstreams.get(String(request.params.upstream));
-      if (upstream === undefined || !isOfProvider(user, upstream)) {
-        sendErrorPage(request, response, 404, 'notFound');
-        return;
-      }
       try {
-        await handle(page, upstream);
+        const id = String(page.request.params.upstream);
+        await handle(page, await findUpstream(id, identity, page.user));
       } catch (error) {
-        const { status, message, finding } = failureOf(error);
-        observedRequest(request).notes.finding = finding;
-        const next = { address: '/account', label: 'backToAccount' } as const;
-        sendErrorPage(request, response, status, message, next);
+        sendUpstreamFailure(error, page, { address: '/account', label: 'backToAccount' });
       }
     };
-  const page = (handle: UpstreamHandler) => sessions.page(withUpstream(handle), 'recentSignIn');
   const form = (handle: UpstreamHandler) => sessions.form(withUpstream(handle), 'recentSignIn');
-  const placeOf = ({ session, user }: AccountPage) => ({
-    id: ACCOUNT_PLACE,
-    owner: `${session.uid} ${user.userId}`,
-  });
-
-  router.get(
-    '/upstreams/:upstream',
-    page(async ({ texts, csrf, send }, { id, name }) => {
-      const title = fill(texts.upstreamConnect, { provider: plainName(name) });
-      const content = html`<p class="lead">${sentence(texts.upstreamConnectLead, { provider: foreignName(name) })}</p>
-<form method="post" action="${ACCOUNT_UPSTREAMS_PATH}/${id}">
-${csrf}
-<button class="primary" type="submit">${texts.continue}</button>
-</form>`;
-      // The provider may redirect to another of its hosts, and Chromium checks that redirect as well.
-      send(title, content, { formTargets: ['https:'] });
-    }),
-  );
+  const placeOf = ({ session, user }: AccountPage) => accountPlace(session.uid, user.userId);
 
   router.post(
-    '/upstreams/:upstream',
-    form(async (opened, upstream) => {
-      opened.response.redirect(303, await roundTrips.begin(placeOf(opened), upstream, {}));
+    '/upstreams/:upstream/connect',
+    form(async (page, upstream) => {
+      const wanted = { isFresh: false, remember: false };
+      sendWayTo(await roundTrips.begin(placeOf(page), upstream, wanted), upstream, page);
     }),
   );
 
-  router.get(
-    '/upstreams/:upstream/return',
-    page(async (opened, upstream) => {
-      const { request, response, user } = opened;
-      const found = await roundTrips.finish(placeOf(opened), upstream, callbackOf(request));
-      if (await upstreamAccounts.link(user, { upstream, found, origin: requestOrigin(request) })) {
-        opened.finish('connected');
-        return;
-      }
-      const next = { address: '/account', label: 'backToAccount' } as const;
-      sendErrorPage(request, response, 403, 'upstreamTaken', next);
-    }),
-  );
+  const finishConnection = withUpstream(async (page, upstream) => {
+    const { request, user } = page;
+    const { found } = await roundTrips.finish(placeOf(page), upstream, request);
+    await linkAccount(user, { upstream, found, request }, identity);
+    page.finish('connected');
+  });
+  router.get('/upstreams/:upstream/return', sessions.page(finishConnection, 'recentSignIn'));
 
   router.post(
     '/upstreams/:upstream/disconnect',
-    form(async ({ request, response, user, finish }, upstream) => {
+    form(async (page, upstream) => {
+      const { request, response, user } = page;
       const linked = await identity.upstreamLinks.list(user.userId);
       if (await isOnly(user, linked, identity)) {
         sendErrorPage(request, response, 403, 'formRefused');
         return;
       }
-      await upstreamAccounts.unlink(user, upstream, requestOrigin(request));
-      finish('disconnected');
+      if (await identity.upstreamLinks.unlink(user.userId, upstream.id)) {
+        recordLink(user, 'upstream_unlinked', { upstream, request }, identity);
+      }
+      page.finish('disconnected');
     }),
   );
 }

@@ -91,8 +91,6 @@ export const german: Texts = {
   upstreamsTitle: 'Andere Konten zur Anmeldung',
   upstreamConnected: 'Verknüpft',
   upstreamConnect: '{provider} verknüpfen',
-  upstreamConnectLead:
-    'Melden Sie sich bei {provider} an. Danach können Sie sich mit Ihrem dortigen Konto auch hier anmelden.',
   upstreamDisconnect: 'Verknüpfung mit {provider} aufheben',
   upstreamOnlyWay:
     'Sie können sich nur damit anmelden, daher kann die Verknüpfung nicht aufgehoben werden.',

@@ -101,7 +101,6 @@ export const english = {
   upstreamsTitle: 'Other accounts that sign you in',
   upstreamConnected: 'Connected',
   upstreamConnect: 'Connect {provider}',
-  upstreamConnectLead: 'Sign in to {provider}. Your account there can then sign you in here, too.',
   upstreamDisconnect: 'Disconnect {provider}',
   upstreamOnlyWay: 'It is your only way to sign in, so it cannot be disconnected.',
 

@@ -87,8 +87,6 @@ export const spanish: Texts = {
   upstreamsTitle: 'Otras cuentas para iniciar sesión',
   upstreamConnected: 'Vinculada',
   upstreamConnect: 'Vincular {provider}',
-  upstreamConnectLead:
-    'Inicie sesión en {provider}. Después podrá usar esa cuenta también para iniciar sesión aquí.',
   upstreamDisconnect: 'Desvincular {provider}',
   upstreamOnlyWay: 'Es su única forma de iniciar sesión, por lo que no se puede desvincular.',
 

@@ -89,8 +89,6 @@ export const french: Texts = {
   upstreamsTitle: 'Autres comptes pour vous connecter',
   upstreamConnected: 'Associé',
   upstreamConnect: 'Associer {provider}',
-  upstreamConnectLead:
-    'Connectez-vous à {provider}. Votre compte là-bas vous permettra ensuite de vous connecter ici aussi.',
   upstreamDisconnect: 'Dissocier {provider}',
   upstreamOnlyWay:
     'C’est votre seul moyen de vous connecter, vous ne pouvez donc pas le dissocier.',

@@ -90,8 +90,6 @@ export const japanese: Texts = {
   upstreamsTitle: 'ログインに使えるほかのアカウント',
   upstreamConnected: '連携済み',
   upstreamConnect: '{provider} と連携',
-  upstreamConnectLead:
-    '{provider} にログインしてください。以後は、そのアカウントでもここにログインできるようになります。',
   upstreamDisconnect: '{provider} との連携を解除',
   upstreamOnlyWay: 'これが唯一のログイン方法のため、連携を解除できません。',
 

@@ -84,8 +84,6 @@ export const korean: Texts = {
   upstreamsTitle: '로그인에 사용할 수 있는 다른 계정',
   upstreamConnected: '연결됨',
   upstreamConnect: '{provider} 연결',
-  upstreamConnectLead:
-    '{provider}에 로그인하세요. 그러면 해당 계정으로도 여기에 로그인할 수 있습니다.',
   upstreamDisconnect: '{provider} 연결 해제',
   upstreamOnlyWay: '유일한 로그인 방법이므로 연결을 해제할 수 없습니다.',
 

@@ -87,8 +87,6 @@ export const portuguese: Texts = {
   upstreamsTitle: 'Outras contas para entrar',
   upstreamConnected: 'Vinculada',
   upstreamConnect: 'Vincular {provider}',
-  upstreamConnectLead:
-    'Entre em {provider}. Depois, você também poderá usar essa conta para entrar aqui.',
   upstreamDisconnect: 'Desvincular {provider}',
   upstreamOnlyWay: 'É sua única forma de entrar, por isso não pode ser desvinculada.',
 

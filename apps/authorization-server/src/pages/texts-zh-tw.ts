@@ -80,7 +80,6 @@ export const traditionalChinese: Texts = {
   upstreamsTitle: '可用來登入的其他帳戶',
   upstreamConnected: '已連結',
   upstreamConnect: '連結 {provider}',
-  upstreamConnectLead: '請登入 {provider}。之後您也可以用該帳戶在這裡登入。',
   upstreamDisconnect: '取消連結 {provider}',
   upstreamOnlyWay: '這是您唯一的登入方式，因此無法取消連結。',
 

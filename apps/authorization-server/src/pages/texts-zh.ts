@@ -80,7 +80,6 @@ export const chinese: Texts = {
   upstreamsTitle: '可用于登录的其他账户',
   upstreamConnected: '已关联',
   upstreamConnect: '关联 {provider}',
-  upstreamConnectLead: '请登录 {provider}。之后您也可以用该账户在此登录。',
   upstreamDisconnect: '取消关联 {provider}',
   upstreamOnlyWay: '这是您唯一的登录方式，因此无法取消关联。',
 

@@ -9,7 +9,7 @@ import { addressGroupOf } from '../requests/caller.ts';
 import { lifetimes } from '../requests/lifetimes.ts';
 import { FORGOT_PASSWORD_PATH, providerRoutes } from '../requests/routes.ts';
 import { describeUserAgent } from '../requests/user-agent.ts';
-import { ACCOUNT_PLACE, ACCOUNT_UPSTREAMS_PATH } from '../upstream/round-trips.ts';
+import { pathOfPlace } from '../upstream/round-trips.ts';
 import { isDeviceRoute } from './device-codes.ts';
 import { currentContext } from './library.ts';
 
@@ -49,9 +49,7 @@ export function createBrowserState(masterKey: MasterKey, secure: boolean) {
     /** The challenge of a page with passkeys, by its path (account/passkey-ceremony.ts). */
     passkeyChallenges: create('passkey-challenge', (path) => path),
     /** The way to an upstream provider and back (upstream/round-trips.ts). */
-    roundTrips: create('upstream', (place) =>
-      place === ACCOUNT_PLACE ? ACCOUNT_UPSTREAMS_PATH : `/sign-in/${place}/upstream`,
-    ),
+    roundTrips: create('upstream', pathOfPlace),
     /** What ties the form for a forgotten password to its browser. */
     forgotPasswords: create('forgot-password', () => FORGOT_PASSWORD_PATH),
     sessions: create('device-form', () => providerRoutes.code_verification),

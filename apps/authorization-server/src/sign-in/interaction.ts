@@ -39,7 +39,6 @@ import type { DeviceCookies } from '../throttle/device-cookie.ts';
 import type { Limits } from '../throttle/limits.ts';
 import type { CheckPasskey } from '../throttle/passkey-attempts.ts';
 import type { SignIn } from '../throttle/sign-in-throttle.ts';
-import type { UpstreamAccounts } from '../upstream/accounts.ts';
 import type { UpstreamRoundTrips } from '../upstream/round-trips.ts';
 
 export interface SignInDependencies {
@@ -52,7 +51,6 @@ export interface SignInDependencies {
   readonly passkeyCeremonies: PasskeyCeremonies;
   readonly deviceCookies: DeviceCookies;
   readonly roundTrips: UpstreamRoundTrips;
-  readonly upstreamAccounts: UpstreamAccounts;
   readonly browserState: Pick<BrowserState, 'interactions' | 'failedSignIns' | 'proofs'>;
   /** Undefined without a mail server. */
   readonly mails: MailRequests | undefined;

@@ -3,6 +3,7 @@
  * continue as the user of this browser (`prompt=select_account`). It also has the routes of all
  * pages of an interaction.
  */
+import { emailDomain } from '@gatehouse/identity';
 import { type Request, Router } from 'express';
 import { PASSKEY_SCRIPT_PATH } from '../pages/assets.ts';
 import { formProblems, noteFailure, rejectMethods } from '../pages/error-page.ts';
@@ -25,7 +26,7 @@ import { checkPostedPasskey, passkeyButton } from './passkey.ts';
 import { accountLinks, addRegistration } from './register.ts';
 import { firstProof } from './step.ts';
 import { addSteps, continueSignIn } from './steps.ts';
-import { addUpstreamPages, hasUpstreamDomains, upstreamButtons, upstreamOf } from './upstream.ts';
+import { addUpstreamReturn, leaveForUpstream, upstreamButtons } from './upstream.ts';
 
 export function createSignInRoutes(dependencies: SignInDependencies): Router {
   const router = Router({ caseSensitive: true, strict: true });
@@ -38,14 +39,17 @@ export function createSignInRoutes(dependencies: SignInDependencies): Router {
     } else if (prompt.name === 'consent') {
       await showConsent(page, dependencies);
     } else {
-      const hint = typeof params.login_hint === 'string' ? params.login_hint : '';
-      const elsewhere = await upstreamOf(hint, page.interaction, dependencies.identity);
-      const hasFailed = dependencies.browserState.failedSignIns.read(page.interaction.uid);
+      const { interaction } = page;
+      const loginHint = typeof params.login_hint === 'string' ? params.login_hint : '';
+      const elsewhere = await upstreamOf(loginHint, dependencies);
+      const hasFailed = dependencies.browserState.failedSignIns.read(interaction.uid);
       if (elsewhere !== undefined && hasFailed === undefined) {
-        response.redirect(303, elsewhere);
+        const exchange = { request, response, interaction, dependencies };
+        // As the form suggests.
+        await leaveForUpstream(exchange, elsewhere, loginHint, true);
         return;
       }
-      await showSignIn(request, page, dependencies, hint);
+      await showSignIn(request, page, dependencies, loginHint);
     }
   });
 
@@ -84,7 +88,7 @@ export function createSignInRoutes(dependencies: SignInDependencies): Router {
 
   addSteps(router, dependencies);
   addRegistration(router, dependencies);
-  addUpstreamPages(router, dependencies);
+  addUpstreamReturn(router, dependencies);
 
   router.post('/:interaction/decision', parseForm, decide(dependencies));
 
@@ -128,7 +132,7 @@ async function showSignIn(
   const invalid = hasFailed ? html` aria-invalid="true" aria-describedby="problem"` : undefined;
   const focus = html` autofocus`;
   // The address of another provider needs none.
-  const isRequired = !(await hasUpstreamDomains(dependencies.identity));
+  const isRequired = (await dependencies.identity.settings.read()).upstreamOfDomain.size === 0;
   const password = passwordField(texts, {
     id: 'password',
     label: texts.password,
@@ -137,7 +141,7 @@ async function showSignIn(
   });
   const content = html`<p class="lead">${lead}</p>
 ${problemNotice(hasFailed ? wrongPassword : wrongPasskey)}
-<form class="credentials" method="post" action="/sign-in/${interaction.uid}/credentials">
+<form id="credentials" class="credentials" method="post" action="/sign-in/${interaction.uid}/credentials">
 ${page.csrf}
 <label for="username">${texts.username}</label>
 <input id="username" name="username" type="text" autocomplete="${passkeys ? 'username webauthn' : 'username'}" autocapitalize="none" autocorrect="off" spellcheck="false" required maxlength="128" value="${username}"${invalid}${username === '' ? focus : undefined}>
@@ -158,9 +162,11 @@ async function checkCredentials(exchange: Exchange): Promise<void> {
   const { signIn, browserState } = dependencies;
   const username = formField(request, 'username');
   const password = formField(request, 'password');
-  const elsewhere = await upstreamOf(username, interaction, dependencies.identity);
-  if (elsewhere !== undefined && password === '') {
-    response.redirect(303, elsewhere);
+  const remember = isRemembered(request);
+  const chosen = formField(request, 'upstream');
+  const elsewhere = chosen || (await upstreamOf(username, dependencies));
+  if (elsewhere && (chosen || password === '')) {
+    await leaveForUpstream(exchange, elsewhere, username, remember);
     return;
   }
   const user = await signIn({ username, password, ...(await attemptOf(exchange)) });
@@ -168,7 +174,7 @@ async function checkCredentials(exchange: Exchange): Promise<void> {
     noteFailure(request, 'signInFailed', formProblems.signInFailed);
     if (elsewhere !== undefined) {
       // Whether there is such an account or not.
-      response.redirect(303, elsewhere);
+      await leaveForUpstream(exchange, elsewhere, username, remember);
       return;
     }
     const name = username.slice(0, 128);
@@ -177,8 +183,17 @@ async function checkCredentials(exchange: Exchange): Promise<void> {
     return;
   }
   browserState.failedSignIns.clear(interaction.uid);
-  const proof = firstProof(user, { amr: ['pwd'], remember: isRemembered(request) });
+  const proof = firstProof(user, { amr: ['pwd'], remember });
   await continueSignIn({ ...exchange, user, proof });
+}
+
+/** The provider where the owner of this address signs in. Undefined: here. */
+async function upstreamOf(
+  email: string,
+  { identity }: SignInDependencies,
+): Promise<string | undefined> {
+  const { upstreamOfDomain } = await identity.settings.read();
+  return upstreamOfDomain.get(emailDomain(email) ?? '');
 }
 
 const isRemembered = (request: Request) => formField(request, 'remember') === 'yes';

@@ -1,157 +1,111 @@
 /**
- * Sign-in with an account at an upstream provider: the buttons of the sign-in page, the choice of a
- * provider by the domain of an address, and the pages of an interaction before and after the
- * provider. The domain alone decides, so the choice reveals nothing about accounts.
+ * Sign-in with an account at an upstream provider: the buttons of the sign-in page, and the ways of
+ * an interaction to a provider and back. The domain of an address alone selects a provider, so the
+ * choice reveals nothing about accounts.
  */
-import {
-  emailDomain,
-  type Identity,
-  lifetimesOf,
-  organizationsOf,
-  type Upstream,
-  type User,
-} from '@gatehouse/identity';
-import { observedRequest } from '@gatehouse/server';
+import { type Identity, lifetimesOf, type Upstream, type User } from '@gatehouse/identity';
 import type { RequestHandler, Router } from 'express';
 import { errors } from 'oidc-provider';
-import { noteFailure, sendErrorPage } from '../pages/error-page.ts';
 import { fill, type Html, html, plainName } from '../pages/html.ts';
-import { requestOrigin } from '../requests/caller.ts';
-import { AccountRefusedError } from '../upstream/accounts.ts';
-import { callbackOf, failureOf } from '../upstream/failures.ts';
+import { recordEvent } from '../requests/caller.ts';
+import { findUpstream, isOfProvider, refused, userOfAccount } from '../upstream/accounts.ts';
+import { sendUpstreamFailure, sendWayTo } from '../upstream/failures.ts';
 import type { UpstreamIdentity } from '../upstream/identity.ts';
-import { ACCOUNT_PLACE, ACCOUNT_UPSTREAMS_PATH, placeOf } from '../upstream/round-trips.ts';
+import { returnAddress } from '../upstream/round-trips.ts';
 import {
   type Exchange,
   findInteraction,
-  type Interaction,
   type InteractionPage,
+  openPage,
   type SignInDependencies,
 } from './interaction.ts';
 import { isUserAllowed } from './policy.ts';
 import { firstProof } from './step.ts';
 import { continueSignIn } from './steps.ts';
 
-/** Below the form for a password. Providers of other organizations cannot sign in to the client. */
+/** They submit the form `credentials`. Providers of other organizations cannot sign in to the client. */
 export async function upstreamButtons(
-  { interaction, client, texts }: InteractionPage,
+  { client, texts }: InteractionPage,
   { settings }: Identity,
 ): Promise<Html | undefined> {
   const { upstreams } = await settings.read();
-  const shown = [...upstreams.values()].filter((each) => {
-    const organizations = organizationsOf(each);
-    const isForClient =
-      client?.ownOrganizationOnly !== true ||
-      organizations.size === 0 ||
-      organizations.has(client.orgId);
-    return each.button && isForClient;
+  const shown = [...upstreams.values()].filter(
+    (each) => each.button && (client?.ownOrganizationOnly !== true || isOfProvider(client, each)),
+  );
+  const button = ({ id, name }: Upstream) =>
+    html`<button class="button" form="credentials" name="upstream" value="${id}" formnovalidate>${fill(texts.upstreamContinue, { provider: plainName(name) })}</button>`;
+  return shown.length === 0 ? undefined : html`<p class="actions">${shown.map(button)}</p>`;
+}
+
+/**
+ * Leads the browser to a provider.
+ *
+ * @param loginHint what the user typed, or the application knows
+ * @param remember whether the session outlives the browser
+ */
+export function leaveForUpstream(
+  exchange: Exchange,
+  upstreamId: string,
+  loginHint: string,
+  remember: boolean,
+): Promise<void> {
+  const { response, interaction, dependencies } = exchange;
+  return withUpstream(exchange, upstreamId, async (upstream) => {
+    const { max_age: maxAge, prompt } = interaction.params;
+    const wanted = {
+      maxAge: maxAge === undefined ? undefined : Number(maxAge),
+      isFresh: String(prompt).split(' ').includes('login'),
+      remember,
+    };
+    const hint = loginHint.trim().slice(0, 254) || undefined;
+    const address = await dependencies.roundTrips.begin(interaction.uid, upstream, wanted, hint);
+    const { texts } = await openPage(exchange);
+    sendWayTo(address, upstream, { texts, response });
   });
-  const link = ({ id, name }: Upstream) =>
-    html`<a class="button" href="${upstreamAddress(interaction, id)}">${fill(texts.upstreamContinue, { provider: plainName(name) })}</a>`;
-  return shown.length === 0 ? undefined : html`<p class="actions">${shown.map(link)}</p>`;
 }
 
-/** Where the owner of this address signs in. Undefined: here. */
-export async function upstreamOf(
-  email: string,
-  interaction: Interaction,
-  { settings }: Pick<Identity, 'settings'>,
-): Promise<string | undefined> {
-  const domain = emailDomain(email);
-  const { upstreams } = await settings.read();
-  const found = [...upstreams.values()].find(
-    ({ emailDomains }) => domain !== undefined && emailDomains.includes(domain),
-  );
-  return (
-    found &&
-    `${upstreamAddress(interaction, found.id)}?${new URLSearchParams({ hint: email.trim() })}`
-  );
-}
+export function addUpstreamReturn(router: Router, dependencies: SignInDependencies): void {
+  const { identity, roundTrips } = dependencies;
 
-/** Whether an address alone can select a provider, so that the form needs no password. */
-export async function hasUpstreamDomains({ settings }: Identity): Promise<boolean> {
-  const { upstreams } = await settings.read();
-  return [...upstreams.values()].some(({ emailDomains }) => emailDomains.length > 0);
-}
-
-const upstreamAddress = ({ uid }: Interaction, id: string) => `/sign-in/${uid}/upstream/${id}`;
-
-export function addUpstreamPages(router: Router, dependencies: SignInDependencies): void {
-  const { identity, roundTrips, upstreamAccounts } = dependencies;
-  const page = createProviderPage(dependencies);
-
-  router.get(
-    '/:interaction/upstream/:upstream',
-    page(async ({ request, response, interaction }, upstream) => {
-      const { login_hint: requested, max_age: maxAge, prompt } = interaction.params;
-      const hint = request.query.hint ?? requested;
-      const address = await roundTrips.begin({ id: interaction.uid }, upstream, {
-        loginHint: typeof hint === 'string' ? hint.slice(0, 254) : undefined,
-        maxAge: maxAge === undefined ? undefined : Number(maxAge),
-        isFresh: String(prompt ?? '')
-          .split(' ')
-          .includes('login'),
-      });
-      response.redirect(303, address);
-    }),
-  );
-
-  router.get(
-    '/:interaction/upstream/:upstream/return',
-    page(async (exchange, upstream) => {
-      const { request, interaction } = exchange;
-      const found = await roundTrips.finish({ id: interaction.uid }, upstream, callbackOf(request));
-      const origin = requestOrigin(request);
-      const user = await upstreamAccounts.find({ upstream, found, origin });
-      if (!(await isUserAllowed(user.orgId, String(interaction.params.client_id), identity))) {
-        throw new AccountRefusedError('user_of_another_organization', user.userId);
+  router.get('/:interaction/upstream/:upstream/return', async (request, response) => {
+    const opening = { request, response, dependencies };
+    const exchange = { ...opening, interaction: await findInteraction(opening) };
+    const { uid, params } = exchange.interaction;
+    await withUpstream(exchange, request.params.upstream, async (upstream) => {
+      const { found, remember } = await roundTrips.finish(uid, upstream, request);
+      const user = await userOfAccount({ upstream, found, request }, identity);
+      if (!(await isUserAllowed(user.orgId, String(params.client_id), identity))) {
+        const finding = 'the client signs in no user of this organization';
+        throw refused('user_of_another_organization', finding, user);
       }
-      const proof = {
-        ...firstProof(user, { amr: factorsOf(upstream, found), remember: true }),
-        upstream: await reported(user, { upstream, found }, identity),
-      };
+      const session = await reported(user, { upstream, found }, identity);
+      // What the provider proves for our own policy.
+      const amr = session.amr.filter((each) => each === 'mfa');
+      const proof = { ...firstProof(user, { amr, remember }), upstream: session };
       await continueSignIn({ ...exchange, user, proof });
-    }),
-  );
+    });
+  });
 }
 
-type ProviderPage = (exchange: Exchange, upstream: Upstream) => Promise<void>;
-
-/** Opens interaction and provider of a page. Errors are pages that lead to the other ways. */
-function createProviderPage(dependencies: SignInDependencies) {
-  const { identity } = dependencies;
-
-  function sendFailure(error: unknown, exchange: Exchange, upstream: string) {
-    const { request, response, interaction } = exchange;
-    const { reason, userId, message, status, finding } = failureOf(error);
+/** Audits a failure. Its page leads to the other ways to sign in. */
+async function withUpstream(
+  exchange: Exchange,
+  id: string,
+  work: (upstream: Upstream) => Promise<void>,
+): Promise<void> {
+  const { request, interaction, dependencies } = exchange;
+  try {
+    await work(await findUpstream(id, dependencies.identity));
+  } catch (error) {
+    const address = `/sign-in/${interaction.uid}/account`;
+    const failed = sendUpstreamFailure(error, exchange, { address, label: 'upstreamBack' });
+    const { reason, userId } = failed;
     if (reason !== undefined) {
       const clientId = String(interaction.params.client_id);
-      const event = { event: 'sign_in_failed', method: 'upstream', upstream } as const;
-      identity.audit.record({ ...event, reason, clientId, userId }, requestOrigin(request));
-      noteFailure(request, message, reason);
+      const event = { event: 'sign_in_failed', method: 'upstream', upstream: id } as const;
+      recordEvent(request, { ...event, reason, clientId, userId }, dependencies.identity);
     }
-    observedRequest(request).notes.finding = finding;
-    const next = { address: `/sign-in/${interaction.uid}/account`, label: 'upstreamBack' } as const;
-    sendErrorPage(request, response, status, message, next);
   }
-
-  return (handle: ProviderPage): RequestHandler =>
-    async (request, response) => {
-      const opening = { request, response, dependencies };
-      const exchange = { ...opening, interaction: await findInteraction(opening) };
-      const upstream = (await identity.settings.read()).upstreams.get(
-        String(request.params.upstream),
-      );
-      if (upstream === undefined) {
-        sendErrorPage(request, response, 404, 'notFound');
-        return;
-      }
-      try {
-        await handle(exchange, upstream);
-      } catch (error) {
-        sendFailure(error, exchange, upstream.id);
-      }
-    };
 }
 
 /** An old `auth_time` counts as half of a session, so that the session does not end at once. */
@@ -172,22 +126,11 @@ async function reported(
   };
 }
 
-/** What the provider proves for our own policy. */
-function factorsOf({ trustsFactors }: Upstream, { amr }: UpstreamIdentity): string[] {
-  return trustsFactors && amr.includes('mfa') ? ['mfa'] : [];
-}
-
-/** `/upstream/{id}/callback`: continues where the browser has the cookies of its round trip. */
+/** `/upstream/{id}/callback`: continues where the browser has the cookie of its round trip. */
 export const upstreamCallback: RequestHandler = (request, response) => {
-  const { query } = callbackOf(request);
-  const place = placeOf(query);
-  if (place === undefined) {
+  const address = returnAddress(request, String(request.params.upstream));
+  if (address === undefined) {
     throw new errors.SessionNotFound('no round trip has this state');
   }
-  const id = encodeURIComponent(String(request.params.upstream));
-  const path =
-    place === ACCOUNT_PLACE
-      ? `${ACCOUNT_UPSTREAMS_PATH}/${id}`
-      : `/sign-in/${place}/upstream/${id}`;
-  response.redirect(303, `${path}/return?${query}`);
+  response.redirect(303, address);
 };

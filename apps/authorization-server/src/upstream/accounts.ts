@@ -3,10 +3,10 @@
  * same verified address, otherwise a new one. The operator allows the last two for each provider.
  */
 import { randomBytes } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
 import type { SignInReasonName } from '@gatehouse/errors';
 import {
-  type AuditOrigin,
   emailDomain,
   type Identity,
   organizationsOf,
@@ -14,175 +14,149 @@ import {
   type Upstream,
   type User,
 } from '@gatehouse/identity';
+import { changeUser, recordEvent } from '../requests/caller.ts';
+import { UpstreamFailure } from './failures.ts';
 import type { UpstreamIdentity } from './identity.ts';
 
 /** As for other users (packages/identity). */
 const MAXIMUM_ROLES = 50;
 
-/** The account is not linked, or its user must not sign in. The reason is for the log. */
-export class AccountRefusedError extends Error {
-  override name = 'AccountRefusedError';
-  readonly reason: SignInReasonName;
-  readonly userId: string | undefined;
-
-  constructor(reason: SignInReasonName, userId?: string) {
-    super(reason);
-    this.reason = reason;
-    this.userId = userId;
-  }
-}
-
-export type UpstreamAccounts = ReturnType<typeof createUpstreamAccounts>;
-
+/** An account that a provider identified, and the request that brought it. */
 interface Arrival {
   readonly upstream: Upstream;
   readonly found: UpstreamIdentity;
-  readonly origin: AuditOrigin;
+  readonly request: IncomingMessage;
 }
 
-export function createUpstreamAccounts(identity: Identity) {
-  const { upstreamLinks } = identity;
-  const record = createRecord(identity);
-  return {
-    /** @throws AccountRefusedError */
-    async find(arrival: Arrival): Promise<User> {
-      const { upstream, found } = arrival;
-      const user =
-        (await upstreamLinks.find(upstream, found.subject)) ??
-        (await upstreamLinks.ensure(upstream, found.subject, (newId) =>
-          choose(arrival, newId, identity),
-        ));
-      if (user === undefined) {
-        throw new AccountRefusedError('upstream_not_linked');
-      }
-      if (!user.enabled) {
-        throw new AccountRefusedError('account_disabled', user.userId);
-      }
-      if (!isOfProvider(user, upstream)) {
-        throw new AccountRefusedError('user_of_another_organization', user.userId);
-      }
-      return withRoles(user, arrival, identity);
-    },
-
-    /** @returns false if the account signs in another user, or is of another organization */
-    async link(user: User, { upstream, found, origin }: Arrival): Promise<boolean> {
-      const { userId } = user;
-      if (!isOfProvider(user, upstream)) {
-        return false;
-      }
-      const holder = await upstreamLinks.ensure(upstream, found.subject, async () => {
-        record(userId, 'upstream_linked', { upstream, origin });
-        return { userId, open: async () => user };
-      });
-      return holder?.userId === userId;
-    },
-
-    async unlink({ userId }: User, upstream: Upstream, origin: AuditOrigin): Promise<void> {
-      if (await upstreamLinks.unlink(userId, upstream.id)) {
-        record(userId, 'upstream_unlinked', { upstream, origin });
-      }
-    },
-  };
+/** @throws UpstreamFailure */
+export async function userOfAccount(arrival: Arrival, identity: Identity): Promise<User> {
+  const { upstream, found } = arrival;
+  const user = await identity.upstreamLinks.ensure(upstream, found.subject, (link) =>
+    choose(arrival, link, identity),
+  );
+  if (!user.enabled) {
+    throw refused('account_disabled', 'the user is disabled', user);
+  }
+  if (!isOfProvider(user, upstream)) {
+    const finding = 'the user is of no organization of the provider';
+    throw refused('user_of_another_organization', finding, user);
+  }
+  return withRoles(user, arrival, identity);
 }
 
-const createRecord =
-  ({ audit }: Identity) =>
-  (
-    userId: string,
-    change: 'added' | 'upstream_linked' | 'upstream_unlinked',
-    { upstream, origin }: Pick<Arrival, 'upstream' | 'origin'>,
-  ) =>
-    audit.record({ event: 'user_changed', userId, change, upstream: upstream.id }, origin);
+/** The page is the same for every reason. */
+export function refused(reason: SignInReasonName, finding: string, user?: User): UpstreamFailure {
+  const page = { status: 403, error: 'upstreamRefused', reason, userId: user?.userId } as const;
+  return new UpstreamFailure(finding, page);
+}
+
+/** @throws UpstreamFailure if the account signs in another user */
+export async function linkAccount(user: User, arrival: Arrival, identity: Identity): Promise<void> {
+  const { upstream, found } = arrival;
+  const holder = await identity.upstreamLinks.ensure(upstream, found.subject, async (link) => {
+    await link(user.userId);
+    recordLink(user, 'upstream_linked', arrival, identity);
+    return user;
+  });
+  if (holder.userId !== user.userId) {
+    const page = { status: 403, error: 'upstreamTaken' } as const;
+    throw new UpstreamFailure('the account signs in another user', page);
+  }
+}
+
+/** In the audit trail. */
+export function recordLink(
+  { userId }: User,
+  change: 'added' | 'upstream_linked' | 'upstream_unlinked',
+  { upstream, request }: Pick<Arrival, 'upstream' | 'request'>,
+  identity: Identity,
+): void {
+  recordEvent(request, { event: 'user_changed', userId, change, upstream: upstream.id }, identity);
+}
 
 /** The user of an account without a link. */
-async function choose(arrival: Arrival, newId: string, identity: Identity) {
+async function choose(
+  arrival: Arrival,
+  link: (userId?: string) => Promise<string>,
+  identity: Identity,
+): Promise<User> {
   const { upstream, found } = arrival;
-  const record = createRecord(identity);
-  const email = verifiedEmail(upstream, found);
+  const { orgId: usual, organizations, emailDomains } = upstream;
+  const domain = emailDomain(found.email ?? '') ?? '';
+  const isTrusted = emailDomains.length === 0 || emailDomains.includes(domain);
+  const isVerified = found.emailVerified === true && isTrusted;
+  const email = isVerified ? found.email : undefined;
   const holder = email === undefined ? undefined : await identity.users.findByEmail(email);
   if (holder !== undefined) {
     // Otherwise, a provider of one organization could take over accounts of another one.
     if (!upstream.linkByVerifiedEmail || !isOfProvider(holder, upstream)) {
-      return undefined;
+      throw refused('upstream_not_linked', 'a user has the address, and is not linked');
     }
-    record(holder.userId, 'upstream_linked', arrival);
-    return { userId: holder.userId, open: async () => holder };
+    await link(holder.userId);
+    recordLink(holder, 'upstream_linked', arrival, identity);
+    return holder;
   }
-  const orgId = organizationFor(upstream, email);
+  const orgId = isVerified && Object.hasOwn(organizations, domain) ? organizations[domain] : usual;
   if (!upstream.createUsers || orgId === undefined) {
-    return undefined;
+    throw refused('upstream_not_linked', 'no user is linked');
   }
-  const open = async () => {
-    const user = await addUser(arrival, { userId: newId, orgId }, identity);
-    record(user.userId, 'added', arrival);
-    return user;
-  };
-  return { userId: newId, open };
-}
-
-async function addUser(
-  { upstream, found }: Arrival,
-  { userId, orgId }: Pick<User, 'userId' | 'orgId'>,
-  { users }: Identity,
-): Promise<User> {
-  const email = verifiedEmail(upstream, found);
+  if ((await identity.organizations.find(orgId)) === undefined) {
+    const finding = `the organization ${orgId} of the provider does not exist`;
+    throw refused('upstream_not_linked', finding);
+  }
+  const userId = await link();
   const { name, givenName, familyName } = found;
   const add = (username: string) => {
     const profile = { name: name ?? email ?? username, givenName, familyName, roles: [] };
     const address = { email: email ?? found.email, emailVerified: email !== undefined };
-    return users.add({ username, orgId, ...profile, ...address }, userId);
+    return identity.users.add({ username, orgId, ...profile, ...address }, userId);
   };
   // An address that was not verified can be that of another person.
   const generated = `${upstream.id}-${randomBytes(5).toString('hex')}`;
-  return add(email?.slice(0, 128) ?? generated).catch((error: unknown) => {
+  const user = await add(email?.slice(0, 128) ?? generated).catch((error: unknown) => {
     if (error instanceof RejectedChangeError) {
       return add(generated);
     }
     throw error;
   });
+  recordLink(user, 'added', arrival, identity);
+  return user;
 }
 
 /** The provider decides about the roles in its mapping. Other roles stay. */
-async function withRoles(user: User, arrival: Arrival, identity: Identity): Promise<User> {
-  const mapping = Object.entries(arrival.upstream.roles?.values ?? {});
-  const ofProvider = new Set(mapping.flatMap(([, roles]) => roles));
-  const granted = mapping.flatMap(([value, roles]) =>
-    arrival.found.roleValues.includes(value) ? roles : [],
-  );
+async function withRoles(
+  user: User,
+  { upstream, found, request }: Arrival,
+  identity: Identity,
+): Promise<User> {
+  const mapping = new Map(Object.entries(upstream.roles?.values ?? {}));
+  const ofProvider = new Set([...mapping.values()].flat());
+  const granted = found.roleValues.flatMap((value) => mapping.get(value) ?? []);
   const rolesOf = ({ roles }: User) => {
     const kept = roles.filter((each) => !ofProvider.has(each) || granted.includes(each));
     return [...new Set([...kept, ...granted])].slice(0, MAXIMUM_ROLES);
   };
-  if (isDeepStrictEqual(rolesOf(user), [...user.roles])) {
-    return user;
+  return isDeepStrictEqual(rolesOf(user), [...user.roles])
+    ? user
+    : changeUser(request, user.userId, (each) => ({ ...each, roles: rolesOf(each) }), identity, {
+        upstream: upstream.id,
+      });
+}
+
+/** @throws UpstreamFailure if no provider has the id, or it is not for the user of this page */
+export async function findUpstream(
+  id: string,
+  { settings }: Pick<Identity, 'settings'>,
+  user?: User,
+): Promise<Upstream> {
+  const upstream = (await settings.read()).upstreams.get(id);
+  if (upstream === undefined || (user !== undefined && !isOfProvider(user, upstream))) {
+    throw new UpstreamFailure('no provider has this id', { status: 404, error: 'notFound' });
   }
-  const { userId } = user;
-  let before = user;
-  const after = await identity.users.update(userId, (each) => {
-    before = each;
-    return { ...each, roles: rolesOf(each) };
-  });
-  const changes = await identity.auditedChanges.ofUser(before, after);
-  const event = { event: 'user_changed', userId, change: 'changed', ...changes } as const;
-  identity.audit.record({ ...event, upstream: arrival.upstream.id }, arrival.origin);
-  return after;
+  return upstream;
 }
 
-/** The address, if the provider verified it and may verify addresses of its domain. */
-function verifiedEmail(
-  { emailDomains }: Upstream,
-  { email, emailVerified }: UpstreamIdentity,
-): string | undefined {
-  const isTrusted =
-    emailDomains.length === 0 || emailDomains.includes(emailDomain(email ?? '') ?? '');
-  return emailVerified === true && isTrusted ? email : undefined;
-}
-
-function organizationFor({ orgId, organizations }: Upstream, email: string | undefined) {
-  const domain = emailDomain(email ?? '') ?? '';
-  return Object.hasOwn(organizations, domain) ? organizations[domain] : orgId;
-}
-
+/** Whether its users can be of the organization. */
 export function isOfProvider({ orgId }: Pick<User, 'orgId'>, upstream: Upstream): boolean {
   const organizations = organizationsOf(upstream);
   return organizations.size === 0 || organizations.has(orgId);

@@ -8,46 +8,41 @@ import { type Identity, SETTINGS_KEY, type Upstream } from '@gatehouse/identity'
 import { StoreUnavailableError } from '@gatehouse/store';
 import { LRUCache } from 'lru-cache';
 import type { ClientAuth, Configuration, CustomFetch } from 'openid-client';
+import { z } from 'zod';
 import type { GuardedFetch } from '../guarded-fetch.ts';
-import {
-  addressOf,
-  type Claims,
-  oidcMembers,
-  toIdentity,
-  type UpstreamIdentity,
-} from './identity.ts';
+import { UpstreamFailure } from './failures.ts';
+import { type Claims, oidcMembers, toIdentity, type UpstreamIdentity } from './identity.ts';
 
 /** Discovered metadata and keys are read again after this time. */
 const METADATA_MILLISECONDS = 30 * 60_000;
 const MAXIMUM_PROVIDERS = 100;
+/** How much earlier than ours the clock of a provider may be. */
+export const CLOCK_SECONDS = 60;
 /** In the log. */
 const MAXIMUM_FINDING_LENGTH = 300;
 
-/** The provider did not identify the user. The message is for the log. */
-export class UpstreamError extends Error {
-  override name = 'UpstreamError';
-  /** The provider answered with an OAuth error: the user declined, or the code is wrong. */
-  readonly isRejection: boolean;
-
-  constructor(message: string, cause?: unknown) {
-    super(message, { cause });
-    this.isRejection = causesOf(cause).some((each) => typeof Object(each).error === 'string');
-  }
-}
-
-/** The secrets of one round trip to a provider. Only the browser has them, sealed. */
-export interface RoundTrip {
-  readonly state: string;
-  readonly nonce: string;
+/** What one request to a provider must match. Only the browser has it, sealed. */
+export const providerRequest = z.object({
+  state: z.string(),
+  nonce: z.string(),
   /** RFC 7636. */
-  readonly verifier: string;
-  readonly maxAge?: number | undefined;
+  verifier: z.string(),
+  maxAge: z.number().optional(),
+  /** The application asked for a new sign-in (`prompt=login`). */
+  isFresh: z.boolean(),
+  /** Epoch seconds. */
+  at: z.number(),
+});
+
+type ProviderRequest = Readonly<z.infer<typeof providerRequest>>;
+
+interface UpstreamClient {
+  /** Loaded with the first sign-in, because most installations have no provider. */
+  readonly library: typeof import('openid-client');
+  readonly configuration: Configuration;
+  readonly upstream: Upstream;
+  readonly redirectUri: string;
 }
-
-type Library = typeof import('openid-client');
-
-/** With the first sign-in, because most installations have no provider. */
-const loadLibrary = (): Promise<Library> => import('openid-client');
 
 export function createUpstreamClients(dependencies: {
   readonly identity: Pick<Identity, 'sealer'>;
@@ -56,98 +51,57 @@ export function createUpstreamClients(dependencies: {
 }) {
   const { identity, issuer, fetchDeclared } = dependencies;
 
-  const configurations = new LRUCache<string, Configuration, Upstream>({
+  const clients = new LRUCache<string, UpstreamClient, Upstream>({
     max: MAXIMUM_PROVIDERS,
     ttl: METADATA_MILLISECONDS,
     // Concurrent callers share a read. A failed read is discarded.
-    fetchMethod: (_key, _stale, { context: upstream }) => {
+    fetchMethod: async (_key, _stale, { context: upstream }) => {
+      const library = await import('openid-client');
       const { clientSecret: sealed } = upstream;
       const secret = sealed && identity.sealer.open(sealed, SETTINGS_KEY);
-      return configure(upstream, { secret, fetchDeclared });
+      const configuration = await configure(library, upstream, secret, fetchDeclared);
+      // Each provider has its own, so that no other can get the code (RFC 9700 §4.4.2).
+      const redirectUri = `${issuer}/upstream/${upstream.id}/callback`;
+      return { library, configuration, upstream, redirectUri };
     },
   });
 
-  /** Each provider has its own, so that no other can get the code (RFC 9700 §4.4.2). */
-  const redirectUri = ({ id }: Upstream) => `${issuer}/upstream/${id}/callback`;
-
-  /** @throws UpstreamError, StoreUnavailableError */
-  async function attempt<Result>(
+  /**
+   * Does the work with a provider.
+   *
+   * @throws UpstreamFailure, StoreUnavailableError
+   */
+  return async <Result>(
     upstream: Upstream,
-    work: (client: Client) => Promise<Result>,
-  ): Promise<Result> {
+    work: (client: UpstreamClient) => Promise<Result>,
+  ): Promise<Result> => {
     try {
       const key = JSON.stringify(upstream);
-      const configuration = await configurations.fetch(key, { context: upstream });
-      if (configuration === undefined) {
-        throw new Error('its metadata was not read');
-      }
-      const client = { library: await loadLibrary(), configuration };
-      return await work({ ...client, upstream, redirectUri: redirectUri(upstream) });
+      return await work(await clients.forceFetch(key, { context: upstream }));
     } catch (error) {
       const chain = causesOf(error);
-      const unavailable = chain.find((each) => each instanceof StoreUnavailableError);
-      if (unavailable !== undefined) {
-        throw unavailable;
-      }
-      throw new UpstreamError(`${upstream.id}: ${findingsOf(chain)}`, error);
+      // An OAuth error of the provider: the user declined, or the code is wrong.
+      const isRejection = chain.some((each) => typeof Object(each).error === 'string');
+      const status = isRejection ? 400 : 502;
+      const page = { status, error: 'upstreamFailed', reason: 'upstream_failed' } as const;
+      throw (
+        chain.find((each) => each instanceof StoreUnavailableError) ??
+        new UpstreamFailure(`${upstream.id}: ${findingsOf(chain)}`, page, error)
+      );
     }
-  }
-
-  return {
-    /**
-     * The address at the provider.
-     *
-     * @throws UpstreamError if the metadata of the provider cannot be read
-     */
-    authorizationUrl: (
-      upstream: Upstream,
-      roundTrip: RoundTrip,
-      hints: Readonly<Record<string, string>>,
-    ): Promise<string> => attempt(upstream, (client) => addressFor(client, roundTrip, hints)),
-
-    /**
-     * Redeems the code of a callback. Checks `state`, `iss` (RFC 9207), the signature of the ID token
-     * and its claims.
-     *
-     * @param query of the callback
-     * @throws UpstreamError
-     */
-    identify: (
-      upstream: Upstream,
-      roundTrip: RoundTrip,
-      query: URLSearchParams,
-    ): Promise<UpstreamIdentity> =>
-      attempt(upstream, (client) =>
-        upstream.oauth === undefined
-          ? identifyByIdToken(client, roundTrip, query)
-          : identifyByUserinfo(client, { ...roundTrip, oauth: upstream.oauth }, query),
-      ),
   };
 }
 
 async function configure(
+  library: UpstreamClient['library'],
   { issuer, oauth, clientId }: Upstream,
-  {
-    secret,
-    fetchDeclared,
-  }: { readonly secret: string | undefined; readonly fetchDeclared: GuardedFetch },
+  secret: string | undefined,
+  fetchDeclared: GuardedFetch,
 ): Promise<Configuration> {
-  const library = await loadLibrary();
   const guarded: CustomFetch = (address, { method, headers, body, signal }) => {
     const content = body instanceof URLSearchParams ? body.toString() : undefined;
     return fetchDeclared(address, { method: method as 'GET', headers, body: content, signal });
   };
-  if (oauth !== undefined) {
-    const metadata = {
-      issuer: new URL(oauth.authorizationEndpoint).origin,
-      authorization_endpoint: oauth.authorizationEndpoint,
-      token_endpoint: oauth.tokenEndpoint,
-    };
-    const authentication = secret ? library.ClientSecretPost(secret) : library.None();
-    const configuration = new library.Configuration(metadata, clientId, {}, authentication);
-    configuration[library.customFetch] = guarded;
-    return configuration;
-  }
   const authenticate: ClientAuth = (server, ...exchange) => {
     const { token_endpoint_auth_methods_supported: methods = [] } = server;
     const usual = methods.includes('client_secret_post')
@@ -155,28 +109,32 @@ async function configure(
       : library.ClientSecretBasic;
     (secret ? usual(secret) : library.None())(server, ...exchange);
   };
-  return library.discovery(new URL(issuer ?? ''), clientId, undefined, authenticate, {
-    [library.customFetch]: guarded,
-    execute: [library.enableNonRepudiationChecks],
-  });
+  if (oauth === undefined) {
+    return library.discovery(new URL(issuer ?? ''), clientId, undefined, authenticate, {
+      [library.customFetch]: guarded,
+      execute: [library.enableNonRepudiationChecks],
+    });
+  }
+  const metadata = {
+    issuer: new URL(oauth.authorizationEndpoint).origin,
+    authorization_endpoint: oauth.authorizationEndpoint,
+    token_endpoint: oauth.tokenEndpoint,
+    token_endpoint_auth_methods_supported: ['client_secret_post'],
+  };
+  const configuration = new library.Configuration(metadata, clientId, {}, authenticate);
+  configuration[library.customFetch] = guarded;
+  return configuration;
 }
 
-interface Client {
-  readonly library: Library;
-  readonly configuration: Configuration;
-  readonly upstream: Upstream;
-  readonly redirectUri: string;
-}
-
-async function addressFor(
-  { library, configuration, upstream, redirectUri }: Client,
-  { state, nonce, verifier, maxAge }: RoundTrip,
-  hints: Readonly<Record<string, string>>,
+/** The address at the provider. */
+export async function addressFor(
+  { library, configuration, upstream, redirectUri }: UpstreamClient,
+  { state, nonce, verifier, maxAge, isFresh }: ProviderRequest,
+  loginHint: string | undefined,
 ): Promise<string> {
   const isOidc = upstream.oauth === undefined;
   const scopes = upstream.scopes ?? (isOidc ? ['openid', 'profile', 'email'] : []);
   const url = library.buildAuthorizationUrl(configuration, {
-    ...hints,
     redirect_uri: redirectUri,
     ...(scopes.length > 0 && { scope: scopes.join(' ') }),
     state,
@@ -184,59 +142,62 @@ async function addressFor(
     code_challenge_method: 'S256',
     ...(isOidc && { nonce }),
     ...(maxAge !== undefined && { max_age: String(maxAge) }),
+    ...(isFresh && { prompt: 'login' }),
+    ...(loginHint !== undefined && { login_hint: loginHint }),
   });
   return url.href;
 }
 
-/** OpenID Connect. Userinfo adds what the ID token does not have. */
-async function identifyByIdToken(
-  { library, configuration, upstream, redirectUri }: Client,
-  { state, nonce, verifier, maxAge }: RoundTrip,
+/**
+ * Redeems the code of a callback. Checks `state`, `iss` (RFC 9207), the signature of the ID token and
+ * its claims.
+ *
+ * @param query of the callback
+ */
+export async function identify(
+  { library, configuration, upstream, redirectUri }: UpstreamClient,
+  { state, nonce, verifier, maxAge, isFresh, at }: ProviderRequest,
   query: URLSearchParams,
 ): Promise<UpstreamIdentity> {
-  const tokens = await library.authorizationCodeGrant(
-    configuration,
-    new URL(`${redirectUri}?${query}`),
-    {
-      ...{ expectedState: state, pkceCodeVerifier: verifier, expectedNonce: nonce },
-      ...{ idTokenExpected: true, ...(maxAge !== undefined && { maxAge }) },
-    },
-  );
-  const claims: Claims & { readonly sub?: string } = tokens.claims() ?? {};
-  const roleClaim = upstream.roles?.claim;
-  const wanted = ['name', 'email_verified', ...(roleClaim === undefined ? [] : [roleClaim])];
-  const isComplete = wanted.every((each) => claims[each] !== undefined);
-  const userinfo: Claims =
-    isComplete || configuration.serverMetadata().userinfo_endpoint === undefined
-      ? {}
-      : await library.fetchUserInfo(configuration, tokens.access_token, claims.sub ?? '');
-  const all = { ...userinfo, ...claims, ...addressOf(claims, userinfo) };
-  return toIdentity(all, oidcMembers, roleClaim);
-}
-
-/** OAuth 2.0 without OpenID Connect: userinfo names the user. */
-async function identifyByUserinfo(
-  { library, configuration, upstream, redirectUri }: Client,
-  { state, verifier, oauth }: RoundTrip & { readonly oauth: NonNullable<Upstream['oauth']> },
-  query: URLSearchParams,
-): Promise<UpstreamIdentity> {
-  const known = new URLSearchParams(query);
-  // Without a declared issuer, there is nothing to compare.
-  known.delete('iss');
-  const tokens = await library.authorizationCodeGrant(
-    configuration,
-    new URL(`${redirectUri}?${known}`),
-    { expectedState: state, pkceCodeVerifier: verifier },
-  );
-  const reply = await library.fetchProtectedResource(
-    ...([configuration, tokens.access_token, new URL(oauth.userinfoEndpoint), 'GET'] as const),
-    undefined,
-    new Headers({ accept: 'application/json' }),
-  );
-  if (reply.status !== 200) {
-    throw new Error(`the status of userinfo is ${reply.status}`);
+  const { oauth, roles } = upstream;
+  const callback = new URL(`${redirectUri}?${query}`);
+  if (oauth !== undefined) {
+    // Without a declared issuer, there is nothing to compare.
+    callback.searchParams.delete('iss');
   }
-  return toIdentity(Object(await reply.json()), oauth.members, upstream.roles?.claim);
+  const tokens = await library.authorizationCodeGrant(configuration, callback, {
+    ...{ expectedState: state, pkceCodeVerifier: verifier },
+    ...(oauth === undefined && { expectedNonce: nonce, idTokenExpected: true }),
+    ...(maxAge !== undefined && { maxAge }),
+  });
+  if (oauth !== undefined) {
+    const reply = await library.fetchProtectedResource(
+      ...([configuration, tokens.access_token, new URL(oauth.userinfoEndpoint), 'GET'] as const),
+      undefined,
+      new Headers({ accept: 'application/json' }),
+    );
+    if (reply.status !== 200) {
+      throw new Error(`the status of userinfo is ${reply.status}`);
+    }
+    return toIdentity(Object(await reply.json()), oauth.members, roles?.claim);
+  }
+  const claims: Claims & { readonly sub?: string } = tokens.claims() ?? {};
+  if (isFresh && Number(claims.auth_time ?? Infinity) < at - CLOCK_SECONDS) {
+    throw new Error('the provider did not ask the user to sign in again');
+  }
+  // Userinfo adds what the ID token does not have.
+  const wanted = ['name', 'email_verified', roles?.claim ?? 'sub'];
+  const isComplete =
+    wanted.every((each) => claims[each] !== undefined) ||
+    configuration.serverMetadata().userinfo_endpoint === undefined;
+  const userinfo: Claims = isComplete
+    ? {}
+    : await library.fetchUserInfo(configuration, tokens.access_token, claims.sub ?? '');
+  const all = { ...userinfo, ...claims };
+  // An address is verified only where it is named.
+  const named = [claims, userinfo].find((each) => each.email && each.email_verified !== undefined);
+  const { email, email_verified } = named ?? { email: all.email, email_verified: false };
+  return toIdentity({ ...all, email, email_verified }, oidcMembers, roles?.claim);
 }
 
 /** The message of a JSON parser quotes the reply, which can contain a token. */

@@ -1,33 +1,67 @@
-/** The pages of what can fail on the way to an upstream provider and back. */
-import type { IncomingMessage } from 'node:http';
-import { addressGroupOf } from '../requests/caller.ts';
-import { AccountRefusedError } from './accounts.ts';
-import { UpstreamError } from './clients.ts';
-import { RoundTripExpiredError } from './round-trips.ts';
+/** The page that leads to an upstream provider, and the pages of what can fail on the way and back. */
+import type { SignInReasonName } from '@gatehouse/errors';
+import type { Upstream } from '@gatehouse/identity';
+import { observedRequest } from '@gatehouse/server';
+import { type NextStep, noteFailure, type PageError, sendErrorPage } from '../pages/error-page.ts';
+import { fill, plainName } from '../pages/html.ts';
+import { linkButton, sendPage } from '../pages/page.ts';
+import type { Texts } from '../pages/texts-en.ts';
 
-/** The query is whole, because `iss`, `code` and `state` must each occur once. */
-export function callbackOf(request: IncomingMessage & { readonly originalUrl: string }) {
-  const query = new URL(request.originalUrl, 'http://unused.invalid').searchParams;
-  return { query, addressGroup: addressGroupOf(request) };
+/** The message is for the log. */
+export class UpstreamFailure extends Error {
+  override name = 'UpstreamFailure';
+  readonly page: {
+    readonly status: 400 | 403 | 404 | 502;
+    readonly error: PageError;
+    /** For the log and the audit trail. */
+    readonly reason?: SignInReasonName;
+    readonly userId?: string | undefined;
+  };
+
+  constructor(message: string, page: UpstreamFailure['page'], cause?: unknown) {
+    super(message, { cause });
+    this.page = page;
+  }
+}
+
+interface PageExchange {
+  readonly request: Parameters<typeof sendErrorPage>[0];
+  readonly response: Parameters<typeof sendErrorPage>[1];
 }
 
 /**
- * The page of an error, and what the log and the audit trail report.
+ * Sends the page of a failure. It leads to the next step.
  *
+ * @returns what the audit trail reports
  * @throws every other error
  */
-export function failureOf(error: unknown) {
-  if (error instanceof RoundTripExpiredError) {
-    return { status: 400, message: 'signInExpired', finding: error.message } as const;
+export function sendUpstreamFailure(
+  failure: unknown,
+  { request, response }: PageExchange,
+  next: NextStep,
+) {
+  if (!(failure instanceof UpstreamFailure)) {
+    throw failure;
   }
-  if (error instanceof AccountRefusedError) {
-    const { reason, userId } = error;
-    return { status: 403, message: 'upstreamRefused', reason, userId } as const;
+  const { status, error, reason, userId } = failure.page;
+  observedRequest(request).notes.finding = failure.message;
+  if (reason !== undefined) {
+    noteFailure(request, error, reason);
   }
-  if (error instanceof UpstreamError) {
-    const reason = 'upstream_failed';
-    const status = error.isRejection ? 400 : 502;
-    return { status, message: 'upstreamFailed', reason, finding: error.message } as const;
-  }
-  throw error;
+  sendErrorPage(request, response, status, error, next);
+  return { reason, userId };
+}
+
+/**
+ * Replies to a form. A redirect would have to be a target of the form in each page before
+ * (`form-action`), with every host to which the provider redirects. Browsers leave this page at once.
+ */
+export function sendWayTo(
+  address: string,
+  { name }: Upstream,
+  { texts, response }: { readonly texts: Texts } & Pick<PageExchange, 'response'>,
+): void {
+  const title = fill(texts.upstreamContinue, { provider: plainName(name) });
+  response.set('Refresh', `0; url=${address}`);
+  sendPage(response, { texts, title, content: linkButton(address, title) });
 }

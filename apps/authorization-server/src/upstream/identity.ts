@@ -27,14 +27,6 @@ export type UpstreamIdentity = Readonly<z.output<typeof rawIdentity>>;
 
 export type Claims = Readonly<Record<string, unknown>>;
 
-/** An address is verified only where it is named. */
-export function addressOf(claims: Claims, userinfo: Claims): Claims {
-  const { email, email_verified } = claims.email_verified === undefined ? userinfo : claims;
-  return email === undefined
-    ? { email: claims.email, email_verified: false }
-    : { email, email_verified };
-}
-
 export const oidcMembers = {
   ...{ subject: 'sub', email: 'email', emailVerified: 'email_verified', name: 'name' },
   ...{ givenName: 'given_name', familyName: 'family_name', amr: 'amr', authTime: 'auth_time' },

@@ -8,150 +8,138 @@
  * The store remembers the state of a callback until its cookie expires, so that it works once. A limit
  * for each address bounds these records, and the requests to providers that strangers can cause.
  */
-import { randomBytes, timingSafeEqual } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
 import type { Identity, Upstream } from '@gatehouse/identity';
 import { claimOnce } from '@gatehouse/store';
 import { z } from 'zod';
 import type { SealedCookies } from '../pages/sealed-cookies.ts';
+import { addressGroupOf } from '../requests/caller.ts';
 import { TryLaterError } from '../requests/failures.ts';
 import { addressLimit } from '../throttle/limits.ts';
-import { createUpstreamAccounts } from './accounts.ts';
-import { createUpstreamClients, UpstreamError } from './clients.ts';
-import type { UpstreamIdentity } from './identity.ts';
+import {
+  addressFor,
+  CLOCK_SECONDS,
+  createUpstreamClients,
+  identify,
+  providerRequest,
+} from './clients.ts';
+import { UpstreamFailure } from './failures.ts';
 
 /** How long a user may take at the provider. */
 const ROUND_TRIP_SECONDS = 15 * 60;
-/** How much earlier than ours the clock of a provider may be. */
-const CLOCK_SECONDS = 60;
 
-const storedRoundTrip = z.object({
+const storedRoundTrip = providerRequest.extend({
   upstreamId: z.string(),
-  /** Of the interaction, or of the session at the account page. */
-  owner: z.string(),
-  state: z.string(),
-  nonce: z.string(),
-  verifier: z.string(),
-  maxAge: z.number().optional(),
-  /** The application asked for a new sign-in (`prompt=login`). */
-  isFresh: z.boolean(),
-  /** Epoch seconds. */
-  at: z.number(),
+  /** Whether the session outlives the browser. */
+  remember: z.boolean(),
 });
 
-/** The callback belongs to no open round trip of this browser. */
-export class RoundTripExpiredError extends Error {
-  override name = 'RoundTripExpiredError';
-}
+type RoundTrip = Readonly<z.infer<typeof storedRoundTrip>>;
+/** What a sign-in asks of the provider, and wants to know after it. */
+type Wanted = Pick<RoundTrip, 'maxAge' | 'isFresh' | 'remember'>;
 
-/** What a sign-in asks of the provider. */
-interface Wanted {
-  readonly loginHint?: string | undefined;
-  readonly maxAge?: number | undefined;
-  readonly isFresh?: boolean;
-}
-
-/** Where the browser continues: the uid of an interaction, or the account page. */
-export interface Place {
-  readonly id: string;
-  /** What else the round trip belongs to. */
-  readonly owner?: string;
-}
-
-export const ACCOUNT_PLACE = 'account';
 export const ACCOUNT_UPSTREAMS_PATH = '/account/upstreams';
+const ACCOUNT_PLACE = 'account';
+
+/** Of a round trip of the account page. Another session of the browser cannot finish it. */
+export const accountPlace = (sessionUid: string, userId: string) =>
+  `${ACCOUNT_PLACE} ${sessionUid} ${userId}`;
+
+const nameOf = (place: string) => place.replace(/ .*$/, '');
+
+/** The pages of a place: that of the account page, or the uid of an interaction. */
+export function pathOfPlace(place: string): string {
+  const name = nameOf(place);
+  return name === ACCOUNT_PLACE ? ACCOUNT_UPSTREAMS_PATH : `/sign-in/${name}/upstream`;
+}
 
 export type UpstreamRoundTrips = ReturnType<typeof createUpstreamRoundTrips>;
 
-type RoundTripDependencies = Parameters<typeof createUpstreamClients>[0] & {
-  readonly identity: Identity;
-  readonly cookies: SealedCookies;
-};
+export function createUpstreamRoundTrips(
+  dependencies: Parameters<typeof createUpstreamClients>[0] & {
+    readonly identity: Pick<Identity, 'store' | 'credentialHash'>;
+    readonly cookies: SealedCookies;
+  },
+) {
+  const { store, credentialHash } = dependencies.identity;
+  const { cookies } = dependencies;
+  const withProvider = createUpstreamClients(dependencies);
 
-/** The parts of a sign-in with an upstream provider. */
-export const openUpstreams = (dependencies: RoundTripDependencies) => ({
-  roundTrips: createUpstreamRoundTrips(dependencies),
-  upstreamAccounts: createUpstreamAccounts(dependencies.identity),
-});
-
-function createUpstreamRoundTrips(dependencies: RoundTripDependencies) {
-  const { identity, cookies } = dependencies;
-  const { store, credentialHash } = identity;
-  const clients = createUpstreamClients(dependencies);
-
-  /**
-   * One atomic claim: of concurrent callbacks, one continues.
-   *
-   * @throws TryLaterError
-   */
-  async function claimCallback(state: string, addressGroup: string): Promise<void> {
+  /** One atomic claim: of concurrent callbacks, one continues. */
+  async function claimReturn(stateHash: string, addressGroup: string): Promise<void> {
     const limitKey = `upstream-sign-ins:address:${addressGroup}`;
-    const { attempts, windowSeconds } = addressLimit;
-    const { count, resetsAt } = await store.increment(limitKey, windowSeconds);
-    if (count > attempts) {
+    const { count, resetsAt } = await store.increment(limitKey, addressLimit.windowSeconds);
+    if (count > addressLimit.attempts) {
       throw new TryLaterError('sign_in_address_limit', resetsAt);
     }
-    const key = `upstream-state:${credentialHash(state)}`;
+    const key = `upstream-state:${stateHash}`;
     if (!(await claimOnce(store, key, ROUND_TRIP_SECONDS + CLOCK_SECONDS))) {
-      throw new RoundTripExpiredError('the state was used before');
+      throw expired('the state was used before');
     }
   }
 
   return {
-    /** @returns the address at the provider. @throws UpstreamError */
-    async begin({ id, owner = '' }: Place, upstream: Upstream, wanted: Wanted): Promise<string> {
-      const { loginHint, maxAge, isFresh = false } = wanted;
+    /** @returns the address at the provider. @throws UpstreamFailure */
+    async begin(
+      place: string,
+      upstream: Upstream,
+      wanted: Wanted,
+      loginHint?: string,
+    ): Promise<string> {
       const secret = () => randomBytes(32).toString('base64url');
-      const secrets = { state: `${secret()}.${id}`, nonce: secret(), verifier: secret(), maxAge };
-      const address = await clients.authorizationUrl(upstream, secrets, {
-        ...(loginHint !== undefined && { login_hint: loginHint }),
-        ...(isFresh && { prompt: 'login' }),
-      });
-      const at = Math.floor(Date.now() / 1000);
-      const record: z.infer<typeof storedRoundTrip> = {
-        ...{ ...secrets, upstreamId: upstream.id, owner, isFresh, at },
+      const record: RoundTrip = {
+        ...{ state: `${secret()}.${nameOf(place)}`, nonce: secret(), verifier: secret() },
+        ...{ ...wanted, upstreamId: upstream.id, at: Math.floor(Date.now() / 1000) },
       };
-      cookies.write(id, JSON.stringify(record), ROUND_TRIP_SECONDS);
+      const address = await withProvider(upstream, (client) =>
+        addressFor(client, record, loginHint),
+      );
+      cookies.write(place, JSON.stringify(record), ROUND_TRIP_SECONDS);
       return address;
     },
 
     /**
-     * @param callback its query, and the group of the address that sent it
-     * @throws RoundTripExpiredError, UpstreamError, TryLaterError
+     * @param request the callback, at the page of its place
+     * @throws UpstreamFailure, TryLaterError
      */
-    async finish(
-      { id, owner = '' }: Place,
-      upstream: Upstream,
-      { query, addressGroup }: { readonly query: URLSearchParams; readonly addressGroup: string },
-    ): Promise<UpstreamIdentity> {
-      const record = cookies.read(id);
-      const roundTrip =
-        record === undefined ? undefined : storedRoundTrip.parse(JSON.parse(record));
-      const state = query.getAll('state').join();
+    async finish(place: string, upstream: Upstream, request: CallbackRequest) {
+      const query = queryOf(request);
+      const text = cookies.read(place);
+      const roundTrip = text === undefined ? undefined : storedRoundTrip.parse(JSON.parse(text));
+      // Of hashes, the time of a comparison reveals nothing.
+      const stateHash = credentialHash(query.getAll('state').join());
       if (
         roundTrip?.upstreamId !== upstream.id ||
-        roundTrip.owner !== owner ||
         Date.now() / 1000 - roundTrip.at > ROUND_TRIP_SECONDS ||
-        !isEqual(state, roundTrip.state)
+        stateHash !== credentialHash(roundTrip.state)
       ) {
-        throw new RoundTripExpiredError('no open round trip has this state');
+        throw expired('no open round trip has this state');
       }
-      await claimCallback(state, addressGroup);
-      cookies.clear(id);
-      const found = await clients.identify(upstream, roundTrip, query);
-      if (roundTrip.isFresh && (found.authTime ?? Infinity) < roundTrip.at - CLOCK_SECONDS) {
-        throw new UpstreamError(`${upstream.id} did not ask the user to sign in again`);
-      }
-      return found;
+      await claimReturn(stateHash, addressGroupOf(request));
+      cookies.clear(place);
+      const found = await withProvider(upstream, (client) => identify(client, roundTrip, query));
+      return { found, remember: roundTrip.remember };
     },
   };
 }
 
-/** The place that a callback names. The round trip in its cookie proves it. */
-export function placeOf(query: URLSearchParams): string | undefined {
-  return /^[\w-]{43}\.([\w-]{1,64})$/.exec(query.getAll('state').join())?.[1];
-}
+/** The callback belongs to no open round trip of this browser. */
+const expired = (finding: string) =>
+  new UpstreamFailure(finding, { status: 400, error: 'signInExpired' });
 
-function isEqual(presented: string, expected: string): boolean {
-  const [a, b] = [Buffer.from(presented), Buffer.from(expected)];
-  return a.length === b.length && timingSafeEqual(a, b);
+type CallbackRequest = IncomingMessage & { readonly originalUrl: string };
+
+/** The whole query, because `iss`, `code` and `state` must each occur once. */
+const queryOf = ({ originalUrl }: CallbackRequest) =>
+  new URL(originalUrl, 'http://unused.invalid').searchParams;
+
+/**
+ * The page that finishes the round trip of a callback, where the browser has its cookie. Undefined if
+ * the state names none.
+ */
+export function returnAddress(request: CallbackRequest, upstreamId: string): string | undefined {
+  const query = queryOf(request);
+  const [, place] = /^[\w-]{43}\.([\w-]{1,64})$/.exec(query.getAll('state').join()) ?? [];
+  return place && `${pathOfPlace(place)}/${encodeURIComponent(upstreamId)}/return?${query}`;
 }

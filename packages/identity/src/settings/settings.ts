@@ -186,6 +186,7 @@ function replacing<Entry>(
 
 /** @throws RejectedChangeError if two resources have the same scope */
 function toSettings(definition: SettingsDefinition) {
+  const { upstreams = [] } = definition;
   const resources = new Map(definition.resources.map((each) => [each.resource, each]));
   const scopes = new Map<string, DeclaredScope>();
   for (const resource of resources.values()) {
@@ -233,10 +234,11 @@ function toSettings(definition: SettingsDefinition) {
     registrationOf: (orgId: string) =>
       openRegistration(definition.registration ?? { organizations: {} }, orgId),
     /** By id, in the order of their buttons. */
-    upstreams: new Map((definition.upstreams ?? []).map((each) => [each.id, each])) as ReadonlyMap<
-      string,
-      Upstream
-    >,
+    upstreams: new Map(upstreams.map((each) => [each.id, each])) as ReadonlyMap<string, Upstream>,
+    /** The id of the provider for addresses of a domain. */
+    upstreamOfDomain: new Map(
+      upstreams.flatMap(({ id, emailDomains }) => emailDomains.map((domain) => [domain, id])),
+    ) as ReadonlyMap<string, string>,
   };
 }
 

@@ -3,18 +3,9 @@
  * settings. The client secrets in it are sealed on their way into the store.
  */
 import { z } from 'zod';
-import { identifier, role, text } from '../records/record.ts';
+import { calledAddress, identifier, role, text } from '../records/record.ts';
 import type { Sealer } from '../secrets/seal.ts';
 import { domainName } from './registration.ts';
-
-const address = z
-  .string()
-  .max(500)
-  .refine((value) => {
-    const url = URL.parse(value);
-    const isPlain = url?.username === '' && url.password === '' && url.hash === '';
-    return url?.protocol === 'https:' && isPlain;
-  }, 'must be an https address without a user name and fragment');
 
 /** The name of a member of userinfo. */
 const member = text(100);
@@ -28,13 +19,13 @@ const upstreamSchema = z
     /** On the button. */
     name: text(60),
     /** Of an OpenID Connect provider. */
-    issuer: address.optional(),
+    issuer: calledAddress.optional(),
     /** Of a provider that speaks only OAuth 2.0. */
     oauth: z
       .strictObject({
-        authorizationEndpoint: address,
-        tokenEndpoint: address,
-        userinfoEndpoint: address,
+        authorizationEndpoint: calledAddress,
+        tokenEndpoint: calledAddress,
+        userinfoEndpoint: calledAddress,
         /** Which members of userinfo describe the user. */
         members: z.strictObject({
           subject: member,
@@ -68,35 +59,25 @@ const upstreamSchema = z
     /** `mfa` in its `amr` counts as a second factor. */
     trustsFactors: z.boolean().default(false),
   })
-  .superRefine(({ issuer, oauth, createUsers, orgId, organizations }, context) => {
-    const report = (name: string, message: string) =>
-      context.addIssue({ code: 'custom', path: [name], message });
-    if ((issuer === undefined) === (oauth === undefined)) {
-      report('issuer', 'set either issuer or oauth');
-    }
-    if (createUsers && orgId === undefined && Object.keys(organizations).length === 0) {
-      report('createUsers', 'requires orgId or organizations');
-    }
-  });
+  .refine(({ issuer, oauth }) => (issuer === undefined) !== (oauth === undefined), {
+    path: ['issuer'],
+    message: 'set either issuer or oauth',
+  })
+  .refine(
+    ({ createUsers, orgId, organizations }) =>
+      !createUsers || orgId !== undefined || Object.keys(organizations).length > 0,
+    { path: ['createUsers'], message: 'requires orgId or organizations' },
+  );
 
 export type Upstream = Readonly<z.output<typeof upstreamSchema>>;
 
 export const upstreamsSchema = z
   .array(upstreamSchema)
   .max(100)
-  .superRefine((upstreams, context) => {
-    const ids = upstreams.map(({ id }) => id);
-    const domains = upstreams.flatMap(({ emailDomains }) => [...new Set(emailDomains)]);
-    for (const [i, { id, emailDomains }] of upstreams.entries()) {
-      if (ids.indexOf(id) < i) {
-        context.addIssue({ code: 'custom', path: [i, 'id'], message: 'is a duplicate' });
-      }
-      if (emailDomains.some((each) => domains.indexOf(each) !== domains.lastIndexOf(each))) {
-        const message = 'must not have a domain of another provider';
-        context.addIssue({ code: 'custom', path: [i, 'emailDomains'], message });
-      }
-    }
-  });
+  .refine((upstreams) => {
+    const names = upstreams.flatMap(({ id, emailDomains }) => [id, ...new Set(emailDomains)]);
+    return new Set(names).size === names.length;
+  }, 'must not have two providers with the same id, or with the same domain in emailDomains');
 
 /**
  * The client secrets of a change, sealed. An unchanged one keeps its text, so that the same file
@@ -111,13 +92,10 @@ export function sealClientSecrets(
   context: string,
 ): Upstream[] {
   return wanted.map((each) => {
-    const { id, clientSecret } = each;
-    if (clientSecret === undefined) {
-      return each;
-    }
-    const last = known.find((other) => other.id === id)?.clientSecret ?? '';
-    const isSame = sealer.tryOpen(last, context) === clientSecret;
-    return { ...each, clientSecret: isSame ? last : sealer.seal(clientSecret, context) };
+    const { clientSecret: secret } = each;
+    const last = known.find(({ id }) => id === each.id)?.clientSecret ?? '';
+    const isSame = secret !== undefined && sealer.tryOpen(last, context) === secret;
+    return { ...each, clientSecret: isSame ? last : secret && sealer.seal(secret, context) };
   });
 }
 

@@ -12,14 +12,9 @@ import type { UserRegistry } from './users.ts';
 
 const PREFIX = 'upstream-link:';
 
+const upstreamIdOf = (key: string) => key.slice(PREFIX.length).split(':', 1).join();
 /** The keys of a user's links. */
 const linksKey = (userId: string) => `upstream-links:${userId}`;
-
-interface LinkedUser {
-  readonly userId: string;
-  /** Reads or creates the user. */
-  readonly open: () => Promise<User>;
-}
 
 export type UpstreamLinks = ReturnType<typeof createUpstreamLinks>;
 
@@ -32,8 +27,8 @@ export function createUpstreamLinks(dependencies: {
   const keyOf = ({ id, issuer, oauth }: Upstream, subject: string) =>
     `${PREFIX}${id}:${credentialHash(`${issuer ?? oauth?.userinfoEndpoint}\n${subject}`)}`;
 
-  async function read(key: string): Promise<User | undefined> {
-    const userId = await store.get(key);
+  async function find(upstream: Upstream, subject: string): Promise<User | undefined> {
+    const userId = await store.get(keyOf(upstream, subject));
     return userId === undefined ? undefined : users.read(userId);
   }
 
@@ -45,50 +40,44 @@ export function createUpstreamLinks(dependencies: {
   }
 
   return {
-    find: (upstream: Upstream, subject: string): Promise<User | undefined> =>
-      read(keyOf(upstream, subject)),
+    find,
 
     /**
      * The user of the account. Without one, `choose` decides which user gets it.
      *
-     * @param choose gets an id for a new user. Undefined: there is no link
+     * @param choose calls `link`, which returns the id of the user: a new one by default. A new user
+     *   is linked first, so that a process that dies leaves no user whom nothing signs in
      */
-    async ensure(
+    ensure: async (
       upstream: Upstream,
       subject: string,
-      choose: (newId: string) => Promise<LinkedUser | undefined>,
-    ): Promise<User | undefined> {
+      choose: (link: (userId?: string) => Promise<string>) => Promise<User>,
+    ): Promise<User> => {
       const key = keyOf(upstream, subject);
-      return withRecordLock(store, key, async (assertHeld) => {
-        const known = await read(key);
-        if (known !== undefined) {
-          return known;
-        }
-        const chosen = await choose(generateId());
-        if (chosen === undefined) {
-          return undefined;
-        }
-        assertHeld();
-        // Before a new user, so that a process that dies leaves no user whom nothing signs in.
-        await store.addToIndex(linksKey(chosen.userId), key, NEVER_EXPIRES);
-        await store.set(key, chosen.userId);
-        return chosen.open();
-      });
+      const known = await find(upstream, subject);
+      return (
+        known ??
+        withRecordLock(store, key, async (assertHeld) => {
+          const link = async (userId = generateId()) => {
+            assertHeld();
+            await store.addToIndex(linksKey(userId), key, NEVER_EXPIRES);
+            await store.set(key, userId);
+            return userId;
+          };
+          return (await find(upstream, subject)) ?? choose(link);
+        })
+      );
     },
 
     /** The ids of the providers with an account of the user. */
-    async list(userId: string): Promise<readonly string[]> {
-      const ids = (await keysOf(userId)).map((key) => key.slice(PREFIX.length).split(':', 1)[0]);
-      return [...new Set(ids.map(String))];
-    },
+    list: async (userId: string): Promise<readonly string[]> => [
+      ...new Set((await keysOf(userId)).map(upstreamIdOf)),
+    ],
 
     /** @returns whether there was a link */
     async unlink(userId: string, upstreamId: string): Promise<boolean> {
-      const keys = await keysOf(userId);
-      const removed = keys.filter((key) => key.startsWith(`${PREFIX}${upstreamId}:`));
-      if (removed.length > 0) {
-        await store.delete(removed);
-      }
+      const removed = (await keysOf(userId)).filter((key) => upstreamIdOf(key) === upstreamId);
+      await store.delete(removed);
       for (const key of removed) {
         await store.removeFromIndex(linksKey(userId), key);
       }
