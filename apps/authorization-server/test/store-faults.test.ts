@@ -4,17 +4,24 @@ import { connect } from 'node:net';
 import { createPageVisitor, repetitions, startRedisServer, until } from '@gatehouse/testing';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { type Fault, startFaultProxy } from './fault-proxy.ts';
-import { alice, full, machine } from './installation.ts';
+import { alice, full, installation, machine } from './installation.ts';
 import { as, machineGrant, outcome, type Reply, refreshing, startServers } from './server.ts';
+import { atProvider, createProviderHost, startLaxProvider } from './upstream-providers.ts';
 
 const asFull = as(full);
 const password = { grant_type: 'password', ...alice };
 
 const redis = await startRedisServer({ arguments: ['--appendonly', 'yes'] });
 const proxy = await startFaultProxy(redis.port);
+const host = createProviderHost();
+const provider = await startLaxProvider(host);
+const { clientId } = atProvider;
+const elsewhere = { id: 'elsewhere', name: 'Elsewhere', issuer: provider.issuer, clientId };
+const upstreams = [{ ...elsewhere, orgId: 'org-1', createUsers: true }];
 const system = await startServers({
   servers: 2,
-  environment: { STORE_URL: `redis://127.0.0.1:${proxy.port}` },
+  bootstrap: { ...installation, privateHosts: ['localhost'], upstreams } as typeof installation,
+  environment: { ...host.environment, STORE_URL: `redis://127.0.0.1:${proxy.port}` },
 });
 const { first, second } = system;
 afterAll(async () => {
@@ -31,6 +38,16 @@ const countKeys = (pattern: string, condition = 'true') => {
 const untilServed = () => until(async () => (await first.token(machineGrant)).status === 200);
 const unavailable = [503, 'temporarily_unavailable'];
 const rejected = [400, 'invalid_grant'];
+/** A browser that returns from the upstream provider. */
+async function returnFromProvider() {
+  const visitor = createPageVisitor(host.send);
+  const form = await first.openSignIn(visitor);
+  let { location = '' } = await visitor.submit(form, { upstream: elsewhere.id });
+  while (!location.includes('/return?')) {
+    ({ location = '' } = await visitor.get(location));
+  }
+  return () => visitor.get(location);
+}
 const refresh = (value: string) => first.token(refreshing(value), asFull);
 
 test('callers that disconnect before the reply leave only records that expire', async () => {
@@ -109,6 +126,17 @@ describe('a lost reply of Redis', () => {
     expect((await refresh(retried.body.refresh_token)).status).toBe(200);
   });
 
+  test('to the claim of a return from an upstream provider signs nobody in, then or later', async () => {
+    let open = await returnFromProvider();
+    await untilLost('upstream-state', 'cut', async () => {
+      open = await returnFromProvider();
+      return async () => expect((await open()).status).toBe(503);
+    });
+    await untilServed();
+    expect((await open()).status).toBe(400);
+    expect(provider.redeemed).toBe(0);
+  });
+
   test('to a write after the successor was stored lets the same client retry later', async () => {
     const value = await loseRefresh('token:');
     // An hour later:
@@ -170,6 +198,7 @@ describe('an unavailable store', () => {
     const value = (await first.token(password, asFull)).body.refresh_token;
     const visitor = createPageVisitor();
     const page = await first.openSignIn(visitor);
+    const open = await returnFromProvider();
     await redis.kill();
     const replies: readonly Reply[] = await Promise.all([
       first.token(machineGrant),
@@ -191,8 +220,13 @@ describe('an unavailable store', () => {
     expect(replies.at(-1)?.body).toMatchObject({ status: 503, code: 'service_unavailable' });
     const submitted = await visitor.submit(page, alice);
     expect([submitted.status, submitted.headers.get('retry-after')]).toEqual([503, '1']);
+    const returned = await open();
+    expect([returned.status, returned.headers.get('retry-after')]).toEqual([503, '1']);
+    expect([returned.location, provider.redeemed]).toEqual([undefined, 0]);
     await redis.restart();
     await untilServed();
+    // Nothing was claimed.
+    expect((await open()).location).toContain('/authorize/');
     expect(await system.output()).not.toContain(alice.password);
   });
 });
