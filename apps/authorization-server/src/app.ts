@@ -14,7 +14,6 @@ import { CHANGE_PASSWORD_PATH, createAccountSessions } from './account/session.t
 import type { Configuration } from './config.ts';
 import { createGuardedFetch, type Outbound } from './guarded-fetch.ts';
 import { startMails } from './mail/deliver-mails.ts';
-import { createMailRequests } from './mail/mail-requests.ts';
 import { auditProviderEvents } from './outcomes/audit.ts';
 import { explainMistakes, handleUnexpectedErrors, logOutcomes } from './outcomes/errors.ts';
 import type { ThrottledLimit } from './outcomes/metrics.ts';
@@ -151,7 +150,7 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
     checkPasskey: createCheckPasskey(identity, rejectionOfPasskey),
     passkeyCeremonies: createPasskeyCeremonies({ issuer, identity, browserState }),
     deviceCookies: createDeviceCookies({ provider, identity, secure }),
-    mails: dependencies.mail && createMailRequests(identity),
+    mails: dependencies.mail && identity.mails,
     roundTrips: createUpstreamRoundTrips({
       ...{ identity, issuer, cookies: browserState.roundTrips },
       fetchDeclared: createFetchDeclared(identity, createGuardedFetch(dependencies.outbound)),

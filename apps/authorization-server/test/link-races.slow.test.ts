@@ -11,25 +11,28 @@ const REQUESTS = 50;
 describe.each(await openStores())('on $engine', ({ system: { store } }) => {
   const masterKey = randomBytes(32);
   const servers = [openIdentity({ store, masterKey }), openIdentity({ store, masterKey })] as const;
-  const [{ actionLinks, users }] = servers;
+  const [{ actionLinks, organizations, settings, users }] = servers;
+  const orgId = 'org-1';
 
   test.each(['reset', 'verify', 'register', 'invite'] as const)(
     'a %s link is taken once in each of 200 races of 50 requests',
     async (kind) => {
-      const user = await users.add({
-        ...{ username: `user-${kind}`, name: 'User', orgId: 'org-1', roles: [] },
+      await organizations.save({ id: orgId, name: 'Example' });
+      await settings.apply({ registration: { organizations: { [orgId]: { open: true } } } });
+      const { userId } = await users.add({
+        ...{ username: `user-${kind}`, name: 'User', orgId, roles: [] },
         ...{ email: 'user@example.com', emailVerified: false, passwordHash: 'a hash' },
       });
-      const link = { orgId: 'org-1', email: 'new@example.com' };
-      const issue = {
-        reset: () => actionLinks.issueReset(user),
-        verify: () => actionLinks.issueVerification(user, link.email),
-        register: () => actionLinks.issueAccount({ kind: 'register', ...link }),
-        invite: () => actionLinks.issueAccount({ kind: 'invite', ...link }),
-      }[kind];
+      const email = 'new@example.com';
+      const link = {
+        reset: { kind: 'reset', userId },
+        verify: { kind: 'verify', userId, email },
+        register: { kind: 'register', orgId, email },
+        invite: { kind: 'invite', orgId, email },
+      } as const;
       const winners: number[] = [];
       for (let round = 0; round < ROUNDS; round += 1) {
-        const token = await issue();
+        const token = (await actionLinks.issue(link[kind])) ?? '';
         const taken = await Promise.all(
           Array.from({ length: REQUESTS }, (_, i) =>
             servers[i % 2 === 0 ? 0 : 1].actionLinks.take(kind, token),

@@ -348,7 +348,8 @@ describe.each(servers)('a second factor on $engine', ({ system: server }) => {
     await store.increment(key, codeLimit.windowSeconds, codeLimit.attempts);
     const visitor = createPageVisitor();
     const user = await identity.users.findByUsername(bob.username);
-    const token = user === undefined ? '' : await identity.actionLinks.issueReset(user);
+    const { userId = '' } = user ?? {};
+    const token = await identity.actionLinks.issue({ kind: 'reset', userId });
     const reset = await visitor.get(`${issuer}/reset-password?token=${token}`);
     const password = 'seven tall lanterns';
     // A mailbox gives no more guesses.

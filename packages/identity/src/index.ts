@@ -133,7 +133,7 @@ export {
 } from './settings/settings.ts';
 export { organizationsOf, type Upstream } from './settings/upstreams.ts';
 export type { AccessTokenVerifier, Principal, StoredAccessToken } from './tokens/access-tokens.ts';
-export type { ActionLink } from './tokens/action-links.ts';
+export type { ActionLink, WantedLink } from './tokens/action-links.ts';
 export { deliverQueues } from './tokens/delivery-queue.ts';
 export { type JwtAccessTokenClaims, withJwtAccessTokens } from './tokens/jwt-access-tokens.ts';
 export type { LogoutNotice } from './tokens/logout-queue.ts';

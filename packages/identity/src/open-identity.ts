@@ -75,7 +75,8 @@ export function openIdentity(dependencies: IdentityDependencies) {
   const credentialHash = createCredentialHash(masterKey);
   const sealer = createSealer(masterKey);
   const settings = createSettingsRegistry({ store, sealer, onDamagedRecord, now });
-  const records = { store, settings, onDamagedRecord, now };
+  const organizations = createOrganizationRegistry(store, onDamagedRecord);
+  const records = { store, settings, organizations, onDamagedRecord, now };
   const lastUse = createLastUse(store, now);
   const clients = createClientRegistry({ ...records, sealer, credentialHash, lastUse });
   const users = createUserRegistry(records);
@@ -91,7 +92,6 @@ export function openIdentity(dependencies: IdentityDependencies) {
   const jwtAccessTokens = createJwtAccessTokens({ ...tokens, findKey });
   const audit = openAudit(dependencies, lastUse, now);
   const logouts = createLogoutQueue({ store, clients, userSessions, audit, now });
-  const organizations = createOrganizationRegistry(store, onDamagedRecord);
   const registrationTokens = createRegistrationTokens({ ...records, credentialHash });
   /** Logouts: sign-outs of which clients are notified. */
   const parties = { organizations, clients, registrationTokens, users, logouts };

@@ -16,6 +16,7 @@ import {
   userSessionsKey,
   xAccessTokensKey,
 } from './secrets/credential-keys.ts';
+import type { ActionLinks } from './tokens/action-links.ts';
 import type { LogoutQueue } from './tokens/logout-queue.ts';
 import { type createRevocations, destroyGrant } from './tokens/revocations.ts';
 import { factorsKey } from './users/factors.ts';
@@ -41,6 +42,7 @@ export function createRemovals(dependencies: {
   readonly revocations: ReturnType<typeof createRevocations>;
   readonly logouts: Pick<LogoutQueue, 'addForUser'>;
   readonly upstreamLinks: Pick<UpstreamLinks, 'removeAll'>;
+  readonly actionLinks: Pick<ActionLinks, 'endForAddress'>;
   readonly now: () => number;
 }) {
   const { store, organizations, clients, users, revocations, logouts, now } = dependencies;
@@ -57,9 +59,14 @@ export function createRemovals(dependencies: {
     };
   }
 
-  async function endUser({ userId }: User, audit: Audit | undefined): Promise<void> {
+  async function endUser(user: User, audit: Audit | undefined): Promise<void> {
+    const { userId, email = '', emailVerified } = user;
     // Reads the sessions, so it comes first.
     await logouts.addForUser(userId);
+    // An older invitation must not bring the user back. An unverified address can be that of others.
+    if (emailVerified) {
+      await dependencies.actionLinks.endForAddress(email);
+    }
     if ((await users.remove(userId)) !== undefined) {
       await audit?.({ event: 'user_changed', userId, change: 'removed' });
     }

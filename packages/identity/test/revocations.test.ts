@@ -1,7 +1,7 @@
 // requires: redis-server
 import { randomUUID } from 'node:crypto';
 import { storeEngines } from '@gatehouse/testing';
-import { expect, test } from '@jest/globals';
+import { describe, expect, test } from '@jest/globals';
 import {
   credentialId,
   credentialKey,
@@ -45,26 +45,76 @@ describeOnEngines(
       return { operator, server, clientId, userId, issue, isAlive, advance };
     }
 
-    test.each(['user', 'everything'] as const)(
-      'links for a new password or address end with the not-before of %s',
-      async (what) => {
-        const { operator, server, userId, advance } = await prepare();
-        const { actionLinks, users } = server;
-        const user = await users.read(userId);
-        if (user === undefined) {
-          throw new Error('There is no user.');
+    describe('links', () => {
+      /** One of each kind, and which of them work. */
+      async function issueLinks() {
+        const prepared = await prepare();
+        const { server, userId, advance } = prepared;
+        const { actionLinks, organizations, settings } = server;
+        const orgId = randomUUID();
+        const email = `${orgId}@example.com`;
+        const declare = (registration: { open: boolean; emailDomains?: string[] }) =>
+          settings.apply({ registration: { organizations: { [orgId]: registration } } });
+        await declare({ open: true });
+        await organizations.save({ id: orgId, name: 'One' });
+        const issue = () =>
+          Promise.all([
+            actionLinks.issue({ kind: 'reset', userId }),
+            actionLinks.issue({ kind: 'verify', userId, email }),
+            actionLinks.issue({ kind: 'register', orgId, email }),
+            actionLinks.issue({ kind: 'invite', orgId, email }),
+          ]);
+        const kinds = ['reset', 'verify', 'register', 'invite'] as const;
+        const tokens = await issue();
+        async function working(of = tokens) {
+          advance(50);
+          const found = kinds.map((kind, i) => actionLinks.find(kind, of[i] ?? ''));
+          const links = await Promise.all(found);
+          return kinds.filter((kind, i) => links[i]?.kind === kind);
         }
-        const reset = await actionLinks.issueReset(user);
-        const verify = await actionLinks.issueVerification(user, 'a@example.com');
-        expect(await actionLinks.find('reset', reset)).toBeDefined();
+        expect(await working()).toEqual(kinds);
+        return { ...prepared, orgId, email, declare, issue, working };
+      }
+
+      test.each([
+        ['user', ['register', 'invite']],
+        ['everything', []],
+      ] as const)('end with the not-before of %s', async (what, left) => {
+        const { operator, userId, issue, working } = await issueLinks();
         await operator.revocations[what](userId);
-        advance(50);
-        expect(await actionLinks.find('reset', reset)).toBeUndefined();
-        expect(await actionLinks.find('verify', verify)).toBeUndefined();
-        const later = await actionLinks.issueReset((await users.read(userId)) ?? user);
-        expect(await actionLinks.take('reset', later)).toBeDefined();
-      },
-    );
+        expect(await working()).toEqual(left);
+        expect(await working(await issue())).toHaveLength(4);
+      });
+
+      test('for a new account end with the registration, or the organization', async () => {
+        const { server, orgId, declare, working } = await issueLinks();
+        await declare({ open: true, emailDomains: ['elsewhere.example'] });
+        expect(await working()).toEqual(['reset', 'verify', 'invite']);
+        await declare({ open: false });
+        expect(await working()).toEqual(['reset', 'verify', 'invite']);
+        await declare({ open: true });
+        await server.removals.organization(orgId, async () => undefined);
+        expect(await working()).toEqual(['reset', 'verify']);
+        await server.organizations.save({ id: orgId, name: 'Again' });
+        expect(await working()).toEqual(['reset', 'verify']);
+      });
+
+      test('for a new account end with the use of one, and with the removal of the account', async () => {
+        const { server, orgId, email, issue, working } = await issueLinks();
+        const [, , , invitation = ''] = await issue();
+        expect(await server.actionLinks.take('invite', invitation)).toBeDefined();
+        expect(await working()).toEqual(['reset', 'verify']);
+
+        const later = await issue();
+        const member = { orgId, email, emailVerified: true, name: 'A', roles: [] };
+        const user = await server.users.add({ ...member, username: randomUUID() });
+        // No other account gets the address.
+        expect(await working(later)).toEqual(['reset']);
+        expect(await server.actionLinks.issue({ kind: 'invite', orgId, email })).toBeUndefined();
+        await server.removals.user(user, async () => undefined);
+        expect(await working(later)).toEqual(['reset', 'verify']);
+      });
+    });
 
     test.each(['client', 'user', 'everything'] as const)(
       'other processes reject credentials from before the not-before of %s after 50 ms, but accept newer ones',

@@ -7,7 +7,6 @@
  */
 import type { Identity } from '@gatehouse/identity';
 import { Router } from 'express';
-import type { MailRequests } from '../mail/mail-requests.ts';
 import { rejectMethods, sendErrorPage } from '../pages/error-page.ts';
 import { type Html, html } from '../pages/html.ts';
 import { linkButton, sendPage } from '../pages/page.ts';
@@ -34,7 +33,7 @@ export interface AccountDependencies {
   readonly deviceCookies: DeviceCookies;
   readonly passkeyCeremonies: PasskeyCeremonies;
   /** For links that verify an address. Undefined without a mail server. */
-  readonly mails: MailRequests | undefined;
+  readonly mails: Identity['mails'] | undefined;
   readonly roundTrips: UpstreamRoundTrips;
 }
 
@@ -74,7 +73,7 @@ function addAccountPage(router: Router, dependencies: AccountDependencies): void
       const heading = html`${notice(request.query.done, texts)}
 <h1>${texts.accountTitle}</h1>`;
       const content = html`<p class="actions"><a class="button" href="${providerRoutes.end_session}">${texts.signOut}</a> <a class="button" href="${providerRoutes.code_verification}">${texts.connectDevice}</a></p>
-${await profileSection(page, { identity, selfService })}
+${await profileSection(page, identity)}
 ${await browsersSection(page, identity)}
 ${await applicationsSection(page, identity)}
 <section aria-labelledby="password">

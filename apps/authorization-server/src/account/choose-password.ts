@@ -1,48 +1,67 @@
 /** The fields for a new password, and its change: on the account page, at sign-in, and by a link. */
-import { hashPassword, passwordProblem, type User, verifyPassword } from '@gatehouse/identity';
-import type { Request } from 'express';
-import { formProblems, noteFailure } from '../pages/error-page.ts';
+import {
+  hashPassword,
+  type Identity,
+  passwordProblem,
+  type User,
+  verifyPassword,
+} from '@gatehouse/identity';
+import type { Request, Response } from 'express';
+import { rejectForm } from '../pages/error-page.ts';
 import { type Html, html } from '../pages/html.ts';
-import { formField } from '../pages/page.ts';
+import { formField, problemNotice } from '../pages/page.ts';
 import { passwordField } from '../pages/password-field.ts';
 import type { Texts } from '../pages/texts-en.ts';
 import { recordEvent } from '../requests/caller.ts';
-import type { AccountDependencies } from './account.ts';
 import { endEverything } from './sign-out-everywhere.ts';
 
 export type PasswordProblem = keyof Texts['passwordProblems'];
 
-/** Two fields, so that a typing error is found. They keep nothing that was typed. */
+/** Two fields, so that a typing error is found. */
 export function newPasswordFields(
   texts: Texts,
   {
-    username,
-    problem,
-  }: {
-    /** For password managers. Undefined if the form has a field for it. */
-    readonly username?: string;
-    readonly problem?: PasswordProblem | undefined;
-  },
+    isWrong,
+    isFocused = isWrong,
+    typed = '',
+  }: { readonly isWrong: boolean; readonly isFocused?: boolean; readonly typed?: string },
 ): Html {
-  const invalid = problem === undefined ? undefined : html` aria-invalid="true"`;
-  const field = (id: string, label: string, more?: Html) => {
-    const attributes = html` autocomplete="new-password" minlength="8"${invalid}${more}`;
-    return passwordField(texts, { id, label, attributes });
-  };
-  const known =
-    username === undefined
-      ? undefined
-      : html`<input class="for-password-managers" type="text" name="username" autocomplete="username" value="${username}" readonly tabindex="-1" aria-hidden="true">`;
-  const focus = username === undefined ? undefined : html` autofocus`;
-  return html`${known}
-${field('wanted', texts.newPassword, html` aria-describedby="${problem === undefined ? 'hint' : 'problem hint'}"${focus}`)}
+  const invalid = isWrong ? html` aria-invalid="true"` : undefined;
+  const attributes = html` autocomplete="new-password" minlength="8" value="${typed}"${invalid}`;
+  const first = html`${attributes} aria-describedby="${isWrong ? 'problem hint' : 'hint'}"${isFocused ? html` autofocus` : undefined}`;
+  return html`${passwordField(texts, { id: 'wanted', label: texts.newPassword, attributes: first })}
 <p class="hint" id="hint">${texts.newPasswordHint}</p>
-${field('repeated', texts.repeatPassword)}`;
+${passwordField(texts, { id: 'repeated', label: texts.repeatPassword, attributes })}`;
 }
 
-/** What is wrong with the fields of the form. The old password is not a new one. */
+/** A hidden field that tells password managers whose password it is. */
+export const usernameForManagers = (username: string): Html =>
+  html`<input class="for-password-managers" type="text" name="username" autocomplete="username" value="${username}" readonly tabindex="-1" aria-hidden="true">`;
+
+/** The form of a page that only sets a password. @param hidden its other fields */
+export const newPasswordForm = (
+  texts: Texts,
+  action: string,
+  hidden: Html,
+  {
+    username,
+    problem,
+  }: { readonly username: string; readonly problem: PasswordProblem | undefined },
+): Html =>
+  html`${problemNotice(problem && texts.passwordProblems[problem])}
+<form method="post" action="${action}">
+${hidden}
+${usernameForManagers(username)}
+${newPasswordFields(texts, { isWrong: problem !== undefined, isFocused: true })}
+<button class="primary" type="submit">${texts.setPassword}</button>
+</form>`;
+
+/**
+ * What is wrong with the fields of the form, whose page is then shown again. The old password is not
+ * a new one.
+ */
 export async function newPasswordProblem(
-  request: Request,
+  { request, response }: { readonly request: Request; readonly response: Response },
   user: Pick<User, 'username' | 'passwordHash'>,
 ): Promise<PasswordProblem | undefined> {
   const wanted = formField(request, 'wanted');
@@ -52,7 +71,7 @@ export async function newPasswordProblem(
     problem = 'same';
   }
   if (problem !== undefined) {
-    noteFailure(request, 'passwordRefused', formProblems.passwordRefused);
+    rejectForm(response, 'passwordRefused');
   }
   return problem;
 }
@@ -65,12 +84,11 @@ export async function newPasswordProblem(
 export async function setPassword(
   request: Request,
   { userId }: User,
-  dependencies: Pick<AccountDependencies, 'identity'>,
+  identity: Identity,
 ): Promise<User> {
-  const { identity } = dependencies;
   const passwordHash = await hashPassword(formField(request, 'wanted'));
   const changes = { passwordHash, mustChangePassword: undefined };
-  const changed = await endEverything(userId, dependencies, changes);
+  const changed = await endEverything(userId, identity, changes);
   await identity.signInLocks.forgetPasswords(changed);
   recordEvent(request, { event: 'user_changed', userId, change: 'password_changed' }, identity);
   return changed;

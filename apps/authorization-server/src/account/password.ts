@@ -3,19 +3,23 @@
  * an open session gives an attacker no additional ones. This browser stays signed in with a
  * new session id. Everything else that was issued before ends.
  */
-import { passwordProblem, type User } from '@gatehouse/identity';
-import type { Request, Router } from 'express';
-import { formProblems, noteFailure } from '../pages/error-page.ts';
-import { type Html, html } from '../pages/html.ts';
+import type { Router } from 'express';
+import { rejectForm } from '../pages/error-page.ts';
+import { html } from '../pages/html.ts';
 import { formField, problemNotice } from '../pages/page.ts';
 import { passwordField, passwordScripts } from '../pages/password-field.ts';
-import type { KnownDevice } from '../throttle/sign-in-throttle.ts';
 import type { AccountDependencies } from './account.ts';
-import { type PasswordProblem, setPassword } from './choose-password.ts';
-import type { AccountPage } from './session.ts';
+import {
+  newPasswordFields,
+  newPasswordProblem,
+  type PasswordProblem,
+  setPassword,
+  usernameForManagers,
+} from './choose-password.ts';
+import { type AccountPage, CHANGE_PASSWORD_PATH } from './session.ts';
 
 export function addPasswordPage(router: Router, pages: AccountDependencies): void {
-  const { sessions, deviceCookies } = pages;
+  const { identity, sessions, deviceCookies } = pages;
 
   router.get(
     '/password',
@@ -26,75 +30,57 @@ export function addPasswordPage(router: Router, pages: AccountDependencies): voi
     '/password',
     sessions.form(async (page) => {
       const { request, response, user, session } = page;
-      const device = await deviceCookies.read(request, response);
-      const outcome = await changePassword(user, { request, device }, pages);
-      if (typeof outcome === 'string') {
-        noteFailure(request, 'passwordRefused', formProblems.passwordRefused);
-        response.status(422);
-        sendForm(page, outcome);
+      const problem = await findProblem(page, pages);
+      if (problem !== undefined) {
+        sendForm(page, problem);
         return;
       }
-      deviceCookies.issue(request, response, outcome);
-      await sessions.renew(request, response, outcome, session);
+      const changed = await setPassword(request, user, identity);
+      deviceCookies.issue(request, response, changed);
+      await sessions.renew(request, response, changed, session);
       page.finish('password');
     }),
   );
 }
 
-/**
- * The changed user, or the problem.
- *
- * @throws TryLaterError, PasswordHashingBusyError as a sign-in does
- */
-async function changePassword(
-  user: User,
-  origin: { readonly request: Request; readonly device: KnownDevice | undefined },
-  pages: AccountDependencies,
-): Promise<User | PasswordProblem> {
-  const current = formField(origin.request, 'current');
-  const wanted = formField(origin.request, 'wanted');
-  if (wanted !== formField(origin.request, 'repeated')) {
-    return 'differs';
-  }
-  const problem = passwordProblem(wanted, user);
+/** @throws TryLaterError, PasswordHashingBusyError as a sign-in does */
+async function findProblem(
+  page: AccountPage,
+  { signIn, deviceCookies }: AccountDependencies,
+): Promise<PasswordProblem | undefined> {
+  const { request, response } = page;
+  const { userId, username } = page.user;
+  // Only the rules: whether it is the current password is told to those who know that one.
+  const problem = await newPasswordProblem(page, { username });
   if (problem !== undefined) {
     return problem;
   }
-  const verified = await pages.signIn({
-    method: 'account_page',
-    username: user.username,
-    password: current,
-    ...origin,
-  });
-  if (verified?.userId !== user.userId) {
-    return 'wrong';
+  const password = formField(request, 'current');
+  const device = await deviceCookies.read(request, response);
+  const verified = await signIn({ method: 'account_page', username, password, request, device });
+  const isVerified = verified?.userId === userId;
+  if (isVerified && password !== formField(request, 'wanted')) {
+    return undefined;
   }
-  if (current === wanted) {
-    return 'same';
-  }
-  return setPassword(origin.request, user, pages);
+  rejectForm(response, 'passwordRefused');
+  return isVerified ? 'same' : 'wrong';
 }
 
 /** After a problem, the fields that are not wrong keep what the user typed. It is not stored. */
 function sendForm(page: AccountPage, problem?: PasswordProblem): void {
   const { request, user, texts, csrf } = page;
   const isCurrentWrong = problem === 'wrong';
-  const isWantedWrong = problem !== undefined && !isCurrentWrong;
-  const current = isWantedWrong ? formField(request, 'current') : '';
-  const wanted = isCurrentWrong ? formField(request, 'wanted') : '';
-  const invalid = html` aria-invalid="true"`;
-  const focus = html` autofocus`;
-  const field = (id: string, label: string, attributes: Html) =>
-    passwordField(texts, { id, label, attributes });
+  const isWrong = problem !== undefined && !isCurrentWrong;
+  const typed = isCurrentWrong ? formField(request, 'wanted') : '';
+  const invalid = html` aria-invalid="true" aria-describedby="problem"`;
+  const attributes = html` autocomplete="current-password" value="${isWrong ? formField(request, 'current') : ''}"${isCurrentWrong ? invalid : undefined}${isWrong ? undefined : html` autofocus`}`;
   const content = html`<p class="lead">${texts.passwordLead}</p>
 ${problemNotice(problem && texts.passwordProblems[problem])}
-<form method="post" action="/account/password">
+<form method="post" action="${CHANGE_PASSWORD_PATH}">
 ${csrf}
-<input class="for-password-managers" type="text" name="username" autocomplete="username" value="${user.username}" readonly tabindex="-1" aria-hidden="true">
-${field('current', texts.currentPassword, html` autocomplete="current-password" value="${current}"${isCurrentWrong ? html`${invalid} aria-describedby="problem"` : undefined}${isWantedWrong ? undefined : focus}`)}
-${field('wanted', texts.newPassword, html` autocomplete="new-password" minlength="8" value="${wanted}" aria-describedby="${isWantedWrong ? 'problem hint' : 'hint'}"${isWantedWrong ? html`${invalid}${focus}` : undefined}`)}
-<p class="hint" id="hint">${texts.newPasswordHint}</p>
-${field('repeated', texts.repeatPassword, html` autocomplete="new-password" minlength="8" value="${wanted}"${isWantedWrong ? invalid : undefined}`)}
+${usernameForManagers(user.username)}
+${passwordField(texts, { id: 'current', label: texts.currentPassword, attributes })}
+${newPasswordFields(texts, { isWrong, typed })}
 <button class="primary" type="submit">${texts.changePassword}</button>
 </form>`;
   page.send(texts.changePassword, content, { scripts: passwordScripts });

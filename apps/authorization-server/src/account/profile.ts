@@ -3,17 +3,13 @@
  * worth more than the rest, because it recovers the account, so its page needs a recent sign-in.
  * Username, organization, roles and attributes are the operator's.
  */
-import {
-  changedEmail,
-  type Identity,
-  type Settings,
-  type User,
-  userProfileSchema,
-} from '@gatehouse/identity';
-import type { Request, Router } from 'express';
-import { formProblems, noteFailure } from '../pages/error-page.ts';
+import { changedEmail, type Identity, type User, userProfileSchema } from '@gatehouse/identity';
+import type { Router } from 'express';
+import { z } from 'zod';
+import { mailOrigin } from '../mail/compose.ts';
+import { rejectForm } from '../pages/error-page.ts';
 import { fill, foreignName, type Html, html } from '../pages/html.ts';
-import { languages } from '../pages/languages.ts';
+import { languages, listOf } from '../pages/languages.ts';
 import { formField, problemNotice } from '../pages/page.ts';
 import type { Texts } from '../pages/texts-en.ts';
 import { changeUser } from '../requests/caller.ts';
@@ -27,17 +23,14 @@ import {
   whileAllowed,
 } from './session.ts';
 
-type SelfService = Settings['selfService'];
-
-/** The two pages. */
-type Kind = 'profile' | 'email';
-
 export async function profileSection(
   { user, texts }: AccountPage,
-  { identity, selfService }: { readonly identity: Identity; readonly selfService: SelfService },
+  identity: Identity,
 ): Promise<Html> {
+  const { selfService } = await identity.settings.read();
   const organization = await identity.organizations.find(user.orgId);
   const { name, givenName, familyName, email, emailVerified, roles, locale } = user;
+  const spoken = languages.find(({ language }) => language === locale);
   const mark = emailVerified ? undefined : html` (${texts.accountEmailUnverified})`;
   const fact = (label: string, value: string | Html | undefined) =>
     value === undefined || value === ''
@@ -51,112 +44,95 @@ ${fact(texts.accountName, name)}${fact(texts.givenName, givenName)}${fact(texts.
 ${fact(texts.username, untranslated(user.username))}
 ${fact(texts.organization, organization?.name ?? user.orgId)}
 ${fact(texts.accountEmail, email && html`${untranslated(email)}${mark}`)}
-${fact(texts.languageMenu, languageOf(locale)?.languageName)}
-${fact(texts.accountRoles, roles.length === 0 ? undefined : untranslated(roles.join(', ')))}
+${fact(texts.languageMenu, spoken?.languageName)}
+${fact(texts.accountRoles, roles.length === 0 ? undefined : untranslated(listOf(roles, texts, 'conjunction')))}
 <div><dt>${texts.accountId}</dt><dd class="mono" translate="no">${user.userId}</dd></div>
 </dl>
 <p class="actions">${selfService.profile ? html`<a class="button" href="${PROFILE_PATH}">${texts.profileEdit}</a>` : undefined} ${selfService.email ? html`<a class="button" href="${EMAIL_PATH}">${texts.emailEdit}</a>` : undefined}</p>
 </section>`;
 }
 
-const nameMembers = ['name', 'givenName', 'familyName'] as const;
+/** What each page changes. An empty field removes the value. */
+const { name, givenName, familyName, email } = userProfileSchema.shape;
+const forms = {
+  profile: z.object({
+    ...{ name: name.unwrap(), givenName, familyName },
+    locale: z
+      .enum(languages.map(({ language }) => language))
+      .optional()
+      .catch(undefined),
+  }),
+  email: z.object({ email }),
+};
 
-type Member = (typeof nameMembers)[number] | 'email';
-/** What the user typed. An empty text removes the value. */
-type Typed = Readonly<Partial<Record<Member | 'locale', string | undefined>>>;
+type Kind = keyof typeof forms;
+type Field = 'name' | 'givenName' | 'familyName' | 'email' | 'locale';
+type Typed = Readonly<Partial<Record<Field, string | undefined>>>;
 
 interface Failure {
   readonly typed: Typed;
   /** What is wrong. Undefined after too many changes. */
-  readonly member: Member | undefined;
+  readonly field?: Field;
 }
 
 export function addProfilePages(router: Router, pages: AccountDependencies): void {
   const { identity, sessions } = pages;
   const allowed = (kind: Kind, handle: Handler) =>
     whileAllowed(async () => (await identity.settings.read()).selfService[kind])(handle);
-  const submit = (kind: Kind, read: (request: Request) => Typed) =>
-    allowed(kind, async (page) => {
-      const { request, response, user } = page;
-      const typed = read(request);
-      const address = addressToVerify(user, typed, pages);
-      const failure = await changeProfile(request, user, typed, pages);
-      if (failure === undefined) {
-        page.finish(address === undefined ? kind : 'verify');
-      } else {
-        noteFailure(request, 'profileRefused', formProblems.profileRefused);
-        response.status(failure.member === undefined ? 429 : 422);
-        sendForm(kind, page, failure);
-      }
-    });
   const show = (kind: Kind) => allowed(kind, (page) => sendForm(kind, page));
+  const submit = (kind: Kind) =>
+    allowed(kind, async (page) => {
+      const outcome = await changeProfile(kind, page, pages);
+      if (typeof outcome === 'string') {
+        page.finish(outcome);
+        return;
+      }
+      rejectForm(page.response, 'profileRefused');
+      page.response.status(outcome.field === undefined ? 429 : 422);
+      sendForm(kind, page, outcome);
+    });
 
   router.get('/profile', sessions.page(show('profile')));
-  router.post('/profile', sessions.form(submit('profile', readProfile)));
+  router.post('/profile', sessions.form(submit('profile')));
   router.get('/email', sessions.page(show('email'), 'recentSignIn'));
-  const readEmail = (request: Request) => ({ email: formField(request, 'email').trim() });
-  router.post('/email', sessions.form(submit('email', readEmail), 'recentSignIn'));
-}
-
-function readProfile(request: Request): Typed {
-  const names = nameMembers.map((member) => [member, formField(request, member).trim()]);
-  const locale = languageOf(formField(request, 'locale'))?.language ?? '';
-  return { ...Object.fromEntries(names), locale };
+  router.post('/email', sessions.form(submit('email'), 'recentSignIn'));
 }
 
 async function changeProfile(
-  request: Request,
-  user: User,
-  typed: Typed,
-  pages: AccountDependencies,
-): Promise<Failure | undefined> {
-  const { store } = pages.identity;
-  const { userId } = user;
-  const member = wrongMember(typed);
-  if (member !== undefined) {
-    return { typed, member };
+  kind: Kind,
+  { request, user: { userId, orgId, ...user } }: AccountPage,
+  { identity, mails }: AccountDependencies,
+): Promise<Kind | 'verify' | Failure> {
+  const fields = Object.keys(forms[kind].shape) as Field[];
+  const typed: Typed = Object.fromEntries(
+    fields.map((field) => [field, formField(request, field).trim() || undefined]),
+  );
+  const { data, error } = forms[kind].safeParse(typed);
+  if (data === undefined) {
+    return { typed, field: error.issues[0]?.path[0] as Field };
   }
   const { requests, windowSeconds } = profileLimit;
-  if ((await store.increment(`attempts:profile:${userId}`, windowSeconds)).count > requests) {
-    return { typed, member };
+  const attempts = await identity.store.increment(`attempts:profile:${userId}`, windowSeconds);
+  if (attempts.count > requests) {
+    return { typed };
   }
-  const address = addressToVerify(user, typed, pages);
-  if (address !== undefined) {
-    await pages.mails?.requestVerification(user, address, request);
-    return undefined;
+  const isVerified = user.emailVerified && typed.email === user.email;
+  if (mails !== undefined && typed.email !== undefined && !isVerified) {
+    // It becomes the address of the user when the link in a mail is opened.
+    const wanted = { kind: 'verify', userId, email: typed.email } as const;
+    await mails.add(orgId, { ...wanted, ...mailOrigin(request) });
+    return 'verify';
   }
-  await changeUser(request, userId, (current) => withTyped(current, typed), pages.identity);
-  return undefined;
+  const change = (current: User): User => {
+    const changed = { ...current, ...data };
+    return kind === 'email' ? { ...changed, ...emailOf(current, typed.email) } : changed;
+  };
+  await changeUser(request, userId, change, identity);
+  return kind;
 }
 
-/** With a mail server, an address becomes that of the user when the link in a mail is confirmed. */
-function addressToVerify(
-  { email, emailVerified }: User,
-  typed: Typed,
-  { mails }: AccountDependencies,
-): string | undefined {
-  const isVerified = typed.email === email && emailVerified;
-  return mails === undefined || isVerified ? undefined : typed.email || undefined;
-}
-
-/** Only the name is required. */
-function wrongMember(typed: Typed): Member | undefined {
-  const isWrong = (member: Member, value = member === 'name' ? ' ' : '') =>
-    value !== '' && !userProfileSchema.shape[member].safeParse(value).success;
-  return ([...nameMembers, 'email'] as const).find(
-    (member) => typed[member] !== undefined && isWrong(member, typed[member] || undefined),
-  );
-}
-
-function withTyped(current: User, { email, ...typed }: Typed): User {
-  const entries = Object.entries(typed).map(([member, value]) => [member, value || undefined]);
-  const changed = { ...current, ...Object.fromEntries(entries) };
-  if (email === undefined) {
-    return changed;
-  }
-  const removed = { email: undefined, emailVerified: false };
-  return { ...changed, ...(email === '' ? removed : changedEmail(current, { email })) };
-}
+const emailOf = (current: User, email: string | undefined) =>
+  email === undefined ? { email, emailVerified: false } : changedEmail(current, { email });
 
 /** After a problem, the fields keep what the user typed. */
 function sendForm(kind: Kind, { user, texts, csrf, send }: AccountPage, failure?: Failure): void {
@@ -166,34 +142,33 @@ function sendForm(kind: Kind, { user, texts, csrf, send }: AccountPage, failure?
     givenName: texts.givenName,
     familyName: texts.familyName,
     email: texts.accountEmail,
+    locale: texts.languageMenu,
   };
-  const field = (member: Member, attributes: Html) => {
-    const invalid =
-      failure?.member === member
-        ? html` aria-invalid="true" aria-describedby="problem" autofocus`
-        : undefined;
-    return html`<label for="${member}">${labels[member]}</label>
-<input id="${member}" name="${member}" value="${values[member] ?? ''}" ${attributes}${invalid}>`;
+  const field = (id: Field, attributes: Html) => {
+    const isWrong = failure?.field === id;
+    const invalid = html` aria-invalid="true" aria-describedby="problem" autofocus`;
+    return html`<label for="${id}">${labels[id]}</label>
+<input id="${id}" name="${id}" value="${values[id] ?? ''}" ${attributes}${isWrong ? invalid : undefined}>`;
   };
-  const named = failure?.member && fill(texts.profileProblem, { field: labels[failure.member] });
-  const fields =
-    kind === 'email'
-      ? field('email', html`type="email" autocomplete="email" maxlength="254"`)
-      : html`${field('name', html`type="text" autocomplete="name" maxlength="200" required`)}
+  const problem = failure?.field
+    ? fill(texts.profileProblem, { field: labels[failure.field] })
+    : texts.profileTooOften;
+  const isEmail = kind === 'email';
+  const fields = isEmail
+    ? field('email', html`type="email" autocomplete="email" maxlength="254"`)
+    : html`${field('name', html`type="text" autocomplete="name" maxlength="200" required`)}
 ${field('givenName', html`type="text" autocomplete="given-name" maxlength="200"`)}
 ${field('familyName', html`type="text" autocomplete="family-name" maxlength="200"`)}
 ${languageField(texts, values.locale)}`;
-  const content = html`${kind === 'email' ? html`<p class="lead">${texts.emailLead}</p>` : undefined}
-${problemNotice(failure && (named ?? texts.profileTooOften))}
+  const content = html`${isEmail ? html`<p class="lead">${texts.emailLead}</p>` : undefined}
+${problemNotice(failure && problem)}
 <form method="post" action="/account/${kind}">
 ${csrf}
 ${fields}
 <button class="primary" type="submit">${texts.save}</button>
 </form>`;
-  send(kind === 'email' ? texts.emailEdit : texts.profileEdit, content);
+  send(isEmail ? texts.emailEdit : texts.profileEdit, content);
 }
-
-const languageOf = (tag: string | undefined) => languages.find(({ language }) => language === tag);
 
 function languageField(texts: Texts, chosen: string | undefined): Html {
   const option = ({ language, languageName }: Texts) =>

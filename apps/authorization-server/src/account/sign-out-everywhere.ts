@@ -1,14 +1,16 @@
 /** Sign-out everywhere: the page that asks, its form, and the page after it. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { User } from '@gatehouse/identity';
+import type { Identity, User } from '@gatehouse/identity';
 import type { Router } from 'express';
 import { html } from '../pages/html.ts';
 import { noticePage } from '../pages/page.ts';
 import { recordEvent } from '../requests/caller.ts';
 import type { AccountDependencies } from './account.ts';
 
-export function addSignOutEverywherePages(router: Router, pages: AccountDependencies): void {
-  const { identity, sessions } = pages;
+export function addSignOutEverywherePages(
+  router: Router,
+  { identity, sessions }: AccountDependencies,
+): void {
   router.get(
     '/sign-out-everywhere',
     sessions.page(({ texts, csrf, send }) => {
@@ -24,7 +26,7 @@ ${csrf}
   router.post(
     '/sign-out-everywhere',
     sessions.form(async ({ request, response, user: { userId }, session }) => {
-      await endEverything(userId, pages);
+      await endEverything(userId, identity);
       await sessions.end(request, response, session);
       recordEvent(request, { event: 'sign_out', userId, everywhere: true }, identity);
       response.redirect(303, '/account/signed-out');
@@ -38,10 +40,10 @@ ${csrf}
 /** Ends everything that was issued to a user: the not-before ends it at once on every server. */
 export async function endEverything(
   userId: string,
-  { identity }: Pick<AccountDependencies, 'identity'>,
+  { revocations }: Identity,
   changes: Partial<Pick<User, 'passwordHash' | 'mustChangePassword'>> = {},
 ): Promise<User> {
-  const user = await identity.revocations.user(userId, changes);
+  const user = await revocations.user(userId, changes);
   // Anything issued before that moment is invalid, so the reply waits: a sign-in right after it
   // must work.
   await sleep(Math.max(0, (user.notBefore + 1) * 1000 - Date.now()));

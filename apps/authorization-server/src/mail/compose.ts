@@ -3,57 +3,77 @@
  * Every mail is plain text and HTML with the same sentences.
  * Only an address that its user verified gets a link for an existing account.
  */
-import { type Identity, isDomainAllowed, type User, type WantedMail } from '@gatehouse/identity';
+import type { Identity, User, WantedLink, WantedMail } from '@gatehouse/identity';
+import type { Request } from 'express';
 import { fill, html, plainName } from '../pages/html.ts';
-import { browserName, textsOf } from '../pages/languages.ts';
-import type { TextName, Texts } from '../pages/texts-en.ts';
+import { browserName, textsFor, textsOf } from '../pages/languages.ts';
+import type { Texts } from '../pages/texts-en.ts';
+import { addressGroupOf } from '../requests/caller.ts';
 import { CREATE_ACCOUNT_PATH, RESET_PASSWORD_PATH, VERIFY_EMAIL_PATH } from '../requests/routes.ts';
+import { describeUserAgent } from '../requests/user-agent.ts';
 import type { Mail } from './mailer.ts';
 
-/** What one kind of mail has in addition to its recipient. */
-interface Letter {
-  readonly kind: WantedMail['kind'] | 'exists';
-  readonly to: string;
-  readonly user?: User;
-  readonly organization?: string;
-  readonly path: string;
-  readonly token?: string;
+/**
+ * What a mail says about the request that caused it. All requests do the same work for known and
+ * unknown names: they add an entry to the queue.
+ */
+export function mailOrigin(request: Request, { language }: Texts = textsFor(request)) {
+  return {
+    at: Date.now(),
+    from: addressGroupOf(request),
+    ...describeUserAgent(request.get('user-agent')),
+    locale: language,
+  };
 }
 
-/** How long the link of a mail works (packages/identity/src/tokens/action-links.ts). */
-const validities = {
-  reset: 'mailValidHour',
-  verify: 'mailValidDay',
-  register: 'mailValidDay',
-  invite: 'mailValidWeek',
-  exists: undefined,
-} as const satisfies Readonly<Record<Letter['kind'], TextName | undefined>>;
+interface Letter {
+  readonly to: string;
+  readonly user?: User;
+  readonly organization?: string | undefined;
+  /** Undefined: the mail only says that there is an account. */
+  readonly link?: WantedLink;
+}
 
-export type ComposedMail = Mail & { readonly userId: string | undefined };
+/** Where links lead, and how long they work (packages/identity/src/tokens/action-links.ts). */
+const links = {
+  reset: { path: RESET_PASSWORD_PATH, validity: 'mailValidHour' },
+  verify: { path: VERIFY_EMAIL_PATH, validity: 'mailValidDay' },
+  register: { path: CREATE_ACCOUNT_PATH, validity: 'mailValidDay' },
+  invite: { path: CREATE_ACCOUNT_PATH, validity: 'mailValidWeek' },
+} as const;
 
-/** @returns undefined if nobody gets a mail */
+/**
+ * @param isFirst the first attempt counts for the limits
+ * @returns undefined if nobody gets a mail
+ */
 export async function composeMail(
   wanted: WantedMail,
-  { identity, issuer, isFirst }: ComposeDependencies,
-): Promise<ComposedMail | undefined> {
-  const mayMail = async (email: string, userId?: string) =>
-    !isFirst || (await identity.mails.mayMail(wanted.kind, email, userId));
-  const letter = await addressed(wanted, { ...identity, mayMail });
+  isFirst: boolean,
+  { identity, issuer }: { readonly identity: Identity; readonly issuer: string },
+): Promise<(Mail & { readonly userId: string | undefined }) | undefined> {
+  const letter = await letterFor(wanted, identity);
   if (letter === undefined) {
     return undefined;
   }
-  const { kind, to, user, organization = '', path, token } = letter;
+  const { to, user, organization = '', link } = letter;
+  const isLimited = isFirst && wanted.kind !== 'invite';
+  if (isLimited && !(await identity.mails.mayMail(wanted.kind, to, user?.userId))) {
+    return undefined;
+  }
+  const token = 'token' in wanted ? wanted.token : link && (await identity.actionLinks.issue(link));
+  if (link !== undefined && token === undefined) {
+    return undefined;
+  }
   const texts = textsOf(user?.locale ?? wanted.locale);
-  const { subject, lead, label } = texts.mails[kind];
-  const validity = validities[kind];
+  const { subject, lead, label } = texts.mails[link?.kind ?? 'exists'];
   const values = {
     host: new URL(issuer).host,
     organization: plainName(organization),
     username: plainName(user?.username ?? ''),
   };
-  const address = `${issuer}${path}${token === undefined ? '' : `?token=${token}`}`;
+  const address = link ? `${issuer}${links[link.kind].path}?token=${token}` : `${issuer}/account`;
   const notes = [
-    ...(validity === undefined ? [] : [texts[validity]]),
+    ...(link === undefined ? [] : [texts[links[link.kind].validity]]),
     ...(wanted.from === undefined ? [] : [originOf(wanted, texts)]),
     texts.mailIgnore,
   ];
@@ -75,72 +95,32 @@ ${notes.map((note) => html`<p>${note}</p>`)}
   };
 }
 
-interface ComposeDependencies {
-  readonly identity: Identity;
-  readonly issuer: string;
-  /** The first attempt counts for the limits. */
-  readonly isFirst: boolean;
-}
-
-type LetterDependencies = Identity & {
-  readonly mayMail: (email: string, userId?: string) => Promise<boolean>;
-};
-
-/** The recipient of a mail and its link. */
-async function addressed(
+async function letterFor(
   wanted: WantedMail,
-  dependencies: LetterDependencies,
+  { users, organizations }: Identity,
 ): Promise<Letter | undefined> {
-  const { users, organizations, actionLinks, mayMail } = dependencies;
-  switch (wanted.kind) {
-    case 'reset': {
-      const user = await users.findByLogin(wanted.login);
-      // Users without a password sign in elsewhere. A mailbox must not replace that.
-      const mayReset = user?.enabled === true && user.passwordHash !== undefined;
-      if (!mayReset || !user.emailVerified || !user.email || !(await mayMail(user.email))) {
-        return undefined;
-      }
-      const token = await actionLinks.issueReset(user);
-      return { kind: 'reset', to: user.email, user, path: RESET_PASSWORD_PATH, token };
-    }
-    case 'verify': {
-      const { userId, email } = wanted;
-      const user = await users.find(userId);
-      if (user?.enabled !== true || !(await mayMail(email, userId))) {
-        return undefined;
-      }
-      const token = await actionLinks.issueVerification(user, email);
-      return { kind: 'verify', to: email, user, path: VERIFY_EMAIL_PATH, token };
-    }
-    case 'register':
-      return registrationLetter(wanted, dependencies);
-    case 'invite': {
-      const { orgId, email, token } = wanted;
-      const organization = await organizations.find(orgId);
-      const letter = { kind: 'invite', to: email, path: CREATE_ACCOUNT_PATH, token } as const;
-      return organization && { ...letter, organization: organization.name };
-    }
+  if (wanted.kind === 'reset') {
+    const user = await users.findByLogin(wanted.login);
+    // Users without a password sign in elsewhere. A mailbox must not replace that.
+    return user?.email && user.emailVerified && user.passwordHash !== undefined
+      ? { to: user.email, user, link: { kind: 'reset', userId: user.userId } }
+      : undefined;
   }
-}
-
-/** The user of a known address is told that there is an account. */
-async function registrationLetter(
-  { orgId, email }: Extract<WantedMail, { kind: 'register' }>,
-  { settings, users, organizations, actionLinks, mayMail }: LetterDependencies,
-): Promise<Letter | undefined> {
-  const open = (await settings.read()).registrationOf(orgId);
-  const organization = await organizations.find(orgId);
-  const isAllowed = open !== undefined && isDomainAllowed(open, email);
-  if (!isAllowed || organization === undefined || !(await mayMail(email))) {
-    return undefined;
+  const { email } = wanted;
+  if (wanted.kind === 'verify') {
+    const { userId } = wanted;
+    const user = await users.find(userId);
+    return user && { to: email, user, link: { kind: 'verify', userId, email } };
   }
-  const user = await users.findByEmail(email);
+  const { kind, orgId } = wanted;
+  const user = kind === 'register' ? await users.findByEmail(email) : undefined;
   if (user !== undefined) {
-    return { kind: 'exists', to: user.email ?? email, user, path: '/account' };
+    return { to: user.email ?? email, user };
   }
-  const token = await actionLinks.issueAccount({ kind: 'register', orgId, email });
-  const letter = { kind: 'register', to: email, path: CREATE_ACCOUNT_PATH, token } as const;
-  return { ...letter, organization: organization.name };
+  const organization = await organizations.find(orgId);
+  return (
+    organization && { to: email, organization: organization.name, link: { kind, orgId, email } }
+  );
 }
 
 /** Where the request came from, so that its recipient can judge it. */

@@ -11,22 +11,20 @@ import { createMailer, type MailSettings, type SendMail } from './mailer.ts';
 interface Dependencies {
   readonly identity: Identity;
   readonly issuer: string;
-  readonly send: SendMail;
   /** Called for each attempt that failed. The message contains no address of a user. */
-  readonly onFailure?: ((message: string) => void) | undefined;
+  readonly onMailFailure?: (message: string) => void;
 }
 
 /** Without a mail server, or a signal that ends the delivery, this server sends none. */
-export function startMails(app: {
-  readonly mail?: MailSettings | undefined;
-  readonly delivering?: AbortSignal;
-  readonly identity: Identity;
-  readonly issuer: string;
-  readonly onMailFailure?: (message: string) => void;
-}): void {
-  const { mail, delivering, identity, issuer, onMailFailure: onFailure } = app;
+export function startMails(
+  app: Dependencies & {
+    readonly mail?: MailSettings | undefined;
+    readonly delivering?: AbortSignal;
+  },
+): void {
+  const { mail, delivering, identity } = app;
   if (mail !== undefined && delivering !== undefined) {
-    const dependencies = { identity, issuer, send: createMailer(mail), onFailure };
+    const dependencies = { ...app, send: createMailer(mail) };
     // While the mail server is down, each pass makes one attempt.
     void deliverQueues(
       identity.mails,
@@ -40,27 +38,24 @@ export function startMails(app: {
 async function attempt(
   queue: string,
   queued: QueuedMail,
-  { identity, issuer, send, onFailure }: Dependencies,
+  dependencies: Dependencies & { readonly send: SendMail },
 ): Promise<boolean> {
-  const { mails, audit } = identity;
+  const { mails, audit } = dependencies.identity;
   const wanted = mails.open(queued);
-  const isFirst = queued.failed === 0;
-  const mail = wanted && (await composeMail(wanted, { identity, issuer, isFirst }));
+  const mail = wanted && (await composeMail(wanted, queued.failed === 0, dependencies));
   if (wanted === undefined || mail === undefined) {
     await mails.finish(queue, queued, true);
     return true;
   }
-  const { userId } = mail;
-  const sending = await send(mail);
+  const sending = await dependencies.send(mail);
   const isFailed = sending.result === 'failed';
   const isAgain = await mails.finish(queue, queued, !isFailed);
-  if (sending.result === 'sent') {
-    audit.record({ event: 'mail_sent', userId, mail: wanted.kind }, thisServer);
-    return true;
+  if (sending.result !== 'sent') {
+    dependencies.onMailFailure?.(describe(sending.error));
   }
-  onFailure?.(describe(sending.error));
   if (!isAgain) {
-    audit.record({ event: 'mail_undelivered', userId, mail: wanted.kind }, thisServer);
+    const event = sending.result === 'sent' ? 'mail_sent' : 'mail_undelivered';
+    audit.record({ event, userId: mail.userId, mail: wanted.kind }, thisServer);
   }
   return !isFailed;
 }

@@ -119,6 +119,12 @@ export function noteFailure(
   notes.reason ??= reason;
 }
 
+/** Before a form is shown again with a problem. */
+export function rejectForm(response: Response, code: keyof typeof formProblems): void {
+  noteFailure(response.req, code, formProblems[code]);
+  response.status(422);
+}
+
 /** What helps after some time. */
 const transient: readonly PageError[] = ['tooManyRequests', 'unavailable', 'unexpected'];
 

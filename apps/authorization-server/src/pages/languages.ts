@@ -92,6 +92,21 @@ export function dayOf(seconds: number, { language }: Texts): string {
   return format.format(seconds * 1000);
 }
 
+/** As in a sentence: "1 minute". */
+export function minutesOf(minutes: number, { language }: Texts): string {
+  const unit = { style: 'unit', unit: 'minute', unitDisplay: 'long' } as const;
+  return new Intl.NumberFormat(language, unit).format(minutes);
+}
+
+/** @param type the word before the last one: "and", or "or" */
+export function listOf(
+  items: readonly string[],
+  { language }: Texts,
+  type: 'conjunction' | 'disjunction',
+): string {
+  return new Intl.ListFormat(language, { type }).format(items);
+}
+
 /** A browser of which only these words are known (requests/user-agent.ts). */
 export function browserName(
   {

@@ -81,10 +81,9 @@ export const german: Texts = {
     'Ihr Browser hat keine Cookies gesendet, möglicherweise blockiert er sie. Erlauben Sie Cookies für diese Adresse und geben Sie den Code dann erneut ein.',
   deviceRefused:
     'Dieses Gerät kann nicht verbunden werden. Rufen Sie auf dem Gerät einen neuen Code ab oder wenden Sie sich an den Hersteller.',
-  deviceTooMany:
-    'Zu viele falsche Codes. Warten Sie {minutes} Minuten und versuchen Sie es dann erneut.',
+  deviceTooMany: 'Zu viele falsche Codes. Warten Sie {time} und versuchen Sie es dann erneut.',
   deviceSignInFirst:
-    'Hier wurden zu viele falsche Codes eingegeben. Melden Sie sich zuerst an und geben Sie dann Ihren Code ein, oder warten Sie {minutes} Minuten.',
+    'Hier wurden zu viele falsche Codes eingegeben. Melden Sie sich zuerst an und geben Sie dann Ihren Code ein, oder warten Sie {time}.',
 
   // Sign-in with an upstream provider
   upstreamContinue: 'Weiter mit {provider}',
@@ -149,8 +148,7 @@ export const german: Texts = {
     session: 'Die Sitzung wurde beendet.',
     profile: 'Ihr Profil wurde gespeichert.',
     email: 'Ihre E-Mail-Adresse wurde gespeichert.',
-    verify:
-      'Eine E-Mail ist unterwegs. Die Adresse gehört zu Ihrem Konto, sobald Sie sie über den Link darin bestätigen.',
+    verify: 'Eine E-Mail ist unterwegs. Bestätigen Sie die Adresse mit dem Link darin.',
     password: 'Ihr Passwort wurde geändert. Alle anderen Anmeldungen wurden beendet.',
     factorsRemoved: 'Die Anmeldung in zwei Schritten ist deaktiviert.',
     passkeyAdded: 'Der Passkey wurde hinzugefügt.',
@@ -278,7 +276,7 @@ export const german: Texts = {
     'Geben Sie Ihre E-Mail-Adresse ein. Sie erhalten eine E-Mail mit einem Link, über den Sie fortfahren.',
   registerSent: 'Eine E-Mail ist unterwegs. Folgen Sie dem Link darin, um fortzufahren.',
   addressInvalid: 'Das ist keine E-Mail-Adresse.',
-  addressDomains: 'Geben Sie eine Adresse ein, die auf eine dieser Domains endet: {domains}.',
+  addressDomains: 'Geben Sie eine Adresse ein, die auf {domains} endet.',
   createAccountLead: 'Für {email}, in der Organisation {organization}.',
   createAccountButton: 'Konto erstellen',
   accountProblems: {

@@ -72,9 +72,10 @@ export const english = {
   continue: 'Continue',
   deviceConfirmTitle: 'Is this your device?',
   deviceConfirmLead: 'Your device must show exactly this code:',
-  deviceGets: 'On that device, {client} gets access to your account. You allow it to:',
+  deviceGets:
+    'On the device with this code, {client} gets access to your account. You allow it to:',
   deviceAsks:
-    'On that device, {client} asks for access to your account. You decide about the access on the next pages.',
+    'On the device with this code, {client} asks for access to your account. You decide about the access on the next pages.',
   deviceWarning:
     'Stop here if someone sent you this code or a link to this page. The person with the device gets the access that you allow.',
   deviceConfirm: 'Yes, the codes match',
@@ -92,9 +93,9 @@ export const english = {
     'Your browser sent no cookies, so it may block them. Allow cookies for this address, then enter the code again.',
   deviceRefused:
     'This device cannot be connected. Get a new code on the device, or contact its manufacturer.',
-  deviceTooMany: 'Too many wrong codes. Wait {minutes} minutes, then try again.',
+  deviceTooMany: 'Too many wrong codes. Wait {time}, then try again.',
   deviceSignInFirst:
-    'Too many wrong codes were entered here. Sign in first, then enter your code, or wait {minutes} minutes.',
+    'Too many wrong codes were entered here. Sign in first, then enter your code, or wait {time}.',
 
   // Sign-in with an upstream provider
   upstreamContinue: 'Continue with {provider}',
@@ -153,7 +154,7 @@ export const english = {
     session: 'The session was ended.',
     profile: 'Your profile was saved.',
     email: 'Your email address was saved.',
-    verify: 'A mail is on its way. The address is yours once you confirm the link in it.',
+    verify: 'An email is on its way. Follow its link to verify the address.',
     password: 'Your password was changed. Everything else was signed out.',
     factorsRemoved: 'Two-step sign-in is off.',
     passkeyAdded: 'The passkey was added.',
@@ -175,7 +176,7 @@ export const english = {
   profileEdit: 'Edit profile',
   givenName: 'Given name',
   familyName: 'Family name',
-  profileLanguageHint: 'For mails to you.',
+  profileLanguageHint: 'For emails to you.',
   languageOfBrowser: 'As in your browser',
   profileProblem: 'Correct this field: {field}.',
   profileTooOften: 'You changed your profile too often. Wait an hour.',
@@ -259,22 +260,22 @@ export const english = {
   // Forgotten passwords
   forgotPassword: 'Forgot password?',
   forgotTitle: 'Forgot your password?',
-  forgotLead: 'You get a mail with a link to choose a new one.',
+  forgotLead: 'You get an email with a link to choose a new one.',
   usernameOrEmail: 'Username or email',
   sendLink: 'Send link',
-  mailSentTitle: 'Check your mail',
+  mailSentTitle: 'Check your email',
   forgotSent:
-    'If the account has a confirmed email address, a mail with a link is on its way. The link works for one hour.',
-  mailSentHint: 'No mail after a few minutes? Look into the folder for spam.',
+    'If the account has a verified email address, an email with a link is on its way. The link works for one hour.',
+  mailSentHint: 'No email after a few minutes? Look in your spam folder.',
   backToSignIn: 'Back to sign-in',
 
   // New accounts and addresses
   createAccount: 'Create an account',
   createAccountTitle: 'Create your account',
-  registerLead: 'Enter your email address. You get a mail with a link to continue.',
-  registerSent: 'A mail is on its way. Follow its link to continue.',
+  registerLead: 'Enter your email address. You get an email with a link to continue.',
+  registerSent: 'An email is on its way. Follow its link to continue.',
   addressInvalid: 'This is not an email address.',
-  addressDomains: 'Enter an address that ends with one of: {domains}.',
+  addressDomains: 'Enter an address that ends with {domains}.',
   createAccountLead: 'For {email}, at {organization}.',
   createAccountButton: 'Create account',
   accountProblems: {
@@ -284,10 +285,10 @@ export const english = {
   },
   accountCreatedTitle: 'Your account is ready',
   accountCreated: 'You can sign in now.',
-  verifyTitle: 'Confirm your email address',
+  verifyTitle: 'Verify your email address',
   verifyLead: 'Is {email} your address?',
-  confirmAddress: 'Yes, confirm it',
-  verifyDoneTitle: 'Your address is confirmed',
+  confirmAddress: 'Yes, verify it',
+  verifyDoneTitle: 'Your address is verified',
   verifyDone: 'You can sign in with it.',
 
   // Mails
@@ -298,9 +299,9 @@ export const english = {
       label: 'Choose a new password',
     },
     verify: {
-      subject: 'Confirm your email address at {host}',
-      lead: 'Confirm that this address belongs to your account {username} at {host}.',
-      label: 'Confirm the address',
+      subject: 'Verify your email address at {host}',
+      lead: 'Verify that this address belongs to your account {username} at {host}.',
+      label: 'Verify the address',
     },
     register: {
       subject: 'Create your account at {host}',
@@ -322,7 +323,7 @@ export const english = {
   mailValidDay: 'The link works once, for one day.',
   mailValidWeek: 'The link works once, for one week.',
   mailOrigin: 'The request came from {address} ({agent}) at {time}.',
-  mailIgnore: 'If you did not expect this mail, ignore it. Without the link, nothing changes.',
+  mailIgnore: 'If you did not expect this email, ignore it. Without the link, nothing changes.',
 
   backToAccount: 'Back to your account',
   everywhereQuestion: 'Sign out everywhere?',

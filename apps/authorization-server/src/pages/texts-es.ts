@@ -55,9 +55,10 @@ export const spanish: Texts = {
   continue: 'Continuar',
   deviceConfirmTitle: '¿Es este su dispositivo?',
   deviceConfirmLead: 'Su dispositivo debe mostrar exactamente este código:',
-  deviceGets: 'En ese dispositivo, {client} obtiene acceso a su cuenta. Usted le permite:',
+  deviceGets:
+    'En el dispositivo con este código, {client} obtiene acceso a su cuenta. Usted le permite:',
   deviceAsks:
-    'En ese dispositivo, {client} solicita acceso a su cuenta. Usted decidirá sobre el acceso en las páginas siguientes.',
+    'En el dispositivo con este código, {client} solicita acceso a su cuenta. Usted decidirá sobre el acceso en las páginas siguientes.',
   deviceWarning:
     'Deténgase aquí si alguien le envió este código o un enlace a esta página. La persona que tiene el dispositivo obtendrá el acceso que usted permita.',
   deviceConfirm: 'Sí, los códigos coinciden',
@@ -78,9 +79,9 @@ export const spanish: Texts = {
     'Su navegador no ha enviado cookies, por lo que es posible que las bloquee. Permita las cookies para esta dirección y vuelva a introducir el código.',
   deviceRefused:
     'Este dispositivo no se puede conectar. Obtenga un código nuevo en el dispositivo o póngase en contacto con el fabricante.',
-  deviceTooMany: 'Demasiados códigos incorrectos. Espere {minutes} minutos e inténtelo de nuevo.',
+  deviceTooMany: 'Demasiados códigos incorrectos. Espere {time} e inténtelo de nuevo.',
   deviceSignInFirst:
-    'Aquí se han introducido demasiados códigos incorrectos. Inicie sesión primero y luego introduzca su código, o espere {minutes} minutos.',
+    'Aquí se han introducido demasiados códigos incorrectos. Inicie sesión primero y luego introduzca su código, o espere {time}.',
 
   // Sign-in with an upstream provider
   upstreamContinue: 'Continuar con {provider}',
@@ -145,8 +146,7 @@ export const spanish: Texts = {
     session: 'Se ha cerrado la sesión.',
     profile: 'Se ha guardado su perfil.',
     email: 'Se ha guardado su dirección de correo electrónico.',
-    verify:
-      'Recibirá un correo en breve. La dirección pasará a ser la de su cuenta cuando la confirme con el enlace del correo.',
+    verify: 'Recibirá un correo en breve. Verifique la dirección con el enlace del correo.',
     password: 'Se ha cambiado su contraseña. Se han cerrado todas las demás sesiones.',
     factorsRemoved: 'La verificación en dos pasos está desactivada.',
     passkeyAdded: 'Se ha añadido la llave de acceso.',
@@ -262,7 +262,7 @@ export const spanish: Texts = {
   sendLink: 'Enviar enlace',
   mailSentTitle: 'Revise su correo',
   forgotSent:
-    'Si la cuenta tiene una dirección de correo electrónico confirmada, recibirá en breve un correo con un enlace. El enlace es válido durante una hora.',
+    'Si la cuenta tiene una dirección de correo electrónico verificada, recibirá en breve un correo con un enlace. El enlace es válido durante una hora.',
   mailSentHint:
     '¿No ha llegado el correo después de unos minutos? Mire en la carpeta de correo no deseado.',
   backToSignIn: 'Volver al inicio de sesión',
@@ -274,7 +274,7 @@ export const spanish: Texts = {
     'Introduzca su dirección de correo electrónico. Recibirá un correo con un enlace para continuar.',
   registerSent: 'Recibirá un correo en breve. Abra el enlace del correo para continuar.',
   addressInvalid: 'Esto no es una dirección de correo electrónico.',
-  addressDomains: 'Introduzca una dirección con una de estas terminaciones: {domains}.',
+  addressDomains: 'Introduzca una dirección que termine en {domains}.',
   createAccountLead: 'Para {email}, en {organization}.',
   createAccountButton: 'Crear cuenta',
   accountProblems: {
@@ -284,10 +284,10 @@ export const spanish: Texts = {
   },
   accountCreatedTitle: 'Su cuenta está lista',
   accountCreated: 'Ya puede iniciar sesión.',
-  verifyTitle: 'Confirme su dirección de correo electrónico',
+  verifyTitle: 'Verifique su dirección de correo electrónico',
   verifyLead: '¿Es {email} su dirección?',
-  confirmAddress: 'Sí, confirmar',
-  verifyDoneTitle: 'Su dirección está confirmada',
+  confirmAddress: 'Sí, verificar',
+  verifyDoneTitle: 'Su dirección está verificada',
   verifyDone: 'Puede iniciar sesión con ella.',
 
   // Mails
@@ -298,9 +298,9 @@ export const spanish: Texts = {
       label: 'Elegir una nueva contraseña',
     },
     verify: {
-      subject: 'Confirme su dirección de correo electrónico en {host}',
-      lead: 'Confirme que esta dirección pertenece a su cuenta {username} en {host}.',
-      label: 'Confirmar la dirección',
+      subject: 'Verifique su dirección de correo electrónico en {host}',
+      lead: 'Verifique que esta dirección pertenece a su cuenta {username} en {host}.',
+      label: 'Verificar la dirección',
     },
     register: {
       subject: 'Cree su cuenta en {host}',

@@ -80,9 +80,9 @@ export const french: Texts = {
     'Votre navigateur n’a envoyé aucun cookie : il les bloque peut-être. Autorisez les cookies pour cette adresse, puis saisissez de nouveau le code.',
   deviceRefused:
     'Impossible de connecter cet appareil. Obtenez un nouveau code sur l’appareil ou contactez son fabricant.',
-  deviceTooMany: 'Trop de codes incorrects. Attendez {minutes} minutes, puis réessayez.',
+  deviceTooMany: 'Trop de codes incorrects. Attendez {time}, puis réessayez.',
   deviceSignInFirst:
-    'Trop de codes incorrects ont été saisis ici. Connectez-vous d’abord, puis saisissez votre code, ou attendez {minutes} minutes.',
+    'Trop de codes incorrects ont été saisis ici. Connectez-vous d’abord, puis saisissez votre code, ou attendez {time}.',
 
   // Sign-in with an upstream provider
   upstreamContinue: 'Continuer avec {provider}',
@@ -148,8 +148,7 @@ export const french: Texts = {
     session: 'La session a été fermée.',
     profile: 'Votre profil a été enregistré.',
     email: 'Votre adresse e-mail a été enregistrée.',
-    verify:
-      'Un e-mail est en route. L’adresse sera liée à votre compte dès que vous l’aurez confirmée avec le lien qu’il contient.',
+    verify: 'Un e-mail est en route. Suivez son lien pour vérifier l’adresse.',
     password: 'Votre mot de passe a été modifié. Toutes les autres sessions ont été fermées.',
     factorsRemoved: 'La validation en deux étapes est désactivée.',
     passkeyAdded: 'La clé d’accès a été ajoutée.',
@@ -265,7 +264,7 @@ export const french: Texts = {
   sendLink: 'Envoyer le lien',
   mailSentTitle: 'Consultez vos e-mails',
   forgotSent:
-    'Si le compte a une adresse e-mail confirmée, un e-mail avec un lien est en route. Le lien est valable une heure.',
+    'Si le compte a une adresse e-mail vérifiée, un e-mail avec un lien est en route. Le lien est valable une heure.',
   mailSentHint:
     'Aucun e-mail après quelques minutes ? Vérifiez le dossier des courriers indésirables.',
   backToSignIn: 'Retour à la connexion',
@@ -277,7 +276,7 @@ export const french: Texts = {
     'Saisissez votre adresse e-mail. Vous recevrez un e-mail avec un lien pour continuer.',
   registerSent: 'Un e-mail est en route. Suivez le lien qu’il contient pour continuer.',
   addressInvalid: 'Ce n’est pas une adresse e-mail.',
-  addressDomains: 'Saisissez une adresse qui se termine par l’un de ces domaines : {domains}.',
+  addressDomains: 'Saisissez une adresse qui se termine par {domains}.',
   createAccountLead: 'Pour {email}, dans l’organisation {organization}.',
   createAccountButton: 'Créer le compte',
   accountProblems: {
@@ -287,10 +286,10 @@ export const french: Texts = {
   },
   accountCreatedTitle: 'Votre compte est prêt',
   accountCreated: 'Vous pouvez maintenant vous connecter.',
-  verifyTitle: 'Confirmer votre adresse e-mail',
+  verifyTitle: 'Vérifier votre adresse e-mail',
   verifyLead: '{email} est-elle votre adresse ?',
-  confirmAddress: 'Oui, confirmer',
-  verifyDoneTitle: 'Votre adresse est confirmée',
+  confirmAddress: 'Oui, vérifier',
+  verifyDoneTitle: 'Votre adresse est vérifiée',
   verifyDone: 'Vous pouvez l’utiliser pour vous connecter.',
 
   // Mails
@@ -301,9 +300,9 @@ export const french: Texts = {
       label: 'Choisir un nouveau mot de passe',
     },
     verify: {
-      subject: 'Confirmez votre adresse e-mail sur {host}',
-      lead: 'Confirmez que cette adresse appartient à votre compte {username} sur {host}.',
-      label: 'Confirmer l’adresse',
+      subject: 'Vérifiez votre adresse e-mail sur {host}',
+      lead: 'Vérifiez que cette adresse appartient à votre compte {username} sur {host}.',
+      label: 'Vérifier l’adresse',
     },
     register: {
       subject: 'Créez votre compte sur {host}',

@@ -57,9 +57,9 @@ export const japanese: Texts = {
   deviceConfirmTitle: 'これはお使いのデバイスですか？',
   deviceConfirmLead: 'デバイスに、これとまったく同じコードが表示されている必要があります。',
   deviceGets:
-    'そのデバイスで、{client} があなたのアカウントへのアクセス権を取得します。許可する内容は次のとおりです。',
+    'このコードが表示されているデバイスで、{client} があなたのアカウントへのアクセス権を取得します。許可する内容は次のとおりです。',
   deviceAsks:
-    'そのデバイスで、{client} があなたのアカウントへのアクセス権を求めています。アクセスを許可するかどうかは、次のページ以降で決められます。',
+    'このコードが表示されているデバイスで、{client} があなたのアカウントへのアクセス権を求めています。アクセスを許可するかどうかは、次のページ以降で決められます。',
   deviceWarning:
     'このコードやこのページへのリンクを誰かから受け取った場合は、ここで中止してください。あなたが許可したアクセス権は、そのデバイスを持っている人に渡ります。',
   deviceConfirm: 'はい、一致しています',
@@ -80,10 +80,9 @@ export const japanese: Texts = {
     'ブラウザから Cookie が送信されませんでした。ブロックされている可能性があります。このアドレスで Cookie を許可してから、コードをもう一度入力してください。',
   deviceRefused:
     'このデバイスは接続できません。デバイスで新しいコードを取得するか、製造元にお問い合わせください。',
-  deviceTooMany:
-    '間違ったコードの入力が多すぎます。{minutes} 分待ってから、もう一度お試しください。',
+  deviceTooMany: '間違ったコードの入力が多すぎます。{time}待ってから、もう一度お試しください。',
   deviceSignInFirst:
-    'ここで間違ったコードが何度も入力されました。先にログインしてからコードを入力するか、{minutes} 分お待ちください。',
+    'ここで間違ったコードが何度も入力されました。先にログインしてからコードを入力するか、{time}お待ちください。',
 
   // Sign-in with an upstream provider
   upstreamContinue: '{provider} で続行',
@@ -147,8 +146,7 @@ export const japanese: Texts = {
     session: 'セッションを終了しました。',
     profile: 'プロフィールを保存しました。',
     email: 'メールアドレスを保存しました。',
-    verify:
-      'まもなくメールが届きます。メール内のリンクで確認すると、そのアドレスがあなたのアドレスになります。',
+    verify: 'まもなくメールが届きます。メール内のリンクでアドレスを確認してください。',
     password: 'パスワードを変更しました。ほかはすべてログアウトされました。',
     factorsRemoved: '2 段階認証はオフです。',
     passkeyAdded: 'パスキーを追加しました。',
@@ -275,7 +273,7 @@ export const japanese: Texts = {
     'メールアドレスを入力してください。手続きを続けるためのリンクをメールでお送りします。',
   registerSent: 'まもなくメールが届きます。メール内のリンクから手続きを続けてください。',
   addressInvalid: 'メールアドレスの形式が正しくありません。',
-  addressDomains: '次のいずれかで終わるアドレスを入力してください: {domains}',
+  addressDomains: '{domains} で終わるアドレスを入力してください。',
   createAccountLead: '{email}（組織: {organization}）',
   createAccountButton: 'アカウントを作成',
   accountProblems: {

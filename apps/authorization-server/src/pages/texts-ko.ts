@@ -55,9 +55,9 @@ export const korean: Texts = {
   deviceConfirmTitle: '본인의 기기가 맞나요?',
   deviceConfirmLead: '기기에 다음과 정확히 같은 코드가 표시되어야 합니다.',
   deviceGets:
-    '해당 기기의 {client}에서 계정에 액세스할 수 있게 됩니다. 허용하는 작업은 다음과 같습니다.',
+    '이 코드가 표시된 기기의 {client}에서 계정에 액세스할 수 있게 됩니다. 허용하는 작업은 다음과 같습니다.',
   deviceAsks:
-    '해당 기기의 {client}에서 계정 액세스 권한을 요청합니다. 허용 여부는 다음 페이지에서 결정합니다.',
+    '이 코드가 표시된 기기의 {client}에서 계정 액세스 권한을 요청합니다. 허용 여부는 다음 페이지에서 결정합니다.',
   deviceWarning:
     '다른 사람이 이 코드나 이 페이지의 링크를 보냈다면 여기서 중단하세요. 허용한 액세스 권한은 기기를 가진 사람에게 부여됩니다.',
   deviceConfirm: '예, 코드가 일치합니다',
@@ -75,9 +75,9 @@ export const korean: Texts = {
   deviceCookiesBlocked:
     '브라우저에서 쿠키를 보내지 않았습니다. 쿠키가 차단되었을 수 있습니다. 이 주소의 쿠키를 허용한 후 코드를 다시 입력하세요.',
   deviceRefused: '이 기기를 연결할 수 없습니다. 기기에서 새 코드를 받거나 제조업체에 문의하세요.',
-  deviceTooMany: '잘못된 코드를 너무 많이 입력했습니다. {minutes}분 후에 다시 시도하세요.',
+  deviceTooMany: '잘못된 코드를 너무 많이 입력했습니다. {time} 후에 다시 시도하세요.',
   deviceSignInFirst:
-    '여기에서 잘못된 코드가 너무 많이 입력되었습니다. 먼저 로그인한 후 코드를 입력하거나 {minutes}분 동안 기다리세요.',
+    '여기에서 잘못된 코드가 너무 많이 입력되었습니다. 먼저 로그인한 후 코드를 입력하거나 {time} 동안 기다리세요.',
 
   // Sign-in with an upstream provider
   upstreamContinue: '{provider} 계정으로 계속',
@@ -140,7 +140,7 @@ export const korean: Texts = {
     session: '세션을 종료했습니다.',
     profile: '프로필을 저장했습니다.',
     email: '이메일 주소를 저장했습니다.',
-    verify: '곧 메일이 도착합니다. 메일에 있는 링크로 확인하면 내 주소로 등록됩니다.',
+    verify: '곧 메일이 도착합니다. 메일에 있는 링크로 주소를 확인하세요.',
     password: '비밀번호를 변경했습니다. 다른 모든 곳에서 로그아웃되었습니다.',
     factorsRemoved: '2단계 인증이 꺼져 있습니다.',
     passkeyAdded: '패스키를 추가했습니다.',
@@ -261,7 +261,7 @@ export const korean: Texts = {
   registerLead: '이메일 주소를 입력하세요. 계속할 수 있는 링크를 메일로 보내드립니다.',
   registerSent: '곧 메일이 도착합니다. 메일에 있는 링크로 계속하세요.',
   addressInvalid: '올바른 이메일 주소가 아닙니다.',
-  addressDomains: '다음 중 하나로 끝나는 주소를 입력하세요: {domains}',
+  addressDomains: '{domains}(으)로 끝나는 주소를 입력하세요.',
   createAccountLead: '{email}, 조직: {organization}',
   createAccountButton: '계정 만들기',
   accountProblems: {

@@ -57,9 +57,10 @@ export const portuguese: Texts = {
   continue: 'Continuar',
   deviceConfirmTitle: 'Este é o seu dispositivo?',
   deviceConfirmLead: 'Seu dispositivo deve mostrar exatamente este código:',
-  deviceGets: 'Nesse dispositivo, {client} terá acesso à sua conta. Você concede estas permissões:',
+  deviceGets:
+    'No dispositivo com este código, {client} terá acesso à sua conta. Você concede estas permissões:',
   deviceAsks:
-    'Nesse dispositivo, {client} solicita acesso à sua conta. Você decide sobre o acesso nas próximas páginas.',
+    'No dispositivo com este código, {client} solicita acesso à sua conta. Você decide sobre o acesso nas próximas páginas.',
   deviceWarning:
     'Pare aqui se alguém enviou a você este código ou um link para esta página. A pessoa que está com o dispositivo terá o acesso que você permitir.',
   deviceConfirm: 'Sim, os códigos são iguais',
@@ -78,9 +79,9 @@ export const portuguese: Texts = {
     'Seu navegador não enviou cookies, então talvez ele os bloqueie. Permita cookies para este endereço e digite o código novamente.',
   deviceRefused:
     'Não é possível conectar este dispositivo. Obtenha um novo código no dispositivo ou entre em contato com o fabricante.',
-  deviceTooMany: 'Muitos códigos errados. Aguarde {minutes} minutos e tente novamente.',
+  deviceTooMany: 'Muitos códigos errados. Aguarde {time} e tente novamente.',
   deviceSignInFirst:
-    'Muitos códigos errados foram digitados aqui. Entre primeiro e depois digite seu código, ou aguarde {minutes} minutos.',
+    'Muitos códigos errados foram digitados aqui. Entre primeiro e depois digite seu código, ou aguarde {time}.',
 
   // Sign-in with an upstream provider
   upstreamContinue: 'Continuar com {provider}',
@@ -144,8 +145,7 @@ export const portuguese: Texts = {
     session: 'A sessão foi encerrada.',
     profile: 'Seu perfil foi salvo.',
     email: 'Seu endereço de e-mail foi salvo.',
-    verify:
-      'Você receberá um e-mail em breve. O endereço passará a ser o da sua conta quando você o confirmar pelo link do e-mail.',
+    verify: 'Você receberá um e-mail em breve. Verifique o endereço pelo link do e-mail.',
     password: 'Sua senha foi alterada. Todas as outras sessões foram encerradas.',
     factorsRemoved: 'A verificação em duas etapas está desativada.',
     passkeyAdded: 'A chave de acesso foi adicionada.',
@@ -259,7 +259,7 @@ export const portuguese: Texts = {
   sendLink: 'Enviar link',
   mailSentTitle: 'Verifique seu e-mail',
   forgotSent:
-    'Se a conta tiver um endereço de e-mail confirmado, você receberá em breve um e-mail com um link. O link vale por uma hora.',
+    'Se a conta tiver um endereço de e-mail verificado, você receberá em breve um e-mail com um link. O link vale por uma hora.',
   mailSentHint: 'O e-mail não chegou depois de alguns minutos? Verifique a pasta de spam.',
   backToSignIn: 'Voltar ao login',
 
@@ -270,7 +270,7 @@ export const portuguese: Texts = {
     'Digite seu endereço de e-mail. Você receberá um e-mail com um link para continuar.',
   registerSent: 'Você receberá um e-mail em breve. Abra o link do e-mail para continuar.',
   addressInvalid: 'Isto não é um endereço de e-mail.',
-  addressDomains: 'Digite um endereço com uma destas terminações: {domains}.',
+  addressDomains: 'Digite um endereço que termine em {domains}.',
   createAccountLead: 'Para {email}, em {organization}.',
   createAccountButton: 'Criar conta',
   accountProblems: {
@@ -280,10 +280,10 @@ export const portuguese: Texts = {
   },
   accountCreatedTitle: 'Sua conta está pronta',
   accountCreated: 'Agora você pode entrar.',
-  verifyTitle: 'Confirme seu endereço de e-mail',
+  verifyTitle: 'Verifique seu endereço de e-mail',
   verifyLead: '{email} é o seu endereço?',
-  confirmAddress: 'Sim, confirmar',
-  verifyDoneTitle: 'Seu endereço está confirmado',
+  confirmAddress: 'Sim, verificar',
+  verifyDoneTitle: 'Seu endereço está verificado',
   verifyDone: 'Você pode entrar com ele.',
 
   // Mails
@@ -294,9 +294,9 @@ export const portuguese: Texts = {
       label: 'Escolher uma nova senha',
     },
     verify: {
-      subject: 'Confirme seu endereço de e-mail em {host}',
-      lead: 'Confirme que este endereço pertence à sua conta {username} em {host}.',
-      label: 'Confirmar o endereço',
+      subject: 'Verifique seu endereço de e-mail em {host}',
+      lead: 'Verifique que este endereço pertence à sua conta {username} em {host}.',
+      label: 'Verificar o endereço',
     },
     register: {
       subject: 'Crie sua conta em {host}',

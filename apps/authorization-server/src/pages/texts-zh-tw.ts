@@ -54,8 +54,9 @@ export const traditionalChinese: Texts = {
   continue: '繼續',
   deviceConfirmTitle: '這是您的裝置嗎？',
   deviceConfirmLead: '您的裝置必須顯示完全相同的代碼：',
-  deviceGets: '在該裝置上，{client} 將取得您帳戶的存取權。您允許它：',
-  deviceAsks: '在該裝置上，{client} 要求存取您的帳戶。您將在接下來的頁面決定是否授予存取權。',
+  deviceGets: '在顯示此代碼的裝置上，{client} 將取得您帳戶的存取權。您允許它：',
+  deviceAsks:
+    '在顯示此代碼的裝置上，{client} 要求存取您的帳戶。您將在接下來的頁面決定是否授予存取權。',
   deviceWarning:
     '如果這個代碼或本頁的連結是別人傳給您的，請就此停止。持有該裝置的人會取得您允許的存取權。',
   deviceConfirm: '是，代碼相符',
@@ -72,8 +73,8 @@ export const traditionalChinese: Texts = {
   deviceCookiesBlocked:
     '您的瀏覽器沒有傳送 Cookie，可能已封鎖 Cookie。請允許這個網址使用 Cookie，然後重新輸入代碼。',
   deviceRefused: '無法連結這個裝置。請在裝置上取得新的代碼，或聯絡裝置製造商。',
-  deviceTooMany: '輸入錯誤代碼的次數過多。請等候 {minutes} 分鐘後再試一次。',
-  deviceSignInFirst: '這裡輸入錯誤代碼的次數過多。請先登入再輸入代碼，或等候 {minutes} 分鐘。',
+  deviceTooMany: '輸入錯誤代碼的次數過多。請等候 {time}後再試一次。',
+  deviceSignInFirst: '這裡輸入錯誤代碼的次數過多。請先登入再輸入代碼，或等候 {time}。',
 
   // Sign-in with an upstream provider
   upstreamContinue: '使用 {provider} 繼續',
@@ -131,7 +132,7 @@ export const traditionalChinese: Texts = {
     session: '已結束工作階段。',
     profile: '已儲存您的個人資料。',
     email: '已儲存您的電子郵件地址。',
-    verify: '郵件即將送達。透過其中的連結確認後，這個地址就屬於您。',
+    verify: '郵件即將送達。請透過其中的連結驗證這個地址。',
     password: '已變更您的密碼，其他登入均已登出。',
     factorsRemoved: '兩步驟驗證已關閉。',
     passkeyAdded: '已新增密碼金鑰。',
@@ -240,7 +241,7 @@ export const traditionalChinese: Texts = {
   sendLink: '傳送連結',
   mailSentTitle: '請查看您的信箱',
   forgotSent:
-    '如果這個帳戶有已確認的電子郵件地址，附有連結的郵件即將送達。連結的有效時間為一小時。',
+    '如果這個帳戶有已驗證的電子郵件地址，附有連結的郵件即將送達。連結的有效時間為一小時。',
   mailSentHint: '幾分鐘後仍未收到郵件？請查看垃圾郵件資料夾。',
   backToSignIn: '返回登入頁面',
 
@@ -250,7 +251,7 @@ export const traditionalChinese: Texts = {
   registerLead: '請輸入您的電子郵件地址。您會收到一封郵件，可透過其中的連結繼續。',
   registerSent: '郵件即將送達。請透過其中的連結繼續。',
   addressInvalid: '這不是電子郵件地址。',
-  addressDomains: '請輸入以下列其中一項結尾的地址：{domains}。',
+  addressDomains: '請輸入以 {domains} 結尾的地址。',
   createAccountLead: '用於 {email}，所屬組織：{organization}。',
   createAccountButton: '建立帳戶',
   accountProblems: {
@@ -260,10 +261,10 @@ export const traditionalChinese: Texts = {
   },
   accountCreatedTitle: '您的帳戶已可使用',
   accountCreated: '您現在可以登入。',
-  verifyTitle: '確認您的電子郵件地址',
+  verifyTitle: '驗證您的電子郵件地址',
   verifyLead: '{email} 是您的地址嗎？',
-  confirmAddress: '是，確認',
-  verifyDoneTitle: '您的地址已確認',
+  confirmAddress: '是，驗證',
+  verifyDoneTitle: '您的地址已驗證',
   verifyDone: '您可以用它登入。',
 
   // Mails
@@ -274,9 +275,9 @@ export const traditionalChinese: Texts = {
       label: '選擇新密碼',
     },
     verify: {
-      subject: '確認您在 {host} 的電子郵件地址',
-      lead: '請確認這個地址屬於您在 {host} 的帳戶 {username}。',
-      label: '確認地址',
+      subject: '驗證您在 {host} 的電子郵件地址',
+      lead: '請驗證這個地址屬於您在 {host} 的帳戶 {username}。',
+      label: '驗證地址',
     },
     register: {
       subject: '在 {host} 建立您的帳戶',

@@ -54,8 +54,8 @@ export const chinese: Texts = {
   continue: '继续',
   deviceConfirmTitle: '这是您的设备吗？',
   deviceConfirmLead: '您的设备必须显示完全相同的代码：',
-  deviceGets: '在该设备上，{client} 将获得对您账户的访问权限。您允许它：',
-  deviceAsks: '在该设备上，{client} 请求访问您的账户。您将在后续页面中决定授予哪些权限。',
+  deviceGets: '在显示此代码的设备上，{client} 将获得对您账户的访问权限。您允许它：',
+  deviceAsks: '在显示此代码的设备上，{client} 请求访问您的账户。您将在后续页面中决定授予哪些权限。',
   deviceWarning:
     '如果此代码或本页链接是别人发给您的，请立即停止。持有该设备的人将获得您授予的权限。',
   deviceConfirm: '是，代码一致',
@@ -72,8 +72,8 @@ export const chinese: Texts = {
   deviceCookiesBlocked:
     '浏览器没有发送 Cookie，可能已将其阻止。请允许此网址使用 Cookie，然后重新输入代码。',
   deviceRefused: '无法连接此设备。请在设备上获取新代码，或联系设备厂商。',
-  deviceTooMany: '错误次数过多。请等待 {minutes} 分钟后再试。',
-  deviceSignInFirst: '此处输入的错误代码过多。请先登录再输入代码，或等待 {minutes} 分钟。',
+  deviceTooMany: '错误次数过多。请等待{time}后再试。',
+  deviceSignInFirst: '此处输入的错误代码过多。请先登录再输入代码，或等待{time}。',
 
   // Sign-in with an upstream provider
   upstreamContinue: '使用 {provider} 继续',
@@ -131,7 +131,7 @@ export const chinese: Texts = {
     session: '会话已结束。',
     profile: '资料已保存。',
     email: '电子邮箱已保存。',
-    verify: '邮件即将送达。确认其中的链接后，该地址即属于您的账号。',
+    verify: '邮件即将送达。请通过其中的链接验证该地址。',
     password: '密码已修改，其他登录均已退出。',
     factorsRemoved: '两步登录已关闭。',
     passkeyAdded: '通行密钥已添加。',
@@ -239,7 +239,7 @@ export const chinese: Texts = {
   usernameOrEmail: '用户名或电子邮箱',
   sendLink: '发送链接',
   mailSentTitle: '请查收邮件',
-  forgotSent: '如果该账号有已确认的电子邮箱地址，含链接的邮件即将送达。链接在一小时内有效。',
+  forgotSent: '如果该账号有已验证的电子邮箱地址，含链接的邮件即将送达。链接在一小时内有效。',
   mailSentHint: '几分钟后仍未收到邮件？请查看垃圾邮件文件夹。',
   backToSignIn: '返回登录',
 
@@ -249,7 +249,7 @@ export const chinese: Texts = {
   registerLead: '请输入您的电子邮箱地址。您将收到一封邮件，请通过其中的链接继续。',
   registerSent: '邮件即将送达。请通过其中的链接继续。',
   addressInvalid: '这不是有效的电子邮箱地址。',
-  addressDomains: '请输入以下域名之一的地址：{domains}。',
+  addressDomains: '请输入以 {domains} 结尾的地址。',
   createAccountLead: '用于 {email}，所属组织：{organization}。',
   createAccountButton: '创建账号',
   accountProblems: {
@@ -259,10 +259,10 @@ export const chinese: Texts = {
   },
   accountCreatedTitle: '您的账号已创建',
   accountCreated: '您现在可以登录。',
-  verifyTitle: '确认您的电子邮箱地址',
+  verifyTitle: '验证您的电子邮箱地址',
   verifyLead: '{email} 是您的地址吗？',
-  confirmAddress: '是，确认',
-  verifyDoneTitle: '您的地址已确认',
+  confirmAddress: '是，验证',
+  verifyDoneTitle: '您的地址已验证',
   verifyDone: '您可以用它登录。',
 
   // Mails
@@ -273,9 +273,9 @@ export const chinese: Texts = {
       label: '设置新密码',
     },
     verify: {
-      subject: '确认您在 {host} 的电子邮箱地址',
-      lead: '请确认此地址属于您在 {host} 的账号 {username}。',
-      label: '确认地址',
+      subject: '验证您在 {host} 的电子邮箱地址',
+      lead: '请验证此地址属于您在 {host} 的账号 {username}。',
+      label: '验证地址',
     },
     register: {
       subject: '在 {host} 创建您的账号',

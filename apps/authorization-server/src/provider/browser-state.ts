@@ -7,7 +7,7 @@ import {
 } from '../pages/sealed-cookies.ts';
 import { addressGroupOf } from '../requests/caller.ts';
 import { lifetimes } from '../requests/lifetimes.ts';
-import { FORGOT_PASSWORD_PATH, providerRoutes } from '../requests/routes.ts';
+import { providerRoutes } from '../requests/routes.ts';
 import { describeUserAgent } from '../requests/user-agent.ts';
 import { pathOfPlace } from '../upstream/round-trips.ts';
 import { isDeviceRoute } from './device-codes.ts';
@@ -50,8 +50,6 @@ export function createBrowserState(masterKey: MasterKey, secure: boolean) {
     passkeyChallenges: create('passkey-challenge', (path) => path),
     /** The way to an upstream provider and back (upstream/round-trips.ts). */
     roundTrips: create('upstream', pathOfPlace),
-    /** What ties the form for a forgotten password to its browser. */
-    forgotPasswords: create('forgot-password', () => FORGOT_PASSWORD_PATH),
     sessions: create('device-form', () => providerRoutes.code_verification),
   };
 }

@@ -12,6 +12,7 @@ import type { Configuration, ErrorOut, KoaContextWithOIDC } from 'oidc-provider'
 import { noteReason } from '../outcomes/reasons.ts';
 import { messageOf, noteFailure, rejectedForms } from '../pages/error-page.ts';
 import { fill, foreignName, type Html, html, sentence } from '../pages/html.ts';
+import { minutesOf } from '../pages/languages.ts';
 import {
   hasCookies,
   linkButton,
@@ -68,7 +69,7 @@ export const rejectUserCode: UserCodeReply = (request, response, { seconds, isSt
   const texts = textsFor(request);
   noteFailure(request, 'tooManyAttempts', 'user_code_limit');
   const text = isStranger ? texts.deviceSignInFirst : texts.deviceTooMany;
-  const problem = fill(text, { minutes: String(Math.ceil(seconds / 60)) });
+  const problem = fill(text, { time: minutesOf(Math.ceil(seconds / 60), texts) });
   const next = isStranger ? linkButton('/account', texts.signIn) : anotherCode(texts);
   response.status(429).set('Retry-After', String(seconds));
   sendPage(response, problemPage(texts, problem, next));

@@ -10,7 +10,6 @@ import { observedRequest } from '@gatehouse/server';
 import type { Request, RequestHandler, Response } from 'express';
 import { type AdapterPayload, errors, type Provider } from 'oidc-provider';
 import type { PasskeyCeremonies } from '../account/passkey-ceremony.ts';
-import type { MailRequests } from '../mail/mail-requests.ts';
 import {
   helpNotice,
   homeOf,
@@ -53,7 +52,7 @@ export interface SignInDependencies {
   readonly roundTrips: UpstreamRoundTrips;
   readonly browserState: Pick<BrowserState, 'interactions' | 'failedSignIns' | 'proofs'>;
   /** Undefined without a mail server. */
-  readonly mails: MailRequests | undefined;
+  readonly mails: Identity['mails'] | undefined;
   readonly limits: Pick<Limits, 'mails'>;
 }
 

@@ -7,6 +7,7 @@
 import type { Identity } from '@gatehouse/identity';
 import type { Configuration, KoaContextWithOIDC, Session } from 'oidc-provider';
 import { foreignName, html, sentence } from '../pages/html.ts';
+import { listOf } from '../pages/languages.ts';
 import { formTargetsOf, linkButton, showPage, textsFor, xsrfField } from '../pages/page.ts';
 import { ACCOUNT_CLIENT_ID } from '../provider/clients.ts';
 import type { ProviderMiddleware } from '../provider/library.ts';
@@ -43,7 +44,8 @@ export function logout({ clients, users, upstreamLinks, settings }: Identity): L
       const returnsTo = postLogoutAddress(session);
       const { upstreams } = await settings.read();
       const linked = await upstreamLinks.list(session?.accountId ?? '');
-      const providers = linked.flatMap((id) => upstreams.get(id)?.name ?? []).join(', ');
+      const names = linked.flatMap((id) => upstreams.get(id)?.name ?? []);
+      const providers = listOf(names, texts, 'disjunction');
       const elsewhere = sentence(texts.logoutKeepsUpstreams, { providers: foreignName(providers) });
       const content = html`<p class="lead">${sentence(texts.logoutLead, { name })}</p>
 <p class="before-list">${items.length === 0 ? texts.logoutEndsNothing : texts.logoutEnds}</p>

@@ -4,10 +4,12 @@
  * mail (signed-out/create-account.ts).
  */
 import { isDomainAllowed, type OpenRegistration } from '@gatehouse/identity';
-import type { Router } from 'express';
+import type { Request, Response, Router } from 'express';
 import { z } from 'zod';
-import { formProblems, noteFailure, sendErrorPage } from '../pages/error-page.ts';
+import { mailOrigin } from '../mail/compose.ts';
+import { rejectForm, sendErrorPage } from '../pages/error-page.ts';
 import { fill, type Html, html } from '../pages/html.ts';
+import { listOf } from '../pages/languages.ts';
 import { formField, parseForm, problemNotice } from '../pages/page.ts';
 import { FORGOT_PASSWORD_PATH } from '../requests/routes.ts';
 import { mailSentContent } from '../signed-out/forgot-password.ts';
@@ -22,30 +24,38 @@ const NAME = 'create-account';
 
 /** The links below the form of the sign-in page. */
 export async function accountLinks(
-  { interaction, client, texts }: InteractionPage,
-  dependencies: SignInDependencies,
+  { interaction: { uid }, client, texts }: InteractionPage,
+  { identity, mails }: SignInDependencies,
 ): Promise<Html | undefined> {
-  if (dependencies.mails === undefined) {
-    return undefined;
-  }
-  const { uid } = interaction;
-  const isOpen = (await registrationAt(client?.orgId, dependencies)) !== undefined;
+  const open = (await identity.settings.read()).registrationOf(client?.orgId ?? '');
   const create = html` <a href="/sign-in/${uid}/${NAME}">${texts.createAccount}</a>`;
-  return html`<p class="actions"><a href="${FORGOT_PASSWORD_PATH}?interaction=${uid}">${texts.forgotPassword}</a>${isOpen ? create : undefined}</p>`;
+  return (
+    mails &&
+    html`<p class="actions"><a href="${FORGOT_PASSWORD_PATH}?interaction=${uid}">${texts.forgotPassword}</a>${open && create}</p>`
+  );
 }
 
 export function addRegistration(router: Router, dependencies: SignInDependencies): void {
-  const { mails, limits } = dependencies;
+  const { identity, mails, limits } = dependencies;
   if (mails === undefined) {
     return;
   }
 
-  router.get(`/:interaction/${NAME}`, async (request, response) => {
+  /** Undefined after a reply: nobody can register for the organization of the client. */
+  async function openForm(request: Request, response: Response) {
     const page = await openPage({ request, response, dependencies });
-    if ((await registrationAt(page.client?.orgId, dependencies)) === undefined) {
+    const { orgId = '' } = page.client ?? {};
+    const open = (await identity.settings.read()).registrationOf(orgId);
+    if (open === undefined) {
       sendErrorPage(request, response, 404, 'notFound');
-    } else {
-      show(page);
+    }
+    return open && { page, orgId, open };
+  }
+
+  router.get(`/:interaction/${NAME}`, async (request, response) => {
+    const form = await openForm(request, response);
+    if (form !== undefined) {
+      show(form.page);
     }
   });
 
@@ -53,58 +63,46 @@ export function addRegistration(router: Router, dependencies: SignInDependencies
     `/:interaction/${NAME}`,
     limits.mails,
     parseForm,
-    interactionForm(dependencies, async (exchange) => {
-      const { request, response, interaction } = exchange;
-      const page = await openPage(exchange);
-      const { orgId = '' } = page.client ?? {};
-      const open = await registrationAt(orgId, dependencies);
-      const email = formField(request, 'email').trim();
-      if (open === undefined) {
-        sendErrorPage(request, response, 404, 'notFound');
-      } else if (!z.email().max(254).safeParse(email).success || !isDomainAllowed(open, email)) {
-        noteFailure(request, 'accountRefused', formProblems.accountRefused);
-        response.status(422);
-        show(page, { email, open });
-      } else {
-        await mails.requestRegistration({ orgId, email }, request, page.texts);
-        response.redirect(303, `/sign-in/${interaction.uid}/${NAME}/sent`);
+    interactionForm(dependencies, async ({ request, response, interaction }) => {
+      const form = await openForm(request, response);
+      if (form === undefined) {
+        return;
       }
+      const { page, orgId, open } = form;
+      const email = formField(request, 'email').trim();
+      if (!z.email().max(254).safeParse(email).success || !isDomainAllowed(open, email)) {
+        rejectForm(response, 'accountRefused');
+        show(page, { email, open });
+        return;
+      }
+      const wanted = { kind: 'register', orgId, email } as const;
+      await mails.add(orgId, { ...wanted, ...mailOrigin(request, page.texts) });
+      response.redirect(303, `/sign-in/${interaction.uid}/${NAME}/sent`);
     }),
   );
 
   router.get(`/:interaction/${NAME}/sent`, async (request, response) => {
-    const page = await openPage({ request, response, dependencies });
-    const { texts, interaction } = page;
-    page.send(texts.mailSentTitle, mailSentContent(texts, texts.registerSent, interaction.uid));
+    const { texts, interaction, send } = await openPage({ request, response, dependencies });
+    send(texts.mailSentTitle, mailSentContent(texts, texts.registerSent, interaction.uid));
   });
 }
 
-/** Undefined if nobody can register for this organization. */
-async function registrationAt(
-  orgId: string | undefined,
-  { identity }: SignInDependencies,
-): Promise<OpenRegistration | undefined> {
-  return orgId === undefined ? undefined : (await identity.settings.read()).registrationOf(orgId);
-}
-
 function show(
-  page: InteractionPage,
+  { texts, interaction, csrf, send }: InteractionPage,
   failed?: { readonly email: string; readonly open: OpenRegistration },
 ): void {
-  const { texts, interaction } = page;
   const domains = failed?.open.emailDomains;
-  const problem =
-    domains === undefined
-      ? texts.addressInvalid
-      : fill(texts.addressDomains, { domains: domains.join(', ') });
+  const problem = domains
+    ? fill(texts.addressDomains, { domains: listOf(domains, texts, 'disjunction') })
+    : texts.addressInvalid;
   const invalid = failed && html` aria-invalid="true" aria-describedby="problem"`;
   const content = html`<p class="lead">${texts.registerLead}</p>
 ${problemNotice(failed && problem)}
 <form method="post" action="/sign-in/${interaction.uid}/${NAME}">
-${page.csrf}
+${csrf}
 <label for="email">${texts.accountEmail}</label>
 <input id="email" name="email" type="email" autocomplete="email" required maxlength="254" value="${failed?.email ?? ''}"${invalid} autofocus>
 <button class="primary" type="submit">${texts.sendLink}</button>
 </form>`;
-  page.send(texts.createAccountTitle, content);
+  send(texts.createAccountTitle, content);
 }

@@ -7,173 +7,134 @@ import {
   type ActionLink,
   hashPassword,
   type Identity,
-  isDomainAllowed,
   newAccountSchema,
   RejectedChangeError,
 } from '@gatehouse/identity';
 import type { Request, RequestHandler, Router } from 'express';
-import {
-  newPasswordFields,
-  newPasswordProblem,
-  type PasswordProblem,
-} from '../account/choose-password.ts';
-import { formProblems, noteFailure } from '../pages/error-page.ts';
-import { foreignName, html, sentence } from '../pages/html.ts';
-import { formField, type Page, problemNotice, sendPage, textsFor } from '../pages/page.ts';
+import { newPasswordFields, newPasswordProblem } from '../account/choose-password.ts';
+import { rejectForm } from '../pages/error-page.ts';
+import { foreignName, type Html, html, sentence } from '../pages/html.ts';
+import { formField, problemNotice, sendPage, textsFor } from '../pages/page.ts';
 import { passwordScripts } from '../pages/password-field.ts';
-import type { Texts } from '../pages/texts-en.ts';
 import { recordEvent } from '../requests/caller.ts';
 import { CREATE_ACCOUNT_PATH } from '../requests/routes.ts';
-import { createLinkPage, type LinkExchange, linkForm } from './link-page.ts';
+import { createLinkPage, type LinkExchange, tokenField } from './link-page.ts';
 
-type Problem = keyof Texts['accountProblems'];
-type AccountLink = ActionLink<'register' | 'invite'>;
+type Exchange = LinkExchange<ActionLink<'register' | 'invite'>>;
 
-interface Entered {
-  readonly username: string;
-  readonly name: string;
+interface Problem {
+  readonly field: 'name' | 'username' | 'wanted';
+  readonly notice: string;
 }
 
-interface Problems {
-  readonly problem?: Problem | undefined;
-  readonly passwordProblem?: PasswordProblem | undefined;
-}
-
-type Exchange = LinkExchange<AccountLink>;
-
-export function createAccountCreationRoutes({
-  identity,
-  limit,
-}: {
-  readonly identity: Identity;
-  /** Limits the attempts with one link, so that nobody tests many usernames. */
-  readonly limit: RequestHandler;
-}): Router {
+/** @param limit of the attempts with one link, so that nobody tests many usernames */
+export function createAccountCreationRoutes(identity: Identity, limit: RequestHandler): Router {
   const { actionLinks } = identity;
-
-  async function show(exchange: Exchange, entered: Entered, problems: Problems): Promise<void> {
-    const { request, response, found } = exchange;
-    if (problems.problem !== undefined || problems.passwordProblem !== undefined) {
-      noteFailure(request, 'accountRefused', formProblems.accountRefused);
-      response.status(422);
-    }
-    const { name = found.orgId } = (await identity.organizations.find(found.orgId)) ?? {};
-    sendPage(response, page(textsFor(request), exchange, { ...entered, ...problems }, name));
-  }
-
-  return createLinkPage<AccountLink>({
+  return createLinkPage<Exchange['found']>({
     path: CREATE_ACCOUNT_PATH,
     limits: [limit],
-    async find(token) {
-      const link =
-        (await actionLinks.find('invite', token)) ?? (await actionLinks.find('register', token));
-      return link && (await isUsable(link, identity)) ? link : undefined;
-    },
-    show: (exchange) => show(exchange, { username: '', name: '' }, {}),
+    find: async (token) =>
+      (await actionLinks.find('invite', token)) ?? actionLinks.find('register', token),
+    show: (exchange) => show(exchange, identity),
     async submit(exchange) {
-      const { request, found } = exchange;
-      const entered = {
-        username: formField(request, 'username'),
-        name: formField(request, 'name'),
-      };
-      const problems = await problemsOf(request, entered, identity);
-      if (problems !== undefined) {
-        await show(exchange, entered, problems);
+      const problem = await findProblem(exchange, identity);
+      if (problem !== undefined) {
+        await show(exchange, identity, problem);
         return undefined;
       }
-      const result = await create(exchange, entered, identity);
-      if (result === 'taken') {
-        const token = await actionLinks.issueAccount(found);
-        await show({ ...exchange, token }, entered, { problem: 'taken' });
-        return undefined;
+      const { request, found: link } = exchange;
+      const passwordHash = await hashPassword(formField(request, 'wanted'));
+      if ((await actionLinks.take(link.kind, exchange.token)) === undefined) {
+        return 'invalid';
       }
-      return result;
+      if (await create(request, { ...link, passwordHash }, identity)) {
+        return 'done';
+      }
+      // Another person took the username or the address in the meantime.
+      const token = await actionLinks.issue(link);
+      if (token === undefined) {
+        return 'invalid';
+      }
+      const notice = textsFor(request).accountProblems.taken;
+      await show({ ...exchange, token }, identity, { field: 'username', notice });
+      return undefined;
     },
     done: { title: 'accountCreatedTitle', text: 'accountCreated' },
   });
 }
 
-/**
- * Uses the link up.
- *
- * @returns `taken` if another person took the username in the meantime
- */
-async function create(
-  { request, token, found: link }: Exchange,
-  entered: Entered,
-  identity: Identity,
-): Promise<'done' | 'taken' | 'invalid'> {
-  const { actionLinks, users } = identity;
-  const passwordHash = await hashPassword(formField(request, 'wanted'));
-  if ((await actionLinks.take(link.kind, token)) === undefined) {
-    return 'invalid';
+const typedIn = (request: Request) => ({
+  username: formField(request, 'username'),
+  name: formField(request, 'name'),
+});
+
+async function findProblem(exchange: Exchange, { users }: Identity): Promise<Problem | undefined> {
+  const { accountProblems, passwordProblems } = textsFor(exchange.request);
+  const typed = typedIn(exchange.request);
+  const [issue] = newAccountSchema.safeParse(typed).error?.issues ?? [];
+  if (issue !== undefined) {
+    const field = issue.path[0] === 'name' ? 'name' : 'username';
+    return { field, notice: accountProblems[field] };
   }
-  const { orgId, email } = link;
+  if ((await users.findByUsername(typed.username)) !== undefined) {
+    return { field: 'username', notice: accountProblems.taken };
+  }
+  const problem = await newPasswordProblem(exchange, typed);
+  return problem && { field: 'wanted', notice: passwordProblems[problem] };
+}
+
+/** @returns false if another user has the username or the address */
+async function create(
+  request: Request,
+  { orgId, email, passwordHash }: Exchange['found'] & { readonly passwordHash: string },
+  identity: Identity,
+): Promise<boolean> {
   const locale = textsFor(request).language;
   const member = { orgId, email, emailVerified: true, roles: [], passwordHash, locale };
   try {
-    const { userId } = await users.add({ ...entered, ...member });
+    const { userId } = await identity.users.add({ ...typedIn(request), ...member });
     recordEvent(request, { event: 'user_changed', userId, change: 'added' }, identity);
-    return 'done';
+    return true;
   } catch (error) {
-    if (!(error instanceof RejectedChangeError)) {
-      throw error;
+    if (error instanceof RejectedChangeError) {
+      return false;
     }
-    return (await isUsable(link, identity)) ? 'taken' : 'invalid';
+    throw error;
   }
 }
 
-/** Operators invite to closed organizations as well. */
-async function isUsable(
-  { kind, orgId, email }: AccountLink,
-  { settings, organizations, users }: Identity,
-): Promise<boolean> {
-  const open = (await settings.read()).registrationOf(orgId);
-  const isAllowed = kind === 'invite' || (open !== undefined && isDomainAllowed(open, email));
-  const exists = (await organizations.find(orgId)) !== undefined;
-  return isAllowed && exists && (await users.findByEmail(email)) === undefined;
-}
-
-async function problemsOf(
-  request: Request,
-  entered: Entered,
-  { users }: Identity,
-): Promise<Problems | undefined> {
-  const [issue] = newAccountSchema.safeParse(entered).error?.issues ?? [];
-  if (issue !== undefined) {
-    return { problem: issue.path[0] === 'name' ? 'name' : 'username' };
+async function show(
+  { request, response, token, found: { orgId, email } }: Exchange,
+  { organizations }: Identity,
+  problem?: Problem,
+): Promise<void> {
+  if (problem !== undefined) {
+    rejectForm(response, 'accountRefused');
   }
-  if ((await users.findByUsername(entered.username)) !== undefined) {
-    return { problem: 'taken' };
-  }
-  const passwordProblem = await newPasswordProblem(request, entered);
-  return passwordProblem && { passwordProblem };
-}
-
-function page(
-  texts: Texts,
-  { token, found: link }: Exchange,
-  { username, name, problem, passwordProblem }: Entered & Problems,
-  organization: string,
-): Page {
-  const lead = sentence(texts.createAccountLead, {
-    email: html`<strong>${link.email}</strong>`,
+  const texts = textsFor(request);
+  const { username, name } = typedIn(request);
+  const { name: organization = orgId } = (await organizations.find(orgId)) ?? {};
+  const values = {
+    email: html`<strong>${email}</strong>`,
     organization: foreignName(organization),
-  });
-  const notice = passwordProblem && texts.passwordProblems[passwordProblem];
-  const isWrong = (...problems: readonly Problem[]) =>
-    problem !== undefined && problems.includes(problem)
-      ? html` aria-invalid="true" aria-describedby="problem"`
-      : undefined;
-  const focus = html` autofocus`;
-  const fields = html`<label for="name">${texts.accountName}</label>
-<input id="name" name="name" type="text" autocomplete="name" required maxlength="200" value="${name}"${isWrong('name')}${username === '' ? focus : undefined}>
+  };
+  const focus = problem?.field ?? 'name';
+  const mark = (field: Problem['field']): Html => {
+    const invalid = html` aria-invalid="true" aria-describedby="problem"`;
+    return html`${problem?.field === field ? invalid : undefined}${focus === field ? html` autofocus` : undefined}`;
+  };
+  const content = html`<p class="lead">${sentence(texts.createAccountLead, values)}</p>
+${problemNotice(problem?.notice)}
+<form method="post" action="${CREATE_ACCOUNT_PATH}">
+${tokenField(token)}
+<label for="name">${texts.accountName}</label>
+<input id="name" name="name" type="text" autocomplete="name" required maxlength="200" value="${name}"${mark('name')}>
 <label for="username">${texts.username}</label>
-<input id="username" name="username" type="text" autocomplete="username" autocapitalize="none" autocorrect="off" spellcheck="false" required maxlength="128" value="${username}"${isWrong('username', 'taken')}${username === '' ? undefined : focus}>
-${newPasswordFields(texts, { problem: passwordProblem })}
-<button class="primary" type="submit">${texts.createAccountButton}</button>`;
-  const content = html`<p class="lead">${lead}</p>
-${problemNotice(problem ? texts.accountProblems[problem] : notice)}
-${linkForm(CREATE_ACCOUNT_PATH, token, fields)}`;
-  return { texts, title: texts.createAccountTitle, content, scripts: passwordScripts };
+<input id="username" name="username" type="text" autocomplete="username" autocapitalize="none" autocorrect="off" spellcheck="false" required maxlength="128" value="${username}"${mark('username')}>
+${newPasswordFields(texts, { isWrong: focus === 'wanted' })}
+<button class="primary" type="submit">${texts.createAccountButton}</button>
+</form>`;
+  sendPage(response, {
+    ...{ texts, title: texts.createAccountTitle, content, scripts: passwordScripts },
+  });
 }

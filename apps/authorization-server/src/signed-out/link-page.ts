@@ -68,9 +68,6 @@ export function createLinkPage<Found>({
   return router;
 }
 
-/** The form of the page, which carries the token. */
-export const linkForm = (path: string, token: string, content: Html): Html =>
-  html`<form method="post" action="${path}">
-<input type="hidden" name="token" value="${token}">
-${content}
-</form>`;
+/** The forms of the page carry the token. */
+export const tokenField = (token: string): Html =>
+  html`<input type="hidden" name="token" value="${token}">`;

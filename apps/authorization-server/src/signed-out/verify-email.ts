@@ -5,35 +5,32 @@ import { foreignName, html, sentence } from '../pages/html.ts';
 import { sendPage, textsFor } from '../pages/page.ts';
 import { recordEvent } from '../requests/caller.ts';
 import { VERIFY_EMAIL_PATH } from '../requests/routes.ts';
-import { createLinkPage, linkForm } from './link-page.ts';
+import { createLinkPage, tokenField } from './link-page.ts';
 
-export function createVerifyEmailRoutes({ identity }: { readonly identity: Identity }): Router {
+export function createVerifyEmailRoutes(identity: Identity): Router {
   const { actionLinks, users } = identity;
   return createLinkPage({
     path: VERIFY_EMAIL_PATH,
     async find(token) {
       const link = await actionLinks.find('verify', token);
       const user = link && (await users.find(link.userId));
-      return user && { user, email: link.email, orgId: user.orgId };
+      return user && { ...user, email: link.email };
     },
     show({ request, response, token, found }) {
       const texts = textsFor(request);
       const email = html`<strong>${found.email}</strong>`;
       // The owner of the address must not give it to the account of another person.
-      const username = html`<span translate="no">${foreignName(found.user.username)}</span>`;
-      const button = html`<button class="primary" type="submit">${texts.confirmAddress}</button>`;
+      const username = html`<span translate="no">${foreignName(found.username)}</span>`;
       const content = html`<p class="lead">${sentence(texts.verifyLead, { email })}</p>
 <dl class="facts"><div><dt>${texts.username}</dt><dd>${username}</dd></div></dl>
-${linkForm(VERIFY_EMAIL_PATH, token, button)}`;
+<form method="post" action="${VERIFY_EMAIL_PATH}">
+${tokenField(token)}
+<button class="primary" type="submit">${texts.confirmAddress}</button>
+</form>`;
       sendPage(response, { texts, title: texts.verifyTitle, content });
     },
-    async submit({ request, token, found }) {
-      const { email } = found;
-      const { userId } = found.user;
-      // An address that another user verified before stays with that user.
-      const holder = await users.findByEmail(email);
-      const isFree = holder === undefined || holder.userId === userId;
-      if (!isFree || (await actionLinks.take('verify', token)) === undefined) {
+    async submit({ request, token, found: { userId, email } }) {
+      if ((await actionLinks.take('verify', token)) === undefined) {
         return 'invalid';
       }
       await users.update(userId, (user) => ({ ...user, email, emailVerified: true }));

@@ -6,7 +6,10 @@ import { authorizationServerUrl } from '../open-identity-store.ts';
 export const invite: Command = {
   usage: 'users invite <email>',
   summary: 'Print a link with which a person creates an account with this address.',
-  options: { 'org <id>': 'Organization of the new user.' },
+  options: {
+    'org <id>': 'Organization of the new user.',
+    withdraw: 'End all links for a new account with this address instead.',
+  },
   notes: [
     'The link is valid once and for one week, also while the registration is closed. Give it only to the owner of the address, because the account has this address as verified.',
     'If SMTP_URL is set, the authorization server also sends it.',
@@ -14,12 +17,17 @@ export const invite: Command = {
   example: 'alice@example.com --org acme',
   async run(input, { identity, audit, environment }) {
     const { email = '' } = validate(userProfileSchema, { email: input.positionals.email });
+    if (input.options.withdraw === true) {
+      await identity.actionLinks.endForAddress(email);
+      await audit({ event: 'invitation_withdrawn' });
+      return { json: { email }, text: `No link creates an account with ${email} any more.` };
+    }
     const orgId = text(input.options.org) ?? '';
     await assertOrganizationExists(orgId, identity);
-    if ((await identity.users.findByEmail(email)) !== undefined) {
+    const token = await identity.actionLinks.issue({ kind: 'invite', orgId, email });
+    if (token === undefined) {
       throw new RejectedChangeError('A user has this verified address. Run gatehouse users list.');
     }
-    const token = await identity.actionLinks.issueAccount({ kind: 'invite', orgId, email });
     const link = `${authorizationServerUrl(environment)}/create-account?token=${token}`;
     const isMailed = Boolean(environment.SMTP_URL || environment.SMTP_URL_FILE);
     if (isMailed) {

@@ -158,10 +158,10 @@ const password: Command = {
     const found = await findUser(input.positionals.username ?? '', identity);
     const { userId, username } = found;
     if (input.options.link === true) {
-      if (!found.enabled) {
+      const token = await identity.actionLinks.issue({ kind: 'reset', userId });
+      if (token === undefined) {
         throw new RejectedChangeError('The user is disabled. Run gatehouse users change --enable.');
       }
-      const token = await identity.actionLinks.issueReset(found);
       const link = `${authorizationServerUrl(environment)}/reset-password?token=${token}`;
       await audit({ event: 'user_changed', userId, change: 'reset_link_issued' });
       return { json: { link }, text: `Valid once, for one hour:\n${link}` };

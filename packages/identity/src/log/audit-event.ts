@@ -144,6 +144,7 @@ export const auditEvents = {
     users: number;
   }>,
   invitation_issued: change as EventKind<{ organizationId: string }>,
+  invitation_withdrawn: change as Plain,
   registration_token_issued: change as EventKind<{ count: number }>,
   everything_revoked: change as Plain,
   revocations_replayed: change as EventKind<{ changes: number }>,

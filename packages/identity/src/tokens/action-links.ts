@@ -6,27 +6,30 @@
 import { randomBytes } from 'node:crypto';
 import { claimOnce, type Store } from '@gatehouse/store';
 import { z } from 'zod';
+import type { createOrganizationRegistry } from '../records/organizations.ts';
 import { parseRecord } from '../records/record.ts';
 import type { CredentialHash } from '../secrets/credential-keys.ts';
-import type { User } from '../users/user.ts';
+import { isDomainAllowed } from '../settings/registration.ts';
+import type { SettingsRegistry } from '../settings/settings.ts';
+import { canonicalEmail } from '../users/user.ts';
 import type { UserRegistry } from '../users/users.ts';
 import type { NotBefore } from './access-tokens.ts';
 
-const storedLink = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('reset'), userId: z.string(), mark: z.string() }),
-  z.object({
-    kind: z.literal('verify'),
-    userId: z.string(),
-    email: z.string(),
-    mark: z.string(),
-  }),
-  z.object({ kind: z.literal('register'), orgId: z.string(), email: z.string() }),
-  z.object({ kind: z.literal('invite'), orgId: z.string(), email: z.string() }),
-]);
+const ofUser = { userId: z.string() };
+const ofAccount = { orgId: z.string(), email: z.string() };
 
-type StoredLink = Readonly<z.infer<typeof storedLink>>;
-type LinkKind = StoredLink['kind'];
-export type ActionLink<Kind extends LinkKind = LinkKind> = Extract<StoredLink, { kind: Kind }>;
+const wantedLink = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('reset'), ...ofUser }),
+  /** The address becomes that of the user. Until then, the user keeps the present one. */
+  z.object({ kind: z.literal('verify'), ...ofUser, email: z.string() }),
+  z.object({ kind: z.literal('register'), ...ofAccount }),
+  z.object({ kind: z.literal('invite'), ...ofAccount }),
+]);
+const storedLink = z.object({ link: wantedLink, mark: z.string() });
+
+export type WantedLink = Readonly<z.infer<typeof wantedLink>>;
+type LinkKind = WantedLink['kind'];
+export type ActionLink<Kind extends LinkKind> = Extract<WantedLink, { kind: Kind }>;
 
 /** In seconds. */
 const lifetimes = {
@@ -36,61 +39,89 @@ const lifetimes = {
   invite: 7 * 24 * 60 * 60,
 } as const;
 
+export type ActionLinks = ReturnType<typeof createActionLinks>;
+
 export function createActionLinks(dependencies: {
   readonly store: Store;
-  readonly users: Pick<UserRegistry, 'read'>;
+  readonly settings: SettingsRegistry;
+  readonly users: Pick<UserRegistry, 'read' | 'findByEmail'>;
+  readonly organizations: ReturnType<typeof createOrganizationRegistry>;
   readonly credentialHash: CredentialHash;
   readonly notBefore: NotBefore;
+  readonly now: () => number;
 }) {
-  const { store, users, credentialHash } = dependencies;
+  const { store, settings, users, organizations, credentialHash, now } = dependencies;
   const keyOf = (kind: LinkKind, token: string) => `action-link:${kind}:${credentialHash(token)}`;
+  /** The links for a new account with this address. */
+  const accountLinksKey = (email: string) =>
+    `account-links:${credentialHash(canonicalEmail(email))}`;
+
   /**
-   * Changes with the address, with the password, with every sign-out everywhere, and when everything
-   * is revoked, as after a restore.
+   * Changes when everything is revoked, as after a restore. The mark of a new account also changes
+   * when its organization is removed, and that of a user with the password, with the address, and
+   * with every sign-out everywhere. Undefined while nobody can use the link, also because its address
+   * is the verified one of another user.
    */
-  const markOf = async ({ email = '', passwordHash = '', notBefore: own }: User) => {
-    const notBefore = Math.max(own, await dependencies.notBefore.read());
-    return credentialHash(`${notBefore} ${passwordHash} ${email}`);
-  };
-
-  async function issue(link: StoredLink): Promise<string> {
-    const token = randomBytes(32).toString('base64url');
-    await store.set(keyOf(link.kind, token), JSON.stringify(link), lifetimes[link.kind]);
-    return token;
-  }
-
-  /** What the link was issued for has not changed since. */
-  async function isCurrent(link: StoredLink): Promise<boolean> {
-    if (link.kind === 'invite' || link.kind === 'register') {
-      return true;
+  async function markOf(link: WantedLink): Promise<string | undefined> {
+    const notBefore = await dependencies.notBefore.read();
+    const holder = 'email' in link ? await users.findByEmail(link.email) : undefined;
+    if ('orgId' in link) {
+      const removedAt = await organizations.removedAt(link.orgId);
+      const isOpen = holder === undefined && (await canCreate(link));
+      return isOpen ? credentialHash(`${notBefore} ${removedAt}`) : undefined;
     }
     const user = await users.read(link.userId);
-    return user?.enabled === true && link.mark === (await markOf(user));
+    const { email = '', passwordHash = '' } = user ?? {};
+    const isFree = holder === undefined || holder.userId === link.userId;
+    return user?.enabled === true && isFree
+      ? credentialHash(`${Math.max(user.notBefore, notBefore)} ${passwordHash} ${email}`)
+      : undefined;
+  }
+
+  /** Operators invite to organizations with a closed registration as well. */
+  async function canCreate({ kind, orgId, email }: ActionLink<'register' | 'invite'>) {
+    const open = (await settings.read()).registrationOf(orgId);
+    const isAllowed = kind === 'invite' || (open !== undefined && isDomainAllowed(open, email));
+    return isAllowed && (await organizations.find(orgId)) !== undefined;
   }
 
   async function find<Kind extends LinkKind>(
     kind: Kind,
     token: string,
   ): Promise<ActionLink<Kind> | undefined> {
-    const link = parseRecord(storedLink, (await store.get(keyOf(kind, token))) ?? '');
-    return link?.kind === kind && (await isCurrent(link)) ? (link as ActionLink<Kind>) : undefined;
+    const { link, mark } = parseRecord(storedLink, await store.get(keyOf(kind, token))) ?? {};
+    const isCurrent = link?.kind === kind && mark === (await markOf(link));
+    return isCurrent ? (link as ActionLink<Kind>) : undefined;
+  }
+
+  /** Ends all links for a new account with this address. */
+  async function endForAddress(email: string): Promise<void> {
+    const index = accountLinksKey(email);
+    await store.delete([...(await store.members(index)), index]);
   }
 
   return {
-    /** @returns the token of a link that is valid for an hour, or until the password changes */
-    issueReset: async (user: User): Promise<string> =>
-      issue({ kind: 'reset', userId: user.userId, mark: await markOf(user) }),
-    /**
-     * @param email becomes the address of the user. Until then, the user keeps the present one
-     * @returns the token of a link that is valid for a day, or until the user changes as for a reset
-     */
-    issueVerification: async (user: User, email: string): Promise<string> =>
-      issue({ kind: 'verify', userId: user.userId, email, mark: await markOf(user) }),
-    /** @returns the token of a registration, valid for a day, or of an invitation, for a week */
-    issueAccount: (link: ActionLink<'register' | 'invite'>): Promise<string> => issue(link),
+    /** @returns the token of the link. Undefined if the link could not be used */
+    async issue(link: WantedLink): Promise<string | undefined> {
+      const mark = await markOf(link);
+      if (mark === undefined) {
+        return undefined;
+      }
+      const token = randomBytes(32).toString('base64url');
+      const key = keyOf(link.kind, token);
+      const seconds = lifetimes[link.kind];
+      await store.set(key, JSON.stringify({ link, mark }), seconds);
+      if ('orgId' in link) {
+        await store.addToIndex(accountLinksKey(link.email), key, now() + seconds * 1000);
+      }
+      return token;
+    },
     /** Undefined if the link is unknown, expired, used, or out of date. */
     find,
-    /** As `find`, and uses the link up. Of any number of callers, one gets it. */
+    /**
+     * As `find`, and uses the link up. Of any number of callers, one gets it. A link for a new account
+     * ends the others for its address as well.
+     */
     async take<Kind extends LinkKind>(
       kind: Kind,
       token: string,
@@ -102,8 +133,12 @@ export function createActionLinks(dependencies: {
       const key = keyOf(kind, token);
       // The claim outlives the record, so that a late reader of the record cannot claim it again.
       const isFirst = await claimOnce(store, `used:${key}`, 2 * lifetimes[kind]);
-      await store.delete([key]);
-      return isFirst ? link : undefined;
+      if (!isFirst) {
+        return undefined;
+      }
+      await ('orgId' in link ? endForAddress(link.email) : store.delete([key]));
+      return link;
     },
+    endForAddress,
   };
 }

@@ -4,7 +4,7 @@
  * deliver them. A claim gives each attempt to one server. If this server fails, another one gets it
  * when the claim expires.
  *
- *   put ─▶ entry ─▶ every second: due ─▶ claim ─▶ attempt ─▶ finish ─▶ gone, or due again later
+ *   add ─▶ entry ─▶ every second: due ─▶ claim ─▶ attempt ─▶ finish ─▶ gone, or due again later
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -40,10 +40,12 @@ export function createDeliveryQueues<Entry extends Delivery>(
     readonly lifetimeMilliseconds: number;
     /** A server works on so many entries of a queue at a time. */
     readonly taken: number;
+    /** What waits for the next attempt. Undefined: there is none. */
+    readonly renew?: (tried: Entry) => Entry | undefined;
   },
   { store, now }: { readonly store: Store; readonly now: () => number },
 ) {
-  const { keys, schema, pauses, lifetimeMilliseconds, taken } = queues;
+  const { keys, schema, pauses, lifetimeMilliseconds, taken, renew = (tried) => tried } = queues;
   const entriesKey = (queue: string) => `${keys.entries}:${queue}`;
   const list = (queue: string) =>
     store.addToIndex(keys.queues, queue, now() + lifetimeMilliseconds);
@@ -55,15 +57,21 @@ export function createDeliveryQueues<Entry extends Delivery>(
   }
 
   return {
-    /** A new entry without its contents. @param delay in milliseconds */
-    begin: (delay = 0): Delivery => {
+    /**
+     * Completes a new entry.
+     *
+     * @param delay in milliseconds
+     * @returns false if too many are waiting
+     */
+    async add(queue: string, complete: (begun: Delivery) => Entry, delay = 0): Promise<boolean> {
+      if ((await store.members(entriesKey(queue))).length >= MAXIMUM_ENTRIES) {
+        return false;
+      }
       const at = now();
-      const expiresAt = at + lifetimeMilliseconds;
-      return { id: randomUUID(), failed: 0, dueAt: at + delay, expiresAt };
+      const times = { dueAt: at + delay, expiresAt: at + lifetimeMilliseconds };
+      await put(queue, complete({ id: randomUUID(), failed: 0, ...times }));
+      return true;
     },
-    put,
-    isFull: async (queue: string): Promise<boolean> =>
-      (await store.members(entriesKey(queue))).length >= MAXIMUM_ENTRIES,
     /** The queues that have entries. */
     queues: (): Promise<readonly string[]> => store.members(keys.queues),
     /** The entries that are due, earliest first. */
@@ -86,28 +94,26 @@ export function createDeliveryQueues<Entry extends Delivery>(
     claim: ({ id, failed }: Entry): Promise<boolean> =>
       claimOnce(store, `${keys.claim}:${id}:${failed}`, CLAIM_SECONDS),
     /**
-     * Ends an attempt.
+     * Ends an attempt. Without success, the entry is due again later, or was due for the last time.
      *
-     * @param again the entry of the next attempt. Undefined: there is none
      * @returns whether another attempt follows. The last one ends before the entry expires
      */
-    async finish(queue: string, tried: Entry, again: Entry | undefined): Promise<boolean> {
+    async finish(queue: string, tried: Entry, isDone: boolean): Promise<boolean> {
       const dueAt = now() + (pauses[Math.min(tried.failed, pauses.length - 1)] ?? 0);
-      const isAgain = again !== undefined && dueAt < tried.expiresAt;
-      if (isAgain) {
+      const again = isDone || dueAt >= tried.expiresAt ? undefined : renew(tried);
+      if (again !== undefined) {
         await put(queue, { ...again, failed: tried.failed + 1, dueAt });
       }
       await store.removeFromIndex(entriesKey(queue), JSON.stringify(tried));
-      return isAgain;
+      return again !== undefined;
     },
   };
 }
 
-type Queues<Entry> = Readonly<{
-  queues: () => Promise<readonly string[]>;
-  due: (queue: string) => Promise<readonly Entry[]>;
-  claim: (entry: Entry) => Promise<boolean>;
-}>;
+type Queues<Entry> = Pick<
+  ReturnType<typeof createDeliveryQueues<Entry & Delivery>>,
+  'queues' | 'due' | 'claim'
+>;
 
 /**
  * Runs until the signal aborts. A queue with many entries, or with a slow recipient, delays no other.

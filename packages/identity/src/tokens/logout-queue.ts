@@ -52,8 +52,7 @@ export function createLogoutQueue(dependencies: {
     { userId, sid, delay = 0 }: Pick<LogoutNotice, 'userId' | 'sid'> & { readonly delay?: number },
   ): Promise<void> {
     try {
-      if (!(await queues.isFull(clientId))) {
-        await queues.put(clientId, { ...queues.begin(delay), userId, sid });
+      if (await queues.add(clientId, (begun) => ({ ...begun, userId, sid }), delay)) {
         return;
       }
     } catch (error) {
@@ -82,17 +81,15 @@ export function createLogoutQueue(dependencies: {
   }
 
   return {
+    /** The clients that have notices, and the notices of each. */
+    ...queues,
     add,
     /** Call it before the sessions of the user end, because it reads them. */
     addForUser: async (userId: string): Promise<void> =>
       addForApplications(userId, await userSessions.applications(userId)),
     addForApplications,
-    /** The clients that have notices, and the notices of each. */
-    ...queues,
-    /** Ends an attempt. Without success, the notice is due again later, or was due for the last time. */
     async finish(clientId: string, tried: LogoutNotice, isDone: boolean): Promise<void> {
-      const isAgain = await queues.finish(clientId, tried, isDone ? undefined : tried);
-      if (!isDone && !isAgain) {
+      if (!(await queues.finish(clientId, tried, isDone)) && !isDone) {
         reportLost(clientId, tried.userId);
       }
     },

@@ -53,8 +53,6 @@ const storedMail = deliverySchema.extend({ sealed: z.string() });
 
 export type QueuedMail = Readonly<z.infer<typeof storedMail>>;
 
-export type MailQueue = ReturnType<typeof createMailQueue>;
-
 export function createMailQueue(dependencies: {
   readonly store: Store;
   readonly sealer: Sealer;
@@ -62,35 +60,39 @@ export function createMailQueue(dependencies: {
   readonly now: () => number;
 }) {
   const { store, sealer, credentialHash, now } = dependencies;
-  const contextOf = (id: string) => `mail:${id}`;
+  const contextOf = ({ id }: Pick<QueuedMail, 'id'>) => `mail:${id}`;
+  const seal = (mail: Omit<QueuedMail, 'sealed'>, text: string): QueuedMail => {
+    return { ...mail, sealed: sealer.seal(text, contextOf(mail)) };
+  };
+  const unseal = (mail: QueuedMail) => sealer.tryOpen(mail.sealed, contextOf(mail));
 
   const queues = createDeliveryQueues<QueuedMail>(
     {
       keys: { queues: 'mail-queues', entries: 'mails', claim: 'mail-claim' },
       schema: storedMail,
-      // Each attempt seals the entry again: in a rotation of the master key, no entry needs the
-      // previous key for more than an hour.
       pauses: [10 * SECOND, MINUTE, 5 * MINUTE, 15 * MINUTE, 30 * MINUTE],
       lifetimeMilliseconds: 24 * HOUR,
       taken: 50,
+      // In a rotation of the master key, no entry needs the previous key for more than an hour.
+      renew(mail) {
+        const text = unseal(mail);
+        return text === undefined ? undefined : seal(mail, text);
+      },
     },
     { store, now },
   );
-  const seal = (id: string, text: string) => sealer.seal(text, contextOf(id));
-  const textOf = ({ id, sealed }: QueuedMail) => sealer.tryOpen(sealed, contextOf(id));
 
   return {
     ...queues,
     /** @throws StoreFullError if too many are waiting */
     async add(queue: string, wanted: WantedMail): Promise<void> {
-      if (await queues.isFull(queue)) {
+      const text = JSON.stringify(wanted);
+      if (!(await queues.add(queue, (begun) => seal(begun, text)))) {
         throw new StoreFullError('mails', new Error('Too many mails are waiting.'));
       }
-      const begun = queues.begin();
-      await queues.put(queue, { ...begun, sealed: seal(begun.id, JSON.stringify(wanted)) });
     },
     /** Undefined if no key decrypts it. */
-    open: (mail: QueuedMail): WantedMail | undefined => parseRecord(wantedMail, textOf(mail)),
+    open: (mail: QueuedMail): WantedMail | undefined => parseRecord(wantedMail, unseal(mail)),
     /**
      * Whether one more mail of this kind may go to this address. Kinds count apart: a stranger who
      * causes mails of one kind must not prevent a new password. Each call counts.
@@ -103,16 +105,6 @@ export function createMailQueue(dependencies: {
         parties.map((party) => store.increment(`mails-to:${kind}:${party}`, HOUR / SECOND)),
       );
       return counts.every(({ count }) => count <= MAXIMUM_PER_HOUR);
-    },
-    /**
-     * Ends an attempt. Without success, the mail is due again later, or was due for the last time.
-     *
-     * @returns whether another attempt follows
-     */
-    async finish(queue: string, tried: QueuedMail, isDone: boolean): Promise<boolean> {
-      const text = isDone ? undefined : textOf(tried);
-      const again = text === undefined ? undefined : { ...tried, sealed: seal(tried.id, text) };
-      return queues.finish(queue, tried, again);
     },
   };
 }
