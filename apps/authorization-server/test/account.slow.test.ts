@@ -34,7 +34,7 @@ describe.each(systems)('the account page over $engine', ({ system: { first, seco
     expect([before.status, new URL(before.location ?? '').pathname]).toEqual([303, '/authorize']);
     const page = await signIn(visitor, carol);
     expect([page.status, page.url]).toEqual([200, `${issuer}/account`]);
-    const facts = ['Carol Example', 'carol', 'Example', 'carol@example.com', 'admin, plant 7'];
+    const facts = ['Carol Example', 'carol', 'Example', 'carol@example.com', 'admin and plant 7'];
     for (const text of [...facts, 'No application has access']) {
       expect(page.body).toContain(text);
     }

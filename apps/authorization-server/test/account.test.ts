@@ -1,5 +1,5 @@
 /** The account page: its browsers, the profile, and the data of its user. */
-import { credentialId, userSessionsKey } from '@gatehouse/identity';
+import { credentialId, settingsMembers, userSessionsKey } from '@gatehouse/identity';
 import { createPageVisitor, until } from '@gatehouse/testing';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { alice, bob, carol } from './installation.ts';
@@ -222,6 +222,18 @@ describe.each(systems)('on $engine', ({ system }) => {
     for (const path of ['data', 'remove']) {
       expect((await visitor.get(`${account}/${path}`)).status).toBe(404);
     }
+    const passkey = { id: 'AQ', publicKey: 'secret', counter: 0, transports: [], name: 'Phone' };
+    await identity.passkeys.add(userId, { ...passkey, isDeviceBound: true, isBackedUp: false });
+    const corp = { id: 'corp', name: 'Corp', issuer: 'https://corp.example', clientId: 'x' };
+    const [upstream] = settingsMembers.upstreams.parse([corp]) ?? [];
+    await identity.settings.apply({ upstreams: upstream ? [upstream] : [] });
+    const user = await identity.users.read(userId);
+    if (upstream !== undefined && user !== undefined) {
+      await identity.upstreamLinks.ensure(upstream, 'subject', async (link) => {
+        await link(userId);
+        return user;
+      });
+    }
     await allow({ data: true });
     await until(async () => (await visitor.get(account)).body.includes('Your data'));
     const download = await visitor.get(`${account}/data`);
@@ -231,8 +243,10 @@ describe.each(systems)('on $engine', ({ system }) => {
     expect(data).toMatchObject({
       profile: { userId, username: 'carol', email: 'carol@example.com' },
       applications: [{ clientId: 'web', scopes: ['openid'] }],
+      passkeys: [{ name: 'Phone', createdAt: expect.any(Number) }],
+      otherAccounts: [{ provider: 'Corp' }],
     });
-    expect(download.body).not.toMatch(/argon2|password|"uid"|"sid"/i);
+    expect(download.body).not.toMatch(/argon2|password|"uid"|"sid"|secret"/i);
 
     const form = await visitor.get(`${account}/remove`);
     const wrong = await visitor.submit(form, { username: 'alice' });

@@ -64,23 +64,28 @@ describe.each(await startMailSystems())('on $engine', ({ system }) => {
   test('an invitation whose address has an account is like one that does not exist', async () => {
     const email = 'late@example.com';
     const link = { kind: 'invite', orgId: 'org-1', email } as const;
-    const known = (await identity.actionLinks.issue(link)) ?? '';
-    const form = await visitor.get(`${issuer}/create-account?token=${known}`);
+    // One link has a limit of attempts.
+    const tokens = await Promise.all(
+      Array.from({ length: SAMPLES / 10 }, () => identity.actionLinks.issue(link)),
+    );
+    const known = (sample: number) => tokens[sample % tokens.length] ?? '';
+    const open = (token: string) => visitor.get(`${issuer}/create-account?token=${token}`);
+    const form = await open(known(0));
+    expect(form.status).toBe(200);
     await identity.users.add({
       ...{ username: 'late', name: 'Late', orgId: 'org-1', roles: [] },
       ...{ email, emailVerified: true, passwordHash: '' },
     });
-    const unknown = (sample: number) => `${sample}`.padStart(known.length, 'x');
-    const open = (token: string) => visitor.get(`${issuer}/create-account?token=${token}`);
+    const unknown = (sample: number) => `${sample}`.padStart(known(0).length, 'x');
     await compare(400, {
       unknown: (sample) => open(unknown(sample)),
-      known: () => open(known),
+      known: (sample) => open(known(sample)),
     });
     const create = (token: string) =>
       submit(form, { token, username: 'later', name: 'Late', ...password });
     await compare(400, {
       unknown: (sample) => create(unknown(sample)),
-      known: () => create(known),
+      known: (sample) => create(known(sample)),
     });
   });
 });

@@ -4,7 +4,7 @@
  */
 import { canonicalUsername, type Identity, type User } from '@gatehouse/identity';
 import type { Router } from 'express';
-import { formProblems, noteFailure } from '../pages/error-page.ts';
+import { rejectForm } from '../pages/error-page.ts';
 import { foreignName, type Html, html, sentence } from '../pages/html.ts';
 import { formField, noticePage, problemNotice } from '../pages/page.ts';
 import type { Texts } from '../pages/texts-en.ts';
@@ -46,8 +46,7 @@ export function addDataPages(router: Router, pages: AccountDependencies): void {
         const { request, response, user, session } = page;
         const typed = formField(request, 'username');
         if (canonicalUsername(typed) !== canonicalUsername(user.username)) {
-          noteFailure(request, 'removalRefused', formProblems.removalRefused);
-          response.status(422);
+          rejectForm(response, 'removalRefused');
           sendQuestion(page, typed);
           return;
         }
@@ -67,10 +66,16 @@ export function addDataPages(router: Router, pages: AccountDependencies): void {
 async function dataOf(user: User, identity: Identity) {
   const { passwordHash, bootstrapPasswordHash, ...profile } = user;
   const { userId, orgId } = user;
+  const { upstreams } = await identity.settings.read();
   const sessions = await identity.userSessions.sessions(userId);
+  const passkeys = await identity.passkeys.list(userId);
+  const linked = await identity.upstreamLinks.list(userId);
   return {
     profile,
     organization: await identity.organizations.find(orgId),
+    secondFactor: await identity.factors.describe(userId),
+    passkeys: passkeys.map(({ id, publicKey, counter, ...passkey }) => passkey),
+    otherAccounts: linked.map((id) => ({ provider: upstreams.get(id)?.name ?? id })),
     sessions: sessions.map(({ id, ...session }) => session),
     applications: await listApplications(userId, identity),
   };

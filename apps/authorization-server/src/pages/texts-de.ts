@@ -178,7 +178,7 @@ export const german: Texts = {
   emailLead: 'Mit einer neuen Adresse können Sie sich anmelden, sobald sie bestätigt ist.',
   save: 'Speichern',
   dataTitle: 'Ihre Daten',
-  dataLead: 'Ihr Profil, Ihre Browser und Ihre Anwendungen als JSON-Datei.',
+  dataLead: 'Ihr Profil, Ihre Anmeldemethoden, Browser und Anwendungen als JSON-Datei.',
   dataDownload: 'Herunterladen',
   removeAccount: 'Konto löschen',
   removeQuestion: 'Ihr Konto löschen?',

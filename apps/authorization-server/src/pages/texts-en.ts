@@ -184,7 +184,7 @@ export const english = {
   emailLead: 'You can sign in with a new address once it is verified.',
   save: 'Save',
   dataTitle: 'Your data',
-  dataLead: 'Your profile, browsers and applications as a JSON file.',
+  dataLead: 'Your profile, ways to sign in, browsers and applications as a JSON file.',
   dataDownload: 'Download',
   removeAccount: 'Remove account',
   removeQuestion: 'Remove your account?',

@@ -176,7 +176,8 @@ export const spanish: Texts = {
   emailLead: 'Podrá iniciar sesión con una dirección nueva cuando esté verificada.',
   save: 'Guardar',
   dataTitle: 'Sus datos',
-  dataLead: 'Su perfil, sus navegadores y sus aplicaciones en un archivo JSON.',
+  dataLead:
+    'Su perfil, sus métodos de inicio de sesión, sus navegadores y sus aplicaciones en un archivo JSON.',
   dataDownload: 'Descargar',
   removeAccount: 'Eliminar la cuenta',
   removeQuestion: '¿Eliminar su cuenta?',

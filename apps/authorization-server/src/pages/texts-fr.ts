@@ -178,7 +178,8 @@ export const french: Texts = {
   emailLead: 'Vous pourrez vous connecter avec une nouvelle adresse dès qu’elle sera vérifiée.',
   save: 'Enregistrer',
   dataTitle: 'Vos données',
-  dataLead: 'Votre profil, vos navigateurs et vos applications dans un fichier JSON.',
+  dataLead:
+    'Votre profil, vos moyens de connexion, vos navigateurs et vos applications dans un fichier JSON.',
   dataDownload: 'Télécharger',
   removeAccount: 'Supprimer le compte',
   removeQuestion: 'Supprimer votre compte ?',

@@ -177,7 +177,7 @@ export const japanese: Texts = {
   emailLead: '新しいアドレスは、確認が完了するとログインに使用できます。',
   save: '保存',
   dataTitle: 'あなたのデータ',
-  dataLead: 'プロフィール、ブラウザ、アプリの JSON ファイルです。',
+  dataLead: 'プロフィール、ログイン方法、ブラウザ、アプリの JSON ファイルです。',
   dataDownload: 'ダウンロード',
   removeAccount: 'アカウントを削除',
   removeQuestion: 'アカウントを削除しますか？',

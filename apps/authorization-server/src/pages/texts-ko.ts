@@ -170,7 +170,7 @@ export const korean: Texts = {
   emailLead: '새 주소는 확인이 완료되면 로그인에 사용할 수 있습니다.',
   save: '저장',
   dataTitle: '내 데이터',
-  dataLead: '프로필, 브라우저, 앱 정보가 담긴 JSON 파일입니다.',
+  dataLead: '프로필, 로그인 방법, 브라우저, 앱 정보가 담긴 JSON 파일입니다.',
   dataDownload: '다운로드',
   removeAccount: '계정 삭제',
   removeQuestion: '계정을 삭제할까요?',

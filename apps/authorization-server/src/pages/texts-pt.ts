@@ -175,7 +175,8 @@ export const portuguese: Texts = {
   emailLead: 'Você poderá entrar com um novo endereço quando ele estiver verificado.',
   save: 'Salvar',
   dataTitle: 'Seus dados',
-  dataLead: 'Seu perfil, seus navegadores e seus aplicativos em um arquivo JSON.',
+  dataLead:
+    'Seu perfil, suas formas de entrar, seus navegadores e seus aplicativos em um arquivo JSON.',
   dataDownload: 'Baixar',
   removeAccount: 'Excluir conta',
   removeQuestion: 'Excluir sua conta?',

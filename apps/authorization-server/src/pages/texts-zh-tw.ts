@@ -162,7 +162,7 @@ export const traditionalChinese: Texts = {
   emailLead: '新地址通過驗證後，您就可以用它登入。',
   save: '儲存',
   dataTitle: '您的資料',
-  dataLead: '您的個人資料、瀏覽器和應用程式，儲存為 JSON 檔案。',
+  dataLead: '您的個人資料、登入方式、瀏覽器和應用程式，儲存為 JSON 檔案。',
   dataDownload: '下載',
   removeAccount: '刪除帳戶',
   removeQuestion: '要刪除您的帳戶嗎？',

@@ -161,7 +161,7 @@ export const chinese: Texts = {
   emailLead: '新地址经过验证后，您才能用它登录。',
   save: '保存',
   dataTitle: '您的数据',
-  dataLead: '您的资料、浏览器和应用，保存为 JSON 文件。',
+  dataLead: '您的资料、登录方式、浏览器和应用，保存为 JSON 文件。',
   dataDownload: '下载',
   removeAccount: '删除账户',
   removeQuestion: '要删除您的账户吗？',
