@@ -403,6 +403,10 @@ describe.each(integrationEngines)('gatehouse on %s', (engineName) => {
         expect(await actionLinks.find('invite', token)).toEqual(invitation);
         expect(await mails.due('org-1')).toEqual([]);
       });
+      await gatehouse('users invite fay@example.com --withdraw');
+      await withIdentity(async ({ actionLinks }) => {
+        expect(await actionLinks.find('invite', token)).toBeUndefined();
+      });
       const withMail = { ...environment, SMTP_URL: 'smtp://localhost' };
       const invite = ['users', 'invite', 'gus@example.com', '--org', 'org-1'];
       const { output } = await runGatehouse(withMail, invite);

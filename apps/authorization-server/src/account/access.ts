@@ -43,7 +43,10 @@ export function addAccessForms(router: Router, { identity, sessions }: AccountDe
     '/revoke',
     sessions.form(async ({ request, finish, user: { userId } }) => {
       const clientId = formField(request, 'client');
-      const grantIds = await revokeApplication(userId, clientId, identity);
+      const grants = await identity.userSessions.grants(userId);
+      const grantIds = grants.filter((each) => each.clientId === clientId).map(({ id }) => id);
+      // With all tokens and codes under them.
+      await Promise.all(grantIds.map((id) => destroyGrant(identity.store, id, Date.now())));
       if (grantIds.length > 0) {
         recordEvent(request, { event: 'grant_revoked', userId, clientId, grantIds }, identity);
       }
@@ -173,20 +176,4 @@ export async function listApplications(userId: string, { clients, userSessions }
     since: Math.min(...held.map(({ since }) => since)),
   }));
   return (await Promise.all(applications)).sort((a, b) => b.since - a.since);
-}
-
-/**
- * Ends every grant of the client for this user, with all tokens and codes under them.
- *
- * @returns the ids of the grants
- */
-async function revokeApplication(
-  userId: string,
-  clientId: string,
-  { store, userSessions }: Identity,
-): Promise<readonly string[]> {
-  const grants = await userSessions.grants(userId);
-  const ids = grants.filter((grant) => grant.clientId === clientId).map(({ id }) => id);
-  await Promise.all(ids.map((id) => destroyGrant(store, id, Date.now())));
-  return ids;
 }

@@ -245,16 +245,11 @@ export const PASSKEYS_PATH = '/account/passkeys';
 export const EMAIL_PATH = '/account/email';
 export const REMOVE_ACCOUNT_PATH = '/account/remove';
 
-/** The pages that a browser returns to: a name, because an address would be an open redirect. */
-const pages = {
-  password: CHANGE_PASSWORD_PATH,
-  profile: PROFILE_PATH,
-  'second-factor': FACTORS_PATH,
-  passkeys: PASSKEYS_PATH,
-  email: EMAIL_PATH,
-  remove: REMOVE_ACCOUNT_PATH,
-} as const;
-const pageNames = Object.keys(pages) as (keyof typeof pages)[];
+/** The pages that a browser returns to. Any other address would be an open redirect. */
+const pages: readonly string[] = [
+  ...[CHANGE_PASSWORD_PATH, PROFILE_PATH, FACTORS_PATH, PASSKEYS_PATH],
+  ...[EMAIL_PATH, REMOVE_ACCOUNT_PATH],
+];
 
 /**
  * The address to which the account page sends a browser that is not signed in. The sign-in only
@@ -272,7 +267,7 @@ function signInAddress(
     client_id: ACCOUNT_CLIENT_ID,
     redirect_uri: issuer + SIGNED_IN_PATH,
     scope: 'openid',
-    state: pageNames.find((name) => wanted.startsWith(pages[name])) ?? 'account',
+    state: pages.find((path) => wanted.startsWith(path)) ?? '/account',
     code_challenge: hash('sha256', verifier, 'base64url'),
     code_challenge_method: 'S256',
     ...more,
@@ -282,6 +277,5 @@ function signInAddress(
 
 /** The page that the user requested before the sign-in. */
 export function pageAfterSignIn(state: unknown): string {
-  const name = pageNames.find((each) => each === state);
-  return name === undefined ? '/account' : pages[name];
+  return pages.find((path) => path === state) ?? '/account';
 }
