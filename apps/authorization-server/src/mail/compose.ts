@@ -14,7 +14,7 @@ import { describeUserAgent } from '../requests/user-agent.ts';
 import type { Mail } from './mailer.ts';
 
 /**
- * What a mail says about the request that caused it. All requests do the same work for known and
+ * What a mail reports about the request that caused it. All requests do the same work for known and
  * unknown names: they add an entry to the queue.
  */
 export function mailOrigin(request: Request, { language }: Texts = textsFor(request)) {
@@ -30,7 +30,7 @@ interface Letter {
   readonly to: string;
   readonly user?: User;
   readonly organization?: string | undefined;
-  /** Undefined: the mail only says that there is an account. */
+  /** Undefined: the mail only reports that there is an account. */
   readonly link?: WantedLink;
 }
 

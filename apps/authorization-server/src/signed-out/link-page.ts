@@ -27,14 +27,8 @@ export interface LinkExchange<Found> {
   readonly found: Found;
 }
 
-export function createLinkPage<Found>({
-  path,
-  limits = [],
-  find,
-  show,
-  submit,
-  done,
-}: LinkPage<Found>): Router {
+export function createLinkPage<Found>(page: LinkPage<Found>): Router {
+  const { path, limits = [], find, show, submit, done } = page;
   const router = Router({ caseSensitive: true, strict: true });
   const rejectLink = (request: Request, response: Response) =>
     sendErrorPage(request, response, 400, 'linkInvalid');
