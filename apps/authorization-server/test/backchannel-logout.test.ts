@@ -21,9 +21,10 @@ const known = (clientId: string) => ({
 /** It gets the session in ID tokens and logout tokens. */
 const bySession = known('by-session');
 const byUser = known('by-user');
-const [dave, erin] = [
-  { username: 'dave', password: 'a password of dave' },
-  { username: 'erin', password: 'a password of erin' },
+const [dave, erin, greta] = [
+  { username: 'dave', password: 'a password of dave', orgId: 'org-1' },
+  { username: 'erin', password: 'a password of erin', orgId: 'org-1' },
+  { username: 'greta', password: 'a password of greta', orgId: 'org-3' },
 ] as const;
 const [hanging, failing, absent] = [known('hanging'), known('failing'), known('absent')];
 const notified = (each: ReturnType<typeof known>, more: object = {}) =>
@@ -38,9 +39,10 @@ const systems = await startOnEngines({
   bootstrap: {
     ...installation,
     ...host.settings,
+    organizations: [...installation.organizations, { id: 'org-3', name: 'Short-lived' }],
     users: [
       ...installation.users,
-      ...[dave, erin].map((user) => ({ ...user, name: user.username, orgId: 'org-1' })),
+      ...[dave, erin, greta].map((user) => ({ ...user, name: user.username })),
     ],
     clients: [
       ...installation.clients,
@@ -148,6 +150,12 @@ describe.each(systems)('on $engine', ({ system }) => {
     const [call = { body: '' }] = received('by-user', sub);
     const { notBefore = 0 } = (await identity.users.find(sub)) ?? {};
     expect(claimsOf(call).iat).toBeGreaterThanOrEqual(notBefore);
+  });
+
+  test.concurrent('the removal of an organization reaches the clients of its users', async () => {
+    const { sub = '' } = await signIn(byUser, greta, createPageVisitor());
+    await identity.removals.organization('org-3', async () => undefined);
+    await until(() => received('by-user', sub).length === 1);
   });
 
   test.concurrent('a server that fails or hangs delays no other, and is tried again', async () => {

@@ -75,7 +75,7 @@ export function openIdentity(dependencies: IdentityDependencies) {
   const credentialHash = createCredentialHash(masterKey);
   const sealer = createSealer(masterKey);
   const settings = createSettingsRegistry({ store, sealer, onDamagedRecord, now });
-  const organizations = createOrganizationRegistry(store, onDamagedRecord);
+  const organizations = createOrganizationRegistry({ store, onDamagedRecord, now });
   const records = { store, settings, organizations, onDamagedRecord, now };
   const lastUse = createLastUse(store, now);
   const clients = createClientRegistry({ ...records, sealer, credentialHash, lastUse });
@@ -91,13 +91,14 @@ export function openIdentity(dependencies: IdentityDependencies) {
   const findKey = createPublicKeys('authorization-server', { ...records, sealer });
   const jwtAccessTokens = createJwtAccessTokens({ ...tokens, findKey });
   const audit = openAudit(dependencies, lastUse, now);
-  const logouts = createLogoutQueue({ store, clients, userSessions, audit, now });
+  // Clients are also notified about the users of a removed organization, whose sessions have ended.
+  const findEndingHolder = createLiveHolders(clients, { find: users.read }, notBefore);
+  const endingSessions = createUserSessions(store, sealer, findEndingHolder);
+  const logouts = createLogoutQueue({ store, clients, userSessions: endingSessions, audit, now });
   const registrationTokens = createRegistrationTokens({ ...records, credentialHash });
   /** Logouts: sign-outs of which clients are notified. */
-  const parties = { organizations, clients, registrationTokens, users, logouts };
-  const revocations = createRevocations({
-    ...{ ...verification, ...parties, jwtAccessTokens, notBefore },
-  });
+  const parties = { organizations, clients, registrationTokens, users, logouts, jwtAccessTokens };
+  const revocations = createRevocations({ ...verification, ...parties, notBefore });
   return {
     store,
     /** What operators declare for the installation: resources with their scopes, and roles. */
@@ -109,7 +110,6 @@ export function openIdentity(dependencies: IdentityDependencies) {
     ...accounts,
     userSessions,
     verifyAccessToken: createAccessTokenVerifier(tokens),
-    jwtAccessTokens,
     xAccessTokens: createXAccessTokens({ ...verification, principalOf }),
     /** Of users at the hosts in `browserHosts`. */
     browserSessions: createBrowserSessions({ ...verification, clients, users, notBefore }),

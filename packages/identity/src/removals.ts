@@ -1,14 +1,14 @@
 /**
- * Removes users, clients and organizations: first the records, which ends every credential within
- * 50 ms, then what belongs to them, which only frees space. The audit trail stays. Its user ids are
- * pseudonyms, because nothing leads from them to a person any more.
+ * Removes users, clients and organizations. Without its record, or that of its organization, no
+ * credential of a user or client is valid, so all end within 50 ms. The rest only frees space. The
+ * audit trail stays. Its user ids are pseudonyms, because nothing leads from them to a person any more.
  */
 import type { Store } from '@gatehouse/store';
 import type { Client } from './clients/client.ts';
 import type { ClientRegistry } from './clients/clients.ts';
 import type { createRegistrationTokens } from './clients/registration-tokens.ts';
 import type { AuditEvent } from './log/audit-event.ts';
-import type { createOrganizationRegistry } from './records/organizations.ts';
+import type { OrganizationRegistry } from './records/organizations.ts';
 import {
   clientRecordShards,
   clientShardKey,
@@ -16,6 +16,7 @@ import {
   userSessionsKey,
   xAccessTokensKey,
 } from './secrets/credential-keys.ts';
+import type { SettingsRegistry } from './settings/settings.ts';
 import type { ActionLinks } from './tokens/action-links.ts';
 import type { LogoutQueue } from './tokens/logout-queue.ts';
 import { type createRevocations, destroyGrant } from './tokens/revocations.ts';
@@ -35,7 +36,8 @@ type Audit = (event: AuditEvent) => Promise<void>;
 
 export function createRemovals(dependencies: {
   readonly store: Store;
-  readonly organizations: ReturnType<typeof createOrganizationRegistry>;
+  readonly organizations: Pick<OrganizationRegistry, 'remove'>;
+  readonly settings: Pick<SettingsRegistry, 'forgetOrganization'>;
   readonly clients: ClientRegistry;
   readonly users: UserRegistry;
   readonly registrationTokens: ReturnType<typeof createRegistrationTokens>;
@@ -59,7 +61,7 @@ export function createRemovals(dependencies: {
     };
   }
 
-  async function endUser(user: User, audit: Audit | undefined): Promise<void> {
+  async function removeUser(user: User, audit: Audit | undefined): Promise<void> {
     const { userId, email = '', emailVerified } = user;
     // Reads the sessions, so it comes first.
     await logouts.addForUser(userId);
@@ -70,15 +72,6 @@ export function createRemovals(dependencies: {
     if ((await users.remove(userId)) !== undefined) {
       await audit?.({ event: 'user_changed', userId, change: 'removed' });
     }
-  }
-
-  async function endClient({ clientId }: Client, audit: Audit | undefined): Promise<void> {
-    if ((await clients.remove(clientId)) !== undefined) {
-      await audit?.({ event: 'client_changed', clientId, change: 'removed' });
-    }
-  }
-
-  async function deleteRecords(userId: string): Promise<void> {
     await dependencies.upstreamLinks.removeAll(userId);
     for (const grantId of await store.members(userGrantsKey(userId))) {
       await destroyGrant(store, grantId, now());
@@ -86,6 +79,13 @@ export function createRemovals(dependencies: {
     const sessions = await store.members(userSessionsKey(userId));
     const indexes = [userSessionsKey(userId), userGrantsKey(userId)];
     await store.delete([...sessions, ...indexes, factorsKey(userId), passkeysKey(userId)]);
+  }
+
+  async function removeClient({ clientId }: Client, audit: Audit | undefined): Promise<void> {
+    if ((await clients.remove(clientId)) !== undefined) {
+      await audit?.({ event: 'client_changed', clientId, change: 'removed' });
+    }
+    await revocations.deleteTokens(clientId);
   }
 
   return {
@@ -98,31 +98,23 @@ export function createRemovals(dependencies: {
       const found = await Promise.all(indexes.map((key) => store.members(key)));
       return found.reduce((sum, { length }) => sum + length, 0);
     },
-    async user(user: User, audit: Audit): Promise<void> {
-      await endUser(user, audit);
-      await deleteRecords(user.userId);
-    },
-    async client(client: Client, audit: Audit): Promise<void> {
-      await endClient(client, audit);
-      await revocations.deleteTokens(client.clientId);
-    },
+    user: (user: User, audit: Audit) => removeUser(user, audit),
+    client: (client: Client, audit: Audit) => removeClient(client, audit),
     /**
      * Also continues a removal that was interrupted.
      *
      * @returns how many members were removed with the organization
      */
     async organization(organizationId: string, audit: Audit) {
-      // From now on, nobody can add members.
-      await organizations.remove(organizationId, now());
+      await organizations.remove(organizationId);
       const removed = await membersOf(organizationId);
       const counts = { clients: removed.clients.length, users: removed.users.length };
       const audited = counts.clients + counts.users <= MAXIMUM_AUDITED ? audit : undefined;
       await audit({ event: 'organization_removed', organizationId, ...counts });
       await dependencies.registrationTokens.endOf(organizationId);
-      await inGroups(removed.clients, (client) => endClient(client, audited));
-      await inGroups(removed.users, (user) => endUser(user, audited));
-      await inGroups(removed.clients, ({ clientId }) => revocations.deleteTokens(clientId));
-      await inGroups(removed.users, ({ userId }) => deleteRecords(userId));
+      await inGroups(removed.clients, (client) => removeClient(client, audited));
+      await inGroups(removed.users, (user) => removeUser(user, audited));
+      await dependencies.settings.forgetOrganization(organizationId);
       return counts;
     },
   };

@@ -107,27 +107,49 @@ describeOnEngines('removals', ({ openIdentity, openStore }) => {
     expect(await identity.xAccessTokens.verify(issued)).toBeUndefined();
   });
 
-  test('an organization is removed with its members, and an interrupted removal continues', async () => {
-    const identity = openIdentity();
+  test('removing an organization ends all credentials of its members, and an interrupted removal continues', async () => {
+    const [identity, server] = [openIdentity(), openIdentity()];
     const orgId = `org-${randomUUID()}`;
     await identity.organizations.save({ id: orgId, name: 'A' });
     const bystander = await identity.clients.save(newClient());
     const clients = [newClient({ orgId }), newClient({ orgId })];
     const saved = await Promise.all(clients.map((client) => identity.clients.save(client)));
     const user = await identity.users.ensure(newUser({ orgId }));
+    const tokens = await Promise.all([
+      issue(identity, { clientId: saved[0]?.clientId }),
+      issue(identity, { clientId: bystander.clientId, accountId: user.userId }),
+    ]);
+    const usable = async () => [
+      ...(await Promise.all(tokens.map((token) => server.verifyAccessToken(token)))),
+      await server.clients.find(saved[1]?.clientId ?? ''),
+      await server.users.verify(user.username, 'some password'),
+    ];
+    expect(await usable()).not.toContain(undefined);
+    await identity.settings.apply({
+      branding: { organizations: { [orgId]: { name: 'A' }, 'org-1': { name: 'B' } } },
+      secondFactor: {
+        ...{ organizations: { [orgId]: 'required', 'org-1': 'required' }, roles: {}, clients: {} },
+      },
+      registration: { organizations: { [orgId]: { open: true }, 'org-1': { open: true } } },
+    });
     const allowed = { count: 1, validFor: 1, scopes: [], redirectHosts: ['localhost'] };
     const { token } = await identity.registrationTokens.issue({ orgId, ...allowed });
     const others = await identity.registrationTokens.issue({ orgId: 'org-1', ...allowed });
-    const failing = async ({ event }: AuditEvent) => {
-      if (event === 'client_changed') {
-        throw new Error('interrupted');
-      }
+    const failing = async () => {
+      throw new Error('interrupted');
     };
     await expect(identity.removals.organization(orgId, failing)).rejects.toThrow('interrupted');
+    await new Promise((resolve) => setTimeout(resolve, 60));
+    expect(await usable()).toEqual([undefined, undefined, undefined, undefined]);
+    expect(await server.users.read(user.userId)).toBeDefined();
     expect(await identity.organizations.find(orgId)).toBeUndefined();
     expect(await identity.removals.organization(orgId, auditTo(identity))).toMatchObject({
       users: 1,
     });
+    const { branding, secondFactor, registration } = (await identity.settings.read()).definition;
+    for (const member of [branding, secondFactor, registration]) {
+      expect(Object.keys(member?.organizations ?? {})).toEqual(['org-1']);
+    }
     const left = [...saved.map(({ clientId }) => clientId), bystander.clientId].map((clientId) =>
       identity.clients.find(clientId),
     );
@@ -136,6 +158,8 @@ describeOnEngines('removals', ({ openIdentity, openStore }) => {
     expect(await identity.registrationTokens.find(token)).toBeUndefined();
     expect(await identity.registrationTokens.find(others.token)).toBeDefined();
     expect(await identity.removals.membersOf(orgId)).toEqual({ clients: [], users: [] });
+    await identity.organizations.save({ id: orgId, name: 'B' });
+    expect(await identity.organizations.find(orgId)).toEqual({ id: orgId, name: 'B' });
     expect(await identity.organizations.removedAt(orgId)).toBeGreaterThan(0);
   });
 

@@ -5,7 +5,7 @@ import type { AuditEvent } from '../log/audit-event.ts';
 import { clientChangesOf } from '../log/audited-changes.ts';
 import type { Identity } from '../open-identity.ts';
 import { RejectedChangeError } from '../records/record.ts';
-import type { SettingsMember } from '../settings/settings.ts';
+import { membersByOrganization, type SettingsMember } from '../settings/settings.ts';
 import type { User } from '../users/user.ts';
 import { assertDeclaredAttributes } from '../users/users.ts';
 import type { BootstrapDefinition } from './bootstrap-schema.ts';
@@ -94,13 +94,10 @@ async function assertApplicable(
       await attempt(`upstreams.${i}.organizations.${domain}`, () => assertExists(orgId));
     }
   }
-  for (const member of ['branding', 'secondFactor'] as const) {
+  for (const member of membersByOrganization) {
     for (const orgId of Object.keys(definition[member]?.organizations ?? {})) {
       await attempt(`${member}.organizations.${orgId}`, () => assertExists(orgId));
     }
-  }
-  for (const orgId of Object.keys(definition.registration?.organizations ?? {})) {
-    await attempt(`registration.organizations.${orgId}`, () => assertExists(orgId));
   }
   const declared = await attempt('resources', () => settings.preview(definition));
   if (declared === undefined) {

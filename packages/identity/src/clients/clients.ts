@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { lastUseOfClient } from '../records/last-use.ts';
-import { type RecordDependencies, RejectedChangeError } from '../records/record.ts';
-import { createRegistry } from '../records/registry.ts';
+import { RejectedChangeError } from '../records/record.ts';
+import { createRegistry, type RegistryDependencies } from '../records/registry.ts';
 import { isDeviceScope, isKnownScope } from '../settings/resource.ts';
 import type { Settings, SettingsRegistry } from '../settings/settings.ts';
 import type { Client, ClientSettings } from './client.ts';
@@ -30,7 +30,7 @@ const DOCUMENTS_INDEX = 'document-clients';
 export type ClientRegistry = ReturnType<typeof createClientRegistry>;
 
 export function createClientRegistry(
-  dependencies: Parameters<typeof createClientKeys>[0] & { readonly settings: SettingsRegistry },
+  dependencies: Parameters<typeof createClientKeys>[0] & Parameters<typeof createClientRecords>[0],
 ) {
   const { parse, withKey, rotate, remove, ...keys } = createClientKeys(dependencies);
   const { write, ...records } = createClientRecords(dependencies, parse);
@@ -117,7 +117,7 @@ export function createClientRegistry(
 
 /** The records of registered clients, and of those that metadata documents describe. */
 function createClientRecords(
-  dependencies: RecordDependencies & { readonly settings: SettingsRegistry },
+  dependencies: RegistryDependencies & { readonly settings: SettingsRegistry },
   parse: ReturnType<typeof createClientKeys>['parse'],
 ) {
   const { settings } = dependencies;

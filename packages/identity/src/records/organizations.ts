@@ -1,22 +1,33 @@
-import { NEVER_EXPIRES, type Store } from '@gatehouse/store';
+import { NEVER_EXPIRES } from '@gatehouse/store';
 import { z } from 'zod';
-import { type OnDamagedRecord, parseRecord, readRecord } from './record.ts';
+import { createRecordCache, parseRecord, type RecordDependencies } from './record.ts';
+
+const storedOrganization = z.object({
+  id: z.string(),
+  name: z.string(),
+  /** The record stays, because devices can still be in the database. */
+  isRemoved: z.boolean().optional(),
+  /** The last time, in epoch seconds. An organization that was added again has one, too. */
+  removedAt: z.number().optional(),
+});
 
 /** Owns clients, users and devices. Other organizations cannot access them. */
-const storedOrganization = z.object({ id: z.string(), name: z.string() });
-
-type Organization = Readonly<z.infer<typeof storedOrganization>>;
+type Organization = Readonly<Pick<z.infer<typeof storedOrganization>, 'id' | 'name'>>;
 
 const INDEX_KEY = 'organizations';
-const removedKeyOf = (id: string) => `removed-organization:${id}`;
 
-export function createOrganizationRegistry(store: Store, onDamagedRecord: OnDamagedRecord) {
+export type OrganizationRegistry = ReturnType<typeof createOrganizationRegistry>;
+
+export function createOrganizationRegistry({ store, now, onDamagedRecord }: RecordDependencies) {
   const keyOf = (id: string) => `organization:${id}`;
+  const parse = (text: string) => parseRecord(storedOrganization, text);
+  const cache = createRecordCache(store, parse, now, (key) =>
+    onDamagedRecord?.('organization', key),
+  );
 
   async function find(id: string): Promise<Organization | undefined> {
-    const key = keyOf(id);
-    const parse = (text: string) => parseRecord(storedOrganization, text);
-    return readRecord(await store.get(key), parse, () => onDamagedRecord('organization', key));
+    const found = await cache.read(keyOf(id));
+    return found?.isRemoved === true ? undefined : found && { id: found.id, name: found.name };
   }
 
   return {
@@ -25,21 +36,25 @@ export function createOrganizationRegistry(store: Store, onDamagedRecord: OnDama
       const found = await Promise.all((await store.members(INDEX_KEY)).map(find));
       return found.filter((organization) => organization !== undefined);
     },
-    async save(organization: Organization): Promise<void> {
-      await store.set(keyOf(organization.id), JSON.stringify(organization));
-      await store.addToIndex(INDEX_KEY, organization.id, NEVER_EXPIRES);
+    async save({ id, name }: Organization): Promise<void> {
+      const { removedAt } = (await cache.read(keyOf(id))) ?? {};
+      await store.set(keyOf(id), JSON.stringify({ id, name, removedAt }));
+      cache.forget(keyOf(id));
+      await store.addToIndex(INDEX_KEY, id, NEVER_EXPIRES);
     },
-    /** Devices of the organization can still be in the database, so `removedAt` remembers the id. */
-    async remove(id: string, nowMilliseconds: number): Promise<void> {
-      const seconds = String(Math.floor(nowMilliseconds / 1000));
-      await store.set(removedKeyOf(id), seconds, undefined, { revokes: true });
-      await store.delete([keyOf(id)]);
+    /** Within 50 ms, no member is found any more, so that all credentials of members are invalid. */
+    async remove(id: string): Promise<void> {
+      const removedAt = Math.floor(now() / 1000);
+      const removed = JSON.stringify({ id, name: id, isRemoved: true, removedAt });
+      await store.set(keyOf(id), removed, undefined, { revokes: true });
+      cache.forget(keyOf(id));
       await store.removeFromIndex(INDEX_KEY, id);
     },
+    /** Whether it is removed now. The copy is at most 50 ms old. */
+    isRemoved: async (id: string): Promise<boolean> =>
+      (await cache.read(keyOf(id)))?.isRemoved === true,
     /** When an organization with this id was removed, in epoch seconds. */
-    async removedAt(id: string): Promise<number | undefined> {
-      const seconds = await store.get(removedKeyOf(id));
-      return seconds === undefined ? undefined : Number(seconds);
-    },
+    removedAt: async (id: string): Promise<number | undefined> =>
+      (await cache.read(keyOf(id)))?.removedAt,
   };
 }

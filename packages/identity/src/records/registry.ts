@@ -1,4 +1,5 @@
 import { NEVER_EXPIRES } from '@gatehouse/store';
+import type { OrganizationRegistry } from './organizations.ts';
 import {
   createRecordCache,
   nextNotBefore,
@@ -10,6 +11,10 @@ import { withRecordLock } from './record-lock.ts';
 
 /** Longer than any credential lives. */
 const REMOVED_SECONDS = 400 * 24 * 60 * 60;
+
+export interface RegistryDependencies extends RecordDependencies {
+  readonly organizations: Pick<OrganizationRegistry, 'isRemoved'>;
+}
 
 /**
  * Clients or users: records with an id and a not-before, and the index of them.
@@ -34,10 +39,10 @@ export function createRegistry<
       readonly expiresAt?: number | undefined;
     };
   },
-  dependencies: RecordDependencies,
+  dependencies: RegistryDependencies,
 ) {
   const { kind, parse, format, settle, onWritten, placeOf } = records;
-  const { store, now } = dependencies;
+  const { store, now, organizations } = dependencies;
   const keyOf = (id: string) => `${kind}:${id}`;
   /** The not-before of a removed record. A later record with the same id starts with it. */
   const removedKeyOf = (id: string) => `removed-${kind}:${id}`;
@@ -73,13 +78,19 @@ export function createRegistry<
     });
   }
 
-  /** Returns a copy that is at most 50 ms old. */
-  const find = (id: string): Promise<Stored | undefined> => cache.read(keyOf(id));
-
   return {
-    find,
+    /**
+     * Returns a copy that is at most 50 ms old. Undefined also if the organization was removed, whose
+     * members take a while to delete.
+     */
+    async find(id: string): Promise<Stored | undefined> {
+      const found = await cache.read(keyOf(id));
+      return found && (await organizations.isRemoved(found.orgId)) ? undefined : found;
+    },
+    /** Also those of removed organizations. */
     async list(index = `${kind}s`): Promise<readonly Stored[]> {
-      const found = await Promise.all((await store.members(index)).map(find));
+      const keys = (await store.members(index)).map(keyOf);
+      const found = await Promise.all(keys.map((key) => cache.read(key)));
       return found.filter((record) => record !== undefined);
     },
     /** Without the copy. @throws Error if the record is damaged */

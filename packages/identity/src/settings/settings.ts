@@ -85,6 +85,9 @@ export type SettingsDefinition = Readonly<z.output<z.ZodObject<typeof settingsMe
 
 export type SettingsMember = keyof SettingsDefinition;
 
+/** The members with entries for organizations, by id. */
+export const membersByOrganization = ['branding', 'secondFactor', 'registration'] as const;
+
 /** New members need a default. Otherwise, existing records are treated as damaged. */
 const storedSettings = z.object(settingsMembers);
 
@@ -116,6 +119,23 @@ export function createSettingsRegistry(
   );
   const readDefinition = async () =>
     ((await readForUpdate(store, KEY, parse)) ?? noSettings).definition;
+
+  /** @returns the members that changed */
+  const write = (change: (existing: SettingsDefinition) => SettingsDefinition) =>
+    withRecordLock(store, KEY, async (assertHeld): Promise<readonly SettingsMember[]> => {
+      const existing = await readDefinition();
+      const changed = change(existing);
+      const branding = await storeBrandImages(store, changed.branding);
+      const definition = { ...changed, branding };
+      assertHeld();
+      await store.set(KEY, JSON.stringify(definition));
+      cache.forget(KEY);
+      await deleteFormerImages(store, existing.branding, branding);
+      return (Object.keys(settingsMembers) as SettingsMember[]).filter(
+        (member) => JSON.stringify(existing[member]) !== JSON.stringify(definition[member]),
+      );
+    });
+
   return {
     /** The same object as long as nothing changes. @throws StoreUnavailableError */
     read: async (): Promise<Settings> => (await cache.read(KEY)) ?? noSettings,
@@ -130,21 +150,20 @@ export function createSettingsRegistry(
      * @throws RejectedChangeError if two resources have the same scope
      */
     apply: (change: Partial<SettingsDefinition>): Promise<readonly SettingsMember[]> =>
-      withRecordLock(store, KEY, async (assertHeld) => {
-        const existing = await readDefinition();
+      write((existing) => {
         const upstreams =
           change.upstreams &&
           sealClientSecrets(change.upstreams, existing.upstreams ?? [], sealer, KEY);
-        const merged = merge(existing, { ...change, ...(upstreams && { upstreams }) }).definition;
-        const branding = await storeBrandImages(store, merged.branding);
-        const definition = { ...merged, branding };
-        assertHeld();
-        await store.set(KEY, JSON.stringify(definition));
-        cache.forget(KEY);
-        await deleteFormerImages(store, existing.branding, branding);
-        return (Object.keys(settingsMembers) as SettingsMember[]).filter(
-          (member) => JSON.stringify(existing[member]) !== JSON.stringify(definition[member]),
-        );
+        return merge(existing, { ...change, ...(upstreams && { upstreams }) }).definition;
+      }),
+    /** Removes what is declared for an organization. */
+    forgetOrganization: (orgId: string): Promise<readonly SettingsMember[]> =>
+      write((existing) => {
+        const definition = structuredClone(existing);
+        for (const member of membersByOrganization) {
+          delete definition[member]?.organizations[orgId];
+        }
+        return definition;
       }),
     /** An image that `branding` names. @throws StoreUnavailableError */
     readImage: (hash: string) => readBrandImage(store, hash),

@@ -203,7 +203,8 @@ interface IssuedCredential {
 }
 
 /**
- * Finds the client and the user that a credential names. Returns undefined if the credential is invalid for one of these reasons:
+ * Finds the client and the user that a credential names. Returns undefined if the credential is
+ * invalid for one of these reasons:
  *
  * - Its client or user is unknown or disabled, or has a later not-before.
  * - The installation has a later not-before.
@@ -216,7 +217,7 @@ export type FindLiveHolder = ReturnType<typeof createLiveHolders>;
 
 export function createLiveHolders(
   clients: ClientRegistry,
-  users: UserRegistry,
+  users: Pick<UserRegistry, 'find'>,
   notBefore: NotBefore,
 ) {
   return async ({ issuedAt, clientId, userId, secureKeyId }: IssuedCredential) => {

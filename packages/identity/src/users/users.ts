@@ -1,7 +1,7 @@
 import { StoreUnavailableError } from '@gatehouse/store';
 import { lastUseOfUser } from '../records/last-use.ts';
-import { parseRecord, type RecordDependencies } from '../records/record.ts';
-import { createRegistry } from '../records/registry.ts';
+import { parseRecord } from '../records/record.ts';
+import { createRegistry, type RegistryDependencies } from '../records/registry.ts';
 import { auditKeyOf } from '../secrets/credential-keys.ts';
 import { generateId } from '../secrets/secure-keys.ts';
 import { assertAttributes } from '../settings/attributes.ts';
@@ -29,7 +29,7 @@ type NewUser = Omit<User, 'userId' | 'notBefore' | 'enabled'>;
 export type UserRegistry = ReturnType<typeof createUserRegistry>;
 
 export function createUserRegistry(
-  dependencies: RecordDependencies & { readonly settings: SettingsRegistry },
+  dependencies: RegistryDependencies & { readonly settings: SettingsRegistry },
 ) {
   const { store, settings, now } = dependencies;
   const users = createRegistry(
