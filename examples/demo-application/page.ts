@@ -47,7 +47,7 @@ p { margin: 0 0 1rem; }
 .action { display: inline-flex; align-items: center; justify-content: center; min-height: 3rem; padding: 0.5rem 1.5rem; border: 0; border-radius: 0.625rem; background: var(--action); color: var(--on-action); font: inherit; font-weight: 600; text-decoration: none; cursor: pointer; }
 a:not(.action) { color: var(--action); }
 :focus-visible { outline: 3px solid var(--action); outline-offset: 2px; }
-.failure { padding: 0.75rem 1rem; border-inline-start: 4px solid; border-radius: 0.5rem; background: var(--soft); }
+.failure { margin-top: 1rem; padding: 0.75rem 1rem; border-inline-start: 4px solid; border-radius: 0.5rem; background: var(--soft); }
 pre { overflow-x: auto; margin: 0 0 1rem; padding: 1rem; border-radius: 0.625rem; background: var(--soft); font: 0.875rem/1.5 ui-monospace, monospace; white-space: pre-wrap; }
 dl { margin: 0; }
 dt { font-weight: 600; }
@@ -131,7 +131,7 @@ function resultPart(
   return `${progress(2)}
 <section class="card">
 <h1>Your devices</h1>
-<p>You are signed in. The gateway returned your devices:</p>
+<p>You are signed in.</p>
 ${devices(reply)}
 <details><summary>The reply of the gateway</summary>
 ${output('Reply', JSON.stringify(reply, null, 2))}
@@ -140,7 +140,7 @@ ${output('Reply', JSON.stringify(reply, null, 2))}
 <section class="card">
 <h2>What this application has now</h2>
 <dl>
-<dt>An access token: <code>${escapeHtml(token.beginning)}…</code></dt><dd>A random text without content. It is valid for ${minutes} minutes, and it allows: <code>${escapeHtml(token.scope)}</code>. Only the server of this application has it.</dd>
+<dt>An access token: <code>${escapeHtml(token.beginning)}…</code></dt><dd>A random string that contains no data. It is valid for ${minutes} minutes and allows: <code>${escapeHtml(token.scope)}</code>. Only the server of this application has it.</dd>
 <dt>No password</dt><dd>You typed it at the authorization server only.</dd>
 <dt>No way around the gateway</dt><dd>The gateway checked the token and sent the device service a signed one of its own, which names you and this application.</dd>
 <dt>Access until you end it</dt><dd>On <a href="${escapeHtml(accountAddress)}">your account page</a> you see this application, and you can end its access at once.</dd>
@@ -164,7 +164,9 @@ function devices(reply: unknown): string {
     const { id = '', name = id } = Object(device);
     return `<li><strong>${escapeHtml(String(name))}</strong> <code>${escapeHtml(String(id))}</code></li>`;
   });
-  return items.length === 0 ? '' : `<ul class="devices">${items.join('')}</ul>`;
+  return items.length === 0
+    ? '<p>The gateway returned no devices.</p>'
+    : `<p>The gateway returned your devices:</p><ul class="devices">${items.join('')}</ul>`;
 }
 
 /** A long line scrolls, so the keyboard must be able to focus the text. */

@@ -109,12 +109,13 @@ async function visitSignedOutPages(visit: Visit, username: string): Promise<void
   const { actionLinks } = identity;
   await open('welcome', '/');
   await open('cookies blocked', '/sign-in/unknown');
-  await open('expired', '/sign-in/unknown');
   await open('not found', '/no-such-page');
   await open('bad request', '/authorize?client_id=nobody');
   await open('link that was used', '/verify-email?token=unknown');
   await page.goto(first.authorizationUrl());
   await look('sign-in');
+  await open('expired', '/sign-in/unknown');
+  await page.goto(first.authorizationUrl());
   await press('a[href$="/create-account"]', '#email', 'registration');
   await fill({ email: 'someone@elsewhere.example' });
   await press('button.primary', '#problem', 'registration at another domain');
@@ -231,7 +232,7 @@ async function visitFactorPages(visit: Visit, username: string): Promise<void> {
   await press('button.primary', 'ul.codes', 'recovery codes');
   await open('second factor', '/account/second-factor');
   await open('passkeys', '/account/passkeys');
-  await visit.page.locator('form.passkey button').waitFor();
+  await page.locator('form.passkey button').waitFor();
   const authenticator = await addAuthenticator(page);
   await page.locator('form.passkey button').click();
   await page.locator('.success').waitFor();

@@ -37,11 +37,15 @@ export async function passkeyButton(
   );
 }
 
-/** The form of the step for a second factor. Undefined if the user has no passkey. */
+/**
+ * The form of the step for a second factor. Undefined if the user has no passkey.
+ *
+ * @param form.isOnly the page has no form for a code
+ */
 export async function passkeyFactor(
   { interaction, texts, csrf }: InteractionPage,
   { userId }: User,
-  address: string,
+  form: { readonly address: string; readonly isOnly: boolean },
   { identity, passkeyCeremonies }: SignInDependencies,
 ): Promise<Html | undefined> {
   const passkeys = await identity.passkeys.list(userId);
@@ -49,9 +53,9 @@ export async function passkeyFactor(
     return undefined;
   }
   const options = passkeyCeremonies.requestOptions(pageOf(interaction), passkeys);
-  const button = html`<button class="primary" type="submit">${texts.passkeyUse}</button>`;
+  const button = html`<button${form.isOnly ? html` class="primary"` : undefined} type="submit">${texts.passkeyUse}</button>`;
   return passkeyForm(
-    { action: address, csrf, options, kind: 'get' },
+    { action: form.address, csrf, options, kind: 'get' },
     { button, problem: texts.passkeyFailed },
   );
 }

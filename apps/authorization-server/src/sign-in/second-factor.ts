@@ -82,8 +82,9 @@ async function showFactors(
 ): Promise<void> {
   const { texts } = page;
   const address = stepAddress(page.interaction, secondFactorStep);
-  const passkey = await passkeyFactor(page, user, address, dependencies);
   const hasCodes = (await dependencies.identity.factors.describe(user.userId)) !== undefined;
+  const form = { address, isOnly: !hasCodes };
+  const passkey = await passkeyFactor(page, user, form, dependencies);
   const problems = {
     code: html`${texts.codeWrong}<br>${texts.signInFailedWait}`,
     passkey: html`${texts.passkeyFailed}`,
