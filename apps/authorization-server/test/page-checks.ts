@@ -66,14 +66,31 @@ export async function checkPages(
   const options = { locale: language, viewport: desktop, ignoreHTTPSErrors: true };
   const page = await (await browser.newContext(options)).newPage();
   const headings: string[] = [];
+  const unprotected: string[] = [];
+  page.on('response', (reply) => {
+    const { location, ...headers } = reply.headers();
+    const isPage =
+      reply.request().isNavigationRequest() && reply.url().startsWith(system.first.issuer);
+    const isProtected =
+      headers['content-security-policy']?.startsWith("default-src 'none';style-src 'self'") ===
+        true &&
+      headers['x-frame-options'] === 'DENY' &&
+      headers['cache-control'] === 'no-store' &&
+      headers['referrer-policy'] === 'no-referrer';
+    if (isPage && location === undefined && !isProtected) {
+      unprotected.push(`${reply.url()}: ${JSON.stringify(headers)}`);
+    }
+  });
   await visitPages(page, system, async (name) => {
     expect([name, await page.locator('html').getAttribute('lang')]).toEqual([name, language]);
     expect([name, await accessibilityProblems(page)]).toEqual([name, []]);
     expect([name, await layoutProblems(page)]).toEqual([name, []]);
     await takeScreenshots(page, `${language}-${name}`);
+    expect([name, await page.locator('h1').count()]).toEqual([name, 1]);
     headings.push(...(await page.locator('h1, h2').allTextContents()));
   });
   await page.context().close();
+  expect(unprotected).toEqual([]);
   // A page that the visit omits has a title that no heading contains.
   const titles = Object.entries(textsOf(language)).filter(([name]) => name.endsWith('Title'));
   const wordsOf = (title: unknown) => String(title).split(/\{\w+\}/);

@@ -1,4 +1,6 @@
-/** What all pages have in common, and which addresses exist. */
+/**
+ * What pages have in common, and which addresses exist. accessibility.browser.test.ts visits every page.
+ */
 import {
   createPageVisitor,
   exchange,
@@ -11,8 +13,8 @@ import { startServers, withForm } from './server.ts';
 
 const { issuer, get, open, openConsent, openSignIn, startDevice } = (await startServers()).first;
 
-/** Every page, by name. */
-async function everyPage(language: string): Promise<ReadonlyMap<string, VisitedPage>> {
+/** Pages of each kind, by name. */
+async function openPages(language: string): Promise<ReadonlyMap<string, VisitedPage>> {
   const visitor = createPageVisitor();
   const headers = { 'accept-language': language };
   const pages = new Map<string, VisitedPage>();
@@ -42,8 +44,8 @@ async function everyPage(language: string): Promise<ReadonlyMap<string, VisitedP
   return pages;
 }
 
-test('every page is protected, has a title and a main heading, and labels its fields', async () => {
-  for (const [name, { headers, body, status }] of await everyPage('en')) {
+test('a page is protected, has a title and a main heading, and labels its fields', async () => {
+  for (const [name, { headers, body, status }] of await openPages('en')) {
     const file =
       name === 'welcome'
         ? 'sign-in-link'
@@ -80,9 +82,9 @@ test('every page is protected, has a title and a main heading, and labels its fi
   }
 });
 
-test('every page is completely in Chinese if the browser prefers it', async () => {
+test('a page is completely in Chinese if the browser prefers it', async () => {
   const ours = /Gatehouse|Cookie|Example|Living room TV|Application ID|Alice|app\.example/g;
-  for (const [name, { body }] of await everyPage('zh-CN,zh;q=0.9,en;q=0.5')) {
+  for (const [name, { body }] of await openPages('zh-CN,zh;q=0.9,en;q=0.5')) {
     expect([name, body]).toEqual([name, expect.stringContaining('<html lang="zh-CN">')]);
     const text = body
       .replace(/[\s\S]*<main[^>]*>/, '')

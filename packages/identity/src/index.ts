@@ -51,7 +51,7 @@ export { type RequestEntry, type RequestLog, requestLogResults } from './log/req
 export { assertMasterKeyFits } from './master-key-check.ts';
 export { type Identity, openIdentity } from './open-identity.ts';
 export { demoProblems, productionProblems } from './production-problems.ts';
-export { nextNotBefore, RejectedChangeError, role } from './records/record.ts';
+export { memoized, nextNotBefore, RejectedChangeError, role } from './records/record.ts';
 export {
   examineRecords,
   finishMasterKeyRotation,
@@ -90,7 +90,7 @@ export {
 } from './secrets/signing-keys.ts';
 export { readAttribute } from './settings/attributes.ts';
 export { imagesOf } from './settings/brand-images.ts';
-export { type Brand, type BrandImage, brandColors } from './settings/branding.ts';
+export type { Brand, BrandImage } from './settings/branding.ts';
 export {
   BROWSER_CALLBACK_PATH,
   type BrowserHost,

@@ -2,7 +2,7 @@
  * Serves the images and colors that brands name. A file has the hash of its content in its address, so
  * that browsers keep it.
  */
-import { type Identity, imagesOf, type Settings } from '@gatehouse/identity';
+import { type Identity, imagesOf, memoized, type Settings } from '@gatehouse/identity';
 import type { RequestHandler } from 'express';
 import { LRUCache } from 'lru-cache';
 import { stylesheetOf } from './branding.ts';
@@ -14,7 +14,8 @@ interface BrandFile {
   readonly css?: string;
 }
 
-function listFiles(settings: Settings) {
+/** The files of all brands, by hash. The settings are the same object as long as nothing changes. */
+const listFiles = memoized((settings: Settings): ReadonlyMap<string, BrandFile> => {
   const { branding } = settings.definition;
   const files = new Map<string, BrandFile>(imagesOf(branding).map((each) => [each.hash, each]));
   for (const orgId of [undefined, ...Object.keys(branding?.organizations ?? {})]) {
@@ -23,8 +24,8 @@ function listFiles(settings: Settings) {
       files.set(sheet.hash, { type: 'text/css; charset=utf-8', css: sheet.css });
     }
   }
-  return { settings, files };
-}
+  return files;
+});
 
 /**
  * Serves what a brand of the settings names, and nothing else. A vector image is a document with
@@ -32,13 +33,9 @@ function listFiles(settings: Settings) {
  */
 export function serveBrandFiles({ settings }: Pick<Identity, 'settings'>): RequestHandler {
   const images = new LRUCache<string, Buffer>({ max: 100 });
-  let listed: ReturnType<typeof listFiles> | undefined;
   return async (request, response) => {
-    const current = await settings.read();
-    // The same object as long as nothing changes.
-    listed = listed?.settings === current ? listed : listFiles(current);
     const wanted = String(request.params.hash);
-    const file = listed.files.get(wanted);
+    const file = listFiles(await settings.read()).get(wanted);
     const content = file && (file.css ?? images.get(wanted) ?? (await settings.readImage(wanted)));
     if (file === undefined || content === undefined) {
       response.set('Cache-Control', 'no-store');

@@ -4,7 +4,7 @@
  */
 import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { type Brand, brandColors, noSettings } from '@gatehouse/identity';
+import { type Brand, noSettings } from '@gatehouse/identity';
 import { contextOf } from '../requests/request-context.ts';
 import { type Html, html } from './html.ts';
 import { addressOf, languageMenu } from './languages.ts';
@@ -68,8 +68,10 @@ export function stylesheetOf(
   brand: Brand,
 ): { readonly hash: string; readonly css: string } | undefined {
   const [light = '', dark = ''] = (['light', 'dark'] as const).map((scheme) => {
-    const colors = Object.entries(brandColors(brand, scheme) ?? {});
-    return colors.map(([name, color]) => `--${name}:${color};`).join('');
+    const { accent, ground } = brand.colors?.[scheme] ?? {};
+    // The second one is under the pointer.
+    const accents = `--accent:${accent};--accent-strong:color-mix(in srgb,${accent} 75%,var(--text));`;
+    return (accent ? accents : '') + (ground ? `--ground:${ground};` : '');
   });
   const css = `:root{${light}}\n@media (prefers-color-scheme:dark){:root{${dark}}}\n`;
   return light + dark === '' ? undefined : { hash: hash('sha256', css, 'base64url'), css };

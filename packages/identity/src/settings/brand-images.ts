@@ -83,17 +83,14 @@ export async function storeBrandImages(
   store: Store,
   branding: Branding | undefined,
 ): Promise<Branding | undefined> {
-  for (const { hash, content } of imagesOf(branding)) {
-    if (content !== undefined) {
-      await store.set(imageKey(hash), content);
+  const stored = structuredClone(branding);
+  for (const image of imagesOf(stored)) {
+    if (image.content !== undefined) {
+      await store.set(imageKey(image.hash), image.content);
+      delete image.content;
     }
   }
-  const organizations = Object.entries(branding?.organizations ?? {}).map(
-    ([id, brand]) => [id, withoutContent(brand)] as const,
-  );
-  return (
-    branding && { ...withoutContent(branding), organizations: Object.fromEntries(organizations) }
-  );
+  return stored;
 }
 
 /** Deletes the images that a change no longer names. */
@@ -117,12 +114,4 @@ export function imagesOf(branding: Branding | undefined): readonly BrandImage[] 
   const brands: readonly Brand[] =
     branding === undefined ? [] : [branding, ...Object.values(branding.organizations)];
   return brands.flatMap((brand) => imageMembers.flatMap((member) => brand[member] ?? []));
-}
-
-function withoutContent(brand: Brand): Brand {
-  const named = imageMembers.flatMap((member) => {
-    const { type, hash } = brand[member] ?? {};
-    return hash === undefined ? [] : [[member, { type, hash }] as const];
-  });
-  return { ...brand, ...Object.fromEntries(named) };
 }

@@ -4,7 +4,7 @@ import { readPalette } from '@gatehouse/server/page-styles';
 import { temporaryFolder } from '@gatehouse/testing/suite';
 import { describe, expect, test } from '@jest/globals';
 import { loadBootstrap } from '../bootstrap/load-bootstrap.ts';
-import { brandColors, brandingSchema, contrastProblems, resolveBrands } from './branding.ts';
+import { brandingSchema, contrastProblems, resolveBrands } from './branding.ts';
 
 const folder = temporaryFolder();
 const svg = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 1 1"/>';
@@ -58,13 +58,6 @@ describe('the colors of a brand', () => {
     expect(() => load({ organizations: { a: { colors } } })).toThrow(
       /branding\.organizations\.a\.colors\.light\.accent: .* and #edf1f6 \(ground\)/,
     );
-  });
-
-  test('include the one under the pointer, which has more contrast', () => {
-    const brand = { colors: { light: { accent: '#767676' }, dark: { accent: '#808080' } } };
-    expect(brandColors(brand, 'light')).toEqual({ accent: '#767676', 'accent-strong': '#5e6163' });
-    expect(brandColors(brand, 'dark')?.['accent-strong']).toMatch(/^#9/);
-    expect(brandColors({}, 'light')).toBeUndefined();
   });
 });
 

@@ -79,27 +79,16 @@ function combine(installation: Brand, own: Brand): Brand {
   };
 }
 
-/** The declared colors of a scheme, and those that follow from them. Undefined if there are none. */
-export function brandColors(brand: Brand, scheme: ColorScheme) {
-  const { accent, ground } = brand.colors?.[scheme] ?? {};
-  if (accent === undefined && ground === undefined) {
-    return undefined;
-  }
-  const { text: strong = '' } = readPalette(scheme);
-  return {
-    ...(accent !== undefined && { accent, 'accent-strong': mix(accent, strong) }),
-    ...(ground !== undefined && { ground }),
-  };
-}
-
-/** The texts on their grounds that a brand can change. */
+/**
+ * The texts on their grounds that a brand can change. A mix of the accent with the color of texts, which
+ * the pages show under the pointer, has enough contrast if both have.
+ */
 const pairs = [
   ['accent', 'card'],
   ['accent', 'ground'],
   ['text', 'ground'],
   ['quiet', 'ground'],
   ['on-accent', 'accent'],
-  ['on-accent', 'accent-strong'],
 ] as const;
 
 /** WCAG 2.2, 1.4.3 Contrast (Minimum), level AA. */
@@ -109,26 +98,23 @@ const NEEDED_CONTRAST = 4.5;
 export function contrastProblems(
   branding: Branding,
 ): readonly { readonly path: readonly string[]; readonly message: string }[] {
-  const brands = resolveBrands(branding);
-  const places: readonly (readonly [string | undefined, readonly string[]])[] = [
-    [undefined, []],
-    ...Object.keys(branding.organizations).map((id) => [id, ['organizations', id]] as const),
-  ];
-  return places.flatMap(([id, place]) =>
+  const brandOf = resolveBrands(branding);
+  return [undefined, ...Object.keys(branding.organizations)].flatMap((id) =>
     (['light', 'dark'] as const).flatMap((scheme) => {
-      const brand = brands(id);
-      const declared: Readonly<Record<string, string>> = brandColors(brand, scheme) ?? {};
-      const all = { ...readPalette(scheme), ...declared };
+      const { accent, ground } = brandOf(id).colors?.[scheme] ?? {};
+      const declared = { ...(accent && { accent }), ...(ground && { ground }) };
+      const all: Readonly<Record<string, string>> = { ...readPalette(scheme), ...declared };
       const problem = pairs
         .filter((pair) => pair.some((name) => name in declared))
-        .map(([front, back]) => [front, back, contrast(all[front], all[back])] as const)
-        .find(([, , ratio]) => ratio < NEEDED_CONTRAST);
+        .map(([front, back]) => ({ front, back, ratio: contrast(all[front], all[back]) }))
+        .find(({ ratio }) => ratio < NEEDED_CONTRAST);
       if (problem === undefined) {
         return [];
       }
-      const [front, back, ratio] = problem;
-      const isAccent = front === 'accent' && declared.accent !== undefined;
-      const member = back === 'ground' && !isAccent ? 'ground' : 'accent';
+      const { front, back, ratio } = problem;
+      const isOfGround = back === 'ground' && !(front === 'accent' && accent);
+      const member = isOfGround ? 'ground' : 'accent';
+      const place = id === undefined ? [] : ['organizations', id];
       return [
         {
           path: [...place, 'colors', scheme, member],
@@ -139,9 +125,6 @@ export function contrastProblems(
   );
 }
 
-const channels = (color: string) =>
-  [1, 3, 5].map((at) => Number.parseInt(color.slice(at, at + 2), 16));
-
 /** WCAG 2.2, contrast ratio and relative luminance. */
 function contrast(one = '#000000', other = '#000000'): number {
   const [low = 0, high = 0] = [luminance(one), luminance(other)].sort((a, b) => a - b);
@@ -149,16 +132,9 @@ function contrast(one = '#000000', other = '#000000'): number {
 }
 
 function luminance(color: string): number {
-  const [red = 0, green = 0, blue = 0] = channels(color).map((channel) => {
-    const part = channel / 255;
+  const [red = 0, green = 0, blue = 0] = [1, 3, 5].map((at) => {
+    const part = Number.parseInt(color.slice(at, at + 2), 16) / 255;
     return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
   });
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
-}
-
-/** A color under the pointer: a quarter of the way to the color of texts. */
-function mix(color: string, strong: string): string {
-  const other = channels(strong);
-  const mixed = channels(color).map((part, i) => Math.round(0.75 * part + 0.25 * (other[i] ?? 0)));
-  return `#${mixed.map((part) => part.toString(16).padStart(2, '0')).join('')}`;
 }
