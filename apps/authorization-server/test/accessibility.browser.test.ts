@@ -7,7 +7,13 @@ import { accessibilityProblems, launchBrowser } from '@gatehouse/testing/browser
 import { temporaryFolder } from '@gatehouse/testing/suite';
 import { afterAll, expect, test } from '@jest/globals';
 import { signIn, startWithEveryPage } from './every-page.ts';
-import { checkPages, desktop, layoutProblems, takeScreenshots } from './page-checks.ts';
+import {
+  CHECK_MILLISECONDS,
+  checkPages,
+  desktop,
+  layoutProblems,
+  takeScreenshots,
+} from './page-checks.ts';
 
 const wideLogo = join(temporaryFolder(), 'wide.svg');
 writeFileSync(
@@ -41,6 +47,7 @@ const backgroundOf = (element: unknown) => {
 test.each(['en', 'de'])(
   'no page has a problem that axe-core finds, or a layout that overflows, in %s',
   (language) => checkPages(browser, plain, language),
+  CHECK_MILLISECONDS,
 );
 
 test('a brand with a logo or long name, links and a contact fits as well, also for axe-core', async () => {

@@ -3,7 +3,7 @@ import { launchBrowser } from '@gatehouse/testing/browser';
 import { afterAll, test } from '@jest/globals';
 import { languages } from '../src/pages/languages.ts';
 import { startWithEveryPage } from './every-page.ts';
-import { checkPages } from './page-checks.ts';
+import { CHECK_MILLISECONDS, checkPages } from './page-checks.ts';
 
 const system = await startWithEveryPage();
 const browser = await launchBrowser();
@@ -15,4 +15,5 @@ const others = languages.filter(({ language }) => !['en', 'de'].includes(languag
 test.each(others.map(({ language }) => language))(
   'no page has a problem that axe-core finds, or a layout that overflows, in %s',
   (language) => checkPages(browser, system, language),
+  CHECK_MILLISECONDS,
 );

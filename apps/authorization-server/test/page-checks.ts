@@ -57,6 +57,9 @@ export async function takeScreenshots(page: Page, name: string): Promise<void> {
   await page.setViewportSize(desktop);
 }
 
+/** Of `checkPages`, on a busy machine. */
+export const CHECK_MILLISECONDS = 5 * 60 * 1000;
+
 /** Visits every page in a language. */
 export async function checkPages(
   browser: Browser,
