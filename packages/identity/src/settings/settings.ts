@@ -177,22 +177,17 @@ export function createSettingsRegistry(
 
 function merge(existing: SettingsDefinition, change: Partial<SettingsDefinition>): Settings {
   const added = { ...nothing, ...change };
-  const { privateHosts, clientIdMetadata, branding } = { ...existing, ...added };
-  const { secondFactor, selfService, registration, upstreams } = { ...existing, ...added };
-  return toSettings({
+  const merged = {
+    ...existing,
+    ...added,
     resources: replacing(({ resource }) => resource, existing.resources, added.resources),
     roles: [...new Set([...existing.roles, ...added.roles])],
     userAttributes: { ...existing.userAttributes, ...added.userAttributes },
     lifetimes: { ...existing.lifetimes, ...added.lifetimes },
-    privateHosts,
-    clientIdMetadata,
-    secondFactor,
     browserHosts: replacing(({ host }) => host, existing.browserHosts, added.browserHosts),
-    branding,
-    selfService,
-    registration,
-    upstreams,
-  });
+  };
+  // A change can be a whole bootstrap file, whose other members do not belong here.
+  return toSettings(storedSettings.parse(merged));
 }
 
 /** An entry keeps its place, so that the same file changes nothing. */
