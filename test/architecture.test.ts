@@ -20,7 +20,7 @@ const confinements: readonly (readonly [module: string, places: readonly string[
         server,
         'app.ts',
         'account/',
-        'mail/mail-requests.ts',
+        'mail/compose.ts',
         'pages/',
         'requests/',
         'sign-in/',
