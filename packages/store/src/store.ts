@@ -105,7 +105,10 @@ export interface StoreRoom {
 }
 
 export interface AppendOptions extends WriteOptions {
-  /** The earlier version of the only entry, which is removed in the same step. */
+  /**
+   * The earlier version of the only entry, which is removed in the same step. Without an entry, it is
+   * only removed.
+   */
   readonly replaces?: string | undefined;
   /** Also removes entries that are at least this old. */
   readonly maximumAgeSeconds?: number | undefined;

@@ -99,6 +99,13 @@ export function describeCollectionsContract({ store, freshKey }: ContractSubject
       expect(await store().read(other, 5)).toEqual(['one']);
     });
 
+    test('nothing can replace an entry, which removes it', async () => {
+      const key = freshKey();
+      await store().append(key, ['one', 'two'], 3);
+      await store().append(key, [], 3, { replaces: 'one' });
+      expect(await store().read(key, 5)).toEqual(['two']);
+    });
+
     test('several entries are appended in order, within the capacity', async () => {
       const key = freshKey();
       await store().append(key, ['first'], 4);
