@@ -39,10 +39,12 @@ export {
   rejectedMessage,
   sendContinue,
 } from './server/message-framing.ts';
+export { createOperations } from './server/operations.ts';
 export { type RunningServer, serve, type UpgradeListener } from './server/serve.ts';
+export { createIncrements } from './telemetry/increments.ts';
 export { createLogger, type Logger } from './telemetry/logger.ts';
 export { metricsText } from './telemetry/metric-families.ts';
 export { createMetricsRegistry, type MetricsRegistry } from './telemetry/metrics-registry.ts';
-export { addProcessMetrics, collectMasterKey } from './telemetry/process-metrics.ts';
+export { addProcessMetrics, collectMasterKey, readVersion } from './telemetry/process-metrics.ts';
 export { storeSignals } from './telemetry/store-signals.ts';
 export { openTracer, type Tracer, traced } from './telemetry/tracer.ts';

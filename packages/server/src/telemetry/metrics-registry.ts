@@ -84,6 +84,8 @@ export function createMetricsRegistry() {
       });
     },
     families: (): readonly MetricFamily[] => [...families.values()].map((family) => family()),
+    /** The current values of one metric. Empty if no app declares it. */
+    samplesOf: (name: string): readonly FamilySample[] => families.get(name)?.().samples ?? [],
   };
 }
 

@@ -44,10 +44,14 @@ export function collectMasterKey(registry: MetricsRegistry, currentKeyId: () => 
   });
 }
 
-function buildInfo(app: string): CollectedMetric {
+/** The version of Gatehouse. */
+export function readVersion(): string {
   const file = new URL('../../package.json', import.meta.url);
-  const { version } = JSON.parse(readFileSync(file, 'utf8')) as { version: string };
-  const labels = { app, version, node: process.versions.node };
+  return (JSON.parse(readFileSync(file, 'utf8')) as { version: string }).version;
+}
+
+function buildInfo(app: string): CollectedMetric {
+  const labels = { app, version: readVersion(), node: process.versions.node };
   return {
     name: 'gatehouse_build_info',
     help: 'The app and its versions. The value is always 1.',
