@@ -11,7 +11,7 @@ import {
   failureReasons,
 } from '@gatehouse/errors';
 import { identityVariables } from '@gatehouse/identity';
-import { commonVariables } from '@gatehouse/server/configuration';
+import { commonVariables, defaultOf } from '@gatehouse/server/configuration';
 import { z } from 'zod';
 import { variables as authorizationServer } from '../apps/authorization-server/src/config.ts';
 import { variables as deviceService } from '../apps/device-service/src/config.ts';
@@ -170,14 +170,6 @@ function described(declared: Variables) {
 function without(shape: Variables): Variables {
   const others = { ...commonVariables, ...shared };
   return Object.fromEntries(Object.entries(shape).filter(([name]) => !(name in others)));
-}
-
-function defaultOf(schema: z.ZodType): string | undefined {
-  const value = schema.safeParse(undefined).data as unknown;
-  if (value === undefined || (Array.isArray(value) && value.length === 0)) {
-    return undefined;
-  }
-  return `${typeof value === 'object' && value !== null ? Object.values(value).join('/') : value}`;
 }
 
 function codeOf(text: string | undefined): string {

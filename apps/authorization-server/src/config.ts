@@ -18,6 +18,7 @@ import {
   createProblemCollector,
   debuggingProblems,
   type Environment,
+  effectiveSettings,
   findMisspelledVariables,
   inspectFileAccess,
   isLoopbackUrl,
@@ -147,6 +148,8 @@ export function loadConfiguration(environment: Environment) {
     clientRateLimit: read.CLIENT_ENDPOINT_RATE_LIMIT,
     pageRateLimit: read.PAGE_RATE_LIMIT,
     mail,
+    /** For operators, without secrets. */
+    settings: effectiveSettings(variables, environment),
     warnings: [
       ...findMisspelledVariables(environment).warnings,
       ...warnings,

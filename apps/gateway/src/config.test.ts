@@ -57,6 +57,19 @@ describe('the configuration of the gateway', () => {
     });
   });
 
+  test('lists the settings in effect for operators, without secrets', () => {
+    const STORE_URL = 'redis://:marker@127.0.0.1:6379';
+    const { settings } = load({ ...production(), STORE_URL });
+    expect(settings).toContainEqual({ name: 'STORE_URL', origin: 'variable' });
+    expect(settings).toContainEqual({ name: 'WORKERS', value: '1', origin: 'default' });
+    expect(settings).toContainEqual({
+      name: 'TRUSTED_PROXIES',
+      value: '10.0.0.0/8',
+      origin: 'variable',
+    });
+    expect(JSON.stringify(settings)).not.toContain('marker');
+  });
+
   test('names every wrong or misspelled variable, without its value', () => {
     const wrong = {
       GATEWAY_PORT: 'marker',

@@ -12,6 +12,7 @@ import {
   createProblemCollector,
   debuggingProblems,
   type Environment,
+  effectiveSettings,
   findMisspelledVariables,
   inspectFileAccess,
   isLoopbackUrl,
@@ -160,6 +161,8 @@ export function loadConfiguration(environment: Environment) {
     signatureToleranceMilliseconds: read.SIGNATURE_TOLERANCE_SECONDS * 1000,
     identity,
     bootstrap,
+    /** For operators, without secrets. */
+    settings: effectiveSettings(variables, environment),
     warnings: [...findMisspelledVariables(environment).warnings, ...warnings],
   };
 }

@@ -7,6 +7,11 @@ export {
   toProblems,
 } from './configuration/configuration-error.ts';
 export { debuggingProblems } from './configuration/debugging.ts';
+export {
+  defaultOf,
+  type EffectiveSetting,
+  effectiveSettings,
+} from './configuration/effective-settings.ts';
 export { type Environment, parseEnvironment } from './configuration/environment.ts';
 export {
   inspectFileAccess,
