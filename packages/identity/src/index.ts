@@ -47,7 +47,16 @@ export {
 } from './log/audit-event.ts';
 export { type AuditFilter, MAXIMUM_AUDIT_ENTRIES, type RecordedOrigin } from './log/audit-trail.ts';
 export type { AuditedChange } from './log/audited-changes.ts';
+export { PROCESS_EXPIRES_SECONDS, type ProcessEntry } from './log/process-list.ts';
+export { reportProcess } from './log/report-process.ts';
 export { type RequestEntry, type RequestLog, requestLogResults } from './log/request-log.ts';
+export {
+  type CountedGroup,
+  type Counts,
+  durationQuantile,
+  REST,
+  type SeriesPoint,
+} from './log/time-series.ts';
 export { assertMasterKeyFits } from './master-key-check.ts';
 export { type Identity, openIdentity } from './open-identity.ts';
 export { demoProblems, productionProblems } from './production-problems.ts';

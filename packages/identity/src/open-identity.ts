@@ -12,7 +12,9 @@ import type { AuditEvent, AuditOrigin } from './log/audit-event.ts';
 import { createAuditTrail } from './log/audit-trail.ts';
 import { createAuditedChanges } from './log/audited-changes.ts';
 import type { OnAuditLost } from './log/counted-entries.ts';
+import { createProcessList } from './log/process-list.ts';
 import { createRequestLog, type RequestLogResult } from './log/request-log.ts';
+import { createTimeSeries } from './log/time-series.ts';
 import { createLastUse, type LastUse } from './records/last-use.ts';
 import { createOrganizationRegistry } from './records/organizations.ts';
 import { limitReports, type OnDamagedRecord } from './records/record.ts';
@@ -122,7 +124,7 @@ export function openIdentity(dependencies: IdentityDependencies) {
     audit,
     /** What a change did, for the audit trail. */
     auditedChanges: createAuditedChanges(store, credentialHash),
-    requestLog: createRequestLog({ store, now, count: dependencies.onRequestLog }),
+    ...openLogs(dependencies, now),
     replayGuard: createReplayGuard(store, now),
     /** The signing keys of an app. Records each key that this process creates. */
     keepSigningKeys: (
@@ -157,6 +159,16 @@ function createAccounts(
     actionLinks: createActionLinks(dependencies),
     mails: createMailQueue(dependencies),
     upstreamLinks: createUpstreamLinks(dependencies),
+  };
+}
+
+function openLogs({ store, onRequestLog: count }: IdentityDependencies, now: () => number) {
+  return {
+    requestLog: createRequestLog({ store, now, count }),
+    /** What all processes counted. */
+    timeSeries: createTimeSeries({ store, now }),
+    /** The running processes. */
+    processes: createProcessList({ store, now }),
   };
 }
 

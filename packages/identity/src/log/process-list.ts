@@ -1,0 +1,108 @@
+/**
+ * The processes that serve an installation, with their readiness and the settings in effect, for
+ * operators. Each process keeps one entry in a bounded log that all processes share.
+ *
+ * Not here: workers' supervisors, which open no store, and the device service, which has none. The
+ * gateway reports whether that service answers.
+ */
+import cluster from 'node:cluster';
+import { randomBytes } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { Store } from '@gatehouse/store';
+import { z } from 'zod';
+import { parseRecord } from '../records/record.ts';
+
+const KEY = 'processes';
+/** An entry has about 4 KB. */
+const MAXIMUM_PROCESSES = 256;
+/** A process that did not report for this long has ended, or cannot reach the store. */
+export const PROCESS_EXPIRES_SECONDS = 60;
+
+const states = z.record(z.string(), z.string());
+
+/** What a process reports. It contains no secret. */
+const processEntry = z.object({
+  /** A random id of the process. */
+  id: z.string(),
+  app: z.string(),
+  version: z.string(),
+  host: z.string(),
+  pid: z.number(),
+  /** The number of the worker, if the app has several. */
+  worker: z.number().optional(),
+  /** Epoch milliseconds. */
+  startedAt: z.number(),
+  /** Epoch milliseconds of this report. */
+  checkedAt: z.number(),
+  ready: z.boolean(),
+  /** The state of each dependency, as in `/ready`. */
+  checks: states,
+  /** Of a gateway: whether each upstream answers. */
+  circuits: states.optional(),
+  /** The settings in effect. The value of a secret is absent. */
+  settings: z
+    .array(
+      z.object({
+        name: z.string(),
+        value: z.string().optional(),
+        origin: z.enum(['variable', 'file', 'default']),
+      }),
+    )
+    .readonly(),
+});
+
+export type ProcessEntry = Readonly<z.infer<typeof processEntry>>;
+
+export type ProcessReport = Omit<
+  ProcessEntry,
+  'id' | 'host' | 'pid' | 'worker' | 'startedAt' | 'checkedAt'
+>;
+
+export type ProcessList = ReturnType<typeof createProcessList>;
+
+export function createProcessList({
+  store,
+  now,
+}: {
+  readonly store: Pick<Store, 'append' | 'read'>;
+  readonly now: () => number;
+}) {
+  const options = { maximumAgeSeconds: PROCESS_EXPIRES_SECONDS };
+
+  return {
+    /** Opens the entry of this process. */
+    enter() {
+      const id = randomBytes(9).toString('base64url');
+      const { pid } = process;
+      const self = { id, host: hostname(), pid, worker: cluster.worker?.id, startedAt: now() };
+      let last: string | undefined;
+      const replace = async (lines: readonly string[]): Promise<void> => {
+        const replaces = last;
+        last = lines[0];
+        await store.append(KEY, lines, MAXIMUM_PROCESSES, { ...options, replaces });
+      };
+      return {
+        /** Replaces the entry. @throws StoreUnavailableError */
+        report: (report: ProcessReport): Promise<void> =>
+          replace([JSON.stringify({ ...self, checkedAt: now(), ...report })]),
+        /** Removes the entry. @throws StoreUnavailableError */
+        leave: (): Promise<void> => replace([]),
+      };
+    },
+    /** The processes that reported within the last minute, by app, host and process id. */
+    async read(): Promise<readonly ProcessEntry[]> {
+      const newest = new Map<string, ProcessEntry>();
+      for (const line of await store.read(KEY, MAXIMUM_PROCESSES)) {
+        const entry = parseRecord(processEntry, line);
+        const isLive =
+          entry !== undefined && entry.checkedAt > now() - PROCESS_EXPIRES_SECONDS * 1000;
+        // If the reply to a write was lost, an outdated line of a process can remain.
+        if (isLive && !newest.has(entry.id)) {
+          newest.set(entry.id, entry);
+        }
+      }
+      const order = ({ app, host, pid }: ProcessEntry) => `${app} ${host} ${pid}`;
+      return [...newest.values()].sort((a, b) => order(a).localeCompare(order(b)));
+    },
+  };
+}
