@@ -2,17 +2,20 @@ import {
   connectIdentity,
   masterKeyId,
   prepareStore,
+  reportProcess,
   sharePasswordHashing,
 } from '@gatehouse/identity';
 import {
   collectMasterKey,
   createAddressMatcher,
   createMetricsRegistry,
+  createOperations,
   createRequestRecorder,
   deferListener,
   type Logger,
   observeRequests,
   openTracer,
+  readVersion,
   runApp,
   type ServedApp,
   storeSignals,
@@ -61,10 +64,22 @@ async function start(configuration: Configuration, logger: Logger): Promise<Serv
     addressGroupOf,
     record: identity.requestLog.record,
   });
+  const checks = { store: checkStore, application: application.ready };
+  const { readiness } = createOperations({ checks, metrics: registry });
+  const version = readVersion();
+  const reporting = reportProcess(identity, {
+    app: 'authorization-server',
+    ...metrics.increments,
+    describe: async () => ({
+      ...{ version, settings: configuration.settings },
+      ...(await readiness()),
+    }),
+  });
   return {
     listener: observeRequests(rejectDoubtfulRequests(application.listener), logger, {
       observer: (line, request) => {
         metrics.requested(line);
+        metrics.increments.observe(line);
         recorder.observe(line, request);
       },
       isTrustedProxy: createAddressMatcher(configuration.trustedProxies),
@@ -72,10 +87,11 @@ async function start(configuration: Configuration, logger: Logger): Promise<Serv
     }),
     metrics: registry,
     listen: { recordMalformed: recorder.recordMalformed },
-    checks: { store: checkStore, application: application.ready },
+    checks,
     stopStarting: application.close,
     async release() {
       stopping.abort();
+      await reporting.close();
       await close();
       await tracer?.close();
     },

@@ -113,6 +113,9 @@ export function createGateway(dependencies: GatewayDependencies) {
       }
     },
     recordMalformed,
+    /** Whether each upstream answers. */
+    circuits: (): Readonly<Record<string, string>> =>
+      Object.fromEntries([...serving.upstreams].map(([name, { circuit }]) => [name, circuit])),
     /** A readiness check: rejects while no key for internal tokens is available. */
     signingKey: signingKeys.current,
     /** The public keys of internal tokens, for upstreams (RFC 7517 §5). */

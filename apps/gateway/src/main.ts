@@ -1,9 +1,11 @@
-import { connectIdentity, masterKeyId, prepareStore } from '@gatehouse/identity';
+import { connectIdentity, masterKeyId, prepareStore, reportProcess } from '@gatehouse/identity';
 import {
   collectMasterKey,
   createMetricsRegistry,
+  createOperations,
   type Logger,
   openTracer,
+  readVersion,
   retryStart,
   runApp,
   type ServedApp,
@@ -55,6 +57,22 @@ async function start(configuration: GatewayConfiguration, logger: Logger): Promi
     strict: securityProfile === 'strict',
     signingKeyPolicy,
   });
+  const checks = {
+    store: checkStore,
+    bootstrap: preparation.ready,
+    'signing-key': gateway.signingKey,
+  };
+  const { readiness } = createOperations({ checks, metrics: registry });
+  const version = readVersion();
+  const { settings } = configuration;
+  const reporting = reportProcess(identity, {
+    app: 'gateway',
+    ...metrics.increments,
+    describe: async () => ({
+      ...{ version, settings, circuits: gateway.circuits() },
+      ...(await readiness()),
+    }),
+  });
   return {
     /** A valid ROUTES_FILE takes effect. An invalid one changes nothing. */
     async reload() {
@@ -70,11 +88,12 @@ async function start(configuration: GatewayConfiguration, logger: Logger): Promi
       recordMalformed: gateway.recordMalformed,
       upgrades: gateway.upgrades,
     },
-    checks: { store: checkStore, bootstrap: preparation.ready, 'signing-key': gateway.signingKey },
+    checks,
     documents: { '/.well-known/jwks.json': gateway.jwks },
     stopStarting: preparation.close,
     async release() {
       await gateway.close();
+      await reporting.close();
       await close();
       await tracer?.close();
     },

@@ -10,6 +10,7 @@ import {
   type AddressMatcher,
   addProcessMetrics,
   addressGroup,
+  createIncrements,
   createRequestLogMetrics,
   createRequestMetrics,
   createRequestRecorder,
@@ -60,6 +61,12 @@ export function createGatewayMetrics(registry: MetricsRegistry) {
     audited: createAuditObserver(registry),
     /** Counts what happened to entries of the request log. */
     requestLog: createRequestLogMetrics(registry, requestLogResults),
+    /** What this process counted, for the time series of operators. */
+    increments: createIncrements(registry, {
+      metric: 'gatehouse_verification_duration_seconds',
+      sample: 'gatehouse_verification_duration_seconds_count',
+      labels: ['credential', 'result'],
+    }),
     /** Counts the requests of these routes by the name of their operation. */
     addOperations(routes: readonly Route[]): void {
       const added = new Set(routes.map((route) => route.operation));
@@ -90,6 +97,7 @@ export function observeTraffic(
   const observer: RequestObserver = (line, message) => {
     const { operation = 'unmatched', upstreamMs } = line;
     metrics.requested(line);
+    metrics.increments.observe(line);
     if (upstreamMs !== undefined) {
       metrics.upstreamDurations.of(operation).observe(upstreamMs / 1000);
     }

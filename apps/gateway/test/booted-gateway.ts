@@ -7,7 +7,7 @@ import { createLogger, createMetricsRegistry, metricsText, serve } from '@gateho
 import { createStore } from '@gatehouse/store';
 import { type Around, wrappedStore } from '@gatehouse/testing';
 import { createGateway, type Gateway, type GatewayDependencies } from '../src/app.ts';
-import { createGatewayMetrics } from '../src/metrics.ts';
+import { createGatewayMetrics, type GatewayMetrics } from '../src/metrics.ts';
 import type { Route } from '../src/routes/route.ts';
 import { deviceRoutes } from '../src/routes/route.ts';
 import { type Received, type Sent, send } from './http-client.ts';
@@ -47,6 +47,8 @@ export interface BootedGateway extends TestCredentials {
   log(): string;
   /** The metrics in the format of Prometheus. */
   metrics(): string;
+  /** What the gateway counted for the time series. */
+  readonly increments: GatewayMetrics['increments'];
   /** One log line per finished request. */
   logLines(): readonly Record<string, unknown>[];
   /** All secrets of the suite. None of them may appear in the log. */
@@ -89,10 +91,11 @@ export async function bootGateway(options: BootOptions = {}): Promise<BootedGate
     ]),
   };
   const registry = createMetricsRegistry();
+  const metrics = createGatewayMetrics(registry);
   const gateway = createGateway({
     identity,
     logger,
-    metrics: createGatewayMetrics(registry),
+    metrics,
     now,
     publicUrl,
     authorizationServerUrl: 'http://login.example:9000',
@@ -134,6 +137,7 @@ export async function bootGateway(options: BootOptions = {}): Promise<BootedGate
     }),
     log: () => lines.join(''),
     metrics: () => metricsText(registry.families()),
+    increments: metrics.increments,
     logLines: () => lines.map((line) => JSON.parse(line)),
     ...credentials,
     leakedSecrets: () => [...secrets].filter((secret) => lines.join('').includes(secret)),

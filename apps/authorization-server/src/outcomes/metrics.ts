@@ -14,6 +14,7 @@ import {
 } from '@gatehouse/identity';
 import {
   addProcessMetrics,
+  createIncrements,
   createRequestLogMetrics,
   createRequestMetrics,
   type MetricsRegistry,
@@ -60,6 +61,11 @@ export function createAuthorizationServerMetrics(registry: MetricsRegistry) {
     }),
     audited: createAuditObserver(registry, throttled),
     requestLog: createRequestLogMetrics(registry, requestLogResults),
+    /** What this process counted, for the time series of operators. */
+    increments: createIncrements(registry, {
+      metric: 'gatehouse_requests_total',
+      labels: ['credential', 'outcome'],
+    }),
     throttled,
   };
 }
