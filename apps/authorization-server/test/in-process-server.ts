@@ -38,6 +38,8 @@ export async function startInProcess(
     readonly engine?: StoreEngineName;
     /** It differs from the address behind a proxy. */
     readonly issuer?: string;
+    /** The public origin of the console. */
+    readonly consoleUrl?: string;
     /** Settings of the app. */
     readonly app?: Partial<AppDependencies>;
     /** Delays the operations of the store, or replaces them by errors. */
@@ -49,7 +51,8 @@ export async function startInProcess(
   const opened = createStore(running.storeUrl);
   const store = options.aroundStore ? wrappedStore(opened, options.aroundStore) : opened;
   const masterKey = randomBytes(32);
-  const identity = openIdentity({ store, masterKey, now: () => Date.now() });
+  const { consoleUrl } = options;
+  const identity = openIdentity({ store, masterKey, consoleUrl, now: () => Date.now() });
   const port = await freePort();
   const address = `http://localhost:${port}`;
   const { issuer = address } = options;
@@ -85,6 +88,7 @@ export async function startInProcess(
     ...callsTo(issuer),
     address,
     identity,
+    masterKey,
     store,
     /** One line per finished request. */
     logLines: () => lines.map((line) => JSON.parse(line)),

@@ -14,12 +14,14 @@ import type { RequestLogResult } from './log/request-log.ts';
 import { assertMasterKeyFits } from './master-key-check.ts';
 import { type Identity, openIdentity } from './open-identity.ts';
 import { demoProblems } from './production-problems.ts';
+import { RejectedChangeError } from './records/record.ts';
 
 /**
  * Opens the store and the identity records for a server. Does not fail if the store is unavailable.
  */
 export async function connectIdentity(
-  settings: Pick<IdentitySettings, 'storeUrl' | 'masterKey' | 'auditRetentionDays'>,
+  settings: Pick<IdentitySettings, 'storeUrl' | 'masterKey' | 'auditRetentionDays'> &
+    Partial<Pick<IdentitySettings, 'consoleUrl'>>,
   reports: {
     /** Receive the state, durations and free space of the store. */
     readonly signals: (store: {
@@ -63,7 +65,8 @@ export async function connectIdentity(
 
 /**
  * Prepares the store for a server: checks the master key, applies the bootstrap definition, and
- * checks that a public address does not serve the demo. Idempotent.
+ * checks that no resource conflicts with the console and that a public address does not serve the
+ * demo. Idempotent.
  *
  * @throws ConfigurationError if one of the checks fails
  * @throws StoreUnavailableError
@@ -80,8 +83,21 @@ export async function prepareStore(
   if (bootstrap !== undefined) {
     await applyBootstrap(bootstrap, identity, (change) => identity.audit.write(change, origin));
   }
+  await assertNoConflict(identity);
   const problems = isLoopbackUrl(publicUrl) ? [] : await demoProblems(identity);
   if (problems.length > 0) {
     throw new ConfigurationError(problems);
+  }
+}
+
+/** @throws ConfigurationError if a resource has a scope of the API of the console */
+async function assertNoConflict({ settings }: Identity): Promise<void> {
+  try {
+    await settings.preview({});
+  } catch (error) {
+    if (error instanceof RejectedChangeError) {
+      throw new ConfigurationError([{ name: 'CONSOLE_URL', message: error.message }]);
+    }
+    throw error;
   }
 }

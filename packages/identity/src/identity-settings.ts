@@ -1,7 +1,9 @@
 import { join } from 'node:path';
 import {
+  baseUrl,
   ConfigurationError,
   type Environment,
+  isLoopbackUrl,
   type SecretFile,
   secretFilesOf,
   wholeNumber,
@@ -38,6 +40,17 @@ export const identityVariables = {
     .enum(['compatible', 'strict'], { message: 'must be compatible or strict' })
     .default('compatible')
     .meta({ description: '`strict` [rejects weak methods](#security-profile).', protects: true }),
+  CONSOLE_URL: baseUrl
+    .refine(
+      (url) => URL.parse(url)?.origin === url && (url.startsWith('https:') || isLoopbackUrl(url)),
+      'must be an origin without a path, and https unless it is a loopback address',
+    )
+    .optional()
+    .meta({
+      description: 'Public origin of the console, for its client and its [API](#operators).',
+      default: 'none: no console',
+      example: 'http://localhost:9020',
+    }),
   // One more release reads it.
   SIGNING_KEY_ROTATION_DAYS: wholeNumber(1, 9999).optional(),
   AUDIT_RETENTION_DAYS: wholeNumber(1, 9999).default(DEFAULT_AUDIT_RETENTION_DAYS).meta({
@@ -79,6 +92,8 @@ export function resolveIdentitySettings(variables: Variables) {
     masterKey: loadMasterKey(masterKeyFile, MASTER_KEY_FILE === undefined),
     masterKeyFile,
     bootstrapFile: variables.BOOTSTRAP_FILE,
+    /** Undefined: there is no console. */
+    consoleUrl: variables.CONSOLE_URL,
     securityProfile: variables.SECURITY_PROFILE,
     auditRetentionDays: variables.AUDIT_RETENTION_DAYS,
     signingKeyPolicy: {

@@ -8,7 +8,7 @@ export {
   readOrCreateDemo,
 } from './bootstrap/demo.ts';
 export { bootstrapDefinition, loadBootstrap } from './bootstrap/load-bootstrap.ts';
-export { builtInClient } from './clients/built-in-clients.ts';
+export { builtInClient, CONSOLE_CLIENT_ID, consoleSecret } from './clients/built-in-clients.ts';
 export {
   type Client,
   clientSchema,
@@ -113,6 +113,12 @@ export {
   type Lifetimes,
   lifetimesOf,
 } from './settings/lifetimes.ts';
+export {
+  isOperator,
+  isOperatorApi,
+  type OperatorScope,
+  operatorScopes,
+} from './settings/operators.ts';
 export { emailDomain, isDomainAllowed, type OpenRegistration } from './settings/registration.ts';
 export {
   canonicalResource,
@@ -127,19 +133,13 @@ export {
   type Scope,
   scopeName,
 } from './settings/resource.ts';
+export { findResource, findScope, isScopeForRoles, scopesOfResource } from './settings/scopes.ts';
 export {
   type SecondFactorPolicy,
   type SecondFactorSettings,
   secondFactorPolicy,
 } from './settings/second-factor.ts';
-export {
-  isScopeForRoles,
-  noSettings,
-  SETTINGS_KEY,
-  type Settings,
-  scopesOfResource,
-  settingsMembers,
-} from './settings/settings.ts';
+export { noSettings, SETTINGS_KEY, type Settings, settingsMembers } from './settings/settings.ts';
 export { organizationsOf, type Upstream } from './settings/upstreams.ts';
 export type { AccessTokenVerifier, Principal, StoredAccessToken } from './tokens/access-tokens.ts';
 export type { ActionLink, WantedLink } from './tokens/action-links.ts';
@@ -147,6 +147,11 @@ export { deliverQueues } from './tokens/delivery-queue.ts';
 export { type JwtAccessTokenClaims, withJwtAccessTokens } from './tokens/jwt-access-tokens.ts';
 export type { LogoutNotice } from './tokens/logout-queue.ts';
 export type { QueuedMail, WantedMail } from './tokens/mail-queue.ts';
+export type {
+  OperatorAccess,
+  OperatorRefusal,
+  VerifyOperatorToken,
+} from './tokens/operator-tokens.ts';
 export type { ReplayGuard } from './tokens/replay-guard.ts';
 export { destroyGrant, isGrantRevoked } from './tokens/revocations.ts';
 export { createUserSessions, type SessionUse } from './tokens/user-sessions.ts';
@@ -155,6 +160,7 @@ export {
   acrLevel,
   acrOfMethods,
   acrValues,
+  isAcrEnough,
   ONE_FACTOR,
   PHISHING_RESISTANT,
   reportedAcr,

@@ -6,7 +6,8 @@
  * Not here: issuing OAuth tokens (the authorization server) and HTTP.
  */
 import type { Store } from '@gatehouse/store';
-import { createClientRegistry } from './clients/clients.ts';
+import { consoleSecret } from './clients/built-in-clients.ts';
+import { type ClientRegistry, createClientRegistry } from './clients/clients.ts';
 import { createRegistrationTokens } from './clients/registration-tokens.ts';
 import type { AuditEvent, AuditOrigin } from './log/audit-event.ts';
 import { createAuditTrail } from './log/audit-trail.ts';
@@ -21,7 +22,7 @@ import { limitReports, type OnDamagedRecord } from './records/record.ts';
 import { createRemovals } from './removals.ts';
 import { createCredentialHash } from './secrets/credential-keys.ts';
 import type { MasterKey } from './secrets/master-key.ts';
-import { createSealer } from './secrets/seal.ts';
+import { createSealer, type Sealer } from './secrets/seal.ts';
 import {
   createPublicKeys,
   keepSigningKeys,
@@ -40,6 +41,7 @@ import { createBrowserSessions } from './tokens/browser-sessions.ts';
 import { createJwtAccessTokens } from './tokens/jwt-access-tokens.ts';
 import { createLogoutQueue } from './tokens/logout-queue.ts';
 import { createMailQueue } from './tokens/mail-queue.ts';
+import { createOperatorTokens } from './tokens/operator-tokens.ts';
 import { createReplayGuard } from './tokens/replay-guard.ts';
 import { createRevocations } from './tokens/revocations.ts';
 import { createUserSessions } from './tokens/user-sessions.ts';
@@ -52,13 +54,15 @@ import { createFactorRegistry } from './users/factors.ts';
 import { createPasskeyRegistry } from './users/passkeys.ts';
 import { createSignInLocks } from './users/sign-in-locks.ts';
 import { createUpstreamLinks } from './users/upstream-links.ts';
-import { createUserRegistry } from './users/users.ts';
+import { createUserRegistry, type UserRegistry } from './users/users.ts';
 
 export type Identity = ReturnType<typeof openIdentity>;
 
 interface IdentityDependencies {
   readonly store: Store;
   readonly masterKey: MasterKey;
+  /** The public origin of the console. Undefined: there is none. */
+  readonly consoleUrl?: string | undefined;
   /** Epoch milliseconds. */
   readonly now?: () => number;
   /** How long audit entries are kept. */
@@ -72,13 +76,14 @@ interface IdentityDependencies {
 }
 
 export function openIdentity(dependencies: IdentityDependencies) {
-  const { store, masterKey, now = Date.now } = dependencies;
+  const { store, masterKey, consoleUrl, now = Date.now } = dependencies;
   const onDamagedRecord = limitReports(dependencies.onDamagedRecord, now);
   const credentialHash = createCredentialHash(masterKey);
   const sealer = createSealer(masterKey);
-  const settings = createSettingsRegistry({ store, sealer, onDamagedRecord, now });
+  const settings = createSettingsRegistry({ store, sealer, consoleUrl, onDamagedRecord, now });
   const organizations = createOrganizationRegistry({ store, onDamagedRecord, now });
-  const records = { store, settings, organizations, onDamagedRecord, now };
+  const shared = { store, settings, organizations, onDamagedRecord, now };
+  const records = { ...shared, console: consoleOf(dependencies) };
   const lastUse = createLastUse(store, now);
   const clients = createClientRegistry({ ...records, sealer, credentialHash, lastUse });
   const users = createUserRegistry(records);
@@ -93,10 +98,7 @@ export function openIdentity(dependencies: IdentityDependencies) {
   const findKey = createPublicKeys('authorization-server', { ...records, sealer });
   const jwtAccessTokens = createJwtAccessTokens({ ...tokens, findKey });
   const audit = openAudit(dependencies, lastUse, now);
-  // Clients are also notified about the users of a removed organization, whose sessions have ended.
-  const findEndingHolder = createLiveHolders(clients, { find: users.read }, notBefore);
-  const endingSessions = createUserSessions(store, sealer, findEndingHolder);
-  const logouts = createLogoutQueue({ store, clients, userSessions: endingSessions, audit, now });
+  const logouts = openLogouts({ ...records, sealer, clients, users, notBefore, audit });
   const registrationTokens = createRegistrationTokens({ ...records, credentialHash });
   /** Logouts: sign-outs of which clients are notified. */
   const parties = { organizations, clients, registrationTokens, users, logouts, jwtAccessTokens };
@@ -111,7 +113,7 @@ export function openIdentity(dependencies: IdentityDependencies) {
     lastUse,
     ...accounts,
     userSessions,
-    verifyAccessToken: createAccessTokenVerifier(tokens),
+    ...createVerifiers(tokens),
     xAccessTokens: createXAccessTokens({ ...verification, principalOf }),
     /** Of users at the hosts in `browserHosts`. */
     browserSessions: createBrowserSessions({ ...verification, clients, users, notBefore }),
@@ -142,6 +144,35 @@ export function openIdentity(dependencies: IdentityDependencies) {
     credentialHash,
     sealer,
     onDamagedRecord,
+  };
+}
+
+/** Clients are also notified about the users of a removed organization, whose sessions have ended. */
+function openLogouts(
+  dependencies: Omit<Parameters<typeof createLogoutQueue>[0], 'userSessions'> & {
+    readonly clients: ClientRegistry;
+    readonly sealer: Sealer;
+    readonly users: UserRegistry;
+    readonly notBefore: ReturnType<typeof createNotBefore>;
+  },
+) {
+  const { store, sealer, clients, users, notBefore } = dependencies;
+  const findHolder = createLiveHolders(clients, { find: users.read }, notBefore);
+  const userSessions = createUserSessions(store, sealer, findHolder);
+  return createLogoutQueue({ ...dependencies, userSessions });
+}
+
+/** The address of the console, and the secret of its client. */
+function consoleOf({ consoleUrl: url, masterKey }: IdentityDependencies) {
+  return url === undefined ? undefined : { url, secret: consoleSecret(masterKey) };
+}
+
+function createVerifiers(tokens: Parameters<typeof createAccessTokenVerifier>[0]) {
+  const verifyAccessToken = createAccessTokenVerifier(tokens);
+  return {
+    verifyAccessToken,
+    /** For the API of the console. */
+    verifyOperatorToken: createOperatorTokens({ ...tokens, verifyAccessToken }),
   };
 }
 

@@ -8,8 +8,7 @@ import { fill, type Html, html } from '../pages/html.ts';
 import { dayOf } from '../pages/languages.ts';
 import { formField, linkButton } from '../pages/page.ts';
 import type { Texts } from '../pages/texts-en.ts';
-import { mayUseFactors, policyAt } from '../provider/authentication-context.ts';
-import { ACCOUNT_CLIENT_ID } from '../provider/clients.ts';
+import { atAccount, mayUseFactors, policyAt } from '../provider/authentication-context.ts';
 import type { AccountDependencies } from './account.ts';
 import {
   enrollApp,
@@ -51,7 +50,7 @@ async function stateOf({ userId }: User, texts: Texts, { factors }: Identity) {
 export function addFactorPages(router: Router, { identity, sessions }: AccountDependencies): void {
   const allowed = whileAllowed(({ user }) => mayUseFactors(user, identity));
   const isRequired = async ({ user }: AccountPage) =>
-    (await policyAt(user, ACCOUNT_CLIENT_ID, identity)) === 'required';
+    (await policyAt(user, atAccount, identity)) === 'required';
 
   router.get(
     '/second-factor',

@@ -27,7 +27,7 @@ import {
   textsFor,
 } from '../pages/page.ts';
 import type { Texts } from '../pages/texts-en.ts';
-import { isFactorAsked } from '../provider/authentication-context.ts';
+import { atAccount, isFactorAsked } from '../provider/authentication-context.ts';
 import { cookieOptions } from '../provider/browser-state.ts';
 import { ACCOUNT_CLIENT_ID, SIGNED_IN_PATH } from '../provider/clients.ts';
 import { isSessionOf, sessionLifetime } from '../provider/times-to-live.ts';
@@ -218,7 +218,7 @@ async function missingSignIn(
   identity: Identity,
 ) {
   const isRecent = recent !== undefined;
-  const isAsked = await isFactorAsked(user, ACCOUNT_CLIENT_ID, identity, isRecent);
+  const isAsked = await isFactorAsked(user, atAccount, identity, isRecent);
   const age = Math.floor(Date.now() / 1000) - (session.loginTs ?? 0);
   const isOld = isRecent && age > RECENT_SECONDS;
   const isWeak = isAsked && acrLevel(session.acr) < acrLevel(TWO_FACTORS);

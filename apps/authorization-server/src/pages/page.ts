@@ -1,7 +1,13 @@
 /** What every page has: its language, its document, its forms, and how it is sent. */
 import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
-import { deriveKeys, describeScope, type MasterKey, type Settings } from '@gatehouse/identity';
+import {
+  deriveKeys,
+  describeScope,
+  findScope,
+  type MasterKey,
+  type Settings,
+} from '@gatehouse/identity';
 import { type Request, type RequestHandler, type Response, urlencoded } from 'express';
 import type { KoaContextWithOIDC, Session } from 'oidc-provider';
 import { contextOf } from '../requests/request-context.ts';
@@ -101,11 +107,11 @@ ${pageFooter(request, texts, brand)}
  */
 export function scopeList(scopes: readonly string[], texts: Texts, settings: Settings): Html {
   const item = (scope: string) => {
-    const declared = settings.scopes.get(scope);
+    const declared = findScope(scope, settings);
     const text = declared ? describeScope(declared, texts.language) : texts.scopes[scope];
     return html`<li>${foreignName(text ?? scope)}</li>`;
   };
-  const groups = Map.groupBy(scopes, (scope) => settings.scopes.get(scope)?.resource.name ?? '');
+  const groups = Map.groupBy(scopes, (scope) => findScope(scope, settings)?.resource.name ?? '');
   return html`${[...groups]
     .sort(([a], [b]) => Number(a !== '') - Number(b !== ''))
     .map(([name, members]) => {

@@ -1,10 +1,13 @@
 /**
- * How strongly a user has to sign in: what operators require (`secondFactor`), and the `acr` that a
- * request asks for (OpenID Connect Core §3.1.2.1 and §5.5.1.1, RFC 9470 §5).
+ * How strongly a user has to sign in: what operators require (`secondFactor`), what the API of the
+ * console requires, and the `acr` that a request asks for (OpenID Connect Core §3.1.2.1 and §5.5.1.1,
+ * RFC 9470 §5).
  */
 import {
   acrLevel,
   type Identity,
+  isOperator,
+  reportedAcr,
   requestedAcr,
   requestedLevel,
   type SecondFactorPolicy,
@@ -14,16 +17,37 @@ import {
 } from '@gatehouse/identity';
 import { errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { ACCOUNT_CLIENT_ID } from './clients.ts';
+import { asksForOperatorApi, settingsOf } from './resources.ts';
 
-/** On the account page, users manage the factor for all clients. */
+/** The parameters of an authorization request that decide how its user has to sign in. */
+export type Requested = Readonly<Record<string, unknown>>;
+
+/** A sign-in to the account page. */
+export const atAccount: Requested = { client_id: ACCOUNT_CLIENT_ID };
+
+type Policies = Pick<Identity, 'settings' | 'clients'>;
+
+/**
+ * On the account page, users manage the factor for all clients. The API of the console requires one,
+ * so there it is at least optional for those who may use the API.
+ */
 export async function policyAt(
   user: User,
-  clientId: string,
-  { settings }: Pick<Identity, 'settings'>,
+  requested: Requested,
+  { settings, clients }: Policies,
 ): Promise<SecondFactorPolicy> {
-  const { secondFactor } = await settings.read();
+  const declared = await settings.read();
+  const clientId = String(requested.client_id);
   const isAccount = clientId === ACCOUNT_CLIENT_ID;
-  return secondFactorPolicy(secondFactor, user, isAccount ? undefined : clientId);
+  const policy = secondFactorPolicy(declared.secondFactor, user, isAccount ? undefined : clientId);
+  if (!isOperator(user.roles, declared)) {
+    return policy;
+  }
+  if (isAccount) {
+    return policy === 'off' ? 'optional' : policy;
+  }
+  const { defaultResource } = (await clients.find(clientId)) ?? {};
+  return asksForOperatorApi(requested, defaultResource, declared) ? 'required' : policy;
 }
 
 /**
@@ -33,11 +57,11 @@ export async function policyAt(
  */
 export async function isFactorAsked(
   user: User,
-  clientId: string,
-  identity: Pick<Identity, 'settings' | 'factors' | 'passkeys'>,
+  requested: Requested,
+  identity: Policies & Pick<Identity, 'factors' | 'passkeys'>,
   isRequested = false,
 ): Promise<boolean> {
-  const policy = await policyAt(user, clientId, identity);
+  const policy = await policyAt(user, requested, identity);
   if (policy === 'off') {
     return false;
   }
@@ -49,18 +73,17 @@ export async function isFactorAsked(
 }
 
 /** Whether the user may have second factors and passkeys. A passkey signs in at every client. */
-export async function mayUseFactors(
-  user: User,
-  identity: Pick<Identity, 'settings'>,
-): Promise<boolean> {
-  return (await policyAt(user, ACCOUNT_CLIENT_ID, identity)) !== 'off';
+export async function mayUseFactors(user: User, identity: Policies): Promise<boolean> {
+  return (await policyAt(user, atAccount, identity)) !== 'off';
 }
 
 /** Whether some users may have passkeys, for the pages that do not know the user. */
 export async function areThereFactors({ settings }: Pick<Identity, 'settings'>): Promise<boolean> {
-  const { default: all, ...maps } = (await settings.read()).secondFactor ?? {};
+  const { secondFactor, operators } = await settings.read();
+  const { default: all, ...maps } = secondFactor ?? {};
   const policies = [all, ...Object.values(maps).flatMap((map) => Object.values(map))];
-  return policies.some((policy) => policy !== undefined && policy !== 'off');
+  const isForOperators = (operators?.roles.length ?? 0) > 0;
+  return isForOperators || policies.some((policy) => policy !== undefined && policy !== 'off');
 }
 
 /**
@@ -70,25 +93,33 @@ export async function areThereFactors({ settings }: Pick<Identity, 'settings'>):
  * @throws UnmetAuthenticationRequirements
  */
 export async function needsStrongerSignIn(
-  { oidc }: KoaContextWithOIDC,
-  identity: Pick<Identity, 'settings' | 'users' | 'factors' | 'passkeys'>,
+  context: KoaContextWithOIDC,
+  identity: Policies & Pick<Identity, 'users' | 'factors' | 'passkeys'>,
 ): Promise<boolean> {
+  const { oidc } = context;
   const { session, params = {}, result, client } = oidc;
   const user = await identity.users.find(session?.accountId ?? '');
   if (user === undefined) {
     return false;
   }
   const reached = acrLevel(session?.acr);
-  const clientId = client?.clientId ?? '';
-  const policy = await policyAt(user, clientId, identity);
+  const policy = await policyAt(user, params, identity);
   // A session can come from a client that asks for no factor.
   if (
     reached < acrLevel(TWO_FACTORS) &&
-    (policy === 'required' || (await isFactorAsked(user, clientId, identity)))
+    (policy === 'required' || (await isFactorAsked(user, params, identity)))
   ) {
     return true;
   }
   const requested = requestedAcr(params);
+  // The token reports what was requested, and would be too weak.
+  if (
+    policy === 'required' &&
+    asksForOperatorApi(params, client?.defaultResource, settingsOf(context)) &&
+    acrLevel(reportedAcr(session?.acr, requested)) < acrLevel(TWO_FACTORS)
+  ) {
+    throw new errors.UnmetAuthenticationRequirements('this resource needs a second factor');
+  }
   const level = requestedLevel(requested);
   if (reached >= level) {
     return false;

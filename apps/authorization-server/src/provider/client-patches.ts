@@ -5,6 +5,7 @@
 import {
   grantFacts,
   type Identity,
+  isAcrEnough,
   isScopeForRoles,
   type Client as RegisteredClient,
   type StoredAccessToken,
@@ -122,14 +123,16 @@ export function storeSecureKeys(provider: Provider, identity: Identity): void {
 }
 
 /**
- * The user may have lost a role since the consent. The reply states the scopes of the saved token.
+ * The user may have lost a role since the consent, or signed in with one factor since. The reply
+ * states the scopes of the saved token.
  */
 async function limitToRoles(token: StoredToken, { users, settings }: Identity): Promise<void> {
-  const { accountId, aud, scope } = token;
+  const { accountId, aud, scope, acr } = token;
   if (accountId !== undefined && aud !== undefined && scope !== undefined) {
     const { roles = [] } = (await users.find(accountId)) ?? {};
     const declared = await settings.read();
-    const isAllowed = (each: string) => isScopeForRoles(each, roles, declared);
+    const isStrong = isAcrEnough(acr, String(aud), declared);
+    const isAllowed = (each: string) => isStrong && isScopeForRoles(each, roles, declared);
     token.scope = scope.split(' ').filter(isAllowed).join(' ');
   }
 }

@@ -2,6 +2,7 @@ import {
   builtInClient,
   type Client,
   type ClientRegistry,
+  CONSOLE_CLIENT_ID,
   createUserSessions,
   grantFacts,
   hasPublicKeys,
@@ -72,6 +73,7 @@ function toMetadata(client: Client, grantTypes: string[]): AdapterPayload {
     // Another address needs another object, because `limitLookups` installs the keys in it.
     keysAddress: client.jwksUri,
     corsOrigins: client.corsOrigins,
+    require_pushed_authorization_requests: client.clientId === CONSOLE_CLIENT_ID,
     ...(client.backchannelLogoutUri !== undefined && {
       backchannel_logout_uri: client.backchannelLogoutUri,
       backchannel_logout_session_required: client.backchannelLogoutSessionRequired ?? false,

@@ -5,8 +5,10 @@
  */
 import {
   canonicalResource,
+  findResource,
   type Identity,
   identityScopes,
+  isOperatorApi,
   isScopeForRoles,
   type Settings,
   scopesOfResource,
@@ -43,7 +45,21 @@ const defaultResourceOf = (client: Client | undefined) =>
 
 /** Undefined for the device API, and for what is not a resource: the library asks `infoOf` later. */
 function declared(resource: unknown, settings: Settings): string | undefined {
-  return typeof resource === 'string' && settings.resources.has(resource) ? resource : undefined;
+  return typeof resource === 'string' ? findResource(resource, settings)?.resource : undefined;
+}
+
+/**
+ * Whether a request can give a token for the API of the console: it names the API, or nothing and
+ * the API is the default of the client.
+ */
+export function asksForOperatorApi(
+  { resource }: Readonly<Record<string, unknown>>,
+  defaultResource: unknown,
+  settings: Settings,
+): boolean {
+  return [resource ?? defaultResource]
+    .flat()
+    .some((each) => isOperatorApi(canonicalResource(String(each)), settings));
 }
 
 /**
@@ -89,16 +105,24 @@ async function infoOf(
   { client, identity }: { readonly client: Client; readonly identity: Pick<Identity, 'settings'> },
 ): Promise<ResourceServer> {
   const settings = settingsOf(context);
-  if (!settings.resources.has(resource) && !(await identity.settings.isDeviceApi(resource))) {
+  const found = findResource(resource, settings);
+  if (found === undefined && !(await identity.settings.isDeviceApi(resource))) {
     throw new errors.InvalidTarget('the resource is unknown');
   }
   const scopes = scopesOfResource(scopesOf(client), declared(resource, settings), settings);
   if (scopes.length === 0) {
     throw new errors.InvalidTarget('this client has no scope of the resource');
   }
-  const { tokenFormat: accessTokenFormat = 'opaque' } = settings.resources.get(resource) ?? {};
+  // A token for the API of the console must not be in an address.
+  if (isOperatorApi(resource, settings) && hasTokenInAddress(context)) {
+    throw new errors.InvalidTarget('this resource needs the response type code');
+  }
+  const { tokenFormat: accessTokenFormat = 'opaque' } = found ?? {};
   return { scope: scopes.join(' '), audience: resource, accessTokenFormat };
 }
+
+const hasTokenInAddress = ({ oidc }: KoaContextWithOIDC) =>
+  String(oidc.params?.response_type).split(' ').includes('token');
 
 /**
  * The resource of a token request that no handler of the library serves.

@@ -6,7 +6,9 @@
 import {
   acrValues,
   assertionAlgorithms,
+  CONSOLE_CLIENT_ID,
   type Identity,
+  isOperatorApi,
   knownScopes,
   type SigningKeys,
 } from '@gatehouse/identity';
@@ -14,6 +16,7 @@ import type { Adapter, Configuration, JWKS } from 'oidc-provider';
 import { createGuardedFetch, type Outbound } from '../guarded-fetch.ts';
 import { renderErrorPage } from '../pages/error-page.ts';
 import { languages } from '../pages/languages.ts';
+import { EXPIRED_TOKEN_SECONDS } from '../requests/lifetimes.ts';
 import { providerRoutes } from '../requests/routes.ts';
 import {
   chargeStoredRequest,
@@ -103,7 +106,10 @@ export function providerSettings(
     routes: providerRoutes,
     allowOmittingSingleRegisteredRedirectUri: false,
     extraParams: { [OMITTED]: rememberOmittedRedirectUri, scope: keepOfflineAccess },
-    pkce: { required: (_context, client) => strict || client.clientAuthMethod === 'none' },
+    pkce: {
+      required: (_context, { clientAuthMethod, clientId }) =>
+        strict || clientAuthMethod === 'none' || clientId === CONSOLE_CLIENT_ID,
+    },
     issueRefreshToken: async (_context, client) => client.grantTypeAllowed('refresh_token'),
     rotateRefreshToken: true,
     // Tokens are bound to the grant instead: a session lookup for each token would be a second
@@ -153,6 +159,9 @@ export function createAdapter(
         const context = currentContext();
         return chargeStoredRequest(identity.store, 'pushed', context?.oidc.params, context);
       });
+    case 'AccessToken':
+    case 'ClientCredentials':
+      return keepExpired(stored, identity);
     case 'DeviceCode':
       return completeDeviceCodes(stored, identity);
     case 'AuthorizationCode':
@@ -160,6 +169,17 @@ export function createAdapter(
     default:
       return stored;
   }
+}
+
+/** The API of the console tells its callers whether a token has expired or is unknown. */
+function keepExpired(stored: Adapter, { settings }: Pick<Identity, 'settings'>): Adapter {
+  return {
+    ...stored,
+    async upsert(id, payload, seconds) {
+      const isKept = isOperatorApi(String(payload.aud), await settings.read());
+      await stored.upsert(id, payload, Number(seconds) + (isKept ? EXPIRED_TOKEN_SECONDS : 0));
+    },
+  };
 }
 
 /**

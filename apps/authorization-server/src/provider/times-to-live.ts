@@ -1,4 +1,5 @@
 import {
+  findResource,
   grantSeconds,
   type Identity,
   type LifetimeSettings,
@@ -45,10 +46,10 @@ export function lifetimesFor(
   client?: Client,
   resource?: string,
 ): Lifetimes {
-  const { lifetimes: installation, resources } = settingsOf(context);
+  const settings = settingsOf(context);
   const own = client?.lifetimes as LifetimeSettings | undefined;
-  const ofResource = resources.get(resource ?? '')?.lifetimes;
-  return lifetimesOf(installation, own, ofResource);
+  const ofResource = findResource(resource ?? '', settings)?.lifetimes;
+  return lifetimesOf(settings.lifetimes, own, ofResource);
 }
 
 /** Each use extends the session of a user, up to its longest time since the sign-in. */

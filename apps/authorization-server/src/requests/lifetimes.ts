@@ -24,3 +24,6 @@ export const lifetimes = {
  * §3.5).
  */
 export const EXPIRED_DEVICE_CODE_SECONDS = 10 * MINUTE;
+
+/** How long an expired token for the API of the console can still be told from an unknown one. */
+export const EXPIRED_TOKEN_SECONDS = 60 * 60;

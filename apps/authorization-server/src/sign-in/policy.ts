@@ -1,5 +1,5 @@
 import type { SignInReasonName } from '@gatehouse/errors';
-import type { Identity, User } from '@gatehouse/identity';
+import { type Identity, isOperator, type User } from '@gatehouse/identity';
 import { errors, type Grant, interactionPolicy, type KoaContextWithOIDC } from 'oidc-provider';
 import {
   isFactorAsked,
@@ -8,7 +8,7 @@ import {
   policyAt,
 } from '../provider/authentication-context.ts';
 import { isDeviceRoute } from '../provider/device-codes.ts';
-import { grantResourceScopes, settingsOf } from '../provider/resources.ts';
+import { asksForOperatorApi, grantResourceScopes, settingsOf } from '../provider/resources.ts';
 import { createGrant, isSessionOf, lifetimesFor } from '../provider/times-to-live.ts';
 import { contextOf } from '../requests/request-context.ts';
 import type { SignInAttempt } from '../throttle/sign-in-throttle.ts';
@@ -74,13 +74,30 @@ async function assertScopeRegistered(
 }
 
 async function mayContinue(context: KoaContextWithOIDC, identity: Identity): Promise<boolean> {
-  const { session, client } = context.oidc;
+  const { session, client, params = {}, result } = context.oidc;
   const accountId = session?.accountId;
   if (session === undefined || accountId === undefined || client === undefined) {
     return true;
   }
   const user = await identity.users.find(accountId);
-  return isSessionOf(user, session) && isUserAllowed(user.orgId, client.clientId, identity);
+  if (
+    !isSessionOf(user, session) ||
+    !(await isUserAllowed(user.orgId, client.clientId, identity))
+  ) {
+    return false;
+  }
+  const settings = settingsOf(context);
+  if (
+    !asksForOperatorApi(params, client.defaultResource, settings) ||
+    isOperator(user.roles, settings)
+  ) {
+    return true;
+  }
+  // Another user may have the role, so the sign-in page comes first.
+  if (result?.login !== undefined) {
+    throw new errors.InvalidScope('the user has no role for the requested scope', '');
+  }
+  return false;
 }
 
 /**
@@ -101,9 +118,10 @@ export async function rejectionOfSignIn(
   if (user.mustChangePassword === true) {
     return 'password_change_required';
   }
+  const requested = { client_id: clientId };
   const isNeeded =
-    (await policyAt(user, clientId, identity)) === 'required' ||
-    (await isFactorAsked(user, clientId, identity));
+    (await policyAt(user, requested, identity)) === 'required' ||
+    (await isFactorAsked(user, requested, identity));
   return isNeeded ? 'second_factor_required' : undefined;
 }
 

@@ -28,8 +28,6 @@ import { type SignInStep, STEPS_SECONDS, type StepContext, stepAddress } from '.
 
 type Position = Parameters<SignInStep['isNeeded']>[0];
 
-const clientOf = ({ interaction }: Position) => String(interaction.params.client_id);
-
 const hasOneFactor = ({ proof }: Position) => acrOfMethods(proof.amr) === ONE_FACTOR;
 
 export const secondFactorStep: SignInStep = {
@@ -38,7 +36,7 @@ export const secondFactorStep: SignInStep = {
     hasOneFactor(position) &&
     isFactorAsked(
       position.user,
-      clientOf(position),
+      position.interaction.params,
       position.dependencies.identity,
       requestedLevel(requestedAcr(position.interaction.params)) > acrLevel(ONE_FACTOR),
     ),
@@ -139,7 +137,7 @@ export const enrollStep: SignInStep = {
 };
 
 const policyOf = (position: Position) =>
-  policyAt(position.user, clientOf(position), position.dependencies.identity);
+  policyAt(position.user, position.interaction.params, position.dependencies.identity);
 
 /** @param codes undefined: they were shown before */
 function showCodes(page: InteractionPage, codes?: readonly string[]): void {

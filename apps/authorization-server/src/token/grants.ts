@@ -5,6 +5,7 @@
 import {
   type Identity,
   identityScopes,
+  isOperatorApi,
   isScopeForRoles,
   MAXIMUM_PASSWORD_BYTES,
   ONE_FACTOR,
@@ -158,6 +159,9 @@ function registerPassword(provider: Provider, { signIn, identity }: GrantDepende
       throw new errors.InvalidRequest(`password is longer than ${MAXIMUM_PASSWORD_BYTES} bytes`);
     }
     const resource = await requestedResource(context, identity);
+    if (isOperatorApi(resource?.identifier(), settingsOf(context))) {
+      throw new errors.InvalidTarget('this resource needs a sign-in with a second factor');
+    }
     const requested = resolveScope({
       requested: params?.scope,
       registered: settleResources(context),

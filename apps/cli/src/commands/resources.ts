@@ -20,6 +20,7 @@ export const resourcesCommand: Command = {
       privateHosts: inForce.privateHosts,
       clientIdMetadata: inForce.clientIdMetadata,
       browserHosts: definition.browserHosts,
+      ...(definition.operators && { operators: definition.operators }),
       ...(inForce.upstreams.size > 0 && {
         upstreams: [...inForce.upstreams.values()].map(({ clientSecret: _, ...rest }) => rest),
       }),

@@ -84,6 +84,10 @@ export const gatewayReasons = {
       cause: 'The token is genuine, but was revoked before it expired.',
       fix: 'Get a new token. If that fails, the client or the user is disabled: ask the operator.',
     },
+    token_expired: {
+      cause: 'The token was valid, but has expired.',
+      fix: 'Get a new token, with the refresh token if the client has one.',
+    },
     token_unknown: {
       cause: 'The token has expired, was revoked, or was issued by another installation.',
       fix: 'Get a new token. If the token endpoint rejects the client, ask the operator whether it is disabled. If a new token fails too, make sure that the token endpoint and the gateway belong to the same installation.',

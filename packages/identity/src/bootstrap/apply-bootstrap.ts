@@ -1,6 +1,7 @@
 import { ConfigurationError, type ConfigurationProblem } from '@gatehouse/server/configuration';
 import type { Client } from '../clients/client.ts';
-import { type ClientRegistry, withDeclaredScopes } from '../clients/clients.ts';
+import type { ClientRegistry } from '../clients/clients.ts';
+import { withDeclaredScopes } from '../clients/declared-scopes.ts';
 import type { AuditEvent } from '../log/audit-event.ts';
 import { clientChangesOf } from '../log/audited-changes.ts';
 import type { Identity } from '../open-identity.ts';

@@ -2,8 +2,8 @@ import { LRUCache } from 'lru-cache';
 import { lastUseOfClient } from '../records/last-use.ts';
 import { RejectedChangeError } from '../records/record.ts';
 import { createRegistry, type RegistryDependencies } from '../records/registry.ts';
-import { isDeviceScope, isKnownScope } from '../settings/resource.ts';
-import type { Settings, SettingsRegistry } from '../settings/settings.ts';
+import type { SettingsRegistry } from '../settings/settings.ts';
+import { type Console, openConsoleClient } from './built-in-clients.ts';
 import type { Client, ClientSettings } from './client.ts';
 import {
   createClientKeys,
@@ -12,6 +12,7 @@ import {
   keysOfPublicClient,
   type RemovalOptions,
 } from './client-keys.ts';
+import { assertMayOperate, withDeclaredScopes, withoutOperatorScopes } from './declared-scopes.ts';
 import { createDocumentRules, isDocumentAddress } from './document-clients.ts';
 import { publicKeyIds } from './public-keys.ts';
 
@@ -33,12 +34,19 @@ export function createClientRegistry(
   dependencies: Parameters<typeof createClientKeys>[0] & Parameters<typeof createClientRecords>[0],
 ) {
   const { parse, withKey, rotate, remove, ...keys } = createClientKeys(dependencies);
+  const ofConsole = openConsoleClient(dependencies.console, { withKey, ...keys });
   const { write, ...records } = createClientRecords(dependencies, parse);
   const { list, update } = records;
 
   return {
     ...records,
     ...keys,
+    /**
+     * Returns a copy that is at most 50 ms old. A metadata document may describe the client. That of
+     * the console has no record.
+     */
+    find: (clientId: string): Promise<Client | undefined> =>
+      clientId === ofConsole?.clientId ? Promise.resolve(ofConsole) : records.find(clientId),
     /** Whether an enabled client registered this origin. The copy is at most one second old. */
     hasOrigin: createOriginCheck(list),
     /** Takes the same time for unknown clients and wrong secrets, so that timing reveals neither. */
@@ -117,7 +125,11 @@ export function createClientRegistry(
 
 /** The records of registered clients, and of those that metadata documents describe. */
 function createClientRecords(
-  dependencies: RegistryDependencies & { readonly settings: SettingsRegistry },
+  dependencies: RegistryDependencies & {
+    readonly settings: SettingsRegistry;
+    /** Undefined: there is none. */
+    readonly console?: Console | undefined;
+  },
   parse: ReturnType<typeof createClientKeys>['parse'],
 ) {
   const { settings } = dependencies;
@@ -127,10 +139,14 @@ function createClientRecords(
       kind: 'client',
       parse,
       format: formatClient,
-      settle: async (client, existing) =>
-        client.document === undefined
-          ? withDeclaredScopes(client, existing, await settings.read())
-          : client,
+      async settle(client, existing) {
+        if (client.document !== undefined) {
+          return client;
+        }
+        const declared = await settings.read();
+        assertMayOperate(client, existing, declared);
+        return withDeclaredScopes(client, existing, declared);
+      },
       placeOf: ({ document }) =>
         document ? { index: DOCUMENTS_INDEX, ...document } : { index: 'clients' },
     },
@@ -141,6 +157,11 @@ function createClientRecords(
   async function findDocument(clientId: string): Promise<Client | undefined> {
     const client = await registry.find(clientId);
     return client?.document === undefined ? client : applySettings(await settings.read())(client);
+  }
+  async function findRegistered(clientId: string): Promise<Client | undefined> {
+    const client = await registry.find(clientId);
+    const isOwn = dependencies.console === undefined || client?.registration === undefined;
+    return isOwn ? client : withoutOperatorScopes(client);
   }
   /** The record of a metadata document no longer expires. */
   const update: typeof registry.update = (clientId, change) =>
@@ -153,9 +174,8 @@ function createClientRecords(
     write,
     update,
     remove: registry.remove,
-    /** Returns a copy that is at most 50 ms old. A metadata document may describe the client. */
     find: (clientId: string): Promise<Client | undefined> =>
-      isDocumentAddress(clientId) ? findDocument(clientId) : registry.find(clientId),
+      isDocumentAddress(clientId) ? findDocument(clientId) : findRegistered(clientId),
     /** The registered clients. */
     list,
     /** The clients that documents describe, as far as their records have not expired. */
@@ -177,42 +197,6 @@ function createClientRecords(
         const document = known === undefined ? {} : { expiresAt: Math.max(known, expiresAt) };
         return { ...client, document };
       }),
-  };
-}
-
-/**
- * The client with its default resource: if it has no scope of the device API, the resource of its
- * first scope.
- *
- * @throws RejectedChangeError if it gets a scope or resource that is not declared
- */
-export function withDeclaredScopes<Settled extends ClientSettings>(
-  client: Settled,
-  existing: Client | undefined,
-  declared: Settings,
-): Settled {
-  const { scopes, defaultResource } = client;
-  const ofResources = scopes.filter((scope) => !isKnownScope(scope));
-  const isNew = (scope: string) => existing?.scopes.includes(scope) !== true;
-  const unknown = ofResources.find((scope) => isNew(scope) && !declared.scopes.has(scope));
-  if (unknown !== undefined) {
-    throw new RejectedChangeError(
-      `No resource declares the scope ${unknown}. Declare it first: gatehouse bootstrap apply FILE`,
-    );
-  }
-  if (
-    defaultResource !== undefined &&
-    defaultResource !== existing?.defaultResource &&
-    !declared.resources.has(defaultResource)
-  ) {
-    throw new RejectedChangeError(`The resource ${defaultResource} is not declared.`);
-  }
-  if (defaultResource !== undefined || scopes.some(isDeviceScope)) {
-    return client;
-  }
-  return {
-    ...client,
-    defaultResource: declared.scopes.get(ofResources[0] ?? '')?.resource.resource,
   };
 }
 

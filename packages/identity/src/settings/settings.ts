@@ -19,10 +19,10 @@ import { deleteFormerImages, readBrandImage, storeBrandImages } from './brand-im
 import { brandingSchema, resolveBrands } from './branding.ts';
 import { type BrowserHost, browserClientId, browserHostSchema } from './browser-host.ts';
 import { installationLifetimes, type LifetimeSettings } from './lifetimes.ts';
+import { assertNoConflict, operatorApi, operatorsSchema } from './operators.ts';
 import { openRegistration, registrationSchema } from './registration.ts';
 import {
   canonicalResource,
-  isDeviceScope,
   isKnownScope,
   type Resource,
   resourceSchema,
@@ -62,6 +62,8 @@ export const settingsMembers = {
     .optional(),
   /** An absent member keeps what was declared before. Without any: off. */
   secondFactor: secondFactorSchema.optional(),
+  /** Who may use the API of the console. An absent member keeps what was declared before. */
+  operators: operatorsSchema.optional(),
   /** Hosts to which users sign in through `/_verify` of the gateway. */
   browserHosts: z.array(browserHostSchema).default([]),
   /** How the pages look. An absent member keeps what was declared before. */
@@ -107,18 +109,22 @@ const DEVICE_API_KEY = 'device-api-addresses';
 export type SettingsRegistry = ReturnType<typeof createSettingsRegistry>;
 
 export function createSettingsRegistry(
-  dependencies: RecordDependencies & { readonly sealer: Sealer },
+  dependencies: RecordDependencies & {
+    readonly sealer: Sealer;
+    /** The public origin of the console. Undefined: there is none. */
+    readonly consoleUrl?: string | undefined;
+  },
 ) {
-  const { store, now, sealer } = dependencies;
+  const { store, now, sealer, consoleUrl } = dependencies;
   const parse = (text: string) => {
     const definition = parseRecord(storedSettings, text);
-    return definition && toSettings(definition);
+    return definition && toSettings(definition, consoleUrl);
   };
+  const empty = toSettings(nothing, consoleUrl);
   const cache = createRecordCache(store, parse, now, (key) =>
     dependencies.onDamagedRecord?.('settings', key),
   );
-  const readDefinition = async () =>
-    ((await readForUpdate(store, KEY, parse)) ?? noSettings).definition;
+  const readDefinition = async () => ((await readForUpdate(store, KEY, parse)) ?? empty).definition;
 
   /** @returns the members that changed */
   const write = (change: (existing: SettingsDefinition) => SettingsDefinition) =>
@@ -138,23 +144,25 @@ export function createSettingsRegistry(
 
   return {
     /** The same object as long as nothing changes. @throws StoreUnavailableError */
-    read: async (): Promise<Settings> => (await cache.read(KEY)) ?? noSettings,
+    read: async (): Promise<Settings> => (await cache.read(KEY)) ?? empty,
     /** The settings that `apply` would write. @throws RejectedChangeError as `apply` does */
     preview: async (change: Partial<SettingsDefinition>): Promise<Settings> =>
-      merge(await readDefinition(), change),
+      merge(await readDefinition(), change, consoleUrl),
     /**
      * Adds and replaces resources, attributes, lifetimes and browser hosts by their names, adds roles,
      * and replaces the other members that are present.
      *
      * @returns the members that changed
-     * @throws RejectedChangeError if two resources have the same scope
+     * @throws RejectedChangeError if two resources have the same scope, or one has a scope of the API
+     *   of the console
      */
     apply: (change: Partial<SettingsDefinition>): Promise<readonly SettingsMember[]> =>
       write((existing) => {
         const upstreams =
           change.upstreams &&
           sealClientSecrets(change.upstreams, existing.upstreams ?? [], sealer, KEY);
-        return merge(existing, { ...change, ...(upstreams && { upstreams }) }).definition;
+        return merge(existing, { ...change, ...(upstreams && { upstreams }) }, consoleUrl)
+          .definition;
       }),
     /** Removes what is declared for an organization. */
     forgetOrganization: (orgId: string): Promise<readonly SettingsMember[]> =>
@@ -175,7 +183,12 @@ export function createSettingsRegistry(
   };
 }
 
-function merge(existing: SettingsDefinition, change: Partial<SettingsDefinition>): Settings {
+/** @throws RejectedChangeError if two resources have the same scope */
+function merge(
+  existing: SettingsDefinition,
+  change: Partial<SettingsDefinition>,
+  consoleUrl: string | undefined,
+): Settings {
   const added = { ...nothing, ...change };
   const merged = {
     ...existing,
@@ -186,8 +199,9 @@ function merge(existing: SettingsDefinition, change: Partial<SettingsDefinition>
     lifetimes: { ...existing.lifetimes, ...added.lifetimes },
     browserHosts: replacing(({ host }) => host, existing.browserHosts, added.browserHosts),
   };
+  assertNoConflict(consoleUrl, merged.resources);
   // A change can be a whole bootstrap file, whose other members do not belong here.
-  return toSettings(storedSettings.parse(merged));
+  return toSettings(storedSettings.parse(merged), consoleUrl);
 }
 
 /** An entry keeps its place, so that the same file changes nothing. */
@@ -199,7 +213,7 @@ function replacing<Entry>(
 }
 
 /** @throws RejectedChangeError if two resources have the same scope */
-function toSettings(definition: SettingsDefinition) {
+function toSettings(definition: SettingsDefinition, consoleUrl?: string) {
   const { upstreams = [] } = definition;
   const resources = new Map(definition.resources.map((each) => [each.resource, each]));
   const scopes = new Map<string, DeclaredScope>();
@@ -228,6 +242,8 @@ function toSettings(definition: SettingsDefinition) {
     resources: resources as ReadonlyMap<string, Resource>,
     /** The scopes of these resources, by name. Each belongs to exactly one. */
     scopes: scopes as ReadonlyMap<string, DeclaredScope>,
+    /** The API of the console, which is in neither list. Undefined: there is none. */
+    operators: operatorApi(consoleUrl, definition),
     secondFactor: definition.secondFactor,
     roles: new Set([...definition.roles, ...roles]) as ReadonlySet<string>,
     userAttributes: definition.userAttributes as AttributeDeclarations,
@@ -257,24 +273,3 @@ function toSettings(definition: SettingsDefinition) {
 }
 
 export const noSettings = toSettings(nothing);
-
-/** The scopes that belong to a resource, or to the device API if it is undefined. */
-export function scopesOfResource(
-  scopes: readonly string[],
-  resource: string | undefined,
-  settings: Settings,
-): readonly string[] {
-  return resource === undefined
-    ? scopes.filter(isDeviceScope)
-    : scopes.filter((scope) => settings.scopes.get(scope)?.resource.resource === resource);
-}
-
-/** Whether a user with these roles may receive the scope. All users may receive others. */
-export function isScopeForRoles(
-  scope: string,
-  roles: readonly string[],
-  settings: Settings,
-): boolean {
-  const { roles: required = [] } = settings.scopes.get(scope) ?? {};
-  return required.length === 0 || required.some((each) => roles.includes(each));
-}

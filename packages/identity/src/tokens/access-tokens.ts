@@ -10,12 +10,9 @@ import {
   type CredentialHash,
   grantTombstoneKey,
 } from '../secrets/credential-keys.ts';
-import {
-  isScopeForRoles,
-  type Settings,
-  type SettingsRegistry,
-  scopesOfResource,
-} from '../settings/settings.ts';
+import { findResource, isScopeForRoles, scopesOfResource } from '../settings/scopes.ts';
+import type { Settings, SettingsRegistry } from '../settings/settings.ts';
+import { isAcrEnough } from '../users/authentication-context.ts';
 import type { User } from '../users/user.ts';
 import type { UserRegistry } from '../users/users.ts';
 
@@ -48,6 +45,8 @@ interface SignIn {
   readonly authTime?: number;
   readonly acr?: string;
   readonly amr?: readonly string[];
+  /** Of the browser in which the user signed in. For the library only. */
+  readonly sessionUid?: string;
 }
 
 /** The members of a stored access token that a verifier needs. */
@@ -143,7 +142,7 @@ export function createTokenPrincipals({ store, findLiveHolder, settings, now }: 
       scopes: new Set(
         resource === undefined
           ? scopes
-          : currentScopes(scopes, resource, user, await settings.read()),
+          : currentScopes(scopes, stored, user, await settings.read()),
       ),
       resource,
     };
@@ -155,13 +154,15 @@ export function createTokenPrincipals({ store, findLiveHolder, settings, now }: 
 /** The scopes that the resource still declares, for the roles that the user still has. */
 function currentScopes(
   scopes: readonly string[],
-  resource: string,
+  { aud = '', acr }: StoredAccessToken,
   user: User | undefined,
   settings: Settings,
 ): readonly string[] {
-  const declared = settings.resources.has(resource) ? resource : undefined;
+  const declared = findResource(aud, settings)?.resource;
   return scopesOfResource(scopes, declared, settings).filter(
-    (scope) => user === undefined || isScopeForRoles(scope, user.roles, settings),
+    (scope) =>
+      user === undefined ||
+      (isScopeForRoles(scope, user.roles, settings) && isAcrEnough(acr, declared, settings)),
   );
 }
 
@@ -186,6 +187,7 @@ export function parseStoredToken(text: string): StoredAccessToken | undefined {
     (token.authTime === undefined || Number.isSafeInteger(token.authTime)) &&
     (token.acr === undefined || typeof token.acr === 'string') &&
     (token.amr === undefined || Array.isArray(token.amr)) &&
+    (token.sessionUid === undefined || typeof token.sessionUid === 'string') &&
     Number.isSafeInteger(token.iat) &&
     Number.isSafeInteger(token.exp) &&
     (token.aud === undefined || (typeof token.aud === 'string' && token.aud !== ''));

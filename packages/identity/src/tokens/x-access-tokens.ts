@@ -9,12 +9,9 @@ import {
   readRecord,
 } from '../records/record.ts';
 import { accessTokenKey, xAccessTokenKey, xAccessTokensKey } from '../secrets/credential-keys.ts';
-import {
-  noSettings,
-  type Settings,
-  type SettingsRegistry,
-  scopesOfResource,
-} from '../settings/settings.ts';
+import { isOperatorApi } from '../settings/operators.ts';
+import { scopesOfResource } from '../settings/scopes.ts';
+import { noSettings, type Settings, type SettingsRegistry } from '../settings/settings.ts';
 import { type Principal, parseStoredToken, type TokenDependencies } from './access-tokens.ts';
 
 const TOKEN_BYTES = 32;
@@ -111,13 +108,16 @@ export function createXAccessTokens(
 /** Finds the principal of a client that authenticates by signature or X-Access-Token. */
 export type ClientPrincipals = (client: Client) => Principal | Promise<Principal>;
 
-/** Such a client has all of its scopes of its default resource. */
+/** Such a client has all of its scopes of its default resource, except the API of the console. */
 export function createClientPrincipals(settings: SettingsRegistry): ClientPrincipals {
   const principalsOf = memoized((declared: Settings) =>
     memoized(({ clientId, orgId, scopes, defaultResource: resource }: Client): Principal => {
       const noUser = { userId: undefined, user: undefined, signIn: undefined };
-      const current = new Set(scopesOfResource(scopes, resource, declared));
-      return { clientId, orgId, ...noUser, subject: clientId, scopes: current, resource };
+      const current = isOperatorApi(resource, declared)
+        ? []
+        : scopesOfResource(scopes, resource, declared);
+      const rights = { scopes: new Set(current), resource };
+      return { clientId, orgId, ...noUser, subject: clientId, ...rights };
     }),
   );
   // The scopes of the device API do not depend on the settings.

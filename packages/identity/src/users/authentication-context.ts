@@ -1,4 +1,6 @@
 /** How strongly a user signed in: the `acr` of sessions and tokens (OpenID Connect Core §2). */
+import { isOperatorApi } from '../settings/operators.ts';
+import type { Settings } from '../settings/settings.ts';
 
 /** The password, or what replaces it. */
 export const ONE_FACTOR = 'urn:gatehouse:acr:1';
@@ -21,6 +23,16 @@ export function acrLevel(acr: string | undefined): number {
   const values: readonly unknown[] = acrValues;
   return Math.max(1, values.indexOf(acr) + 1);
 }
+
+/**
+ * Whether users may get the scopes of the resource with this `acr`. The API of the console needs a
+ * second factor, whatever operators require elsewhere.
+ */
+export const isAcrEnough = (
+  acr: string | undefined,
+  resource: string | undefined,
+  settings: Pick<Settings, 'operators'>,
+): boolean => !isOperatorApi(resource, settings) || acrLevel(acr) >= acrLevel(TWO_FACTORS);
 
 /** The `acr` of a sign-in with these methods (RFC 8176). */
 export function acrOfMethods(amr: readonly string[]): Acr {
