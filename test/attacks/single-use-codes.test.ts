@@ -67,7 +67,7 @@ describe.each(integrationEngines)('races for a code on %s', (engine) => {
     for (let race = 0; race < RACES; race += 1) {
       const userId = randomUUID();
       const secret = one.factors.newSecret();
-      const added = { secret, mayReplace: false };
+      const added = { secret, isFirst: true };
       const codes = await one.factors.enroll(userId, added, codeOfApp(secret, time));
       time += 90_000;
       const code = race % 2 === 0 ? codeOfApp(secret, time) : (codes?.[0] ?? '');
@@ -83,7 +83,7 @@ describe.each(integrationEngines)('races for a code on %s', (engine) => {
     for (const [i, { username, password }] of users.entries()) {
       const userId = (await registry.findByUsername(username))?.userId ?? '';
       const secret = factors.newSecret();
-      const added = { secret, mayReplace: false };
+      const added = { secret, isFirst: true };
       const codes = await factors.enroll(userId, added, codeOfApp(secret, Date.now() - 30_000));
       const issuer = system.authorizationServerUrls[i % 2] ?? '';
       const visitor = createPageVisitor();
@@ -160,7 +160,7 @@ describe.each(integrationEngines)('races for a code on %s', (engine) => {
       const failed = replies.filter(({ location = '' }) => location.endsWith('?failed=passkey'));
       const accepted = replies.filter(({ location = '' }) => location.includes('/authorize/'));
       expect([race, failed.length, accepted.length]).toEqual([race, CALLERS - 1, 1]);
-      await passkeys.removeAll(userId);
+      await passkeys.remove(userId, id);
       await open().signInLocks.unlock({ userId, username: 'user-0' });
     }
   });

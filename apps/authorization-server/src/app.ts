@@ -59,17 +59,14 @@ import { logout, skipLogoutQuestion } from './sign-in/logout.ts';
 import {
   createInteractionPolicy,
   createLoadExistingGrant,
-  rejectionOfPasskey,
   rejectionOfSignIn,
 } from './sign-in/policy.ts';
 import { createSignInRoutes } from './sign-in/sign-in.ts';
 import { upstreamCallback } from './sign-in/upstream.ts';
 import { addSignedOutPages, type SignedOutPages } from './signed-out/signed-out-pages.ts';
-import { createCheckCode } from './throttle/code-attempts.ts';
 import { createDeviceCookies } from './throttle/device-cookie.ts';
 import { createFailedSecrets, type FailedSecrets } from './throttle/failed-secrets.ts';
 import { createLimits, type Limits } from './throttle/limits.ts';
-import { createCheckPasskey } from './throttle/passkey-attempts.ts';
 import { createSignIn, createSignInAudit, type SignIn } from './throttle/sign-in-throttle.ts';
 import { createTokenBudgets, type TokenBudgets } from './throttle/stored-budgets.ts';
 import {
@@ -146,8 +143,6 @@ export async function createApp(dependencies: AppDependencies): Promise<RequestL
   app.use(createPageHeaders({ strict: dependencies.securityProfile === 'strict' }));
   addPages(app, serve, {
     ...{ limits, provider, identity, signIn, browserState, csrfTokens, sessions, secure },
-    checkCode: createCheckCode(identity),
-    checkPasskey: createCheckPasskey(identity, rejectionOfPasskey),
     passkeyCeremonies: createPasskeyCeremonies({ issuer, identity, browserState }),
     deviceCookies: createDeviceCookies({ provider, identity, secure }),
     mails: dependencies.mail && identity.mails,

@@ -71,7 +71,6 @@ async function enterPassword(page: Page, { username, password }: User): Promise<
 
 async function forget({ username }: User): Promise<void> {
   const userId = (await identity.users.findByUsername(username))?.userId ?? '';
-  await identity.passkeys.removeAll(userId);
   await identity.factors.remove(userId);
 }
 

@@ -10,12 +10,14 @@ import {
   integrationEngines,
   type PageVisitor,
   passkeyOptions,
+  recoveryCodesOfPage,
   type SoftwareAuthenticator,
   type VisitedPage,
 } from '@gatehouse/testing';
 import { onEachEngine } from '@gatehouse/testing/suite';
 import { afterEach, describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
+import { addressLimit } from '../src/throttle/limits.ts';
 import { advanceSeconds, startInProcess } from './in-process-server.ts';
 import { alice, bob, olga, screen } from './installation.ts';
 import { type Fields, type User, withForm } from './server.ts';
@@ -94,7 +96,6 @@ describe.each(servers)('passkeys on $engine', ({ system: server }) => {
     for (const user of [alice, bob, olga]) {
       const userId = await userIdOf(user);
       await identity.factors.remove(userId);
-      await identity.passkeys.removeAll(userId);
       await identity.signInLocks.unlock({ ...user, userId });
     }
   });
@@ -122,11 +123,18 @@ describe.each(servers)('passkeys on $engine', ({ system: server }) => {
     const visitor = createPageVisitor();
     const { authenticator, page, done, created } = await add(visitor, bob);
     expect(page.headers.get('content-security-policy')).toContain("script-src 'self'");
-    expect(done.location).toBe(`${issuer}/account?done=passkeyAdded`);
-    expect((await visitor.get(done.location ?? '')).body).toContain('The passkey was added.');
+    expect(recoveryCodesOfPage(done)).toHaveLength(10);
     // The challenge is used up. The session proved the passkey.
     const again = await answer(visitor, page, created, { name: 'Phone' });
-    expect([again.status, (await visitor.get(issuer + PASSKEYS)).status]).toEqual([422, 200]);
+    const manage = await visitor.get(issuer + PASSKEYS);
+    expect([again.status, manage.status]).toEqual([422, 200]);
+    expect(manage.body).toContain('Recovery codes left: 10');
+    const codesForm = withForm(manage, '/account/second-factor');
+    const renewed = recoveryCodesOfPage(await visitor.submit(codesForm, { change: 'codes' }));
+    expect([renewed.length, renewed]).toEqual([
+      10,
+      expect.not.arrayContaining(recoveryCodesOfPage(done)),
+    ]);
 
     const form = await openSignIn(createPageVisitor(), {});
     expect(form.body).toContain('autocomplete="username webauthn"');
@@ -290,7 +298,7 @@ describe.each(servers)('passkeys on $engine', ({ system: server }) => {
     const secret = identity.factors.newSecret();
     advanceSeconds(90);
     const code = codeOfApp(secret, Date.now());
-    await identity.factors.enroll(userId, { secret, mayReplace: true }, code);
+    await identity.factors.enroll(userId, { secret, isFirst: false }, code);
     const visitor = createPageVisitor();
     const form = await openSignIn(visitor, { scope: 'openid' });
     const step = await follow(visitor, await visitor.submit(form, alice));
@@ -314,7 +322,7 @@ describe.each(servers)('passkeys on $engine', ({ system: server }) => {
 
   test('leave the password as a way to sign in, unless a second factor is needed', async () => {
     await declare({ default: 'optional' });
-    const { authenticator } = await add(createPageVisitor(), alice);
+    const { authenticator, done } = await add(createPageVisitor(), alice);
     const enterPassword = async (parameters: Fields = {}) => {
       const visitor = createPageVisitor();
       const form = await openSignIn(visitor, { scope: 'openid', ...parameters });
@@ -328,32 +336,68 @@ describe.each(servers)('passkeys on $engine', ({ system: server }) => {
     await declare({ default: 'required' });
     const required = await enterPassword();
     expect(required.page.url).toMatch(/\/second-factor$/);
-    expect(required.page.body).not.toContain('name="code"');
     expect(required.page.body).toContain('<noscript>');
     // An attacker with the password cannot enroll another factor in its place.
     const enroll = required.page.url.replace('second-factor', 'enroll');
     const skipped = await required.visitor.get(enroll);
     expect(skipped.location).toBe(required.page.url);
     const fresh = await required.visitor.get(required.page.url);
-    const done = await getAnswer(required.visitor, fresh, authenticator);
-    const { claims } = await tokensAt(required.visitor, await follow(required.visitor, done));
+    const signedIn = await getAnswer(required.visitor, fresh, authenticator);
+    const { claims } = await tokensAt(required.visitor, await follow(required.visitor, signedIn));
     expect(claims.acr).toBe('phr');
+    // A recovery code replaces a lost passkey, and works without script.
+    const lost = await enterPassword();
+    const [code = ''] = recoveryCodesOfPage(done);
+    const codeForm = { ...lost.page, body: lost.page.body.split('</form>')[1] ?? '' };
+    const recovered = await follow(lost.visitor, await lost.visitor.submit(codeForm, { code }));
+    expect((await tokensAt(lost.visitor, recovered)).claims).toMatchObject({
+      ...{ acr: TWO_FACTORS, amr: ['pwd', 'mfa'] },
+    });
   });
 
-  test('are locked apart from passwords, until an operator unlocks the user', async () => {
+  test('are enrolled at a sign-in that needs a second factor, with recovery codes', async () => {
+    await declare({ default: 'required' });
+    const visitor = createPageVisitor();
+    const form = await openSignIn(visitor, { scope: 'openid' });
+    const step = await follow(visitor, await visitor.submit(form, alice));
+    expect([step.url, step.body]).toEqual([
+      expect.stringMatching(/\/enroll$/),
+      expect.stringContaining('<svg class="qr"'),
+    ]);
+    const create = (page: VisitedPage, deviation: Deviation = {}) => {
+      const created = newAuthenticator().create(passkeyOptions(page), deviation);
+      return answer(visitor, page, created, { name: 'Phone' });
+    };
+    const refused = await create(step, { userVerified: false });
+    expect([refused.status, refused.body]).toEqual([422, expect.stringContaining('not added')]);
+    const done = await create(refused);
+    expect(recoveryCodesOfPage(done)).toHaveLength(10);
+    expect(await identity.passkeys.list(await userIdOf(alice))).toHaveLength(1);
+    const signedIn = await follow(visitor, await visitor.submit(done, {}));
+    expect((await tokensAt(visitor, signedIn)).claims).toMatchObject({
+      ...{ acr: 'phr', amr: ['pwd', 'swk', 'user', 'mfa'] },
+    });
+  });
+
+  test('are not locked by wrong ones, which count for their address', async () => {
     await declare({ default: 'optional' });
     const { authenticator } = await add(createPageVisitor(), alice);
-    for (let i = 0; i < 10; i += 1) {
+    const guess = async () => {
       const visitor = createPageVisitor();
-      const form = await openSignIn(visitor, {});
-      await getAnswer(visitor, form, authenticator, { alter: 'signature' });
+      return getAnswer(visitor, await openSignIn(visitor, {}), authenticator, {
+        alter: 'signature',
+      });
+    };
+    for (let i = 0; i < 12; i += 1) {
+      expect(hasFailed({ reply: await guess() })).toBe(true);
     }
-    expect(hasFailed(await signIn(authenticator))).toBe(true);
-    expect(lastReason()).toBe('account_locked');
-    const account = await open(createPageVisitor(), '/account', alice);
-    expect(account.body).toContain('Alice Example');
-    await identity.signInLocks.unlock({ ...alice, userId: await userIdOf(alice) });
     expect(hasFailed(await signIn(authenticator))).toBe(false);
+    const key = 'sign-ins:address:127.0.0.1';
+    const { attempts, windowSeconds } = addressLimit;
+    await identity.store.increment(key, windowSeconds, attempts);
+    expect([(await guess()).status, lastReason()]).toEqual([429, 'sign_in_address_limit']);
+    expect(hasFailed(await signIn(authenticator))).toBe(false);
+    await identity.store.delete([key]);
   });
 
   test('are not added with a certificate, without verification, twice, or beyond ten', async () => {

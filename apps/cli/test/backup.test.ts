@@ -287,7 +287,7 @@ describe('gatehouse restore', () => {
         await users.update(id, (each) => ({ ...each, ...address }));
       }
       const secret = factors.newSecret();
-      await factors.enroll(bob, { secret, mayReplace: false }, codeOfApp(secret));
+      await factors.enroll(bob, { secret, isFirst: true }, codeOfApp(secret));
       const passkey = { id: 'stolen', publicKey: 'AA', counter: 0, name: 'Phone', transports: [] };
       await passkeys.add(carol, { ...passkey, isDeviceBound: false, isBackedUp: false });
     });

@@ -43,6 +43,7 @@ export {
   clientChangeNames,
   lastTimeOf,
   type SignInMethod,
+  type UserChange,
   userChangeNames,
 } from './log/audit-event.ts';
 export { type AuditFilter, MAXIMUM_AUDIT_ENTRIES, type RecordedOrigin } from './log/audit-trail.ts';
@@ -60,7 +61,13 @@ export {
 export { assertMasterKeyFits } from './master-key-check.ts';
 export { type Identity, openIdentity } from './open-identity.ts';
 export { demoProblems, productionProblems } from './production-problems.ts';
-export { memoized, nextNotBefore, RejectedChangeError, role } from './records/record.ts';
+export {
+  memoized,
+  nextNotBefore,
+  parseRecord,
+  RejectedChangeError,
+  role,
+} from './records/record.ts';
 export {
   examineRecords,
   finishMasterKeyRotation,
@@ -165,18 +172,16 @@ export {
   PHISHING_RESISTANT,
   reportedAcr,
   requestedAcr,
-  requestedLevel,
   TWO_FACTORS,
 } from './users/authentication-context.ts';
-export type { FactorKind } from './users/factors.ts';
 export {
-  MAXIMUM_PASSKEYS,
   type NewPasskey,
-  PASSKEY_CHALLENGE_SECONDS,
   type Passkey,
   passkeyName,
   passkeySchema,
-} from './users/passkeys.ts';
+} from './users/factor-record.ts';
+export type { FactorKind } from './users/factors.ts';
+export { MAXIMUM_PASSKEYS, PASSKEY_CHALLENGE_SECONDS } from './users/passkeys.ts';
 export {
   hashPassword,
   MAXIMUM_PASSWORD_BYTES,

@@ -50,6 +50,7 @@ import {
   createTokenKinds,
   createXAccessTokens,
 } from './tokens/x-access-tokens.ts';
+import { createFactorRecords } from './users/factor-record.ts';
 import { createFactorRegistry } from './users/factors.ts';
 import { createPasskeyRegistry } from './users/passkeys.ts';
 import { createSignInLocks } from './users/sign-in-locks.ts';
@@ -179,14 +180,15 @@ function createVerifiers(tokens: Parameters<typeof createAccessTokenVerifier>[0]
 /** What else belongs to the account of a user. */
 function createAccounts(
   dependencies: Parameters<typeof createActionLinks>[0] &
-    Parameters<typeof createFactorRegistry>[0] &
+    Parameters<typeof createFactorRecords>[0] &
     Parameters<typeof createMailQueue>[0],
 ) {
   const { store, credentialHash } = dependencies;
+  const factors = { ...dependencies, factorRecords: createFactorRecords(dependencies) };
   return {
     signInLocks: createSignInLocks(store, credentialHash),
-    passkeys: createPasskeyRegistry(dependencies),
-    factors: createFactorRegistry(dependencies),
+    passkeys: createPasskeyRegistry(factors),
+    factors: createFactorRegistry(factors),
     actionLinks: createActionLinks(dependencies),
     mails: createMailQueue(dependencies),
     upstreamLinks: createUpstreamLinks(dependencies),

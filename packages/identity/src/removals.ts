@@ -20,8 +20,7 @@ import type { SettingsRegistry } from './settings/settings.ts';
 import type { ActionLinks } from './tokens/action-links.ts';
 import type { LogoutQueue } from './tokens/logout-queue.ts';
 import { type createRevocations, destroyGrant } from './tokens/revocations.ts';
-import { factorsKey } from './users/factors.ts';
-import { passkeysKey } from './users/passkeys.ts';
+import { factorsKey } from './users/factor-record.ts';
 import type { UpstreamLinks } from './users/upstream-links.ts';
 import type { User } from './users/user.ts';
 import type { UserRegistry } from './users/users.ts';
@@ -78,7 +77,7 @@ export function createRemovals(dependencies: {
     }
     const sessions = await store.members(userSessionsKey(userId));
     const indexes = [userSessionsKey(userId), userGrantsKey(userId)];
-    await store.delete([...sessions, ...indexes, factorsKey(userId), passkeysKey(userId)]);
+    await store.delete([...sessions, ...indexes, factorsKey(userId)]);
   }
 
   async function removeClient({ clientId }: Client, audit: Audit | undefined): Promise<void> {

@@ -25,8 +25,7 @@ import {
 import { createSealer } from './secrets/seal.ts';
 import { signingKeyRecord } from './secrets/signing-keys.ts';
 import { SETTINGS_KEY } from './settings/settings.ts';
-import { factorsKey } from './users/factors.ts';
-import { passkeysKey } from './users/passkeys.ts';
+import { factorsKey } from './users/factor-record.ts';
 
 /** Servers read the file again after a second, and finish the write that they have started. */
 const SETTLE_MILLISECONDS = 3_000;
@@ -184,7 +183,6 @@ async function* sealedKeys({ store, sealer, credentialHash, clients, users }: Id
   }
   for (const { userId } of await users.list()) {
     yield whole('second factor', factorsKey(userId));
-    yield whole('passkey', passkeysKey(userId));
     for (const key of await store.members(userSessionsKey(userId))) {
       const session = sealer.tryOpen((await store.get(key)) ?? '', key);
       const uid = parseRecord(z.object({ uid: z.string() }), session)?.uid;

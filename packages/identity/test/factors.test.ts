@@ -4,11 +4,12 @@ import { randomUUID } from 'node:crypto';
 import { codeOfApp } from '@gatehouse/testing';
 import { expect, test } from '@jest/globals';
 import { Secret } from 'otpauth';
-import { factorsKey } from '../src/users/factors.ts';
+import { factorsKey } from '../src/users/factor-record.ts';
 import { describeOnEngines } from './engines.ts';
 
 const PERIOD = 30_000;
 const START = 1_700_000_010_000;
+const none = { app: undefined, recoveryCodes: 0, passkeys: [] };
 
 test('the codes are those of RFC 6238, appendix B', () => {
   const secret = Secret.fromUTF8('12345678901234567890').base32;
@@ -25,7 +26,7 @@ describeOnEngines('second factors', ({ openIdentity, storedText }) => {
     const identity = open();
     const userId = randomUUID();
     const secret = identity.factors.newSecret();
-    const added = { secret, mayReplace: false };
+    const added = { secret, isFirst: true };
     const codes = await identity.factors.enroll(userId, added, codeOfApp(secret, clock.now));
     const use = (code: string) => identity.factors.use(userId, code);
     /** The code of the app, with a clock that differs by so many periods. */
@@ -48,9 +49,8 @@ describeOnEngines('second factors', ({ openIdentity, storedText }) => {
     );
     expect(await use(appCode(1))).toBe('totp');
     expect(await identity.factors.describe(userId)).toEqual({
-      enrolledAt: START / 1000,
-      lastUsedAt: clock.now / 1000,
-      recoveryCodes: 10,
+      app: { enrolledAt: START / 1000, lastUsedAt: clock.now / 1000 },
+      ...{ recoveryCodes: 10, passkeys: [] },
     });
   });
 
@@ -86,37 +86,47 @@ describeOnEngines('second factors', ({ openIdentity, storedText }) => {
     const { clock, open, identity, userId, use, appCode } = await enroll();
     const secret = identity.factors.newSecret();
     clock.now += 3 * PERIOD;
-    const enrollOther = (mayReplace: boolean, periods: number) =>
+    const enrollOther = (isFirst: boolean, periods: number) =>
       identity.factors.enroll(
         userId,
-        { secret, mayReplace },
+        { secret, isFirst },
         codeOfApp(secret, clock.now + periods * PERIOD),
       );
-    expect(await enrollOther(false, 0)).toBeUndefined();
+    expect(await enrollOther(true, 0)).toBeUndefined();
     expect(await use(appCode())).toBe('totp');
-    expect(await enrollOther(true, 1)).toHaveLength(10);
+    expect(await enrollOther(false, 1)).toHaveLength(10);
     expect(await use(appCode(1))).toBeUndefined();
     clock.now += 3 * PERIOD;
     const code = codeOfApp(secret, clock.now);
     await Promise.all([use(code), open().factors.remove(userId)]);
-    expect(await identity.factors.describe(userId)).toBeUndefined();
+    expect(await identity.factors.describe(userId)).toEqual(none);
     expect(await identity.factors.renewRecoveryCodes(userId)).toBeUndefined();
   });
 
   test('are not readable in the store, and a damaged or foreign record is rejected', async () => {
     const { identity, userId, secret, codes, use, appCode } = await enroll();
+    const passkey = {
+      id: 'a-passkey-of-the-user',
+      publicKey: 'its-public-key',
+      counter: 0,
+      name: 'Key',
+    };
+    const kind = { transports: [], isDeviceBound: true, isBackedUp: false };
+    await identity.passkeys.add(userId, { ...passkey, ...kind });
     const text = await storedText();
-    expect([secret, ...codes].filter((each) => text.includes(each))).toEqual([]);
+    expect(
+      [secret, passkey.id, passkey.publicKey, ...codes].filter((each) => text.includes(each)),
+    ).toEqual([]);
     const sealed = (await identity.store.get(factorsKey(userId))) ?? '';
     const other = await enroll();
     for (const record of [`${sealed}A`, 'null', '']) {
       await identity.store.set(factorsKey(userId), record);
       await expect(use(appCode(1))).rejects.toThrow('--reset-factors');
-      await expect(identity.factors.describe(userId)).rejects.toThrow('is damaged');
+      await expect(identity.passkeys.list(userId)).rejects.toThrow('is damaged');
     }
     await identity.store.set(factorsKey(other.userId), sealed);
     await expect(other.use(other.appCode(1))).rejects.toThrow('is damaged');
     await identity.factors.remove(userId);
-    expect(await identity.factors.describe(userId)).toBeUndefined();
+    expect(await identity.factors.describe(userId)).toEqual(none);
   });
 });

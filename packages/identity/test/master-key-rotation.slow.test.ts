@@ -87,7 +87,7 @@ describe.each(storeEngines)('the rotation of the master key on %s', (engineName)
     await store.set(uidKey, sealer.seal('session-1', uidKey), 3600);
     await store.addToIndex(userSessionsKey(userId), 'oidc:Session:1', NEVER_EXPIRES);
     const secret = identity.factors.newSecret();
-    const added = { secret, mayReplace: false };
+    const added = { secret, isFirst: true };
     await identity.factors.enroll(userId, added, codeOfApp(secret));
     const passkey = { id: 'AAAA', publicKey: 'AAAA', counter: 0, name: 'Key', transports: [] };
     await identity.passkeys.add(userId, { ...passkey, isDeviceBound: true, isBackedUp: false });
@@ -102,7 +102,7 @@ describe.each(storeEngines)('the rotation of the master key on %s', (engineName)
     const { userId, uidKey, secureKeys } = await fill();
     const oldKey = firstKey();
     const { rotate, unreadable, finish } = start();
-    expect(await rotate()).toMatchObject({ changedRecords: 8 });
+    expect(await rotate()).toMatchObject({ changedRecords: 7 });
     expect(await unreadable()).toBe(0);
     await expect(finish()).rejects.toThrow(/need the previous key for 60 more minutes/);
     time += HOUR;
@@ -170,7 +170,7 @@ describe.each(storeEngines)('the rotation of the master key on %s', (engineName)
     await expect(start().finish()).rejects.toThrow(
       'Records need the previous key (canary: 1, signing key: 2, client: 1, second factor: 1, passkey: 1, session: 2). Run gatehouse master-key rotate again.',
     );
-    expect(await start().step()).toMatchObject({ changedRecords: 8, change: 'continued' });
+    expect(await start().step()).toMatchObject({ changedRecords: 7, change: 'continued' });
     expect(firstKey()).toEqual(newKey);
   });
 
@@ -210,7 +210,7 @@ describe.each(storeEngines)('the rotation of the master key on %s', (engineName)
     await expect(slow.finish()).rejects.toThrow('Another command changed the key file.');
     expect(isOvertaken).toBe(true);
     await assertMasterKeyFits(start().identity);
-    expect(await start().step()).toMatchObject({ change: 'continued', changedRecords: 8 });
+    expect(await start().step()).toMatchObject({ change: 'continued', changedRecords: 7 });
   });
 
   test('a new key decrypts before it encrypts, until the second run', async () => {

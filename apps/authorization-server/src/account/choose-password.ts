@@ -1,18 +1,12 @@
 /** The fields for a new password, and its change: on the account page, at sign-in, and by a link. */
-import {
-  hashPassword,
-  type Identity,
-  passwordProblem,
-  type User,
-  verifyPassword,
-} from '@gatehouse/identity';
+import { hashPassword, passwordProblem, type User, verifyPassword } from '@gatehouse/identity';
 import type { Request, Response } from 'express';
+import { type ChangeDependencies, recordChange } from '../mail/compose.ts';
 import { rejectForm } from '../pages/error-page.ts';
 import { type Html, html } from '../pages/html.ts';
 import { formField, problemNotice } from '../pages/page.ts';
 import { passwordField } from '../pages/password-field.ts';
 import type { Texts } from '../pages/texts-en.ts';
-import { recordEvent } from '../requests/caller.ts';
 import { endEverything } from './sign-out-everywhere.ts';
 
 export type PasswordProblem = keyof Texts['passwordProblems'];
@@ -83,13 +77,14 @@ export async function newPasswordProblem(
  */
 export async function setPassword(
   request: Request,
-  { userId }: User,
-  identity: Identity,
+  user: User,
+  dependencies: ChangeDependencies,
 ): Promise<User> {
+  const { identity } = dependencies;
   const passwordHash = await hashPassword(formField(request, 'wanted'));
   const changes = { passwordHash, mustChangePassword: undefined };
-  const changed = await endEverything(userId, identity, changes);
+  const changed = await endEverything(user.userId, identity, changes);
   await identity.signInLocks.forgetPasswords(changed);
-  recordEvent(request, { event: 'user_changed', userId, change: 'password_changed' }, identity);
+  await recordChange(request, user, 'password_changed', dependencies);
   return changed;
 }

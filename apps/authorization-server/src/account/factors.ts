@@ -4,19 +4,21 @@
  */
 import type { Identity, User } from '@gatehouse/identity';
 import type { Router } from 'express';
+import { recordChange } from '../mail/compose.ts';
 import { fill, type Html, html } from '../pages/html.ts';
 import { dayOf } from '../pages/languages.ts';
 import { formField, linkButton } from '../pages/page.ts';
 import type { Texts } from '../pages/texts-en.ts';
 import { atAccount, mayUseFactors, policyAt } from '../provider/authentication-context.ts';
 import type { AccountDependencies } from './account.ts';
+import { appForm, enroll, type FailedEnrollment, recoveryCodeList } from './enrollment.ts';
 import {
-  enrollApp,
-  enrollmentForm,
-  type FailedEnrollment,
-  recoveryCodeList,
-} from './authenticator-app.ts';
-import { type AccountPage, FACTORS_PATH, strengthen, whileAllowed } from './session.ts';
+  type AccountPage,
+  FACTORS_PATH,
+  PASSKEYS_PATH,
+  strengthen,
+  whileAllowed,
+} from './session.ts';
 
 /** Undefined while operators allow no second factors. */
 export async function factorsSection(
@@ -34,35 +36,47 @@ ${linkButton(FACTORS_PATH, state === undefined ? texts.factorTurnOn : texts.fact
 </section>`;
 }
 
-/** Since when the factor is used. Undefined without one. */
+/** Since when the app is used. Undefined without one. */
 async function stateOf({ userId }: User, texts: Texts, { factors }: Identity) {
-  const found = await factors.describe(userId);
+  const { app } = await factors.describe(userId);
   return (
-    found &&
+    app &&
     fill(texts.factorState, {
-      since: dayOf(found.enrolledAt, texts),
-      used: dayOf(found.lastUsedAt, texts),
-      codes: String(found.recoveryCodes),
+      since: dayOf(app.enrolledAt, texts),
+      used: dayOf(app.lastUsedAt, texts),
     })
   );
 }
 
-export function addFactorPages(router: Router, { identity, sessions }: AccountDependencies): void {
+export function addFactorPages(router: Router, pages: AccountDependencies): void {
+  const { identity, sessions } = pages;
   const allowed = whileAllowed(({ user }) => mayUseFactors(user, identity));
   const isRequired = async ({ user }: AccountPage) =>
     (await policyAt(user, atAccount, identity)) === 'required';
 
+  async function show(page: AccountPage, failed?: FailedEnrollment): Promise<void> {
+    const { request, user, texts, csrf, send } = page;
+    const state = await stateOf(user, texts, identity);
+    if (state === undefined || failed !== undefined || request.query.app === 'new') {
+      const form = { action: FACTORS_PATH, failed };
+      send(texts.enrollTitle, appForm(request, page, identity, form));
+      return;
+    }
+    const off = html`<form class="actions" method="post" action="${FACTORS_PATH}">
+${csrf}
+<button type="submit" name="change" value="off">${texts.factorTurnOff}</button>
+</form>`;
+    const content = html`<p class="lead">${state}</p>
+${await recoverySection(page, identity)}
+${(await isRequired(page)) ? undefined : off}
+${linkButton(`${FACTORS_PATH}?app=new`, texts.factorReplace)}`;
+    send(texts.factorTitle, content);
+  }
+
   router.get(
     '/second-factor',
     sessions.page(
-      allowed(async (page) => {
-        const state = await stateOf(page.user, page.texts, identity);
-        if (state === undefined || page.request.query.app === 'new') {
-          sendEnrollment(page, identity);
-        } else {
-          sendState(page, state, await isRequired(page));
-        }
-      }),
+      allowed((page) => show(page)),
       'recentSignIn',
     ),
   );
@@ -71,51 +85,64 @@ export function addFactorPages(router: Router, { identity, sessions }: AccountDe
     '/second-factor',
     sessions.form(
       allowed(async (page) => {
-        const { request, response, user, texts, session } = page;
+        const { request, user, texts } = page;
         const { userId } = user;
         const wanted = formField(request, 'change');
-        if (wanted === 'off' && !(await isRequired(page))) {
-          await identity.factors.remove(userId);
-          page.record('factors_removed');
+        const codes =
+          wanted === 'codes' ? await identity.factors.renewRecoveryCodes(userId) : undefined;
+        if (codes !== undefined) {
+          await recordChange(request, user, 'recovery_codes_renewed', pages);
+          page.send(texts.recoveryTitle, recoveryCodeList(codes, texts));
+        } else if (wanted === 'off' && !(await isRequired(page))) {
+          await identity.factors.removeApp(userId);
+          await recordChange(request, user, 'factors_removed', pages);
           page.finish('factorsRemoved');
-          return;
-        }
-        const { codes, pending } =
-          wanted === 'codes'
-            ? { codes: await identity.factors.renewRecoveryCodes(userId) }
-            : await enrollApp(request, user, identity, { mayReplace: true });
-        if (codes === undefined) {
-          response.status(422);
-          sendEnrollment(page, identity, { pending });
-          return;
-        }
-        if (wanted === 'codes') {
-          page.record('recovery_codes_renewed');
         } else {
-          await strengthen(session, ['otp'], identity);
+          await submitEnrollment(page, pages, (failed) => show(page, failed));
         }
-        page.send(texts.recoveryTitle, recoveryCodeList(codes, texts));
       }),
       'recentSignIn',
     ),
   );
 }
 
-function sendEnrollment(page: AccountPage, identity: Identity, failed?: FailedEnrollment): void {
-  const { request, texts, csrf, send } = page;
-  const form = { action: FACTORS_PATH, csrf, failed };
-  send(texts.enrollTitle, enrollmentForm(request, page, identity, form));
+/** How many recovery codes are left, and the button for new ones. */
+export async function recoverySection(
+  { user, texts, csrf }: AccountPage,
+  { factors }: Identity,
+): Promise<Html> {
+  const { recoveryCodes } = await factors.describe(user.userId);
+  return html`<form class="actions" method="post" action="${FACTORS_PATH}">
+${csrf}
+<p>${fill(texts.recoveryLeft, { codes: String(recoveryCodes) })}</p>
+<button type="submit" name="change" value="codes">${texts.recoveryRenew}</button>
+</form>`;
 }
 
-function sendState({ texts, csrf, send }: AccountPage, state: string, isRequired: boolean): void {
-  const button = (change: string, label: string) =>
-    html`<button type="submit" name="change" value="${change}">${label}</button>`;
-  const content = html`<p class="lead">${state}</p>
-<form method="post" action="${FACTORS_PATH}">
-${csrf}
-${button('codes', texts.recoveryRenew)}
-${isRequired ? undefined : button('off', texts.factorTurnOff)}
-</form>
-${linkButton(`${FACTORS_PATH}?app=new`, texts.factorReplace)}`;
-  send(texts.factorTitle, content);
+/** Of passkeys on the account page. */
+export const ceremonyOf = ({ session }: AccountPage) => ({
+  path: PASSKEYS_PATH,
+  owner: session.uid,
+});
+
+/** Handles the form of an app or a passkey. */
+export async function submitEnrollment(
+  page: AccountPage,
+  pages: AccountDependencies,
+  show: (failed: FailedEnrollment) => Promise<void>,
+): Promise<void> {
+  const { request, response, user, texts, session } = page;
+  const place = { user, ceremony: ceremonyOf(page), isFirst: false };
+  const result = await enroll(request, place, pages);
+  if ('problem' in result) {
+    response.status(422);
+    await show(result);
+    return;
+  }
+  await strengthen(session, result.amr, pages.identity);
+  if (result.codes === undefined) {
+    page.finish('passkeyAdded');
+  } else {
+    page.send(texts.recoveryTitle, recoveryCodeList(result.codes, texts));
+  }
 }

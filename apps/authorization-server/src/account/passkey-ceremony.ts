@@ -12,11 +12,13 @@ import {
   type NewPasskey,
   PASSKEY_CHALLENGE_SECONDS,
   type Passkey,
+  parseRecord,
   passkeySchema,
   type User,
 } from '@gatehouse/identity';
 import { z } from 'zod';
 import { type Html, html } from '../pages/html.ts';
+import type { Texts } from '../pages/texts-en.ts';
 import type { BrowserState } from '../provider/browser-state.ts';
 
 /** EdDSA, ES256 and RS256, which every current authenticator has one of. */
@@ -43,9 +45,6 @@ const postedSchema = z.looseObject({
 /** That a browser has a passkey, before it is verified. */
 export type PasskeyAssertion = z.infer<typeof postedSchema>;
 
-/** What the authenticator reports about a verified use. */
-export type PasskeyUse = Pick<Passkey, 'counter' | 'isBackedUp'>;
-
 /** The page of a ceremony: browsers send its cookie only there. */
 export interface CeremonyPage {
   readonly path: string;
@@ -55,14 +54,11 @@ export interface CeremonyPage {
 
 export type PasskeyCeremonies = ReturnType<typeof createPasskeyCeremonies>;
 
-interface ChallengeDependencies {
+export function createPasskeyCeremonies(dependencies: {
   readonly identity: Pick<Identity, 'passkeys'>;
   readonly browserState: Pick<BrowserState, 'passkeyChallenges'>;
-}
-
-export function createPasskeyCeremonies(
-  dependencies: ChallengeDependencies & { readonly issuer: string },
-) {
+  readonly issuer: string;
+}) {
   const { startChallenge, once } = createChallenges(dependencies);
   const { origin, hostname: rpId } = new URL(dependencies.issuer);
   const expectations = {
@@ -76,7 +72,7 @@ export function createPasskeyCeremonies(
     isPossible: isIP(rpId.replace(/^\[|\]$/g, '')) === 0,
 
     /** @param existing the browser does not add a second one to the same authenticator */
-    creationOptions: (page: CeremonyPage, user: User, existing: readonly Passkey[]): string =>
+    creationOptions: (page: CeremonyPage, user: User, existing: readonly Passkey[] = []): string =>
       JSON.stringify({
         challenge: startChallenge(page),
         rp: { id: rpId, name: rpId },
@@ -117,9 +113,8 @@ export function createPasskeyCeremonies(
         });
         const { credential } = found ?? {};
         return passkeySchema.omit({ name: true }).safeParse({
-          id: credential?.id,
+          ...credential,
           publicKey: Buffer.from(credential?.publicKey ?? []).toString('base64url'),
-          counter: credential?.counter,
           transports: response.response.transports,
           isDeviceBound: found?.credentialDeviceType === 'singleDevice',
           isBackedUp: found?.credentialBackedUp,
@@ -131,27 +126,27 @@ export function createPasskeyCeremonies(
 
     /** Undefined if the assertion is not by this passkey, for this page, or was used before. */
     verifyAssertion: (page: CeremonyPage, assertion: PasskeyAssertion, passkey: Passkey) =>
-      once(page, async (expectedChallenge): Promise<PasskeyUse | undefined> => {
-        const { verified, authenticationInfo } = await loadLibrary().verifyAuthenticationResponse({
-          ...expectations,
-          response: assertion as never,
-          expectedChallenge,
-          // The registry compares the counter, under its lock.
-          credential: { ...passkey, ...keyOf(passkey), counter: 0 } as never,
-        });
+      once(page, async (expectedChallenge) => {
+        const publicKey = Buffer.from(passkey.publicKey, 'base64url');
+        const { verified, authenticationInfo: use } =
+          await loadLibrary().verifyAuthenticationResponse({
+            ...expectations,
+            response: assertion as never,
+            expectedChallenge,
+            // The registry compares the counter, under its lock.
+            credential: { ...passkey, publicKey, counter: 0 } as never,
+          });
         return verified && !isFramed(assertion)
-          ? {
-              counter: authenticationInfo.newCounter,
-              isBackedUp: authenticationInfo.credentialBackedUp,
-            }
+          ? { counter: use.newCounter, isBackedUp: use.credentialBackedUp }
           : undefined;
       }),
   };
 }
 
-function createChallenges({ identity: { passkeys }, browserState }: ChallengeDependencies) {
-  const cookies = browserState.passkeyChallenges;
-
+function createChallenges({
+  identity: { passkeys },
+  browserState: { passkeyChallenges: cookies },
+}: Omit<Parameters<typeof createPasskeyCeremonies>[0], 'issuer'>) {
   function startChallenge({ path, owner }: CeremonyPage): string {
     const challenge = passkeys.newChallenge();
     const until = Date.now() + PASSKEY_CHALLENGE_SECONDS * 1000;
@@ -159,30 +154,25 @@ function createChallenges({ identity: { passkeys }, browserState }: ChallengeDep
     return challenge;
   }
 
-  /** The challenge of the page that the browser has. */
-  function openChallenge({ path, owner }: CeremonyPage): string | undefined {
-    const [challenge, until, of] = (cookies.read(path) ?? '').split(' ');
-    return of === owner && Date.now() < Number(until) ? challenge : undefined;
-  }
-
   /**
    * What `verify` returns for the challenge of the page, which this uses up. A failed verification
    * uses up nothing, so that only holders of a passkey write into the store.
    */
   async function once<Result>(
-    page: CeremonyPage,
+    { path, owner }: CeremonyPage,
     verify: (expectedChallenge: string) => Promise<Result | undefined>,
   ): Promise<Result | undefined> {
-    const challenge = openChallenge(page);
+    const [challenge = '', until, of] = (cookies.read(path) ?? '').split(' ');
+    if (of !== owner || Date.now() >= Number(until)) {
+      return undefined;
+    }
     // The library throws for anything unexpected. It does not use the store.
-    const result = challenge && (await verify(challenge).catch(() => undefined));
+    const result = await verify(challenge).catch(() => undefined);
     return result && (await passkeys.claimChallenge(challenge)) ? result : undefined;
   }
 
   return { startChallenge, once };
 }
-
-const keyOf = ({ publicKey }: Passkey) => ({ publicKey: Buffer.from(publicKey, 'base64url') });
 
 const describe = ({ id, transports }: Passkey) => ({ type: 'public-key', id, transports });
 
@@ -190,13 +180,8 @@ const describe = ({ id, transports }: Passkey) => ({ type: 'public-key', id, tra
 const load = createRequire(import.meta.url);
 const loadLibrary = (): typeof import('@simplewebauthn/server') => load('@simplewebauthn/server');
 
-function parsePosted(posted: string): PasskeyAssertion | undefined {
-  try {
-    return postedSchema.safeParse(JSON.parse(posted)).data;
-  } catch {
-    return undefined;
-  }
-}
+const parsePosted = (posted: string): PasskeyAssertion | undefined =>
+  parseRecord(postedSchema, posted);
 
 /**
  * Without certificates. Gatehouse asks for no attestation, and the library would fetch revocation
@@ -232,25 +217,26 @@ export const methodsOf = ({ isDeviceBound }: Pick<Passkey, 'isDeviceBound'>): st
 
 /** The form of a ceremony. Browsers without script or support for passkeys never show it. */
 export function passkeyForm(
-  {
-    action,
-    csrf,
-    options,
-    kind,
-  }: {
+  { texts, csrf }: { readonly texts: Texts; readonly csrf: Html },
+  form: {
     readonly action: string;
-    readonly csrf: Html;
     readonly options: string;
     /** `conditional`: the browser also offers passkeys in the field for the username. */
     readonly kind: 'create' | 'get' | 'conditional';
+    /** The page has a form that is offered first. */
+    readonly isSecondary?: boolean;
+    readonly label: string;
+    readonly fields?: Html;
   },
-  { fields, button, problem }: { readonly fields?: Html; button: Html; problem: string },
 ): Html {
+  const { action, options, kind, label, fields } = form;
+  const problem = kind === 'create' ? texts.passkeyProblems.wrong : texts.passkeyFailed;
+  const primary = form.isSecondary ? undefined : html` class="primary"`;
   return html`<form class="passkey" method="post" action="${action}" data-passkey="${kind}" data-options="${options}" hidden>
 ${csrf}
 <input type="hidden" name="passkey" value="">
 ${fields}
 <p class="problem" role="alert" hidden>${problem}</p>
-${button}
+<button${primary} type="submit">${label}</button>
 </form>`;
 }

@@ -2,30 +2,20 @@
  * The passkeys of a user on the account page: the section, and the page that adds, renames and
  * removes them. It needs a recent sign-in, with a second factor or passkey of users who have one.
  */
-import {
-  type Identity,
-  MAXIMUM_PASSKEYS,
-  type Passkey,
-  passkeyName,
-  type User,
-} from '@gatehouse/identity';
-import type { Request, Router } from 'express';
+import { type Identity, MAXIMUM_PASSKEYS, type Passkey, type User } from '@gatehouse/identity';
+import type { Router } from 'express';
+import { recordChange } from '../mail/compose.ts';
 import { PASSKEY_SCRIPT_PATH } from '../pages/assets.ts';
-import { formProblems, noteFailure } from '../pages/error-page.ts';
 import { fill, foreignName, type Html, html, plainName } from '../pages/html.ts';
 import { dayOf } from '../pages/languages.ts';
-import { formField, linkButton, problemNotice } from '../pages/page.ts';
+import { formField, linkButton } from '../pages/page.ts';
 import type { Texts } from '../pages/texts-en.ts';
 import { mayUseFactors } from '../provider/authentication-context.ts';
 import type { AccountDependencies } from './account.ts';
-import { methodsOf, type PasskeyCeremonies, passkeyForm } from './passkey-ceremony.ts';
-import {
-  type AccountPage,
-  type Handler,
-  PASSKEYS_PATH,
-  strengthen,
-  whileAllowed,
-} from './session.ts';
+import { type FailedEnrollment, nameIn, passkeyNotice } from './enrollment.ts';
+import { ceremonyOf, recoverySection, submitEnrollment } from './factors.ts';
+import { type PasskeyCeremonies, passkeyForm } from './passkey-ceremony.ts';
+import { type AccountPage, type Handler, PASSKEYS_PATH, whileAllowed } from './session.ts';
 
 /** Undefined while operators allow none. */
 export async function passkeysSection(
@@ -62,69 +52,46 @@ export function addPasskeyPages(router: Router, pages: AccountDependencies): voi
 
   router.post(
     '/passkeys',
-    form(async (page) => {
-      const { request, response, user, session } = page;
-      const posted = formField(request, 'passkey');
-      const verified = await passkeyCeremonies.verifyRegistration(ceremonyOf(page), posted);
-      const name = nameIn(request);
-      const problem =
-        verified && name
-          ? await identity.passkeys.add(user.userId, { ...verified, name })
-          : 'wrong';
-      if (verified && problem === undefined) {
-        page.record('passkey_added');
-        await strengthen(session, methodsOf(verified), identity);
-        page.finish('passkeyAdded');
-      } else {
-        noteFailure(request, 'passkeyRefused', formProblems.passkeyRefused);
-        response.status(422);
-        await show(page, pages, problem ?? 'wrong');
-      }
-    }),
+    form((page) => submitEnrollment(page, pages, (failed) => show(page, pages, failed))),
   );
 
   router.post(
     '/passkeys/change',
-    form(async ({ request, response, record, user: { userId } }) => {
+    form(async ({ request, response, user }) => {
+      const { userId } = user;
       const id = formField(request, 'id');
       const name = nameIn(request);
       if (formField(request, 'remove') === '') {
         await (name && identity.passkeys.rename(userId, id, name));
       } else if ((await identity.passkeys.remove(userId, id)) === undefined) {
-        record('passkey_removed');
+        await recordChange(request, user, 'passkey_removed', pages);
       }
       response.redirect(303, PASSKEYS_PATH);
     }),
   );
 }
 
-/** Browsers post no other ones. */
-const nameIn = (request: Request) => passkeyName.safeParse(formField(request, 'name').trim()).data;
-
-const ceremonyOf = ({ session }: AccountPage) => ({ path: PASSKEYS_PATH, owner: session.uid });
-
 async function show(
   page: AccountPage,
   { identity, passkeyCeremonies }: AccountDependencies,
-  problem?: keyof Texts['passkeyProblems'],
+  failed?: FailedEnrollment,
 ): Promise<void> {
   const { user, texts, csrf } = page;
   const passkeys = await identity.passkeys.list(user.userId);
   const isFull = passkeys.length >= MAXIMUM_PASSKEYS;
-  const options = passkeyCeremonies.creationOptions(ceremonyOf(page), user, passkeys);
-  const fields = html`<label for="name">${texts.passkeyName}</label>
-<input id="name" name="name" type="text" autocomplete="off" required maxlength="60" value="${texts.passkey} ${`${passkeys.length + 1}`}">`;
-  const addForm = passkeyForm(
-    { action: PASSKEYS_PATH, csrf, options, kind: 'create' },
-    {
-      fields,
-      button: html`<button class="primary" type="submit">${texts.passkeyAdd}</button>`,
-      problem: texts.passkeyProblems.wrong,
-    },
-  );
+  const addForm = passkeyForm(page, {
+    action: PASSKEYS_PATH,
+    options: passkeyCeremonies.creationOptions(ceremonyOf(page), user, passkeys),
+    kind: 'create',
+    label: texts.passkeyAdd,
+    fields: html`<label for="name">${texts.passkeyName}</label>
+<input id="name" name="name" type="text" autocomplete="off" required maxlength="60" value="${texts.passkey} ${`${passkeys.length + 1}`}">`,
+  });
+  const list = html`<ul class="applications">${passkeys.map((each) => item(each, csrf, texts))}</ul>
+${await recoverySection(page, identity)}`;
   const content = html`<p class="lead">${texts.passkeysLead}</p>
-${problemNotice(problem && texts.passkeyProblems[problem])}
-${passkeys.length === 0 ? undefined : html`<ul class="applications">${passkeys.map((each) => item(each, csrf, texts))}</ul>`}
+${passkeyNotice(failed, texts)}
+${passkeys.length === 0 ? undefined : list}
 <noscript><p>${texts.passkeyNeedsScript}</p></noscript>
 ${isFull ? html`<p>${texts.passkeyProblems.full}</p>` : addForm}`;
   page.send(texts.passkeysTitle, content, { scripts: [PASSKEY_SCRIPT_PATH] });

@@ -19,7 +19,7 @@ import {
 import { type AccountPage, CHANGE_PASSWORD_PATH } from './session.ts';
 
 export function addPasswordPage(router: Router, pages: AccountDependencies): void {
-  const { identity, sessions, deviceCookies } = pages;
+  const { sessions, deviceCookies } = pages;
 
   router.get(
     '/password',
@@ -35,7 +35,7 @@ export function addPasswordPage(router: Router, pages: AccountDependencies): voi
         sendForm(page, problem);
         return;
       }
-      const changed = await setPassword(request, user, identity);
+      const changed = await setPassword(request, user, pages);
       deviceCookies.issue(request, response, changed);
       await sessions.renew(request, response, changed, session);
       page.finish('password');

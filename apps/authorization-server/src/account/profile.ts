@@ -6,7 +6,7 @@
 import { changedEmail, type Identity, type User, userProfileSchema } from '@gatehouse/identity';
 import type { Router } from 'express';
 import { z } from 'zod';
-import { mailOrigin } from '../mail/compose.ts';
+import { mailOrigin, reportChange } from '../mail/compose.ts';
 import { rejectForm } from '../pages/error-page.ts';
 import { fill, foreignName, type Html, html } from '../pages/html.ts';
 import { languages, listOf } from '../pages/languages.ts';
@@ -127,7 +127,10 @@ async function changeProfile(
     const changed = { ...current, ...data };
     return kind === 'email' ? { ...changed, ...emailOf(current, typed.email) } : changed;
   };
-  await changeUser(request, userId, change, identity);
+  const changed = await changeUser(request, userId, change, identity);
+  if (changed.email !== user.email) {
+    await reportChange(request, { ...user, userId, orgId }, 'changed', { identity, mails });
+  }
   return kind;
 }
 

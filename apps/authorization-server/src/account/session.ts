@@ -3,14 +3,7 @@
  * and the handlers of forms only with the token of that session.
  */
 import { hash, randomBytes } from 'node:crypto';
-import {
-  type AuditEvent,
-  acrLevel,
-  acrOfMethods,
-  type Identity,
-  TWO_FACTORS,
-  type User,
-} from '@gatehouse/identity';
+import { acrLevel, acrOfMethods, type Identity, TWO_FACTORS, type User } from '@gatehouse/identity';
 import type { Request, RequestHandler, Response } from 'express';
 import type { Provider, Session } from 'oidc-provider';
 import { sendErrorPage } from '../pages/error-page.ts';
@@ -31,7 +24,6 @@ import { atAccount, isFactorAsked } from '../provider/authentication-context.ts'
 import { cookieOptions } from '../provider/browser-state.ts';
 import { ACCOUNT_CLIENT_ID, SIGNED_IN_PATH } from '../provider/clients.ts';
 import { isSessionOf, sessionLifetime } from '../provider/times-to-live.ts';
-import { recordEvent } from '../requests/caller.ts';
 import { contextOf } from '../requests/request-context.ts';
 import { providerRoutes } from '../requests/routes.ts';
 
@@ -54,8 +46,6 @@ export interface AccountPage extends SignedIn {
   readonly send: (title: string, content: Html, more?: Partial<Page>) => void;
   /** Returns to the account page, which reports what was done. */
   readonly finish: (done: keyof Texts['accountNotices']) => void;
-  /** Audits a change of the user. */
-  readonly record: (change: Extract<AuditEvent, { event: 'user_changed' }>['change']) => void;
 }
 
 export type Handler = (page: AccountPage) => Promise<void> | void;
@@ -97,7 +87,7 @@ export function createAccountSessions(dependencies: {
 
   async function openPage(request: Request, response: Response): Promise<AccountPage | undefined> {
     const signedIn = await current(request, response);
-    return signedIn && toPage(signedIn, request, response, identity);
+    return signedIn && toPage(signedIn, request, response);
   }
 
   /** If the sign-in is too weak or not recent enough, the user signs in again and returns. */
@@ -174,14 +164,8 @@ export function createAccountSessions(dependencies: {
 }
 
 /** It has the brand of the user's organization. */
-function toPage(
-  signedIn: SignedIn,
-  request: Request,
-  response: Response,
-  identity: Identity,
-): AccountPage {
-  const { userId, orgId } = signedIn.user;
-  contextOf(request).orgId = orgId;
+function toPage(signedIn: SignedIn, request: Request, response: Response): AccountPage {
+  contextOf(request).orgId = signedIn.user.orgId;
   const texts = textsFor(request);
   return {
     ...{ ...signedIn, request, response, texts, csrf: csrfField(signedIn.csrfToken) },
@@ -191,7 +175,6 @@ ${linkButton('/account', texts.backToAccount)}`;
       sendPage(response, { texts, title, content, ...more });
     },
     finish: (done) => response.redirect(303, `/account?done=${done}`),
-    record: (change) => recordEvent(request, { event: 'user_changed', userId, change }, identity),
   };
 }
 

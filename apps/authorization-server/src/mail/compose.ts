@@ -3,12 +3,13 @@
  * Every mail is plain text and HTML with the same sentences.
  * Only an address that its user verified gets a link for an existing account.
  */
-import type { Identity, User, WantedLink, WantedMail } from '@gatehouse/identity';
+import type { Identity, User, UserChange, WantedLink, WantedMail } from '@gatehouse/identity';
+import { StoreFullError } from '@gatehouse/store';
 import type { Request } from 'express';
 import { fill, html, plainName } from '../pages/html.ts';
 import { browserName, textsFor, textsOf } from '../pages/languages.ts';
-import type { Texts } from '../pages/texts-en.ts';
-import { addressGroupOf } from '../requests/caller.ts';
+import type { TextName, Texts } from '../pages/texts-en.ts';
+import { addressGroupOf, recordEvent } from '../requests/caller.ts';
 import { CREATE_ACCOUNT_PATH, RESET_PASSWORD_PATH, VERIFY_EMAIL_PATH } from '../requests/routes.ts';
 import { describeUserAgent } from '../requests/user-agent.ts';
 import type { Mail } from './mailer.ts';
@@ -26,11 +27,69 @@ export function mailOrigin(request: Request, { language }: Texts = textsFor(requ
   };
 }
 
+export interface ChangeDependencies {
+  readonly identity: Identity;
+  /** Undefined without a mail server. */
+  readonly mails: Identity['mails'] | undefined;
+}
+
+/** Audits how a user changed the ways to sign in, and reports it to the user. */
+export async function recordChange(
+  request: Request,
+  user: User,
+  change: UserChange,
+  dependencies: ChangeDependencies,
+): Promise<void> {
+  const event = { event: 'user_changed', userId: user.userId, change } as const;
+  recordEvent(request, event, dependencies.identity);
+  await reportChange(request, user, change, dependencies);
+}
+
+/**
+ * Mails the user about a change that was made. Without room for the mail, it only appears in the
+ * audit trail.
+ *
+ * @param before the change: a new address must not hide it from the owner of the former one
+ */
+export async function reportChange(
+  request: Request,
+  before: Pick<User, 'userId' | 'orgId' | 'email' | 'emailVerified'>,
+  change: UserChange,
+  { identity, mails }: ChangeDependencies,
+): Promise<void> {
+  const { userId, orgId, email, emailVerified } = before;
+  if (email === undefined || !emailVerified) {
+    return;
+  }
+  const mail = { kind: 'changed', userId, email, change, ...mailOrigin(request) } as const;
+  await mails?.add(orgId, mail).catch((error: unknown) => {
+    if (!(error instanceof StoreFullError)) {
+      throw error;
+    }
+    const event = { event: 'mail_undelivered', userId, mail: mail.kind } as const;
+    recordEvent(request, event, identity);
+  });
+}
+
+/** What changed, by its name in the audit trail. */
+const changes: Readonly<Partial<Record<UserChange, TextName>>> = {
+  password_changed: 'password',
+  changed: 'accountEmail',
+  email_verified: 'accountEmail',
+  factor_enrolled: 'factorTitle',
+  factors_removed: 'factorTitle',
+  recovery_codes_renewed: 'recoveryTitle',
+  recovery_code_used: 'recoveryTitle',
+  passkey_added: 'passkeysTitle',
+  passkey_removed: 'passkeysTitle',
+};
+
 interface Letter {
   readonly to: string;
   readonly user?: User;
   readonly organization?: string | undefined;
-  /** Undefined: the mail only reports that there is an account. */
+  readonly change?: TextName | undefined;
+  /** Undefined: the mail only reports that there is an account, or a change. */
   readonly link?: WantedLink;
 }
 
@@ -55,7 +114,7 @@ export async function composeMail(
   if (letter === undefined) {
     return undefined;
   }
-  const { to, user, organization = '', link } = letter;
+  const { to, user, organization = '', change, link } = letter;
   const isLimited = isFirst && wanted.kind !== 'invite';
   if (isLimited && !(await identity.mails.mayMail(wanted.kind, to, user?.userId))) {
     return undefined;
@@ -65,17 +124,18 @@ export async function composeMail(
     return undefined;
   }
   const texts = textsOf(user?.locale ?? wanted.locale);
-  const { subject, lead, label } = texts.mails[link?.kind ?? 'exists'];
+  const { subject, lead, label } = texts.mails[change ? 'changed' : (link?.kind ?? 'exists')];
   const values = {
     host: new URL(issuer).host,
     organization: plainName(organization),
     username: plainName(user?.username ?? ''),
+    change: change === undefined ? '' : texts[change],
   };
   const address = link ? `${issuer}${links[link.kind].path}?token=${token}` : `${issuer}/account`;
   const notes = [
     ...(link === undefined ? [] : [texts[links[link.kind].validity]]),
     ...(wanted.from === undefined ? [] : [originOf(wanted, texts)]),
-    texts.mailIgnore,
+    change ? texts.mailNotYou : texts.mailIgnore,
   ];
   const [title, start] = [fill(subject, values), fill(lead, values)];
   const paragraphs = [start, `${label}:\n${address}`, ...notes];
@@ -107,6 +167,10 @@ async function letterFor(
       : undefined;
   }
   const { email } = wanted;
+  if (wanted.kind === 'changed') {
+    const user = await users.find(wanted.userId);
+    return user && { to: email, user, change: changes[wanted.change] };
+  }
   if (wanted.kind === 'verify') {
     const { userId } = wanted;
     const user = await users.find(userId);

@@ -218,13 +218,12 @@ export const german: Texts = {
   recoveryLead:
     'Wenn Sie Ihr Smartphone verlieren, können Sie sich mit jedem dieser Codes einmal anmelden.',
   recoveryOnce: 'Drucken oder speichern Sie sie jetzt. Sie werden nicht noch einmal angezeigt.',
+  recoveryLeft: 'Verbleibende Wiederherstellungscodes: {codes}.',
   recoveryRenew: 'Neue Wiederherstellungscodes abrufen',
   factorTitle: 'Anmeldung in zwei Schritten',
   factorLead:
     'Melden Sie sich zusätzlich zu Ihrem Passwort mit einem Code von Ihrem Smartphone an.',
-  factorOn: 'Die Anmeldung in zwei Schritten ist aktiviert.',
-  factorState:
-    'Aktiviert seit dem {since}. Zuletzt verwendet: {used}. Verbleibende Wiederherstellungscodes: {codes}.',
+  factorState: 'Aktiviert seit dem {since}. Zuletzt verwendet: {used}.',
   factorTurnOn: 'Aktivieren',
   factorManage: 'Verwalten',
   factorTurnOff: 'Deaktivieren',
@@ -314,6 +313,11 @@ export const german: Texts = {
       lead: 'Jemand hat mit dieser Adresse ein Konto bei {host} angefordert. Sie haben bereits eines: {username}.',
       label: 'Zu Ihrem Konto',
     },
+    changed: {
+      subject: 'Änderung an Ihrem Konto bei {host}',
+      lead: 'In Ihrem Konto {username} bei {host} wurde geändert: {change}.',
+      label: 'Zu Ihrem Konto',
+    },
     invite: {
       subject: 'Einladung zu {organization}',
       lead: '{organization} lädt Sie ein, ein Konto bei {host} zu erstellen.',
@@ -326,6 +330,8 @@ export const german: Texts = {
   mailOrigin: 'Die Anfrage kam von {address} ({agent}), Zeitpunkt: {time}.',
   mailIgnore:
     'Wenn Sie diese E-Mail nicht erwartet haben, ignorieren Sie sie. Ohne den Link ändert sich nichts.',
+  mailNotYou:
+    'Wenn Sie das nicht waren, ändern Sie sofort Ihr Passwort und wenden Sie sich an den Betreiber.',
 
   backToAccount: 'Zurück zu Ihrem Konto',
   everywhereQuestion: 'Überall abmelden?',

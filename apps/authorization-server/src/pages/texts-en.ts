@@ -221,11 +221,11 @@ export const english = {
   recoveryTitle: 'Your recovery codes',
   recoveryLead: 'If you lose your phone, each of these codes signs you in once.',
   recoveryOnce: 'Print or save them now. They are not shown again.',
+  recoveryLeft: 'Recovery codes left: {codes}.',
   recoveryRenew: 'Get new recovery codes',
   factorTitle: 'Two-step sign-in',
   factorLead: 'In addition to your password, sign in with a code from your phone.',
-  factorOn: 'Two-step sign-in is on.',
-  factorState: 'On since {since}. Last used: {used}. Recovery codes left: {codes}.',
+  factorState: 'On since {since}. Last used: {used}.',
   factorTurnOn: 'Turn on',
   factorManage: 'Manage',
   factorTurnOff: 'Turn off',
@@ -313,6 +313,11 @@ export const english = {
       lead: 'Someone asked for an account with this address at {host}. You already have one: {username}.',
       label: 'Go to your account',
     },
+    changed: {
+      subject: 'Your account at {host} was changed',
+      lead: 'This changed in your account {username} at {host}: {change}.',
+      label: 'Go to your account',
+    },
     invite: {
       subject: 'Invitation to {organization}',
       lead: '{organization} invites you to create an account at {host}.',
@@ -324,6 +329,7 @@ export const english = {
   mailValidWeek: 'The link works once, for one week.',
   mailOrigin: 'The request came from {address} ({agent}) at {time}.',
   mailIgnore: 'If you did not expect this email, ignore it. Without the link, nothing changes.',
+  mailNotYou: 'If this was not you, change your password now and contact the operator.',
 
   backToAccount: 'Back to your account',
   everywhereQuestion: 'Sign out everywhere?',

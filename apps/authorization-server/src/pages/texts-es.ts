@@ -217,12 +217,11 @@ export const spanish: Texts = {
   recoveryLead:
     'Si pierde el teléfono, puede iniciar sesión una vez con cada uno de estos códigos.',
   recoveryOnce: 'Imprímalos o guárdelos ahora. No se volverán a mostrar.',
+  recoveryLeft: 'Códigos de recuperación restantes: {codes}.',
   recoveryRenew: 'Obtener nuevos códigos de recuperación',
   factorTitle: 'Verificación en dos pasos',
   factorLead: 'Además de su contraseña, use un código de su teléfono para iniciar sesión.',
-  factorOn: 'La verificación en dos pasos está activada.',
-  factorState:
-    'Activada desde el {since}. Último uso: {used}. Códigos de recuperación restantes: {codes}.',
+  factorState: 'Activada desde el {since}. Último uso: {used}.',
   factorTurnOn: 'Activar',
   factorManage: 'Administrar',
   factorTurnOff: 'Desactivar',
@@ -313,6 +312,11 @@ export const spanish: Texts = {
       lead: 'Alguien ha solicitado una cuenta con esta dirección en {host}. Usted ya tiene una: {username}.',
       label: 'Ir a su cuenta',
     },
+    changed: {
+      subject: 'Cambio en su cuenta de {host}',
+      lead: 'Ha cambiado lo siguiente en su cuenta {username} de {host}: {change}.',
+      label: 'Ir a su cuenta',
+    },
     invite: {
       subject: 'Invitación a {organization}',
       lead: '{organization} le invita a crear una cuenta en {host}.',
@@ -324,6 +328,7 @@ export const spanish: Texts = {
   mailValidWeek: 'El enlace se puede usar una sola vez y es válido durante una semana.',
   mailOrigin: 'La solicitud se envió desde {address} ({agent}). Fecha y hora: {time}.',
   mailIgnore: 'Si no esperaba este correo, ignórelo. Si no se usa el enlace, no cambia nada.',
+  mailNotYou: 'Si no fue usted, cambie su contraseña ahora y póngase en contacto con el operador.',
 
   backToAccount: 'Volver a su cuenta',
   everywhereQuestion: '¿Cerrar sesión en todas partes?',

@@ -219,12 +219,11 @@ export const french: Texts = {
   recoveryLead:
     'Si vous perdez votre téléphone, chacun de ces codes vous permet de vous connecter une fois.',
   recoveryOnce: 'Imprimez-les ou enregistrez-les maintenant. Ils ne seront plus affichés.',
+  recoveryLeft: 'Codes de récupération restants : {codes}.',
   recoveryRenew: 'Obtenir de nouveaux codes de récupération',
   factorTitle: 'Validation en deux étapes',
   factorLead: 'En plus de votre mot de passe, connectez-vous avec un code de votre téléphone.',
-  factorOn: 'La validation en deux étapes est activée.',
-  factorState:
-    'Activée depuis le {since}. Dernière utilisation : {used}. Codes de récupération restants : {codes}.',
+  factorState: 'Activée depuis le {since}. Dernière utilisation : {used}.',
   factorTurnOn: 'Activer',
   factorManage: 'Gérer',
   factorTurnOff: 'Désactiver',
@@ -315,6 +314,11 @@ export const french: Texts = {
       lead: 'Quelqu’un a demandé un compte avec cette adresse sur {host}. Vous en avez déjà un : {username}.',
       label: 'Accéder à votre compte',
     },
+    changed: {
+      subject: 'Modification de votre compte sur {host}',
+      lead: 'Élément modifié dans votre compte {username} sur {host} : {change}.',
+      label: 'Accéder à votre compte',
+    },
     invite: {
       subject: 'Invitation à rejoindre {organization}',
       lead: '{organization} vous invite à créer un compte sur {host}.',
@@ -326,6 +330,8 @@ export const french: Texts = {
   mailValidWeek: 'Le lien fonctionne une seule fois, pendant une semaine.',
   mailOrigin: 'La demande vient de l’adresse {address} ({agent}), le {time}.',
   mailIgnore: 'Si vous n’attendiez pas cet e-mail, ignorez-le. Sans le lien, rien ne change.',
+  mailNotYou:
+    'Si ce n’était pas vous, changez immédiatement votre mot de passe et contactez l’opérateur.',
 
   backToAccount: 'Retour à votre compte',
   everywhereQuestion: 'Se déconnecter partout ?',

@@ -217,11 +217,11 @@ export const japanese: Texts = {
   recoveryTitle: '復旧コード',
   recoveryLead: 'スマートフォンを紛失した場合は、各コードで 1 回ずつログインできます。',
   recoveryOnce: '今すぐ印刷または保存してください。再び表示されることはありません。',
+  recoveryLeft: '残りの復旧コード: {codes}。',
   recoveryRenew: '新しい復旧コードを取得',
   factorTitle: '2 段階認証',
   factorLead: 'パスワードに加えて、スマートフォンの確認コードでログインします。',
-  factorOn: '2 段階認証はオンです。',
-  factorState: '有効化: {since}。最終使用: {used}。残りの復旧コード: {codes}。',
+  factorState: '有効化: {since}。最終使用: {used}。',
   factorTurnOn: 'オンにする',
   factorManage: '管理',
   factorTurnOff: 'オフにする',
@@ -311,6 +311,11 @@ export const japanese: Texts = {
       lead: 'このアドレスで {host} のアカウントを作成することが要求されましたが、すでにアカウントをお持ちです: {username}',
       label: 'アカウントに移動',
     },
+    changed: {
+      subject: '{host} のアカウントが変更されました',
+      lead: '{host} のアカウント {username} で次の項目が変更されました: {change}',
+      label: 'アカウントに移動',
+    },
     invite: {
       subject: '{organization} への招待',
       lead: '{organization} から、{host} でアカウントを作成するよう招待されています。',
@@ -323,6 +328,7 @@ export const japanese: Texts = {
   mailOrigin: 'この要求は {time} に {address}（{agent}）から送信されました。',
   mailIgnore:
     'このメールに心当たりがない場合は、無視してください。リンクを使用しない限り、何も変更されません。',
+  mailNotYou: 'お心当たりがない場合は、すぐにパスワードを変更し、運営者に連絡してください。',
 
   backToAccount: 'アカウントに戻る',
   everywhereQuestion: 'すべての場所でログアウトしますか？',

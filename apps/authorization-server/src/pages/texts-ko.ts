@@ -207,11 +207,11 @@ export const korean: Texts = {
   recoveryTitle: '복구 코드',
   recoveryLead: '휴대전화를 분실한 경우 코드마다 한 번씩 로그인할 수 있습니다.',
   recoveryOnce: '지금 인쇄하거나 저장하세요. 다시 표시되지 않습니다.',
+  recoveryLeft: '남은 복구 코드: {codes}개.',
   recoveryRenew: '새 복구 코드 받기',
   factorTitle: '2단계 인증',
   factorLead: '비밀번호에 더해 휴대전화의 코드로 로그인합니다.',
-  factorOn: '2단계 인증이 켜져 있습니다.',
-  factorState: '사용 시작: {since}. 마지막 사용: {used}. 남은 복구 코드: {codes}개.',
+  factorState: '사용 시작: {since}. 마지막 사용: {used}.',
   factorTurnOn: '켜기',
   factorManage: '관리',
   factorTurnOff: '끄기',
@@ -299,6 +299,11 @@ export const korean: Texts = {
       lead: '이 주소로 {host}에 계정을 만들어 달라는 요청이 있었습니다. 이미 계정이 있습니다: {username}',
       label: '내 계정으로 이동',
     },
+    changed: {
+      subject: '{host}의 계정이 변경되었습니다',
+      lead: '{host}의 계정 {username}에서 다음 항목이 변경되었습니다: {change}',
+      label: '내 계정으로 이동',
+    },
     invite: {
       subject: '{organization} 초대',
       lead: '{organization}에서 {host}에 계정을 만들도록 회원님을 초대했습니다.',
@@ -311,6 +316,7 @@ export const korean: Texts = {
   mailOrigin: '요청 위치 및 시간: {address}({agent}), {time}',
   mailIgnore:
     '예상하지 못한 메일이라면 무시하세요. 링크를 사용하지 않으면 아무것도 변경되지 않습니다.',
+  mailNotYou: '본인이 변경하지 않았다면 지금 비밀번호를 변경하고 운영자에게 문의하세요.',
 
   backToAccount: '내 계정으로 돌아가기',
   everywhereQuestion: '모든 곳에서 로그아웃할까요?',

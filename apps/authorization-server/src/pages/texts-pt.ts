@@ -215,12 +215,11 @@ export const portuguese: Texts = {
   recoveryTitle: 'Seus códigos de recuperação',
   recoveryLead: 'Se você perder o celular, poderá entrar uma vez com cada um destes códigos.',
   recoveryOnce: 'Imprima ou salve os códigos agora. Eles não serão exibidos novamente.',
+  recoveryLeft: 'Códigos de recuperação restantes: {codes}.',
   recoveryRenew: 'Gerar novos códigos de recuperação',
   factorTitle: 'Verificação em duas etapas',
   factorLead: 'Além da sua senha, use um código do seu celular para entrar.',
-  factorOn: 'A verificação em duas etapas está ativada.',
-  factorState:
-    'Ativada desde {since}. Último uso: {used}. Códigos de recuperação restantes: {codes}.',
+  factorState: 'Ativada desde {since}. Último uso: {used}.',
   factorTurnOn: 'Ativar',
   factorManage: 'Gerenciar',
   factorTurnOff: 'Desativar',
@@ -309,6 +308,11 @@ export const portuguese: Texts = {
       lead: 'Alguém solicitou uma conta com este endereço em {host}. Você já tem uma: {username}.',
       label: 'Ir para sua conta',
     },
+    changed: {
+      subject: 'Alteração na sua conta em {host}',
+      lead: 'Isto foi alterado na sua conta {username} em {host}: {change}.',
+      label: 'Ir para sua conta',
+    },
     invite: {
       subject: 'Convite para {organization}',
       lead: '{organization} convida você a criar uma conta em {host}.',
@@ -320,6 +324,7 @@ export const portuguese: Texts = {
   mailValidWeek: 'O link só pode ser usado uma vez e vale por uma semana.',
   mailOrigin: 'A solicitação foi enviada de {address} ({agent}). Data e hora: {time}.',
   mailIgnore: 'Se você não esperava este e-mail, ignore-o. Se o link não for usado, nada muda.',
+  mailNotYou: 'Se não foi você, altere sua senha agora e entre em contato com o operador.',
 
   backToAccount: 'Voltar à sua conta',
   everywhereQuestion: 'Sair de todos os lugares?',

@@ -198,11 +198,11 @@ export const traditionalChinese: Texts = {
   recoveryTitle: '您的復原碼',
   recoveryLead: '如果手機遺失，每個復原碼都可以登入一次。',
   recoveryOnce: '請立即列印或儲存，之後不會再次顯示。',
+  recoveryLeft: '剩餘的復原碼：{codes}。',
   recoveryRenew: '取得新的復原碼',
   factorTitle: '兩步驟驗證',
   factorLead: '除了密碼之外，登入時還需要手機上的驗證碼。',
-  factorOn: '兩步驟驗證已開啟。',
-  factorState: '開啟日期：{since}。上次使用：{used}。剩餘的復原碼：{codes}。',
+  factorState: '開啟日期：{since}。上次使用：{used}。',
   factorTurnOn: '開啟',
   factorManage: '管理',
   factorTurnOff: '關閉',
@@ -289,6 +289,11 @@ export const traditionalChinese: Texts = {
       lead: '有人要求用這個地址在 {host} 建立帳戶。您已經有一個帳戶：{username}。',
       label: '前往您的帳戶',
     },
+    changed: {
+      subject: '您在 {host} 的帳戶已變更',
+      lead: '您在 {host} 的帳戶 {username} 有以下變更：{change}。',
+      label: '前往您的帳戶',
+    },
     invite: {
       subject: '{organization} 的邀請',
       lead: '{organization} 邀請您在 {host} 建立帳戶。',
@@ -300,6 +305,7 @@ export const traditionalChinese: Texts = {
   mailValidWeek: '連結只能使用一次，有效時間為一週。',
   mailOrigin: '這項要求於 {time} 來自 {address}（{agent}）。',
   mailIgnore: '如果您沒有預期會收到這封郵件，請忽略它。只要不使用連結，就不會有任何變更。',
+  mailNotYou: '如果不是您本人操作，請立即變更密碼，並聯絡營運者。',
 
   backToAccount: '返回您的帳戶',
   everywhereQuestion: '要在所有地方登出嗎？',

@@ -197,11 +197,11 @@ export const chinese: Texts = {
   recoveryTitle: '您的恢复码',
   recoveryLead: '如果手机丢失，每个恢复码可以登录一次。',
   recoveryOnce: '请立即打印或保存，之后不会再次显示。',
+  recoveryLeft: '剩余恢复码：{codes}。',
   recoveryRenew: '获取新的恢复码',
   factorTitle: '两步登录',
   factorLead: '除密码外，登录时还需要手机上的验证码。',
-  factorOn: '两步登录已开启。',
-  factorState: '开启于 {since}。上次使用：{used}。剩余恢复码：{codes}。',
+  factorState: '开启于 {since}。上次使用：{used}。',
   factorTurnOn: '开启',
   factorManage: '管理',
   factorTurnOff: '关闭',
@@ -287,6 +287,11 @@ export const chinese: Texts = {
       lead: '有人请求用此地址在 {host} 创建账号。您已经有一个账号：{username}。',
       label: '打开您的账号',
     },
+    changed: {
+      subject: '您在 {host} 的账号已更改',
+      lead: '您在 {host} 的账号 {username} 有以下更改：{change}。',
+      label: '打开您的账号',
+    },
     invite: {
       subject: '{organization} 邀请您',
       lead: '{organization} 邀请您在 {host} 创建账号。',
@@ -298,6 +303,7 @@ export const chinese: Texts = {
   mailValidWeek: '链接只能使用一次，一周内有效。',
   mailOrigin: '该请求于 {time} 来自 {address}（{agent}）。',
   mailIgnore: '如果您没有预料到这封邮件，请忽略它。不使用链接，什么都不会改变。',
+  mailNotYou: '如果不是您本人操作，请立即更改密码，并联系运营方。',
 
   backToAccount: '返回您的账户',
   everywhereQuestion: '要在所有地方退出登录吗？',

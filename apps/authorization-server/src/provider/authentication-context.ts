@@ -9,7 +9,6 @@ import {
   isOperator,
   reportedAcr,
   requestedAcr,
-  requestedLevel,
   type SecondFactorPolicy,
   secondFactorPolicy,
   TWO_FACTORS,
@@ -58,18 +57,16 @@ export async function policyAt(
 export async function isFactorAsked(
   user: User,
   requested: Requested,
-  identity: Policies & Pick<Identity, 'factors' | 'passkeys'>,
+  identity: Policies & Pick<Identity, 'factors'>,
   isRequested = false,
 ): Promise<boolean> {
   const policy = await policyAt(user, requested, identity);
   if (policy === 'off') {
     return false;
   }
+  const { app, passkeys } = await identity.factors.describe(user.userId);
   const isNeeded = policy === 'required' || isRequested;
-  return (
-    (await identity.factors.describe(user.userId)) !== undefined ||
-    (isNeeded && (await identity.passkeys.list(user.userId)).length > 0)
-  );
+  return app !== undefined || (isNeeded && passkeys.length > 0);
 }
 
 /** Whether the user may have second factors and passkeys. A passkey signs in at every client. */
@@ -94,7 +91,7 @@ export async function areThereFactors({ settings }: Pick<Identity, 'settings'>):
  */
 export async function needsStrongerSignIn(
   context: KoaContextWithOIDC,
-  identity: Policies & Pick<Identity, 'users' | 'factors' | 'passkeys'>,
+  identity: Policies & Pick<Identity, 'users' | 'factors'>,
 ): Promise<boolean> {
   const { oidc } = context;
   const { session, params = {}, result, client } = oidc;
@@ -120,8 +117,7 @@ export async function needsStrongerSignIn(
   ) {
     throw new errors.UnmetAuthenticationRequirements('this resource needs a second factor');
   }
-  const level = requestedLevel(requested);
-  if (reached >= level) {
+  if (reached >= requested.level) {
     return false;
   }
   if (policy !== 'off' && result?.login === undefined) {

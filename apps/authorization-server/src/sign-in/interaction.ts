@@ -33,10 +33,8 @@ import { ACCOUNT_CLIENT_ID } from '../provider/clients.ts';
 import { OMITTED } from '../provider/request-parameters.ts';
 import { contextOf } from '../requests/request-context.ts';
 import { providerRoutes } from '../requests/routes.ts';
-import type { CheckCode } from '../throttle/code-attempts.ts';
 import type { DeviceCookies } from '../throttle/device-cookie.ts';
 import type { Limits } from '../throttle/limits.ts';
-import type { CheckPasskey } from '../throttle/passkey-attempts.ts';
 import type { SignIn } from '../throttle/sign-in-throttle.ts';
 import type { UpstreamRoundTrips } from '../upstream/round-trips.ts';
 
@@ -45,8 +43,6 @@ export interface SignInDependencies {
   readonly identity: Identity;
   readonly csrfTokens: CsrfTokens;
   readonly signIn: SignIn;
-  readonly checkCode: CheckCode;
-  readonly checkPasskey: CheckPasskey;
   readonly passkeyCeremonies: PasskeyCeremonies;
   readonly deviceCookies: DeviceCookies;
   readonly roundTrips: UpstreamRoundTrips;

@@ -22,7 +22,7 @@ export const newPasswordStep: SignInStep = {
       show(await openPage(context), context, problem);
       return undefined;
     }
-    const changed = await setPassword(request, user, dependencies.identity);
+    const changed = await setPassword(request, user, dependencies);
     const at = Math.max(proof.at, changed.notBefore + 1);
     return { user: changed, proof: { ...proof, at } };
   },

@@ -128,7 +128,9 @@ export async function rejectionOfSignIn(
 /** Why a user with a verified passkey may not sign in with it. */
 export const rejectionOfPasskey: typeof rejectionOfSignIn = async (user, attempt, identity) =>
   (await mayUseFactors(user, identity))
-    ? rejectionOfSignIn(user, attempt, identity)
+    ? user.enabled
+      ? rejectionOfSignIn(user, attempt, identity)
+      : 'account_disabled'
     : 'passkey_unknown';
 
 /** A client with `ownOrganizationOnly` signs in only users of its organization. */

@@ -13,8 +13,6 @@ export const storedProof = z.object({
   /** How: the `amr` of the session (RFC 8176). */
   amr: z.array(z.string()),
   remember: z.boolean(),
-  /** The user enrolled a factor in this sign-in, and may not have seen the recovery codes. */
-  hasNewCodes: z.boolean().optional(),
   /** The user does not want to enroll a factor now. */
   hasDeclined: z.boolean().optional(),
   /** The upstream provider that identified the user, and what it reported for the session. */
@@ -34,8 +32,8 @@ export interface StepContext extends Exchange {
 export interface SignInStep {
   /** The end of the address of its page, and of its form. */
   readonly name: string;
-  /** Whether the user has to pass this step, or to pass it first. */
-  readonly isNeeded: (context: Omit<StepContext, 'request' | 'response'>) => Promise<boolean>;
+  /** Whether the user has to pass this step. */
+  readonly isNeeded: (context: StepContext) => Promise<boolean>;
   readonly show: (page: InteractionPage, context: StepContext) => Promise<void> | void;
   /**
    * Handles the form.

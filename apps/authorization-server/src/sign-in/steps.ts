@@ -4,9 +4,8 @@
  * kept in the browser, sealed for the interaction, so that the store holds nothing of an unfinished
  * sign-in.
  */
-import { acrOfMethods, type User } from '@gatehouse/identity';
+import { acrOfMethods, parseRecord, type User } from '@gatehouse/identity';
 import type { Router } from 'express';
-import { errors } from 'oidc-provider';
 import { parseForm } from '../pages/page.ts';
 import { recordEvent } from '../requests/caller.ts';
 import {
@@ -31,17 +30,25 @@ import {
 /** In this order: a user with two factors proves both before the password can be changed. */
 const steps: readonly SignInStep[] = [secondFactorStep, newPasswordStep, enrollStep];
 
+async function nextStep(context: StepContext): Promise<SignInStep | undefined> {
+  for (const step of steps) {
+    if (await step.isNeeded(context)) {
+      return step;
+    }
+  }
+  return undefined;
+}
+
 /** Continues with the next step that is needed, or ends the sign-in. */
 export async function continueSignIn(context: StepContext): Promise<void> {
   const { response, interaction, proof, dependencies } = context;
-  for (const step of steps) {
-    if (await step.isNeeded(context)) {
-      dependencies.browserState.proofs.write(interaction.uid, JSON.stringify(proof), STEPS_SECONDS);
-      response.redirect(303, stepAddress(interaction, step));
-      return;
-    }
+  const step = await nextStep(context);
+  if (step === undefined) {
+    await endSignIn(context);
+  } else {
+    dependencies.browserState.proofs.write(interaction.uid, JSON.stringify(proof), STEPS_SECONDS);
+    response.redirect(303, stepAddress(interaction, step));
   }
-  await endSignIn(context);
 }
 
 async function endSignIn(context: StepContext): Promise<void> {
@@ -107,12 +114,11 @@ export function addSteps(router: Router, dependencies: SignInDependencies): void
 
 /**
  * The user and the proof of a browser at this step. Undefined after a redirect: there is no valid
- * proof, or another step is needed first.
+ * proof, or this step is not the next one.
  */
 async function openStep(exchange: Exchange, step: SignInStep): Promise<StepContext | undefined> {
   const { response, interaction, dependencies } = exchange;
-  const record = dependencies.browserState.proofs.read(interaction.uid);
-  const proof = record === undefined ? undefined : storedProof.parse(JSON.parse(record));
+  const proof = parseRecord(storedProof, dependencies.browserState.proofs.read(interaction.uid));
   const user = await dependencies.identity.users.find(proof?.userId ?? '');
   if (proof === undefined || user === undefined || !isCurrent(proof, user)) {
     dependencies.browserState.proofs.clear(interaction.uid);
@@ -120,19 +126,11 @@ async function openStep(exchange: Exchange, step: SignInStep): Promise<StepConte
     return undefined;
   }
   const context = { ...exchange, user, proof };
-  for (const each of steps) {
-    if (each === step) {
-      break;
-    }
-    if (await each.isNeeded(context)) {
-      response.redirect(303, stepAddress(interaction, each));
-      return undefined;
-    }
-  }
-  if (await step.isNeeded(context)) {
+  if ((await nextStep(context)) === step) {
     return context;
   }
-  throw new errors.SessionNotFound('this step was completed before');
+  await continueSignIn(context);
+  return undefined;
 }
 
 /** Not too old, and nothing was changed or signed out since. */

@@ -1,5 +1,5 @@
 /** The page behind a link that lets its holder choose a password. */
-import type { Identity, User } from '@gatehouse/identity';
+import type { User } from '@gatehouse/identity';
 import type { Router } from 'express';
 import {
   newPasswordForm,
@@ -7,14 +7,15 @@ import {
   type PasswordProblem,
   setPassword,
 } from '../account/choose-password.ts';
+import type { ChangeDependencies } from '../mail/compose.ts';
 import { html } from '../pages/html.ts';
 import { sendPage, textsFor } from '../pages/page.ts';
 import { passwordScripts } from '../pages/password-field.ts';
 import { RESET_PASSWORD_PATH } from '../requests/routes.ts';
 import { createLinkPage, type LinkExchange, tokenField } from './link-page.ts';
 
-export function createResetRoutes(identity: Identity): Router {
-  const { actionLinks, users } = identity;
+export function createResetRoutes(dependencies: ChangeDependencies): Router {
+  const { actionLinks, users } = dependencies.identity;
   return createLinkPage<User>({
     path: RESET_PASSWORD_PATH,
     async find(token) {
@@ -32,7 +33,7 @@ export function createResetRoutes(identity: Identity): Router {
       if ((await actionLinks.take('reset', token)) === undefined) {
         return 'invalid';
       }
-      await setPassword(request, user, identity);
+      await setPassword(request, user, dependencies);
       return 'done';
     },
     done: { title: 'resetDoneTitle', text: 'resetDone' },

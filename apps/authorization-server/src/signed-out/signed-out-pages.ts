@@ -27,8 +27,16 @@ export function addSignedOutPages(
   { identity, limits, mails }: SignedOutPages,
 ): void {
   const creation = createAccountCreationRoutes(identity, limits.accountForms);
-  app.use(RESET_PASSWORD_PATH, ...ownForm('reset-password'), createResetRoutes(identity));
-  app.use(VERIFY_EMAIL_PATH, ...ownForm('verify-email'), createVerifyEmailRoutes(identity));
+  app.use(
+    RESET_PASSWORD_PATH,
+    ...ownForm('reset-password'),
+    createResetRoutes({ identity, mails }),
+  );
+  app.use(
+    VERIFY_EMAIL_PATH,
+    ...ownForm('verify-email'),
+    createVerifyEmailRoutes({ identity, mails }),
+  );
   app.use(CREATE_ACCOUNT_PATH, ...ownForm('create-account'), creation);
   if (mails !== undefined) {
     const forgot = createForgotPasswordRoutes(mails, limits.mails);

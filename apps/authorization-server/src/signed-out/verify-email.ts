@@ -1,20 +1,19 @@
 /** The page behind a link that shows that an address belongs to a user. */
-import type { Identity } from '@gatehouse/identity';
 import type { Router } from 'express';
+import { type ChangeDependencies, recordChange } from '../mail/compose.ts';
 import { foreignName, html, sentence } from '../pages/html.ts';
 import { sendPage, textsFor } from '../pages/page.ts';
-import { recordEvent } from '../requests/caller.ts';
 import { VERIFY_EMAIL_PATH } from '../requests/routes.ts';
 import { createLinkPage, tokenField } from './link-page.ts';
 
-export function createVerifyEmailRoutes(identity: Identity): Router {
-  const { actionLinks, users } = identity;
+export function createVerifyEmailRoutes(dependencies: ChangeDependencies): Router {
+  const { actionLinks, users } = dependencies.identity;
   return createLinkPage({
     path: VERIFY_EMAIL_PATH,
     async find(token) {
       const link = await actionLinks.find('verify', token);
       const user = link && (await users.find(link.userId));
-      return user && { ...user, email: link.email };
+      return user && { ...user, email: link.email, before: user };
     },
     show({ request, response, token, found }) {
       const texts = textsFor(request);
@@ -29,12 +28,12 @@ ${tokenField(token)}
 </form>`;
       sendPage(response, { texts, title: texts.verifyTitle, content });
     },
-    async submit({ request, token, found: { userId, email } }) {
+    async submit({ request, token, found: { userId, email, before } }) {
       if ((await actionLinks.take('verify', token)) === undefined) {
         return 'invalid';
       }
       await users.update(userId, (user) => ({ ...user, email, emailVerified: true }));
-      recordEvent(request, { event: 'user_changed', userId, change: 'email_verified' }, identity);
+      await recordChange(request, before, 'email_verified', dependencies);
       return 'done';
     },
     done: { title: 'verifyDoneTitle', text: 'verifyDone' },

@@ -16,52 +16,42 @@ import { observedRequest } from '@gatehouse/server';
 import { requestOrigin } from '../requests/caller.ts';
 import type { Attempt } from './sign-in-throttle.ts';
 
-type CodeAttempt = Attempt & {
-  readonly user: User;
-  readonly code: string;
-};
-
 /** What the code proved. Undefined: it is wrong or used, or there were too many wrong ones. */
-export type CheckCode = (attempt: CodeAttempt) => Promise<FactorKind | undefined>;
-
-export function createCheckCode(identity: Identity): CheckCode {
-  const { store, factors, signInLocks: locks, audit } = identity;
-  return async ({ user, code, method, clientId, device, request }) => {
-    const { userId } = user;
-    const origin = requestOrigin(request);
-    const noteFailure = (reason: SignInReasonName) => {
-      observedRequest(request).notes.reason = reason;
-      audit.record({ event: 'sign_in_failed', method, reason, clientId, userId }, origin);
-    };
-    const isKnown = device?.userId === userId;
-    const key = isKnown ? locks.browserKey(device.deviceId) : locks.accountKey(user.username);
-    const codesKey = locks.codesKey(key);
-    const attempts = await store.increment(key, accountLimit.windowSeconds);
-    const codes = await store.increment(codesKey, codeLimit.windowSeconds);
-    const left = Math.min(accountLimit.attempts - attempts.count, codeLimit.attempts - codes.count);
-    let isGuess = false;
-    try {
-      if (left < 0) {
-        noteFailure('account_locked');
-        return undefined;
-      }
-      const kind = await factors.use(userId, code);
-      isGuess = kind === undefined;
-      if (isGuess) {
-        noteFailure('second_factor_wrong');
-      }
-      if (isGuess && left === 0) {
-        audit.record({ event: 'account_locked', clientId, userId }, origin);
-        await (isKnown && locks.recordLockedBrowser(userId, key));
-      }
-      if (kind === 'recovery') {
-        audit.record({ event: 'user_changed', userId, change: 'recovery_code_used' }, origin);
-      }
-      return kind;
-    } finally {
-      if (!isGuess) {
-        await Promise.all([store.decrement(key), store.decrement(codesKey)]);
-      }
-    }
+export async function checkCode(
+  { user, code, method, clientId, device, request }: Attempt & { user: User; code: string },
+  { store, factors, signInLocks: locks, audit }: Identity,
+): Promise<FactorKind | undefined> {
+  const { userId } = user;
+  const origin = requestOrigin(request);
+  const noteFailure = (reason: SignInReasonName) => {
+    observedRequest(request).notes.reason = reason;
+    audit.record({ event: 'sign_in_failed', method, reason, clientId, userId }, origin);
   };
+  const isKnown = device?.userId === userId;
+  const key = isKnown ? locks.browserKey(device.deviceId) : locks.accountKey(user.username);
+  const codesKey = locks.codesKey(key);
+  const attempts = await store.increment(key, accountLimit.windowSeconds);
+  const codes = await store.increment(codesKey, codeLimit.windowSeconds);
+  const left = Math.min(accountLimit.attempts - attempts.count, codeLimit.attempts - codes.count);
+  let isGuess = false;
+  try {
+    if (left < 0) {
+      noteFailure('account_locked');
+      return undefined;
+    }
+    const kind = await factors.use(userId, code);
+    isGuess = kind === undefined;
+    if (isGuess) {
+      noteFailure('second_factor_wrong');
+    }
+    if (isGuess && left === 0) {
+      audit.record({ event: 'account_locked', clientId, userId }, origin);
+      await (isKnown && locks.recordLockedBrowser(userId, key));
+    }
+    return kind;
+  } finally {
+    if (!isGuess) {
+      await Promise.all([store.decrement(key), store.decrement(codesKey)]);
+    }
+  }
 }

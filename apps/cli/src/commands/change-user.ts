@@ -81,11 +81,9 @@ export const changeUserCommand: Command = {
       await audit({ event: 'user_changed', userId, change: 'changed', ...changes });
     }
     if (isReset) {
-      // A passkey signs in alone, so it goes first. The other factors stay until everything ended,
-      // so that no session outlives the factor that it was proved with.
-      await identity.passkeys.removeAll(userId);
-      user = await identity.revocations.user(userId);
+      // A passkey signs in alone, so it goes first: nothing that it signed in to remains.
       await identity.factors.remove(userId);
+      user = await identity.revocations.user(userId);
       await audit({ event: 'user_changed', userId, change: 'factors_removed' });
     }
     if (isUnlocked) {

@@ -12,14 +12,13 @@ export const showUserCommand: Command = {
     const found = await findUser(username, identity);
     const locks = await identity.signInLocks.list(found);
     const factors = await identity.factors.describe(found.userId);
-    const passkeys = await identity.passkeys.list(found.userId);
     const sessions = await identity.userSessions.sessions(found.userId);
     const applications = await identity.userSessions.grants(found.userId);
     const lastSignInAt = await identity.lastUse.ofUser(found.userId);
     const { notBefore, ...members } = describeUser(found);
     return {
       json: {
-        ...{ user: { ...describeUser(found), lastSignInAt }, locks, factors, passkeys },
+        ...{ user: { ...describeUser(found), lastSignInAt }, locks, factors },
         ...{ sessions, applications },
       },
       text: [
@@ -31,12 +30,11 @@ export const showUserCommand: Command = {
             ? [['locked', 'no']]
             : locks.map((lock) => ['locked', describeLock(lock)])),
           [
-            'second factor',
-            factors
-              ? `authenticator app since ${formatTime(factors.enrolledAt)}; ${factors.recoveryCodes} recovery codes`
-              : 'none',
+            'authenticator app',
+            factors.app === undefined ? 'none' : `since ${formatTime(factors.app.enrolledAt)}`,
           ],
-          ...passkeys.map(({ name, createdAt, lastUsedAt }) => [
+          ['recovery codes', String(factors.recoveryCodes)],
+          ...factors.passkeys.map(({ name, createdAt, lastUsedAt }) => [
             'passkey',
             `${name}, since ${formatTime(createdAt)}, last used ${formatUse(lastUsedAt)}`,
           ]),

@@ -25,6 +25,8 @@ export const userChangeNames = [
   'upstream_unlinked',
 ] as const;
 
+export type UserChange = (typeof userChangeNames)[number];
+
 /** The known parties. Never a username as entered, which can be a password in the wrong field. */
 interface Parties {
   readonly clientId?: string | undefined;
@@ -130,7 +132,7 @@ export const auditEvents = {
   }>,
   user_changed: change as EventKind<{
     userId: string;
-    change: (typeof userChangeNames)[number];
+    change: UserChange;
     changes?: readonly AuditedChange[] | undefined;
     /** The values of personal members, encrypted with a key of the user. */
     personal?: string | undefined;

@@ -4,7 +4,6 @@ import {
   ONE_FACTOR,
   reportedAcr,
   requestedAcr,
-  requestedLevel,
   TWO_FACTORS,
 } from '../users/authentication-context.ts';
 import { secondFactorPolicy, secondFactorSchema } from './second-factor.ts';
@@ -47,7 +46,7 @@ describe('a requested acr', () => {
     [undefined, null, 1],
   ])('of acr_values %s and the claim %j needs the level %i', (acr_values, acr, level) => {
     const claims = JSON.stringify({ id_token: { acr } });
-    expect(requestedLevel(requestedAcr({ acr_values, claims }))).toBe(level);
+    expect(requestedAcr({ acr_values, claims }).level).toBe(level);
   });
 
   test('is essential only in claims', () => {

@@ -9,6 +9,7 @@
  */
 import { type Store, StoreFullError } from '@gatehouse/store';
 import { z } from 'zod';
+import { userChangeNames } from '../log/audit-event.ts';
 import { parseRecord } from '../records/record.ts';
 import type { CredentialHash } from '../secrets/credential-keys.ts';
 import type { Sealer } from '../secrets/seal.ts';
@@ -18,8 +19,8 @@ import { createDeliveryQueues, deliverySchema } from './delivery-queue.ts';
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
-/** To one address, and for one account. */
-const MAXIMUM_PER_HOUR = 3;
+/** To one address, and for one account. Only the users themselves cause mails about changes. */
+const maximumPerHour = (kind: WantedMail['kind']) => (kind === 'changed' ? 20 : 3);
 
 const request = {
   /** Epoch milliseconds. */
@@ -43,6 +44,14 @@ const wantedMail = z.discriminatedUnion('kind', [
     orgId: z.string(),
     email: z.string(),
     token: z.string(),
+    ...request,
+  }),
+  /** `email` is the address before the change, which is a name of the audit trail. */
+  z.object({
+    kind: z.literal('changed'),
+    userId: z.string(),
+    email: z.string(),
+    change: z.enum(userChangeNames),
     ...request,
   }),
 ]);
@@ -104,7 +113,7 @@ export function createMailQueue(dependencies: {
       const counts = await Promise.all(
         parties.map((party) => store.increment(`mails-to:${kind}:${party}`, HOUR / SECOND)),
       );
-      return counts.every(({ count }) => count <= MAXIMUM_PER_HOUR);
+      return counts.every(({ count }) => count <= maximumPerHour(kind));
     },
   };
 }

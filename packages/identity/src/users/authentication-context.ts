@@ -42,38 +42,33 @@ export function acrOfMethods(amr: readonly string[]): Acr {
   return amr.includes('mfa') ? TWO_FACTORS : ONE_FACTOR;
 }
 
-/** The `acr` that a request asks for: it is satisfied by one of the values, or a stronger one. */
-export interface RequestedAcr {
-  /** None: the request asks for nothing that Gatehouse knows. */
-  readonly values: readonly Acr[];
-  /** Otherwise, the user is signed in with what is possible (OpenID Connect Core §5.5.1.1). */
-  readonly isEssential: boolean;
-}
-
-/** From `acr_values`, or `acr` in `claims`, whose form was checked. As in the library, the former counts. */
-export function requestedAcr({
-  acr_values: list,
-  claims,
-}: Readonly<Record<string, unknown>>): RequestedAcr {
-  const known = (values: readonly unknown[]) => acrValues.filter((each) => values.includes(each));
-  if (typeof list === 'string' && list !== '') {
-    return { values: known(list.split(' ')), isEssential: false };
-  }
-  const claim = typeof claims === 'string' ? JSON.parse(claims).id_token?.acr : undefined;
-  const isEssential = claim?.essential === true;
-  return { values: known(claim?.values ?? [claim?.value]), isEssential };
-}
-
-/** The level that satisfies the request. */
-export function requestedLevel({ values: [weakest] }: RequestedAcr): number {
-  return acrLevel(weakest);
+/**
+ * The `acr` that a request asks for, from `acr_values`, or `acr` in `claims`, whose form was checked.
+ * As in the library, the former counts. One of the values, or a stronger one, satisfies the request.
+ */
+export function requestedAcr({ acr_values: list, claims }: Readonly<Record<string, unknown>>) {
+  const isList = typeof list === 'string' && list !== '';
+  const claim =
+    !isList && typeof claims === 'string' ? JSON.parse(claims).id_token?.acr : undefined;
+  const named: readonly unknown[] = isList ? list.split(' ') : (claim?.values ?? [claim?.value]);
+  const values = acrValues.filter((each) => named.includes(each));
+  return {
+    /** None: the request asks for nothing that Gatehouse knows. */
+    values,
+    level: acrLevel(values[0]),
+    /** Otherwise, the user is signed in with what is possible (OpenID Connect Core §5.5.1.1). */
+    isEssential: claim?.essential === true,
+  };
 }
 
 /**
  * What tokens report. A client that asks for a value must get one that it asked for, so a stronger
  * session reports the strongest of them.
  */
-export function reportedAcr(session: string | undefined, { values }: RequestedAcr) {
+export function reportedAcr(
+  session: string | undefined,
+  { values }: Pick<ReturnType<typeof requestedAcr>, 'values'>,
+) {
   const satisfied = values.filter((value) => acrLevel(value) <= acrLevel(session));
   return satisfied.at(-1) ?? session;
 }

@@ -1,16 +1,13 @@
 /**
- * The second factors of a user: an authenticator app (TOTP, RFC 6238) and ten recovery codes. They
- * are one sealed record. A code is accepted by one atomic claim, so that it works once in all
- * processes, and then under the lock of the record, so that a removed factor does not come back.
- *
- * Passkeys have a record of their own.
+ * The authenticator app of a user (TOTP, RFC 6238), and the recovery codes of users with any factor.
+ * A code is accepted by one atomic claim, so that it works once in all processes, and then under the
+ * lock of the record, so that a removed factor does not come back.
  */
 import { randomInt } from 'node:crypto';
 import { claimOnce } from '@gatehouse/store';
 import { Secret, TOTP } from 'otpauth';
-import { z } from 'zod';
 import type { CredentialHash } from '../secrets/credential-keys.ts';
-import { createSealedRecords, type SealedRecordDependencies } from './sealed-record.ts';
+import { type FactorDependencies, hasFactor } from './factor-record.ts';
 
 const PERIOD_SECONDS = 30;
 /** The clock of a phone may differ by so many periods. */
@@ -24,70 +21,51 @@ const RECOVERY_CODES = 10;
 const RECOVERY_ALPHABET = 'BCDFGHJKLMNPQRSTVWXZ';
 const RECOVERY_LENGTH = 12;
 
-const storedFactors = z.object({
-  totp: z.object({
-    /** In base32. */
-    secret: z.string(),
-    /** Epoch seconds. */
-    enrolledAt: z.number(),
-    lastUsedAt: z.number(),
-  }),
-  /** The hashes of those that are left. */
-  recoveryCodes: z.array(z.string()),
-});
-
-type Factors = Readonly<z.infer<typeof storedFactors>>;
-
-export const factorsKey = (userId: string): string => `factors:${userId}`;
-
 /** What a user proved with a code. */
 export type FactorKind = 'totp' | 'recovery';
 
-interface Dependencies extends SealedRecordDependencies {
-  readonly credentialHash: CredentialHash;
-  readonly now: () => number;
-}
-
-export function createFactorRegistry(dependencies: Dependencies) {
-  const { credentialHash, now } = dependencies;
-  const { find, change, remove } = createRecords(dependencies);
-  const { claim, useTotp } = createClaims(dependencies);
+export function createFactorRegistry(dependencies: FactorDependencies) {
+  const { store, credentialHash, now } = dependencies;
+  const { find, change, remove } = dependencies.factorRecords;
+  const isChanged = async (...changing: Parameters<typeof change<'unchanged'>>) =>
+    (await change(...changing)) === undefined;
   const seconds = () => Math.floor(now() / 1000);
-  const hashOf = (userId: string, code: string) => credentialHash(`recovery ${userId} ${code}`);
+  /** Of any number of callers with the same code, one gets true. */
+  const claim = (use: string) => claimOnce(store, `factor-used:${use}`, CLAIM_SECONDS);
 
-  /** New codes, and what is stored of them. */
-  const newRecoveryCodes = (userId: string) => {
-    const codes = Array.from({ length: RECOVERY_CODES }, newRecoveryCode);
-    return { codes, recoveryCodes: codes.map((code) => hashOf(userId, canonicalCode(code))) };
-  };
+  async function useTotp(secret: string, code: string): Promise<boolean> {
+    const step = stepOf(secret, code, now());
+    return step !== undefined && claim(credentialHash(`totp ${secret} ${step}`));
+  }
 
   return {
-    /** For pages and commands. Undefined: the user has no second factor. */
+    /** For pages and commands. */
     async describe(userId: string) {
-      const found = await find(userId);
-      const { enrolledAt = 0, lastUsedAt = 0 } = found?.totp ?? {};
-      return found && { enrolledAt, lastUsedAt, recoveryCodes: found.recoveryCodes.length };
+      const { totp: app, recoveryCodes, passkeys } = await find(userId);
+      const shown = app && { enrolledAt: app.enrolledAt, lastUsedAt: app.lastUsedAt };
+      return { app: shown, recoveryCodes: recoveryCodes.length, passkeys };
     },
     /** A secret for an app, which nothing stores before a code confirms it. */
     newSecret: (): string => new Secret({ size: SECRET_BYTES }).base32,
     appAddress,
     /**
-     * Adds an app that has the secret. It replaces an existing one if it may.
+     * Adds an app that has the secret, in place of an existing one.
      *
+     * @param isFirst whether it is only added if the user has no factor
      * @returns the recovery codes, or undefined if the code is wrong or used
      */
     async enroll(
       userId: string,
-      { secret, mayReplace }: { readonly secret: string; readonly mayReplace: boolean },
+      { secret, isFirst }: { readonly secret: string; readonly isFirst: boolean },
       code: string,
     ): Promise<readonly string[] | undefined> {
       if (!(await useTotp(secret, canonicalCode(code)))) {
         return undefined;
       }
-      const { codes, recoveryCodes } = newRecoveryCodes(userId);
-      const totp = { secret, enrolledAt: seconds(), lastUsedAt: seconds() };
-      const isAdded = await change(userId, (existing) =>
-        mayReplace || existing === undefined ? { totp, recoveryCodes } : undefined,
+      const { codes, recoveryCodes } = newRecoveryCodes(userId, credentialHash);
+      const added = { secret, enrolledAt: seconds(), lastUsedAt: seconds() };
+      const isAdded = await isChanged(userId, (current) =>
+        isFirst && hasFactor(current) ? 'unchanged' : { ...current, totp: added, recoveryCodes },
       );
       return isAdded ? codes : undefined;
     },
@@ -97,78 +75,66 @@ export function createFactorRegistry(dependencies: Dependencies) {
      * @throws StoreUnavailableError
      */
     async use(userId: string, typed: string): Promise<FactorKind | undefined> {
-      const factors = await find(userId);
       const code = canonicalCode(typed);
-      const hash = hashOf(userId, code);
-      const secret = factors?.totp.secret ?? '';
-      if (factors !== undefined && (await useTotp(secret, code))) {
-        const isUsed = await change(userId, (current) =>
-          current?.totp.secret === secret
-            ? { ...current, totp: { ...current.totp, lastUsedAt: seconds() } }
-            : undefined,
+      const hash = recoveryHash(userId, code, credentialHash);
+      const { totp: app, recoveryCodes } = await find(userId);
+      if (app !== undefined && (await useTotp(app.secret, code))) {
+        const used = { ...app, lastUsedAt: seconds() };
+        const isUsed = await isChanged(userId, (current) =>
+          current.totp?.secret === app.secret ? { ...current, totp: used } : 'unchanged',
         );
         return isUsed ? 'totp' : undefined;
       }
-      if (factors?.recoveryCodes.includes(hash) && (await claim(hash))) {
-        const isUsed = await change(userId, (current) =>
-          current?.recoveryCodes.includes(hash)
-            ? { ...current, recoveryCodes: current.recoveryCodes.filter((each) => each !== hash) }
-            : undefined,
-        );
+      if (recoveryCodes.includes(hash) && (await claim(hash))) {
+        const isUsed = await isChanged(userId, (current) => {
+          const left = current.recoveryCodes.filter((each) => each !== hash);
+          const isLeft = left.length < current.recoveryCodes.length;
+          return isLeft ? { ...current, recoveryCodes: left } : 'unchanged';
+        });
         return isUsed ? 'recovery' : undefined;
       }
       return undefined;
     },
     /** Replaces the recovery codes. Undefined if the user has no factor. */
     async renewRecoveryCodes(userId: string): Promise<readonly string[] | undefined> {
-      const { codes, recoveryCodes } = newRecoveryCodes(userId);
-      const isRenewed = await change(userId, (current) => current && { ...current, recoveryCodes });
+      const { codes, recoveryCodes } = newRecoveryCodes(userId, credentialHash);
+      const isRenewed = await isChanged(userId, (current) =>
+        hasFactor(current) ? { ...current, recoveryCodes } : 'unchanged',
+      );
       return isRenewed ? codes : undefined;
     },
-    /** For a restored backup, in which used ones are valid again. */
+    /**
+     * For a restored backup, in which used ones are valid again.
+     *
+     * @returns whether there were any
+     */
     removeRecoveryCodes: (userId: string): Promise<boolean> =>
-      change(userId, (current) =>
-        current?.recoveryCodes.length ? { ...current, recoveryCodes: [] } : undefined,
+      isChanged(userId, (current) =>
+        current.recoveryCodes.length > 0 ? { ...current, recoveryCodes: [] } : 'unchanged',
       ),
-    /** Also if the record is damaged. */
+    removeApp: (userId: string) =>
+      isChanged(userId, (current) => ({ ...current, totp: undefined })),
+    /** Removes everything, also if the record is damaged. */
     remove,
   };
 }
 
-function createRecords(dependencies: Dependencies) {
-  const { find, change, remove } = createSealedRecords<Factors>(
-    {
-      kind: 'second factor',
-      keyOf: factorsKey,
-      schema: storedFactors,
-      advice: 'Run gatehouse users change --reset-factors.',
-    },
-    dependencies,
-  );
-  return {
-    find,
-    /** @returns whether the record was changed: not if `decide` returns undefined */
-    change: async (userId: string, decide: (current: Factors | undefined) => Factors | undefined) =>
-      (await change(userId, (current) => decide(current) ?? 'unchanged')) === undefined,
-    remove,
-  };
+/** New codes, and what is stored of them. */
+export function newRecoveryCodes(userId: string, credentialHash: CredentialHash) {
+  const codes = Array.from({ length: RECOVERY_CODES }, newRecoveryCode);
+  const hashOf = (code: string) => recoveryHash(userId, canonicalCode(code), credentialHash);
+  return { codes, recoveryCodes: codes.map(hashOf) };
 }
 
-/** Of any number of callers with the same code, one gets true. */
-function createClaims({ store, credentialHash, now }: Dependencies) {
-  const claim = (use: string) => claimOnce(store, `factor-used:${use}`, CLAIM_SECONDS);
+const recoveryHash = (userId: string, code: string, credentialHash: CredentialHash) =>
+  credentialHash(`recovery ${userId} ${code}`);
 
-  return {
-    claim,
-    async useTotp(secret: string, code: string): Promise<boolean> {
-      const timestamp = now();
-      const delta = /^\d{6}$/.test(code)
-        ? totp(secret).validate({ token: code, timestamp, window: WINDOW })
-        : null;
-      const step = Math.floor(timestamp / 1000 / PERIOD_SECONDS) + (delta ?? 0);
-      return delta !== null && claim(credentialHash(`totp ${secret} ${step}`));
-    },
-  };
+/** The period that the code of an app is for. Undefined if it is wrong. */
+function stepOf(secret: string, code: string, timestamp: number): number | undefined {
+  const delta = /^\d{6}$/.test(code)
+    ? totp(secret).validate({ token: code, timestamp, window: WINDOW })
+    : null;
+  return delta === null ? undefined : Math.floor(timestamp / 1000 / PERIOD_SECONDS) + delta;
 }
 
 /** The address that an app reads from a QR code. */

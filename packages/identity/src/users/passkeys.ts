@@ -1,85 +1,83 @@
 /**
- * The passkeys of a user (W3C WebAuthn Level 3): public keys, which are one sealed record. A sign-in
- * finds the record with the user handle of the passkey, which is the user id. A challenge is used
- * up by one atomic claim, and the counter of a passkey is compared under the lock of the record.
+ * The passkeys of a user (W3C WebAuthn Level 3): public keys. A sign-in finds them with the user
+ * handle of the passkey, which is the user id. A challenge is used up by one atomic claim, and the
+ * counter of a passkey is compared under the lock of the record.
  */
 import { hash, randomBytes } from 'node:crypto';
 import { claimOnce } from '@gatehouse/store';
-import { z } from 'zod';
-import { text } from '../records/record.ts';
-import { createSealedRecords, type SealedRecordDependencies } from './sealed-record.ts';
+import {
+  type FactorDependencies,
+  hasFactor,
+  type NewPasskey,
+  type Passkey,
+} from './factor-record.ts';
+import { newRecoveryCodes } from './factors.ts';
 
 export const MAXIMUM_PASSKEYS = 10;
 /** A sign-in page may be open for as long as its interaction. */
 export const PASSKEY_CHALLENGE_SECONDS: number = 60 * 60;
 
-export const passkeyName = text(60);
-
-const base64url = (maximumBytes: number) =>
-  z
-    .string()
-    .regex(/^[\w-]+$/)
-    .max(Math.ceil((maximumBytes * 4) / 3));
-
-/** Of a new passkey. The limits bound the record. */
-export const passkeySchema = z.object({
-  /** WebAuthn §4: at most 1023 bytes. */
-  id: base64url(1023),
-  /** COSE. An RSA key of 8192 bits has less. */
-  publicKey: base64url(1200),
-  counter: z.number().int().nonnegative(),
-  name: passkeyName,
-  /** How browsers reach it. They ignore what they do not know. */
-  transports: z.array(z.string().max(20)).max(8),
-  /** It never leaves its authenticator, as that reports. */
-  isDeviceBound: z.boolean(),
-  /** It has a copy, such as in the account of the phone. */
-  isBackedUp: z.boolean(),
-});
-
-const storedPasskey = passkeySchema.extend({
-  /** Epoch seconds. */
-  createdAt: z.number(),
-  lastUsedAt: z.number().optional(),
-});
-
-export type NewPasskey = Readonly<z.infer<typeof passkeySchema>>;
-export type Passkey = Readonly<z.infer<typeof storedPasskey>>;
-
-export const passkeysKey = (userId: string): string => `passkeys:${userId}`;
-
-interface Dependencies extends SealedRecordDependencies {
-  readonly now: () => number;
-}
-
-export function createPasskeyRegistry(dependencies: Dependencies) {
-  const { store, now } = dependencies;
-  const { list, change, update, remove: removeAll } = createRecords(dependencies);
+export function createPasskeyRegistry(dependencies: FactorDependencies) {
+  const { store, credentialHash, now } = dependencies;
+  const { find, change } = dependencies.factorRecords;
   const seconds = () => Math.floor(now() / 1000);
 
+  /** Replaces one passkey. @returns undefined, or why nothing changed */
+  const update = <Refusal extends string>(
+    userId: string,
+    id: string,
+    decide: (current: Passkey) => Passkey | Refusal,
+  ) =>
+    change<Refusal | 'passkey_unknown'>(userId, (current) => {
+      const found = current.passkeys.find((each) => each.id === id);
+      const changed = found === undefined ? 'passkey_unknown' : decide(found);
+      return typeof changed === 'string'
+        ? changed
+        : {
+            ...current,
+            passkeys: current.passkeys.map((each) => (each === found ? changed : each)),
+          };
+    });
+
   return {
-    list,
-    /** @returns undefined, or why it was not added */
-    add: (userId: string, passkey: NewPasskey) =>
-      change<'exists' | 'full'>(userId, (current) => {
-        if (current.some(({ id }) => id === passkey.id)) {
+    list: async (userId: string): Promise<readonly Passkey[]> => (await find(userId)).passkeys,
+    /**
+     * @param isFirst whether it is only added if the user has no factor
+     * @returns recovery codes for a user who has none, or why it was not added
+     */
+    async add(
+      userId: string,
+      passkey: NewPasskey,
+      { isFirst = false } = {},
+    ): Promise<{ readonly codes?: readonly string[] } | 'exists' | 'full'> {
+      const { codes, recoveryCodes } = newRecoveryCodes(userId, credentialHash);
+      let hasCodes = false;
+      const problem = await change<'exists' | 'full'>(userId, (current) => {
+        const { passkeys } = current;
+        if ((isFirst && hasFactor(current)) || passkeys.some(({ id }) => id === passkey.id)) {
           return 'exists';
         }
-        return current.length < MAXIMUM_PASSKEYS
-          ? [...current, { ...passkey, createdAt: seconds() }]
+        hasCodes = current.recoveryCodes.length > 0;
+        return passkeys.length < MAXIMUM_PASSKEYS
+          ? {
+              ...current,
+              passkeys: [...passkeys, { ...passkey, createdAt: seconds() }],
+              ...(!hasCodes && { recoveryCodes }),
+            }
           : 'full';
-      }),
-    /** @returns 'unknown' if it was removed before */
+      });
+      return problem ?? (hasCodes ? {} : { codes });
+    },
     rename: (userId: string, id: string, name: string) =>
       update(userId, id, (current) => ({ ...current, name })),
-    /** @returns 'unknown' if it was removed before */
+    /** @returns 'passkey_unknown' if it was removed before */
     remove: (userId: string, id: string) =>
       change(userId, (current) => {
-        const left = current.filter((each) => each.id !== id);
-        return left.length < current.length ? left : 'unknown';
+        const passkeys = current.passkeys.filter((each) => each.id !== id);
+        return passkeys.length < current.passkeys.length
+          ? { ...current, passkeys }
+          : 'passkey_unknown';
       }),
-    /** Also if the record is damaged. */
-    removeAll,
     /**
      * Records a verified use. An authenticator that counts must count up (WebAuthn §6.1.1):
      * otherwise two of them have the key.
@@ -87,10 +85,10 @@ export function createPasskeyRegistry(dependencies: Dependencies) {
      * @returns undefined, or why the use does not count
      */
     recordUse: (userId: string, id: string, use: Pick<Passkey, 'counter' | 'isBackedUp'>) =>
-      update<'copied'>(userId, id, (current) => {
+      update<'passkey_copied'>(userId, id, (current) => {
         const isCounting = current.counter > 0 || use.counter > 0;
         return isCounting && use.counter <= current.counter
-          ? 'copied'
+          ? 'passkey_copied'
           : { ...current, ...use, lastUsedAt: seconds() };
       }),
     newChallenge: (): string => randomBytes(32).toString('base64url'),
@@ -101,45 +99,4 @@ export function createPasskeyRegistry(dependencies: Dependencies) {
       return claimOnce(store, key, 2 * PASSKEY_CHALLENGE_SECONDS);
     },
   };
-}
-
-function createRecords(dependencies: Dependencies) {
-  const { find, change, remove } = createSealedRecords<readonly Passkey[]>(
-    {
-      kind: 'passkey',
-      keyOf: passkeysKey,
-      schema: z.array(storedPasskey),
-      advice: 'Run gatehouse users change --reset-factors.',
-    },
-    dependencies,
-  );
-
-  /** @throws Error if the record is damaged */
-  const list = async (userId: string) => (await find(userId)) ?? [];
-
-  /** @param decide returns the changed passkeys, or a text: why nothing changes */
-  const changeList = <Refusal extends string>(
-    userId: string,
-    decide: (current: readonly Passkey[]) => readonly Passkey[] | Refusal,
-  ) =>
-    change<Refusal>(userId, (current = []) => {
-      const changed = decide(current);
-      return changed.length === 0 ? undefined : changed;
-    });
-
-  /** Replaces one passkey. */
-  const update = <Refusal extends string>(
-    userId: string,
-    id: string,
-    decide: (current: Passkey) => Passkey | Refusal,
-  ) =>
-    changeList<Refusal | 'unknown'>(userId, (current) => {
-      const found = current.find((each) => each.id === id);
-      const changed = found === undefined ? 'unknown' : decide(found);
-      return typeof changed === 'string'
-        ? changed
-        : current.map((each) => (each === found ? changed : each));
-    });
-
-  return { list, change: changeList, update, remove };
 }

@@ -28,7 +28,6 @@ export function createSignInLocks(store: Store, credentialHash: CredentialHash) 
   const indexKey = (userId: string) => `locked-browsers:${userId}`;
 
   const codesKey = (key: string) => `${key}:codes`;
-  const passkeysKey = (key: string) => `${key}:passkeys`;
 
   async function lockOf(kind: SignInLock['kind'], key: string): Promise<readonly SignInLock[]> {
     const [attempts, codes] = await Promise.all([
@@ -45,8 +44,6 @@ export function createSignInLocks(store: Store, credentialHash: CredentialHash) 
     accountKey,
     /** The second count of an account or a browser: wrong codes. */
     codesKey,
-    /** The third count: wrong passkeys, within `accountLimit`. */
-    passkeysKey,
     browserKey: (deviceId: string): string => `sign-ins:device:${credentialHash(deviceId)}`,
     /** Called with the failure that locks a browser, so that `unlock` finds its counts. */
     recordLockedBrowser: (userId: string, key: string): Promise<void> =>
@@ -71,12 +68,7 @@ export function createSignInLocks(store: Store, credentialHash: CredentialHash) 
     async unlock({ userId, username }: Account): Promise<void> {
       const browsers = await store.members(indexKey(userId));
       const keys = [accountKey(username), ...browsers];
-      await store.delete([
-        ...keys,
-        ...keys.map(codesKey),
-        ...keys.map(passkeysKey),
-        indexKey(userId),
-      ]);
+      await store.delete([...keys, ...keys.map(codesKey), indexKey(userId)]);
     },
   };
 }
