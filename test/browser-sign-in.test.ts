@@ -1,7 +1,15 @@
 // requires: redis-server
 /** Users sign in to an application behind another proxy, which asks the gateway at `/_verify`. */
 import { createHmac } from 'node:crypto';
-import { createPageVisitor, type PageVisitor, signInAt, until } from '@gatehouse/testing';
+import { TWO_FACTORS } from '@gatehouse/identity';
+import {
+  codeOfApp,
+  createPageVisitor,
+  type PageVisitor,
+  secretOfPage,
+  signInAt,
+  until,
+} from '@gatehouse/testing';
 import { describe, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import {
@@ -38,6 +46,7 @@ const bootstrap = {
     },
   ],
   roles: ['support'],
+  secondFactor: { clients: { 'gatehouse:browser:wiki.example': 'optional' } },
   browserHosts: [
     { host: HOST, name: 'Reports' },
     { host: 'wiki.example', name: 'Wiki' },
@@ -557,5 +566,36 @@ describe.each(systems)('on $engine', ({ system }) => {
       const events = new Set(entries.map(({ event }) => event));
       return events.has('token_issued') && events.has('token_revoked');
     });
+  });
+
+  test('a proxy can require an acr, and a sign-in that cannot reach it fails once', async () => {
+    const query = `&acr=${TWO_FACTORS}`;
+    const weak = await signIn();
+    const { status, headers } = await ask(PAGE, weak, { query, headers: script });
+    expect([status, headers['www-authenticate']]).toEqual([
+      401,
+      expect.stringContaining(`insufficient_user_authentication", acr_values="${TWO_FACTORS}"`),
+    ]);
+    const { location } = await ask(PAGE, weak, { query });
+    const failed = new URL((await weak.visitor.get(location)).location ?? '');
+    const shown = await ask(pathOf(failed), weak, { query });
+    expect([shown.status, shown.message]).toEqual([
+      400,
+      expect.stringContaining('unmet_authentication_requirements'),
+    ]);
+
+    // Where operators allow it, the user enrolls a factor.
+    const strong = newBrowser();
+    const wiki = { host: 'wiki.example', query };
+    const { visitor } = strong;
+    const begun = await visitor.get((await ask(PAGE, strong, wiki)).location);
+    const form = await signInAt(begun, carol, visitor, ({ body }) => body.includes('class="qr"'));
+    const codes = await visitor.submit(form, { code: codeOfApp(secretOfPage(form)) });
+    let page = await visitor.submit(codes, {});
+    while (page.location?.startsWith(first.issuer) === true) {
+      page = await visitor.get(page.location);
+    }
+    expect((await ask(pathOf(new URL(page.location ?? '')), strong, wiki)).status).toBe(302);
+    expect((await ask(PAGE, strong, wiki)).status).toBe(200);
   });
 });

@@ -3,6 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { commonOfRoutes, deviceRoutes } from '../src/routes/route.ts';
 import { publicUrl } from './booted-gateway.ts';
 import { bootSuiteGateway, expectRefused } from './suite-gateway.ts';
+import { ask, forwardAuth } from './verification-calls.ts';
 
 const TWO_FACTORS = 'urn:gatehouse:acr:2';
 const now = Math.floor(Date.now() / 1000);
@@ -11,6 +12,7 @@ const common = {
   ...({ method: 'GET', scope: 'device:read', bodyLimitBytes: 0 } as const),
 };
 const gateway = await bootSuiteGateway({
+  ...forwardAuth,
   routes: [
     { ...common, operation: 'secrets', path: '/secrets', acr: TWO_FACTORS },
     { ...common, operation: 'transfers', path: '/transfers', acr: TWO_FACTORS, maxAge: 300 },
@@ -25,10 +27,10 @@ const user = {
 await gateway.identity.store.set(`user:${user.userId}`, JSON.stringify(user));
 
 /** @param token undefined: of a machine */
-const get = async (path: string, token: object | undefined) => {
-  const ofUser = token && { accountId: user.userId, ...token };
-  return gateway.send(path, { headers: await gateway.bearer(ofUser) });
-};
+const bearer = (token: object | undefined) =>
+  gateway.bearer(token && { accountId: user.userId, ...token });
+const get = async (path: string, token: object | undefined) =>
+  gateway.send(path, { headers: await bearer(token) });
 
 const challenge = (needs: string) =>
   `Bearer realm="gatehouse", error="insufficient_user_authentication", ${needs}, ` +
@@ -75,5 +77,17 @@ describe('a route that needs a strong or recent sign-in', () => {
     expect(signed.headers['www-authenticate']).toBe(challenge(strong));
     const reply = await get('/secrets', { acr: TWO_FACTORS, scope: 'device:write' });
     expect(reply.status).toBe(403);
+  });
+
+  test('is what another proxy can require at /_verify', async () => {
+    const path = `/_verify?scope=device:read&acr=${TWO_FACTORS}`;
+    const verify = async (token: object | undefined) => ask(gateway, await bearer(token), { path });
+    for (const token of [undefined, { acr: 'urn:gatehouse:acr:1', authTime: now }]) {
+      const { status, headers } = await verify(token);
+      expect([status, headers['www-authenticate']]).toEqual([401, challenge(strong)]);
+    }
+    expect((await verify({ acr: 'phr' })).status).toBe(200);
+    const wrong = { path: '/_verify?scope=device:read&acr=gold' };
+    expect((await ask(gateway, await bearer({ acr: 'phr' }), wrong)).status).toBe(400);
   });
 });

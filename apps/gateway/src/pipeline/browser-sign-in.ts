@@ -2,7 +2,8 @@
  * Forward auth for browsers (`/_verify?browser=HOST`). The proxy asks about every request to the
  * host, and passes on what the gateway answers:
  *
- *   a page without a session    ─▶ 302 to the authorization server, with a cookie for this sign-in
+ *   a page without a session, or with a weaker one than the proxy requires
+ *                               ─▶ 302 to the authorization server, with a cookie for this sign-in
  *   /_gatehouse/callback        ─▶ redeems the code, 302 to that page with the cookie of the session
  *   a request with the session  ─▶ 200 with the identity of the user
  *   /_gatehouse/sign-out        ─▶ ends the session, 302 to the sign-out of the authorization server
@@ -13,6 +14,7 @@
 import { createHmac, hash, randomBytes } from 'node:crypto';
 import { ApiError } from '@gatehouse/errors';
 import {
+  acrLevel,
   BROWSER_CALLBACK_PATH,
   type BrowserHost,
   browserClientId,
@@ -80,7 +82,7 @@ export function createBrowserSignIn(dependencies: Dependencies) {
   /**
    * Verifies the session of the browser. A request with another credential is not of a browser.
    *
-   * @returns a redirect for a browser that opens a page without a session
+   * @returns a redirect for a browser that opens a page without a sufficient session
    * @throws ApiError `unauthorized` for other requests without a session, `access_denied` for a
    *   request that another site caused
    */
@@ -102,12 +104,15 @@ export function createBrowserSignIn(dependencies: Dependencies) {
     notes.clientId = clientId;
     const { clientAddress, appliedLimits, observed } = exchange;
     const found = token === undefined ? undefined : await verify(token);
-    if (found?.clientId !== clientId) {
-      if (!isNavigation(exchange)) {
-        throw refusal('unauthorized', 'browser_session_missing');
-      }
+    const isOwn = found?.clientId === clientId;
+    // `authorize` challenges other requests with a weak session.
+    const isWeak = isOwn && acrLevel(found.signIn?.acr) < acrLevel(route.acr);
+    if ((!isOwn || isWeak) && isNavigation(exchange)) {
       await pipeline.limits.countAddress(clientAddress, token !== undefined, appliedLimits);
-      return redirectToSignIn(exchange, browser, dependencies);
+      return redirectToSignIn(exchange, browser, route, dependencies);
+    }
+    if (!isOwn) {
+      throw refusal('unauthorized', 'browser_session_missing');
     }
     notes.credential = 'browser';
     notes.verifiedMs = performance.now() - observed.startedAt;
@@ -139,6 +144,7 @@ function sessionOf(
 function redirectToSignIn(
   { message, target }: Exchange,
   browser: BrowserHost,
+  { acr }: Route,
   { identity, authorizationServerUrl, now }: Dependencies,
 ): Reply {
   const { signIn } = cookieNames(browser);
@@ -156,6 +162,8 @@ function redirectToSignIn(
     state,
     code_challenge: hash('sha256', verifierOf(secret, state), 'base64url'),
     code_challenge_method: 'S256',
+    // Essential: a sign-in that stays weaker must fail, because it would be redirected again.
+    ...(acr && { claims: JSON.stringify({ id_token: { acr: { essential: true, value: acr } } }) }),
   });
   const cookie = setCookie(browser, signIn, secret, `; Max-Age=${SIGN_IN_SECONDS}`);
   return redirect(`${authorizationServerUrl}/authorize?${query}`, cookie);

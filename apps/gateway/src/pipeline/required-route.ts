@@ -1,7 +1,8 @@
-/** What a proxy requires for a service, in the query of `/_verify`: a scope, roles, a sign-in. */
+/** What a proxy requires for a service, in the query of `/_verify`: a scope, roles, an `acr`. */
 import { deviceScopes } from '@gatehouse/device-api';
 import { illegalArgument } from '@gatehouse/errors';
 import {
+  acrValues,
   type BrowserHost,
   browserClientId,
   isDeviceScope,
@@ -25,7 +26,7 @@ interface RequiredRoute extends Route {
 let known = { settings: noSettings, routes: new Map<string, RequiredRoute>() };
 
 /**
- * Returns a route with the scope, roles, audience and host in the query of `/_verify`. The proxy's
+ * Returns a route with the scope, roles, `acr`, audience and host in the query of `/_verify`. The proxy's
  * configuration contains the query.
  *
  * @throws ApiError `illegal_argument`: an unknown parameter may be a misspelled requirement
@@ -41,7 +42,7 @@ export function requiredRoute(query: string, settings: Settings): RequiredRoute 
   return route;
 }
 
-const requirements: readonly string[] = ['scope', 'audience', 'role', 'browser'];
+const requirements: readonly string[] = ['scope', 'audience', 'role', 'acr', 'browser'];
 
 function readRequirement(query: string, settings: Settings): RequiredRoute {
   const parameters = new URLSearchParams(query);
@@ -68,6 +69,10 @@ function readRequirement(query: string, settings: Settings): RequiredRoute {
   if (!roles.every((role) => settings.roles.has(role))) {
     problems.push({ property: 'role', message: 'must be declared' });
   }
+  const acr = acrValues.find((each) => each === parameters.get('acr'));
+  if (parameters.has('acr') && acr === undefined) {
+    problems.push({ property: 'acr', message: `must be one of ${acrValues.join(', ')}` });
+  }
   const audience = parameters.get('audience') ?? DEFAULT_AUDIENCE;
   if (!AUDIENCE.test(audience)) {
     problems.push({ property: 'audience', message: 'must be lower-case letters, digits, . or -' });
@@ -84,6 +89,7 @@ function readRequirement(query: string, settings: Settings): RequiredRoute {
     scope,
     resource: declared?.resource.resource,
     roles,
+    acr,
     claims: browser === undefined ? [] : [...userClaims.keys()],
     // Without a scope, a token of any API would be accepted.
     credentials: scope === undefined ? [] : credentialKinds,
