@@ -1,7 +1,7 @@
 // requires: redis-server
 /** Forgotten passwords, new accounts and verified addresses. mails.slow.test.ts has the mails. */
 import type { WantedLink } from '@gatehouse/identity';
-import { createPageVisitor, until } from '@gatehouse/testing';
+import { codeOfApp, createPageVisitor, secretOfPage, until } from '@gatehouse/testing';
 import { describe, expect, test } from '@jest/globals';
 import { english } from '../src/pages/texts-en.ts';
 import {
@@ -214,6 +214,37 @@ describe.each(systems)('on $engine', ({ engine, system }) => {
     // The address of another user stays with that user.
     expect(taken.status).toBe(200);
     expect((await createPageVisitor().submit(taken, {})).status).toBe(400);
+  });
+
+  test('a user gets a mail about each change, at the address before it', async () => {
+    const visitor = createPageVisitor();
+    const headers = fromElsewhere();
+    const former = 'fred@example.com';
+    const email = `${mine('fred')}@example.com`;
+    const userId = await userIdOf('fred');
+    const reset = await identity.actionLinks.issue({ kind: 'reset', userId });
+    const form = await visitor.get(`${issuer}/reset-password?token=${reset}`);
+    expect((await visitor.submit(form, password, headers)).status).toBe(303);
+    const told = (await mailsTo(former)).at(-1);
+    expect(told?.subject).toBe(`Your account at ${new URL(issuer).host} was changed`);
+    expect(told?.text).toContain(`your account fred at ${new URL(issuer).host}: Password.`);
+    expect(told?.text).toContain(`from ${headers['x-forwarded-for']} (Firefox on Linux) at `);
+    expect(told?.text).toContain(english.mailNotYou);
+    expect(told?.link).toBe(`${issuer}/account`);
+
+    const verify = await identity.actionLinks.issue({ kind: 'verify', userId, email });
+    await visitor.submit(await visitor.get(`${issuer}/verify-email?token=${verify}`), {});
+    expect((await mailsTo(former, 2)).at(-1)?.text).toContain(': Email.');
+    const off = { organizations: {}, roles: {}, clients: {} };
+    await identity.settings.apply({ secondFactor: { ...off, default: 'optional' } });
+    const user = { username: 'fred', password: wanted };
+    await open(visitor, '/account', user);
+    const page = () => visitor.get(`${issuer}/account/second-factor`);
+    await until(async () => (await page()).status === 200);
+    const enrollment = await page();
+    await visitor.submit(enrollment, { code: codeOfApp(secretOfPage(enrollment)) });
+    expect((await mailsTo(email)).at(-1)?.text).toContain(': Two-step sign-in.');
+    await identity.settings.apply({ secondFactor: off });
   });
 
   test('a link for a former address or password is void', async () => {

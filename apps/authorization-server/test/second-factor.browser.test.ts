@@ -51,7 +51,7 @@ async function enterPassword(page: Page, { username, password }: User): Promise<
 
 const enterCode = async (page: Page, code: string) => {
   await page.locator('#code').fill(code);
-  await page.locator('button.primary').click();
+  await page.locator('form:has(#code) button.primary').click();
 };
 
 const secretOn = async (page: Page) =>
