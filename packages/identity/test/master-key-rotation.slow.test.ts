@@ -168,7 +168,7 @@ describe.each(storeEngines)('the rotation of the master key on %s', (engineName)
     await expect(interrupted.rotate()).rejects.toThrow('killed');
     const newKey = firstKey();
     await expect(start().finish()).rejects.toThrow(
-      'Records need the previous key (canary: 1, signing key: 2, client: 1, second factor: 1, passkey: 1, session: 2). Run gatehouse master-key rotate again.',
+      'Records need the previous key (canary: 1, signing key: 2, client: 1, second factor: 1, session: 2). Run gatehouse master-key rotate again.',
     );
     expect(await start().step()).toMatchObject({ changedRecords: 7, change: 'continued' });
     expect(firstKey()).toEqual(newKey);
