@@ -68,12 +68,12 @@ async function dataOf(user: User, identity: Identity) {
   const { userId, orgId } = user;
   const { upstreams } = await identity.settings.read();
   const sessions = await identity.userSessions.sessions(userId);
-  const passkeys = await identity.passkeys.list(userId);
+  const { passkeys, ...secondFactor } = await identity.factors.describe(userId);
   const linked = await identity.upstreamLinks.list(userId);
   return {
     profile,
     organization: await identity.organizations.find(orgId),
-    secondFactor: await identity.factors.describe(userId),
+    secondFactor,
     passkeys: passkeys.map(({ id, publicKey, counter, ...passkey }) => passkey),
     otherAccounts: linked.map((id) => ({ provider: upstreams.get(id)?.name ?? id })),
     sessions: sessions.map(({ id, ...session }) => session),
