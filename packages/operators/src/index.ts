@@ -1,0 +1,93 @@
+/**
+ * What operators do, in one place. The command line, the management API and the console are thin
+ * layers over it.
+ *
+ *   const operators = openOperators({ identity });
+ *   const { client, secureKey } = await operators.clients.create(operator, definition);
+ *
+ * Operator      { actor, operator?, session?, address?, requestId? }: who acts, as the audit trail
+ *               stores it. The command line: { actor: 'cli', operator: 'root' }. The API and the
+ *               console: { actor: 'console', operator: user or client id, session, address, requestId }.
+ * OperatorError an ApiError with a code of the catalogue: illegal_argument (`result` lists every
+ *               { property, message }), not_found, duplicate_key, conflict, precondition_failed.
+ *               StoreUnavailableError passes unchanged.
+ * Page          { items, next? } from { cursor?, limit? }. `next` is the cursor of the next page. A
+ *               page can have fewer items than `limit`, and even none, although there are more.
+ * Condition     { ifVersion? }: the `version` of the representation that the operator saw. A changed
+ *               record is precondition_failed, decided under the lock of the record.
+ * previewX      says what `x` with the same arguments would do. It changes nothing, and throws what
+ *               `x` would throw for them.
+ *
+ * Every schema is zod, with the same name as its type in lower case: clientView is the schema of
+ * ClientView. No representation contains a secret. Keys are named by id. Times are epoch seconds,
+ * those of the request log epoch milliseconds, and those of the audit trail ISO 8601.
+ *
+ * organizations
+ *   list({ search?, cursor?, limit? })                    Page<OrganizationView>
+ *   read(id)                                              OrganizationView { id, name, version }
+ *   previewCreation(definition)                           { removedAt? }: a removed one had this id
+ *   create(operator, newOrganization, { reusesId? })      OrganizationView. Without reusesId, the id of
+ *                                                         a removed one is a conflict
+ *   change(operator, id, organizationChange, condition?)  OrganizationView
+ *   previewRemoval(id)                                    { organizationId, clientIds, users }
+ *   remove(operator, id, condition?)                      { organizationId, clients, users }
+ *
+ * clients
+ *   list({ search?, orgId?, disabled?, cursor?, limit? }) Page<ListedClient>: ClientView with lastUsedAt?
+ *   read(clientId)                                        { client: ClientView, lastUse: { at?, keys } }
+ *   create(operator, newClient)                           { client, secureKey? }: once, unless supplied
+ *   previewChange(clientId, clientChange)                 { client, movesFrom?, revokes, deletesKeys }
+ *   change(operator, clientId, clientChange, condition?)  ClientView. null removes an optional member
+ *   previewRemoval(clientId)                              { clientId, orgId, keys, tokens }
+ *   remove(operator, clientId, condition?)                the same
+ *   issueRegistrationToken(operator, allowed)             { token, expiresAt, … }: once
+ *
+ * clientKeys
+ *   rotate(operator, clientId, { replaceOldest?, keepTokens? }, condition?)
+ *                                                         { client, secureKey, keyId, replacedKeyId? }
+ *   remove(operator, clientId, keyId, { keepTokens?, revoke? }, condition?)   ClientView
+ *
+ * users (by user id)
+ *   list({ search?, orgId?, disabled?, cursor?, limit? }) Page<ListedUser>: UserView with lastSignInAt?
+ *   find(name)                                            UserView of a username, verified address or id
+ *   read(userId)                                          { user, lastSignInAt?, locks, factors?, passkeys,
+ *                                                           sessions, applications }
+ *   create(operator, newUser)                             { user, password? }: generated without one
+ *   previewChange(userId, userChange)                     { user, movesFrom?, signsOut }
+ *   change(operator, userId, userChange, condition?)      UserView. null removes an optional member
+ *   setPassword(operator, userId, { password?, generate? })   { user, password? }
+ *   issueResetLink(operator, userId)                      { token, expiresAt }: once, for /reset-password?token=
+ *   invite(operator, { email, orgId }, { mails })         { token, expiresAt }: once, for /create-account?token=
+ *   unlock(operator, userId)                              UserView
+ *   resetFactors(operator, userId, condition?)            UserView
+ *   endSession(operator, userId, sessionId)               { clientIds }
+ *   endGrants(operator, userId, clientId)                 { grantIds }
+ *   previewRemoval(userId)                                { userId, username, orgId, sessions, applications }
+ *   remove(operator, userId, condition?)                  the same
+ *
+ * tokens (target: { token } | { clientId } | { userId } | { all: true })
+ *   find(token)                                           TokenView or not_found
+ *   previewRevocation(target)                             { tokens, grants, sessions, clients, users }
+ *   revoke(operator, target)                              what ended
+ *
+ * signingKeys
+ *   list()                                                per purpose: keys with state and times
+ *   rotate(operator, purpose)                             publishes a successor now
+ *
+ * audit
+ *   list({ event?, clientId?, user?, requestId?, severities?, since?, until?, cursor?, limit? })
+ *                                                         Page<NamedEntry>: with current names and changes
+ *   createChain(lastHash)                                 the lines of an export, each with the hash of the last
+ *
+ * requests
+ *   list({ clientId?, code?, reason?, addressGroup?, since?, until?, cursor?, limit? })
+ *                                                         Page<ExplainedRequest>: with cause and fix
+ *   read(requestId)                                       { requests, audit }
+ *   groups(filter)                                        [{ code?, clientId?, operation, count, first, last }]
+ *
+ * settings
+ *   read()                                                { settings, effective, version }
+ *   previewChange(member, value)                          { changes }: before and after
+ *   change(operator, member, value, condition?)           as read(). null removes an optional member
+ */
+export {};
