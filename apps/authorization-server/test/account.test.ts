@@ -108,7 +108,7 @@ describe.each(systems)('on $engine', ({ system }) => {
       ...uses,
     ]);
     expect((await visitor.get(account)).status).toBe(303);
-    expect(await identity.userSessions.session(userId, ended)).toBeUndefined();
+    expect(await identity.userSessions.end(userId, ended)).toBeUndefined();
     for (const { location = issuer } of replies[0]) {
       const code = new URL(location).searchParams.get('code');
       if (code !== null) {

@@ -4,6 +4,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
+  endedSessionKey,
   grantMembersKey,
   LONGEST_UNLISTED_SECONDS,
   openIdentity,
@@ -16,7 +17,7 @@ import { describe, expect, test } from '@jest/globals';
 import Provider, { type ClientMetadata } from 'oidc-provider';
 import { createOidcAdapter, recordKey, sealedModels } from '../src/provider/oidc-adapter.ts';
 import { createRedemptions, type SingleUse } from '../src/provider/single-use.ts';
-import { ANONYMOUS_SESSION, endedSessionKey, timesToLive } from '../src/provider/times-to-live.ts';
+import { ANONYMOUS_SESSION, timesToLive } from '../src/provider/times-to-live.ts';
 import { EXPIRED_DEVICE_CODE_SECONDS, lifetimes } from '../src/requests/lifetimes.ts';
 import { openStores } from './server.ts';
 

@@ -1,10 +1,9 @@
 /** A reply never arrives before the store has what it reports, and never describes an error. */
 import { setTimeout as sleep } from 'node:timers/promises';
-import { credentialKey, grantTombstoneKey } from '@gatehouse/identity';
+import { credentialKey, endedSessionKey, grantTombstoneKey } from '@gatehouse/identity';
 import { StoreUnavailableError } from '@gatehouse/store';
 import { createPageVisitor } from '@gatehouse/testing';
 import { expect, test } from '@jest/globals';
-import { endedSessionKey } from '../src/provider/times-to-live.ts';
 import { startInProcess } from './in-process-server.ts';
 import { alice, web } from './installation.ts';
 import { as, asWeb, machineGrant, outcome, refreshing } from './server.ts';

@@ -80,6 +80,8 @@ export {
   clientRecordsKey,
   credentialId,
   credentialKey,
+  endedSessionKey,
+  endedSessionSeconds,
   grantKey,
   grantMembersKey,
   grantTombstoneKey,

@@ -93,7 +93,7 @@ export function openIdentity(dependencies: IdentityDependencies) {
   const principalOf = createClientPrincipals(settings);
   const findLiveHolder = createLiveHolders(clients, users, notBefore);
   const verification = { ...records, credentialHash, findLiveHolder };
-  const userSessions = createUserSessions(store, sealer, findLiveHolder);
+  const userSessions = createUserSessions({ ...verification, sealer });
   const tokenPrincipals = createTokenPrincipals(verification);
   const tokens = { ...verification, tokenPrincipals };
   const findKey = createPublicKeys('authorization-server', { ...records, sealer });

@@ -85,6 +85,7 @@ export const storeOperations = [
   'addToIndex',
   'removeFromIndex',
   'members',
+  'membersWithPrefix',
   'append',
   'read',
   'ping',

@@ -58,6 +58,17 @@ export interface Store {
   members(key: string): Promise<readonly string[]>;
 
   /**
+   * The first `limit` members after `after` that begin with `prefix`, in the order of their bytes in
+   * UTF-8. Only for an index whose members never expire.
+   */
+  membersWithPrefix(
+    key: string,
+    prefix: string,
+    limit: number,
+    after?: string,
+  ): Promise<readonly string[]>;
+
+  /**
    * Appends entries, oldest first, in one step to a log that keeps the newest `capacity` entries. An
    * engine may keep up to 1 % more for each process that appends. A log contains an entry once:
    * appending an equal entry moves it.

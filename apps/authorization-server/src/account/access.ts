@@ -29,10 +29,9 @@ export function addAccessForms(router: Router, { identity, sessions }: AccountDe
   router.post(
     '/end-session',
     sessions.form(async ({ request, finish, user: { userId } }) => {
-      const found = await identity.userSessions.session(userId, formField(request, 'session'));
-      if (found !== undefined) {
-        await identity.logouts.addForApplications(userId, found.applications);
-        await sessions.endOther(found.uid);
+      const applications = await identity.userSessions.end(userId, formField(request, 'session'));
+      if (applications !== undefined) {
+        await identity.logouts.addForApplications(userId, applications);
         recordEvent(request, { event: 'sign_out', userId, everywhere: false }, identity);
       }
       finish('session');

@@ -106,12 +106,6 @@ export function createAccountSessions(dependencies: {
   return {
     current,
 
-    /** Ends the session of another browser with its grants. */
-    async endOther(uid: string): Promise<void> {
-      const session = await provider.Session.findByUid(uid);
-      await session?.destroy();
-    },
-
     /** Ends the session with its grants, and deletes its cookie. */
     async end(request: Request, response: Response, session: Session): Promise<void> {
       await session.destroy();

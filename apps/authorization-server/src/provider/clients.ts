@@ -131,7 +131,6 @@ export function withBuiltInClients(identity: Identity, issuer: string): Identity
       return findLiveHolder(clientId === ACCOUNT_CLIENT_ID ? withoutClient : credential);
     },
   };
-  const { store, sealer } = identity;
-  const userSessions = createUserSessions(store, sealer, withBuiltIn.findLiveHolder);
+  const userSessions = createUserSessions({ ...withBuiltIn, now: Date.now });
   return { ...withBuiltIn, userSessions };
 }

@@ -3,6 +3,7 @@ import {
   clientRecordsKey,
   credentialKey,
   destroyGrant,
+  endedSessionKey,
   grantKey,
   grantMembersKey,
   type Identity,
@@ -17,7 +18,6 @@ import { withoutLostScopes } from './claims.ts';
 import { type StoredToken, tokenModels } from './client-patches.ts';
 import { currentRequest } from './library.ts';
 import type { SingleUse } from './single-use.ts';
-import { endedSessionKey } from './times-to-live.ts';
 
 type AdapterDependencies = Pick<
   Identity,

@@ -1,4 +1,6 @@
 import {
+  endedSessionKey,
+  endedSessionSeconds,
   findResource,
   grantSeconds,
   type Identity,
@@ -122,11 +124,6 @@ export function timesToLive(strict: boolean) {
   };
 }
 
-/** Set when a session ends: a concurrent request must not write the session back. */
-export function endedSessionKey(hashedUid: string): string {
-  return `session-ended:${hashedUid}`;
-}
-
 /**
  * Whether the session is still valid for this user: enabled, and not signed out everywhere since.
  */
@@ -140,9 +137,6 @@ export function isSessionOf(
     (session.loginTs ?? 0) > user.notBefore
   );
 }
-
-/** No request that could write an ended session back takes longer than this. */
-const ENDED_SESSION_SECONDS = HOUR;
 
 /**
  * A sign-out ends the grants of the session first (docs/decisions/15-sign-out.md); the library
@@ -160,7 +154,7 @@ export function endSessionsWithGrants(
     // store.
     if (this.accountId !== undefined) {
       const key = endedSessionKey(credentialHash(this.uid));
-      await store.set(key, '', ENDED_SESSION_SECONDS, { revokes: true });
+      await store.set(key, '', endedSessionSeconds, { revokes: true });
     }
     for (const { grantId } of Object.values(this.authorizations ?? {})) {
       const grant = grantId === undefined ? undefined : await provider.Grant.find(grantId);

@@ -137,6 +137,11 @@ function createClientRecords(
   const registry = createRegistry<Client>(
     {
       kind: 'client',
+      paging: {
+        idOf: ({ clientId }) => clientId,
+        namesOf: ({ clientId, name }) => ({ words: [clientId, name], texts: [] }),
+        isPaged: ({ document }) => document === undefined,
+      },
       parse,
       format: formatClient,
       async settle(client, existing) {
@@ -174,6 +179,8 @@ function createClientRecords(
     write,
     update,
     remove: registry.remove,
+    /** Pages of the registered clients. */
+    page: registry.page,
     find: (clientId: string): Promise<Client | undefined> =>
       isDocumentAddress(clientId) ? findDocument(clientId) : findRegistered(clientId),
     /** The registered clients. */

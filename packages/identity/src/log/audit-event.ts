@@ -189,8 +189,10 @@ export function severityOf(event: AuditEvent): AuditSeverity {
 export interface AuditOrigin {
   /** The app, or `cli`. */
   readonly actor: string;
-  /** The name of the operating system user who ran the command. */
+  /** Who acted: the operating system user who ran a command, or the id of a user or client. */
   readonly operator?: string | undefined;
+  /** The session of an operator. It cannot be used as a credential. */
+  readonly session?: string | undefined;
   readonly address?: string | undefined;
   readonly requestId?: string | undefined;
 }

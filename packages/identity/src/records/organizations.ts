@@ -1,6 +1,7 @@
 import { NEVER_EXPIRES } from '@gatehouse/store';
 import { z } from 'zod';
 import { createRecordCache, parseRecord, type RecordDependencies } from './record.ts';
+import { createRecordPages } from './record-pages.ts';
 
 const storedOrganization = z.object({
   id: z.string(),
@@ -12,7 +13,7 @@ const storedOrganization = z.object({
 });
 
 /** Owns clients, users and devices. Other organizations cannot access them. */
-type Organization = Readonly<Pick<z.infer<typeof storedOrganization>, 'id' | 'name'>>;
+export type Organization = Readonly<Pick<z.infer<typeof storedOrganization>, 'id' | 'name'>>;
 
 const INDEX_KEY = 'organizations';
 
@@ -30,25 +31,41 @@ export function createOrganizationRegistry({ store, now, onDamagedRecord }: Reco
     return found?.isRemoved === true ? undefined : found && { id: found.id, name: found.name };
   }
 
+  const pages = createRecordPages<Organization>(
+    {
+      kind: 'organization',
+      idOf: ({ id }) => id,
+      namesOf: ({ id, name }) => ({ words: [id, name], texts: [] }),
+      find,
+    },
+    store,
+  );
+
   return {
     find,
+    page: pages.read,
     async list(): Promise<readonly Organization[]> {
       const found = await Promise.all((await store.members(INDEX_KEY)).map(find));
       return found.filter((organization) => organization !== undefined);
     },
     async save({ id, name }: Organization): Promise<void> {
+      const former = await find(id);
       const { removedAt } = (await cache.read(keyOf(id))) ?? {};
+      await pages.add({ id, name }, former);
       await store.set(keyOf(id), JSON.stringify({ id, name, removedAt }));
       cache.forget(keyOf(id));
       await store.addToIndex(INDEX_KEY, id, NEVER_EXPIRES);
+      await (former && pages.remove(former, { id, name }));
     },
     /** Within 50 ms, no member is found any more, so that all credentials of members are invalid. */
     async remove(id: string): Promise<void> {
+      const former = await find(id);
       const removedAt = Math.floor(now() / 1000);
       const removed = JSON.stringify({ id, name: id, isRemoved: true, removedAt });
       await store.set(keyOf(id), removed, undefined, { revokes: true });
       cache.forget(keyOf(id));
       await store.removeFromIndex(INDEX_KEY, id);
+      await (former && pages.remove(former));
     },
     /** Whether it is removed now. The copy is at most 50 ms old. */
     isRemoved: async (id: string): Promise<boolean> =>

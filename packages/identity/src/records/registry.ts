@@ -8,6 +8,7 @@ import {
   readForUpdate,
 } from './record.ts';
 import { withRecordLock } from './record-lock.ts';
+import { createRecordPages, type PagedRecords } from './record-pages.ts';
 
 /** Longer than any credential lives. */
 const REMOVED_SECONDS = 400 * 24 * 60 * 60;
@@ -33,6 +34,7 @@ export function createRegistry<
     readonly settle: (wanted: Stored, existing: Stored | undefined) => Promise<Stored>;
     /** Runs after the record is written, under its lock. */
     readonly onWritten?: (saved: Stored, existing: Stored | undefined) => Promise<void>;
+    readonly paging: Pick<PagedRecords<Stored>, 'idOf' | 'namesOf' | 'isPaged'>;
     /** Where a record is listed, and when it expires, in epoch seconds. */
     readonly placeOf: (record: Stored) => {
       readonly index: string;
@@ -65,6 +67,7 @@ export function createRegistry<
       const saved = { ...wanted, notBefore };
       const { index, expiresAt } = placeOf(saved);
       const place = existing && placeOf(existing);
+      await pages.add(saved, existing);
       if (place?.index !== index || place.expiresAt !== expiresAt) {
         await store.addToIndex(index, id, expiresAt ? expiresAt * 1000 : NEVER_EXPIRES);
       }
@@ -74,19 +77,27 @@ export function createRegistry<
       await store.set(key, format(saved), seconds, { revokes });
       cache.forget(key);
       await onWritten?.(saved, existing);
+      await (existing && pages.remove(existing, saved));
       return saved;
     });
   }
 
+  /**
+   * Returns a copy that is at most 50 ms old. Undefined also if the organization was removed, whose
+   * members take a while to delete.
+   */
+  async function find(id: string): Promise<Stored | undefined> {
+    const found = await cache.read(keyOf(id));
+    return found && (await organizations.isRemoved(found.orgId)) ? undefined : found;
+  }
+
+  const orgOf = ({ orgId }: Stored) => orgId;
+  const pages = createRecordPages({ ...records.paging, kind, orgOf, find }, store);
+
   return {
-    /**
-     * Returns a copy that is at most 50 ms old. Undefined also if the organization was removed, whose
-     * members take a while to delete.
-     */
-    async find(id: string): Promise<Stored | undefined> {
-      const found = await cache.read(keyOf(id));
-      return found && (await organizations.isRemoved(found.orgId)) ? undefined : found;
-    },
+    find,
+    /** Records in `list`, in the order of their ids, or of the names that begin with `search`. */
+    page: pages.read,
     /** Also those of removed organizations. */
     async list(index = `${kind}s`): Promise<readonly Stored[]> {
       const keys = (await store.members(index)).map(keyOf);
@@ -123,6 +134,7 @@ export function createRegistry<
         await store.delete([keyOf(id), ...others]);
         cache.forget(keyOf(id));
         await store.removeFromIndex(placeOf(existing).index, id);
+        await pages.remove(existing);
         return existing;
       }),
   };

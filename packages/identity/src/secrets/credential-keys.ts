@@ -34,6 +34,11 @@ export const userSessionsKey = (userId: string): string => `user-sessions:${user
 /** Points to the session with this uid. */
 export const sessionUidKey = (hashedUid: string): string => `oidc:Session:uid:${hashedUid}`;
 
+/** Set when a session ends: a concurrent request must not write the session back. */
+export const endedSessionKey = (hashedUid: string): string => `session-ended:${hashedUid}`;
+/** No request that could write an ended session back takes longer than this. */
+export const endedSessionSeconds = 60 * 60;
+
 /** The key that decrypts the values of a user in the audit trail, until it is deleted. */
 export const auditKeyOf = (userId: string): string => `audit-key:${userId}`;
 

@@ -10,7 +10,7 @@ const sealer = createSealer(randomBytes(32));
 const lastUse = { at: 300, from: '192.0.2.1', browser: 'Firefox', system: 'Windows' };
 const session = {
   ...{ uid: 'uid', accountId: 'alice', loginTs: 200, exp: 900, lastUse },
-  authorizations: { web: { sid: 'sid' } },
+  authorizations: { web: { sid: 'sid', grantId: 'granted' } },
 };
 const grant = {
   ...{ accountId: 'alice', clientId: 'web', iat: 200, exp: 900, openid: { scope: 'a b' } },
@@ -37,14 +37,21 @@ const indexes = new Map([
   ],
   [userGrantsKey('alice'), ['live', 'revoked', 'foreign', 'deleted']],
 ]);
+const changed: string[] = [];
 const store = {
   get: async (key: string) => texts.get(key),
   members: async (key: string) => indexes.get(key) ?? [],
+  set: async (key: string) => void changed.push(key),
+  delete: async (keys: readonly string[]) => void changed.push(...keys),
 } as unknown as Store;
 const findLiveHolder: FindLiveHolder = async ({ issuedAt }) =>
   issuedAt > 100 ? { client: undefined, user: undefined } : undefined;
 
-const userSessions = createUserSessions(store, sealer, findLiveHolder);
+const userSessions = createUserSessions({
+  ...{ store, sealer, findLiveHolder },
+  credentialHash: (value) => value,
+  now: () => 0,
+});
 
 test('The sessions of a user are listed, without revoked, foreign and damaged ones.', async () => {
   const shown = { id: 'live', signedInAt: 200, expiresAt: 900, lastUse, clientIds: ['web'] };
@@ -52,12 +59,17 @@ test('The sessions of a user are listed, without revoked, foreign and damaged on
   expect(found).toEqual([shown, { ...shown, id: 'older-id', signedInAt: 150, lastUse: undefined }]);
 });
 
-test('One session is found by its id, with its applications.', async () => {
-  const applications = [{ clientId: 'web', sid: 'sid' }];
-  expect(await userSessions.session('alice', 'older-id')).toEqual({ uid: 'uid', applications });
+test('One session is ended by its id, with its grants.', async () => {
   for (const id of ['revoked', 'foreign', 'deleted', '']) {
-    expect(await userSessions.session('alice', id)).toBeUndefined();
+    expect(await userSessions.end('alice', id)).toBeUndefined();
   }
+  expect(changed).toEqual([]);
+  expect(await userSessions.end('alice', 'older-id')).toEqual([{ clientId: 'web', sid: 'sid' }]);
+  expect(changed).toEqual([
+    'session-ended:uid',
+    'grant-tombstone:granted',
+    ...['grant-members:granted', 'grant:granted', 'oidc:Session:older-id'],
+  ]);
 });
 
 test('The grants of a user are listed, without revoked and foreign ones.', async () => {

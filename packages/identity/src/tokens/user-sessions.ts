@@ -2,13 +2,17 @@ import type { Store } from '@gatehouse/store';
 import { z } from 'zod';
 import { parseRecord } from '../records/record.ts';
 import {
+  type CredentialHash,
   credentialId,
+  endedSessionKey,
+  endedSessionSeconds,
   grantKey,
   userGrantsKey,
   userSessionsKey,
 } from '../secrets/credential-keys.ts';
 import type { Sealer } from '../secrets/seal.ts';
 import type { FindLiveHolder } from './access-tokens.ts';
+import { destroyGrant } from './revocations.ts';
 
 const sessionUse = z.object({
   /** Epoch seconds. */
@@ -31,7 +35,10 @@ const storedSession = z.object({
   /** Sessions of earlier releases have none. */
   lastUse: sessionUse.optional().catch(undefined),
   authorizations: z
-    .record(z.string(), z.object({ sid: z.string().optional() }).catch({}))
+    .record(
+      z.string(),
+      z.object({ sid: z.string().optional(), grantId: z.string().optional() }).catch({}),
+    )
     .default({}),
 });
 
@@ -53,7 +60,14 @@ function scopesIn({ openid, resources }: z.infer<typeof storedScopes>): readonly
 }
 
 /** Reads what the authorization server stores about a user. Damaged records are omitted. */
-export function createUserSessions(store: Store, sealer: Sealer, findLiveHolder: FindLiveHolder) {
+export function createUserSessions(dependencies: {
+  readonly store: Store;
+  readonly sealer: Sealer;
+  readonly credentialHash: CredentialHash;
+  readonly findLiveHolder: FindLiveHolder;
+  readonly now: () => number;
+}) {
+  const { store, sealer, credentialHash, findLiveHolder, now } = dependencies;
   const isLive = async (credential: Parameters<FindLiveHolder>[0]) =>
     (await findLiveHolder(credential)) !== undefined;
 
@@ -61,7 +75,7 @@ export function createUserSessions(store: Store, sealer: Sealer, findLiveHolder:
     const text = sealer.tryOpen((await store.get(key)) ?? '', key);
     const session = parseRecord(storedSession, text);
     return session?.accountId === userId && (await isLive({ issuedAt: session.loginTs, userId }))
-      ? { ...session, id: sessionIdOf(key) }
+      ? { ...session, key, id: sessionIdOf(key) }
       : undefined;
   }
 
@@ -104,10 +118,23 @@ export function createUserSessions(store: Store, sealer: Sealer, findLiveHolder:
     async applications(userId: string) {
       return (await openSessions(userId)).flatMap(applicationsOf);
     },
-    /** One of these browsers, with the applications in it. The `uid` is for the library only. */
-    async session(userId: string, id: string) {
+    /**
+     * Ends one of these sessions with its grants.
+     *
+     * @returns the applications in it, which are notified. Undefined: there is no such session
+     */
+    async end(userId: string, id: string) {
       const found = (await openSessions(userId)).find((session) => session.id === id);
-      return found && { uid: found.uid, applications: applicationsOf(found) };
+      if (found === undefined) {
+        return undefined;
+      }
+      const endedKey = endedSessionKey(credentialHash(found.uid));
+      await store.set(endedKey, '', endedSessionSeconds, { revokes: true });
+      for (const { grantId } of Object.values(found.authorizations)) {
+        await (grantId && destroyGrant(store, grantId, now()));
+      }
+      await store.delete([found.key]);
+      return applicationsOf(found);
     },
     /** The access of applications to the data of a user: one for each browser and each device. */
     async grants(userId: string) {

@@ -26,6 +26,17 @@ import {
 
 type NewUser = Omit<User, 'userId' | 'notBefore' | 'enabled'>;
 
+const listing = {
+  paging: {
+    idOf: ({ userId }: User) => userId,
+    namesOf: ({ userId, username, name, givenName, familyName, email }: User) => ({
+      words: [username, name, givenName, familyName],
+      texts: [userId, email],
+    }),
+  },
+  placeOf: () => ({ index: 'users' }),
+};
+
 export type UserRegistry = ReturnType<typeof createUserRegistry>;
 
 export function createUserRegistry(
@@ -35,9 +46,9 @@ export function createUserRegistry(
   const users = createRegistry(
     {
       kind: 'user',
-      parse: (text) => parseRecord(storedUser, text),
       format: (user: User) => JSON.stringify(user),
-      placeOf: () => ({ index: 'users' }),
+      ...listing,
+      parse: (text) => parseRecord(storedUser, text),
       async settle(user, existing) {
         assertDeclaredAttributes(user, existing, await settings.read());
         await names.claimUsername(user, existing);
@@ -111,6 +122,7 @@ export function createUserRegistry(
         return users.write(userId, () => withUpdateTime(user, undefined, now()));
       }),
     list: users.list,
+    page: users.page,
     update,
     /** Deletes the user. Nothing then leads from the user id to a person. */
     remove: (userId: string): Promise<User | undefined> =>

@@ -105,6 +105,17 @@ export class RedisStore implements Store {
       texts(await client.zrangebyscore(key, `(${this.#now()}`, '+inf')),
     );
 
+  readonly membersWithPrefix: Store['membersWithPrefix'] = async (key, prefix, limit, after) => {
+    assertPositiveInteger('A limit', limit);
+    // No text in UTF-8 contains the byte 0xff, so it follows everything that begins with the prefix.
+    const end = Buffer.concat([Buffer.from(`(${prefix}`), Buffer.from([0xff])]);
+    const isEarlier = Buffer.compare(Buffer.from(after ?? ''), Buffer.from(prefix)) < 0;
+    const start = after === undefined || isEarlier ? `[${prefix}` : `(${after}`;
+    return this.#connection.send('membersWithPrefix', async (client) =>
+      texts(await client.zrange(key, start, end, 'BYLEX', 'LIMIT', 0, limit)),
+    );
+  };
+
   readonly append: Store['append'] = async (key, entries, capacity, options = {}) => {
     const { replaces = '', maximumAgeSeconds, revokes = false } = options;
     assertPositiveInteger('A capacity', capacity);

@@ -70,6 +70,11 @@ function prepareLists(database: DatabaseSync) {
     removeFromIndex: database.prepare('DELETE FROM index_members WHERE key = ? AND member = ?'),
     members: database.prepare(`SELECT member FROM index_members WHERE key = ? AND expires_at > ?
       ORDER BY expires_at, member`),
+    /** No text in UTF-8 contains the byte 0xff, so it follows everything that begins with the prefix. */
+    membersWithPrefix: database.prepare(`SELECT member FROM index_members
+      WHERE key = :key AND member >= max(:prefix, coalesce(:after, ''))
+        AND member < CAST(:prefix || X'FF' AS TEXT) AND member IS NOT :after
+      ORDER BY member LIMIT +:limit`),
     removeEntry: database.prepare('DELETE FROM log_lines WHERE key = ? AND entry = ?'),
     /** Replacing an equal entry gives it the newest sequence. */
     append: database.prepare(

@@ -131,6 +131,15 @@ class SqliteStore implements Store {
       this.#statements.members.all(key, this.#now()).map((row) => String(row.member)),
     );
 
+  readonly membersWithPrefix: Store['membersWithPrefix'] = async (key, prefix, limit, after) => {
+    assertPositiveInteger('A limit', limit);
+    return runWhenUnlocked('membersWithPrefix', () =>
+      this.#statements.membersWithPrefix
+        .all({ key, prefix, limit, after: after ?? null })
+        .map((row) => String(row.member)),
+    );
+  };
+
   readonly append: Store['append'] = async (key, entries, capacity, options = {}) => {
     const { replaces, maximumAgeSeconds } = options;
     assertPositiveInteger('A capacity', capacity);

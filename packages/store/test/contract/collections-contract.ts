@@ -46,6 +46,30 @@ export function describeCollectionsContract({ store, freshKey }: ContractSubject
       expect(await store().members(key)).toEqual(members);
     });
 
+    test('members with a prefix are in the order of their bytes, and are read in pages', async () => {
+      const key = freshKey();
+      // U+10FFFF has the greatest bytes of all texts. In UTF-16, U+FF5E would follow it.
+      const members = ['', 'a', 'a\nb', 'ab', 'aé', 'a～', 'a\u{1f511}', 'a\u{10ffff}b', 'b', 'ｚ'];
+      for (const member of members.toReversed()) {
+        await store().addToIndex(key, member, NEVER_EXPIRES);
+      }
+      await store().addToIndex(`${key}-other`, 'ac', NEVER_EXPIRES);
+      const read = (prefix: string, limit: number, after?: string) =>
+        store().membersWithPrefix(key, prefix, limit, after);
+      expect(await read('', 100)).toEqual(members);
+      expect(await read('a', 100)).toEqual(members.slice(1, 8));
+      expect(await read('a', 2)).toEqual(['a', 'a\nb']);
+      expect(await read('a', 2, 'a\nb')).toEqual(['ab', 'aé']);
+      expect(await read('a', 9, 'a\u{1f511}')).toEqual(['a\u{10ffff}b']);
+      expect(await read('a', 1, 'A')).toEqual(['a']);
+      expect(await read('a', 1, 'not a member')).toEqual([]);
+      expect(await read('a', 9, 'b')).toEqual([]);
+      expect(await read('', 2, '')).toEqual(['a', 'a\nb']);
+      expect(await read('x', 9)).toEqual([]);
+      expect(await store().membersWithPrefix(freshKey(), '', 9)).toEqual([]);
+      await expect(read('', 0)).rejects.toThrow(RangeError);
+    });
+
     test('an expiry that is not an integer is rejected', async () => {
       await expect(store().addToIndex(freshKey(), 'member', Number.NaN)).rejects.toThrow(
         RangeError,
