@@ -90,6 +90,18 @@ export const errorCatalogue = {
     stage: 'read',
     fix: 'Send headers and body without pauses. Check the network between the client and Gatehouse.',
   },
+  conflict: {
+    status: 409,
+    message: 'The state of the resource does not allow this change.',
+    stage: 'validate',
+    fix: 'Read the resource again. The message of the reply names what has to change first.',
+  },
+  precondition_failed: {
+    status: 412,
+    message: 'The resource changed since it was read. Nothing was changed.',
+    stage: 'validate',
+    fix: 'Read the resource again, and repeat the change with its new version.',
+  },
   payload_too_large: {
     status: 413,
     message: 'The body is larger than this operation accepts.',

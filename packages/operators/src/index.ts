@@ -2,7 +2,7 @@
  * What operators do, in one place. The command line, the management API and the console are thin
  * layers over it.
  *
- *   const operators = openOperators({ identity });
+ *   const operators = openOperators(identity);
  *   const { client, secureKey } = await operators.clients.create(operator, definition);
  *
  * Operator      { actor, operator?, session?, address?, requestId? }: who acts, as the audit trail
@@ -36,16 +36,16 @@
  *   list({ search?, orgId?, disabled?, cursor?, limit? }) Page<ListedClient>: ClientView with lastUsedAt?
  *   read(clientId)                                        { client: ClientView, lastUse: { at?, keys } }
  *   create(operator, newClient)                           { client, secureKey? }: once, unless supplied
- *   previewChange(clientId, clientChange)                 { client, movesFrom?, revokes, deletesKeys }
+ *   previewChange(clientId, clientChange)                 { changes, movesFrom?, revokes, deletesKeys }
  *   change(operator, clientId, clientChange, condition?)  ClientView. null removes an optional member
  *   previewRemoval(clientId)                              { clientId, orgId, keys, tokens }
  *   remove(operator, clientId, condition?)                the same
  *   issueRegistrationToken(operator, allowed)             { token, expiresAt, … }: once
  *
  * clientKeys
- *   rotate(operator, clientId, { replaceOldest?, keepTokens? }, condition?)
+ *   rotate(operator, clientId, { replaceOldest?, keepTokens? })
  *                                                         { client, secureKey, keyId, replacedKeyId? }
- *   remove(operator, clientId, keyId, { keepTokens?, revoke? }, condition?)   ClientView
+ *   remove(operator, clientId, keyId, { keepTokens?, revoke? })   ClientView
  *
  * users (by user id)
  *   list({ search?, orgId?, disabled?, cursor?, limit? }) Page<ListedUser>: UserView with lastSignInAt?
@@ -53,13 +53,13 @@
  *   read(userId)                                          { user, lastSignInAt?, locks, factors?, passkeys,
  *                                                           sessions, applications }
  *   create(operator, newUser)                             { user, password? }: generated without one
- *   previewChange(userId, userChange)                     { user, movesFrom?, signsOut }
+ *   previewChange(userId, userChange)                     { movesFrom?, signsOut }
  *   change(operator, userId, userChange, condition?)      UserView. null removes an optional member
- *   setPassword(operator, userId, { password?, generate? })   { user, password? }
- *   issueResetLink(operator, userId)                      { token, expiresAt }: once, for /reset-password?token=
- *   invite(operator, { email, orgId }, { mails })         { token, expiresAt }: once, for /create-account?token=
+ *   setPassword(operator, userId, password?)              { user, password? }: generated without one
+ *   issueResetLink(operator, userId)                      { token }: once, for /reset-password?token=
+ *   invite(operator, { email, orgId }, { isMailed? })     { token }: once, for /create-account?token=
  *   unlock(operator, userId)                              UserView
- *   resetFactors(operator, userId, condition?)            UserView
+ *   resetFactors(operator, userId)                        UserView
  *   endSession(operator, userId, sessionId)               { clientIds }
  *   endGrants(operator, userId, clientId)                 { grantIds }
  *   previewRemoval(userId)                                { userId, username, orgId, sessions, applications }
@@ -90,4 +90,47 @@
  *   previewChange(member, value)                          { changes }: before and after
  *   change(operator, member, value, condition?)           as read(). null removes an optional member
  */
-export {};
+export {
+  type KeyRemoval,
+  type KeyRotation,
+  keyRemoval,
+  keyRotation,
+} from './client-keys.ts';
+export {
+  type ClientChange,
+  type ClientView,
+  clientChange,
+  clientView,
+  type ListedClient,
+  listedClient,
+  type NewClient,
+  newClient,
+} from './clients.ts';
+export {
+  type Condition,
+  memberFilter,
+  type Operator,
+  OperatorError,
+  type Page,
+  pageRequest,
+} from './operator.ts';
+export { type Operators, openOperators } from './operators.ts';
+export {
+  type NewOrganization,
+  newOrganization,
+  type OrganizationChange,
+  type OrganizationView,
+  organizationChange,
+  organizationView,
+} from './organizations.ts';
+export { type Invitation, invitation } from './user-access.ts';
+export {
+  type ListedUser,
+  listedUser,
+  type NewUser,
+  newUser,
+  type UserChange,
+  type UserView,
+  userChange,
+  userView,
+} from './users.ts';

@@ -139,6 +139,10 @@ export const auditEvents = {
     upstream?: string | undefined;
   }>,
   organization_added: change as EventKind<{ organizationId: string }>,
+  organization_changed: change as EventKind<{
+    organizationId: string;
+    changes: readonly AuditedChange[];
+  }>,
   /** With its clients and users, of which each has an entry unless there are many. */
   organization_removed: change as EventKind<{
     organizationId: string;

@@ -1,6 +1,11 @@
 import { NEVER_EXPIRES } from '@gatehouse/store';
 import { z } from 'zod';
-import { createRecordCache, parseRecord, type RecordDependencies } from './record.ts';
+import {
+  createRecordCache,
+  parseRecord,
+  type RecordDependencies,
+  RejectedChangeError,
+} from './record.ts';
 import { createRecordPages } from './record-pages.ts';
 
 const storedOrganization = z.object({
@@ -47,6 +52,26 @@ export function createOrganizationRegistry({ store, now, onDamagedRecord }: Reco
     async list(): Promise<readonly Organization[]> {
       const found = await Promise.all((await store.members(INDEX_KEY)).map(find));
       return found.filter((organization) => organization !== undefined);
+    },
+    /**
+     * @throws RejectedChangeError if it does not exist, another change is faster, or `change` throws it
+     */
+    async change(id: string, change: (current: Organization) => Organization) {
+      const text = await store.get(keyOf(id));
+      const stored = parse(text ?? '');
+      if (text === undefined || stored === undefined || stored.isRemoved === true) {
+        throw new RejectedChangeError(`The organization ${id} does not exist.`);
+      }
+      const before = { id: stored.id, name: stored.name };
+      const after = change(before);
+      await pages.add(after, before);
+      const { removedAt } = stored;
+      if (!(await store.replace(keyOf(id), text, JSON.stringify({ ...after, removedAt })))) {
+        throw new RejectedChangeError(`The organization ${id} was changed in the meantime.`);
+      }
+      cache.forget(keyOf(id));
+      await pages.remove(before, after);
+      return { before, after };
     },
     async save({ id, name }: Organization): Promise<void> {
       const former = await find(id);

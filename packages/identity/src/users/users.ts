@@ -24,7 +24,10 @@ import {
   type User,
 } from './user.ts';
 
-type NewUser = Omit<User, 'userId' | 'notBefore' | 'enabled'>;
+type NewUser = Omit<User, 'userId' | 'notBefore' | 'enabled'> & {
+  /** By default, yes. */
+  readonly enabled?: boolean | undefined;
+};
 
 const listing = {
   paging: {
@@ -118,7 +121,7 @@ export function createUserRegistry(
         if (userId !== added) {
           throw nameTaken();
         }
-        const user = { ...wanted, userId, enabled: true, notBefore: 0 };
+        const user = { ...wanted, userId, enabled: wanted.enabled ?? true, notBefore: 0 };
         return users.write(userId, () => withUpdateTime(user, undefined, now()));
       }),
     list: users.list,

@@ -1,0 +1,268 @@
+/** Registered OAuth clients, without their keys. */
+import {
+  type AuditEvent,
+  type Client,
+  clientSchema,
+  generateSecureKey,
+  type Identity,
+  keyChanges,
+  nextNotBefore,
+  publicKeyIds,
+  registrationTokenSchema,
+} from '@gatehouse/identity';
+import { z } from 'zod';
+import {
+  assertOrganizationExists,
+  assertVersion,
+  type Condition,
+  changeOf,
+  type Dependencies,
+  memberFilter,
+  type Operator,
+  OperatorError,
+  type Page,
+  parseInput,
+  readCursor,
+  toCursor,
+  version,
+  viewOf,
+  withChange,
+  withVersion,
+} from './operator.ts';
+
+const { secureKey: _secret, ...members } = clientSchema.shape;
+const { clientId: _id, ...changeable } = members;
+
+/** A client. Keys are named by id. Times are epoch seconds. */
+export const clientView = z.object({
+  ...viewOf(members),
+  enabled: z.boolean(),
+  /** Credentials that were issued at this time or earlier are revoked. */
+  notBefore: z.number(),
+  /** The active secure keys, newest first. */
+  keys: z.array(z.object({ keyId: z.string(), createdAt: z.number().optional() })),
+  /** Removed keys whose tokens stay valid until they expire. */
+  keptKeyIds: z.array(z.string()),
+  publicKeyIds: z.array(z.string()),
+  /** Who described it: an operator, its metadata document, or a dynamic registration. */
+  source: z.enum(['operator', 'document', 'registration']),
+  version,
+});
+
+export type ClientView = Readonly<z.output<typeof clientView>>;
+
+export const listedClient = clientView.extend({ lastUsedAt: z.number().optional() });
+export type ListedClient = Readonly<z.output<typeof listedClient>>;
+
+/** `secureKey` supplies a key. Without it, a client that needs one gets a new one. */
+export const newClient = clientSchema;
+export type NewClient = z.input<typeof clientSchema>;
+
+/** Members that are absent stay. */
+export const clientChange = changeOf(changeable).extend({ enabled: z.boolean().optional() });
+export type ClientChange = z.input<typeof clientChange>;
+
+export type RegistrationTokenInput = z.input<typeof registrationTokenSchema>;
+
+export function toClientView(client: Client, { clients }: Identity): ClientView {
+  const source = client.registration ? 'registration' : 'operator';
+  return withVersion({
+    ...definitionOf(client),
+    lifetimes: client.lifetimes,
+    notBefore: client.notBefore,
+    keys: clients.describeKeys(client),
+    keptKeyIds: clients.keptKeyIds(client),
+    publicKeyIds: publicKeyIds(client),
+    source: client.document ? 'document' : source,
+  }) as ClientView;
+}
+
+/** @throws OperatorError if the client does not exist */
+export async function findClient(clientId: string, { clients }: Identity): Promise<Client> {
+  const client = await clients.find(clientId);
+  if (client === undefined) {
+    throw new OperatorError('not_found', `The client ${clientId} does not exist.`);
+  }
+  return client;
+}
+
+/** The members of a record that a bootstrap file can define. */
+function definitionOf(client: Client): Partial<Client> {
+  const names = Object.keys(members) as (keyof Client)[];
+  return Object.fromEntries(names.map((name) => [name, client[name]]));
+}
+
+/** Where a page begins: in the registered clients, or in those of metadata documents. */
+const place = z.tuple([z.enum(['registered', 'document']), z.string().optional()]);
+
+export function createClientActs(dependencies: Dependencies) {
+  const { identity, record } = dependencies;
+  const { clients, lastUse } = identity;
+  const view = (client: Client) => toClientView(client, identity);
+
+  return {
+    ...createClientChanges(dependencies),
+
+    /** The registered clients, in the order of their ids or names. Then those of documents. */
+    async list(filter: z.input<typeof memberFilter> = {}): Promise<Page<ListedClient>> {
+      const { cursor, limit, ...query } = parseInput(memberFilter, filter);
+      const [kind, after] = readCursor(place, cursor) ?? ['registered', undefined];
+      const matches = ({ enabled }: Client) => query.disabled !== true || !enabled;
+      const wanted = { ...query, matches, after, limit };
+      const { items, next } = await (kind === 'registered'
+        ? clients.page(wanted)
+        : pageOfDocuments(wanted, identity));
+      const following = next === undefined ? (['document'] as const) : ([kind, next] as const);
+      return {
+        items: await Promise.all(
+          items.map(async (client) => ({
+            ...view(client),
+            lastUsedAt: await lastUse.ofClient(client.clientId),
+          })),
+        ),
+        next: next === undefined && kind === 'document' ? undefined : toCursor(following),
+      };
+    },
+
+    /** A client, and when it and its keys were last used. */
+    async read(clientId: string) {
+      const client = await findClient(clientId, identity);
+      const uses = clients
+        .keyIds(client)
+        .map(async (id) => [id, await lastUse.ofKey(clientId, id)] as const);
+      const keys = Object.fromEntries(await Promise.all(uses));
+      return { client: view(client), lastUse: { at: await lastUse.ofClient(clientId), keys } };
+    },
+
+    /** @returns the client, and its new secure key, unless the operator supplied it or it needs none */
+    async create(operator: Operator, input: NewClient) {
+      const isSupplied = input.secureKey !== undefined;
+      const needsKey = input.public !== true && !input.jwks && !input.jwksUri;
+      const secureKey = input.secureKey ?? (needsKey ? generateSecureKey() : undefined);
+      const { secureKey: _key, ...definition } = parseInput(newClient, { ...input, secureKey });
+      const { clientId } = definition;
+      if ((await clients.find(clientId)) !== undefined) {
+        throw new OperatorError('duplicate_key', `The client ${clientId} already exists.`);
+      }
+      await assertOrganizationExists(definition.orgId, identity);
+      const client = await clients.save(definition, secureKey);
+      const keyId = clients.describeKeys(client)[0]?.keyId;
+      await record(operator, { event: 'client_changed', clientId, change: 'added', keyId });
+      return { client: view(client), secureKey: isSupplied ? undefined : secureKey };
+    },
+
+    /** A token with which its holder registers clients (RFC 7591). It is shown only once. */
+    async issueRegistrationToken(operator: Operator, input: RegistrationTokenInput) {
+      const allowed = parseInput(registrationTokenSchema, input);
+      await assertOrganizationExists(allowed.orgId, identity);
+      const issued = await identity.registrationTokens.issue(allowed);
+      await record(operator, { event: 'registration_token_issued', count: allowed.count });
+      return { ...allowed, ...issued };
+    },
+  };
+}
+
+/** Their records expire, so that no index has them in order. */
+async function pageOfDocuments(
+  { search = '', orgId, matches, after = '', limit }: Parameters<Identity['clients']['page']>[0],
+  { clients }: Identity,
+) {
+  const isFound = ({ clientId, name }: Client) =>
+    [clientId, name].some((each) => each.toLowerCase().includes(search.toLowerCase()));
+  const found = (await clients.listDocuments())
+    .filter((client) => client.clientId > after && isFound(client))
+    .filter((client) => orgId === undefined || client.orgId === orgId)
+    .filter((client) => matches?.(client) !== false)
+    .sort((a, b) => (a.clientId < b.clientId ? -1 : 1));
+  const items = found.slice(0, limit);
+  return { items, next: found.length > limit ? items.at(-1)?.clientId : undefined };
+}
+
+/** Changes and removals, with what they take away. */
+function createClientChanges({ identity, now, record }: Dependencies) {
+  const { clients } = identity;
+  const view = (client: Client) => toClientView(client, identity);
+
+  async function previewChange(clientId: string, input: ClientChange) {
+    const change = parseInput(clientChange, input);
+    const client = await findClient(clientId, identity);
+    const after = changedDefinition(client, change);
+    const movesFrom = after.orgId === client.orgId ? undefined : client.orgId;
+    await (movesFrom && assertOrganizationExists(after.orgId, identity));
+    return {
+      changes: identity.auditedChanges.ofClient(client, { ...client, ...after }),
+      movesFrom,
+      /** Everything issued to the client ends. */
+      revokes: change.enabled === false || movesFrom !== undefined,
+      deletesKeys: after.public && clients.describeKeys(client).length > 0,
+    };
+  }
+
+  async function previewRemoval(clientId: string) {
+    const client = await findClient(clientId, identity);
+    if (client.document !== undefined) {
+      throw new OperatorError(
+        'conflict',
+        `A metadata document describes ${clientId}, which would return with its next sign-in. Disable it instead.`,
+      );
+    }
+    const tokens = await identity.removals.countTokens(clientId);
+    return { clientId, orgId: client.orgId, keys: clients.keyIds(client).length, tokens };
+  }
+
+  return {
+    previewChange,
+
+    /** Changes settings, disables or enables. Disabling and moving revoke everything issued. */
+    async change(
+      operator: Operator,
+      clientId: string,
+      input: ClientChange,
+      condition: Condition = {},
+    ): Promise<ClientView> {
+      const { revokes } = await previewChange(clientId, input);
+      const { enabled, ...change } = parseInput(clientChange, input);
+      // Enabling the client again must not restore its old tokens.
+      const state = enabled === false ? { notBefore: nextNotBefore(now()) } : {};
+      let before: Client | undefined;
+      const after = await clients.change(clientId, (current) => {
+        assertVersion(view(current), condition);
+        before = current;
+        return { ...changedDefinition(current, change), enabled, ...state };
+      });
+      const changes = identity.auditedChanges.ofClient(before ?? after, after);
+      const changed = { event: 'client_changed', clientId } as const;
+      const events: AuditEvent[] = [
+        ...(changes.length === 0 ? [] : [{ ...changed, change: 'changed', changes } as const]),
+        ...keyChanges(before ?? after, after, publicKeyIds),
+      ];
+      if (enabled !== undefined) {
+        events.push({ ...changed, change: enabled ? 'enabled' : 'disabled' });
+      }
+      await record(operator, ...events);
+      await (revokes && identity.revocations.deleteTokens(clientId));
+      return view(after);
+    },
+
+    previewRemoval,
+
+    /** Removes the client with its keys, and revokes everything issued to it. */
+    async remove(operator: Operator, clientId: string, condition: Condition = {}) {
+      const removed = await previewRemoval(clientId);
+      const client = await findClient(clientId, identity);
+      assertVersion(view(client), condition);
+      await identity.removals.client(client, (event) => record(operator, event));
+      return removed;
+    },
+  };
+}
+
+/** The settings of the client after a change. @throws OperatorError if they are invalid */
+function changedDefinition(client: Client, change: object) {
+  const wanted = withChange(definitionOf(client), change);
+  // The keys do not change here. The schema requires one, so any value will do.
+  const secureKey = wanted.public === true ? undefined : generateSecureKey();
+  const parsed = parseInput(clientSchema, { ...wanted, secureKey });
+  const { secureKey: _key, enabled: _state, ...definition } = parsed;
+  return definition;
+}

@@ -1,0 +1,210 @@
+/** What all acts of operators share: who acts, why an act fails, versions, pages and the audit trail. */
+import { hash } from 'node:crypto';
+import { ApiError, type IllegalArgument } from '@gatehouse/errors';
+import {
+  type AuditEvent,
+  type AuditOrigin,
+  type Identity,
+  RejectedChangeError,
+} from '@gatehouse/identity';
+import { readableIssue } from '@gatehouse/server/configuration';
+import { z } from 'zod';
+
+/**
+ * Who acts, as the audit trail stores it: the actor is `cli` or `console`, the operator the account
+ * of the machine, or the id of a user or client.
+ */
+export type Operator = AuditOrigin;
+
+/** What the acts need. */
+export interface Dependencies {
+  readonly identity: Identity;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+  /** Records what an operator did. Every act calls it, with what was before and after. */
+  readonly record: (operator: Operator, ...events: readonly AuditEvent[]) => Promise<void>;
+}
+
+/** Why an act changed nothing. The message says what was found, and how to fix it. */
+export class OperatorError extends ApiError {
+  constructor(
+    code: 'illegal_argument' | 'not_found' | 'duplicate_key' | 'conflict' | 'precondition_failed',
+    message?: string,
+    /** Of `illegal_argument`: the invalid members. Never contains their values. */
+    problems?: readonly IllegalArgument[],
+  ) {
+    super(code, { ...(message === undefined ? {} : { message }), result: problems });
+    this.name = 'OperatorError';
+  }
+}
+
+export function createDependencies(identity: Identity, now: () => number = Date.now): Dependencies {
+  return {
+    identity,
+    now,
+    async record(operator, ...events) {
+      try {
+        for (const event of events) {
+          await identity.audit.write(event, operator);
+        }
+      } catch (cause) {
+        // The operator has to know about it.
+        const message = 'The change was made, but the audit trail could not record it.';
+        throw new ApiError('service_unavailable', { message, cause });
+      }
+    },
+  };
+}
+
+type Acts = Readonly<Record<string, (...words: never[]) => unknown>>;
+
+/** The acts, which throw OperatorError where the registries throw RejectedChangeError. */
+export function withOperatorErrors<Subject extends Acts>(acts: Subject): Subject {
+  const translated = Object.entries(acts).map(([name, act]) => [
+    name,
+    async (...words: never[]) => {
+      try {
+        return await act(...words);
+      } catch (error) {
+        throw error instanceof RejectedChangeError
+          ? new OperatorError('conflict', error.message)
+          : error;
+      }
+    },
+  ]);
+  return Object.fromEntries(translated);
+}
+
+/** @throws OperatorError that names every invalid member, without the values */
+export function parseInput<Schema extends z.ZodType>(
+  schema: Schema,
+  value: unknown,
+): z.output<Schema> {
+  const parsed = schema.safeParse(value, { error: readableIssue });
+  if (parsed.success) {
+    return parsed.data;
+  }
+  const problems = parsed.error.issues.map(({ path, message }) => ({
+    property: path.map(String).join('.'),
+    message,
+  }));
+  const listed = problems.map(({ property, message }) => `${property || 'value'}: ${message}`);
+  throw new OperatorError('illegal_argument', `${listed.join('. ')}.`, problems);
+}
+
+/** The members of a schema as a change names them: all optional, and null removes one. */
+export function changeOf<Shape extends z.ZodRawShape>(shape: Shape) {
+  const members = Object.entries(shape).map(([name, type]) => {
+    const isRemovable = type instanceof z.ZodOptional;
+    const plain = isRemovable || type instanceof z.ZodDefault ? type.unwrap() : type;
+    const changed = plain as z.ZodType;
+    return [name, (isRemovable ? changed.nullable() : changed).optional()];
+  });
+  return z.strictObject(
+    Object.fromEntries(members) as { [Name in keyof Shape]: Changed<Shape[Name]> },
+  );
+}
+
+type Changed<Type> =
+  Type extends z.ZodOptional<infer Inner extends z.ZodType>
+    ? z.ZodOptional<z.ZodNullable<Inner>>
+    : Type extends z.ZodDefault<infer Inner extends z.ZodType>
+      ? z.ZodOptional<Inner>
+      : Type extends z.ZodType
+        ? z.ZodOptional<Type>
+        : never;
+
+/** The members of a schema as a representation has them: without defaults. */
+export function viewOf<Shape extends z.ZodRawShape>(shape: Shape) {
+  const members = Object.entries(shape).map(([name, type]) => [
+    name,
+    type instanceof z.ZodDefault ? type.unwrap() : type,
+  ]);
+  return Object.fromEntries(members) as { [Name in keyof Shape]: Viewed<Shape[Name]> };
+}
+
+type Viewed<Type> = Type extends z.ZodDefault<infer Inner> ? Inner : Type;
+
+/** `record` after a change: null removes a member, and undefined keeps it. */
+export function withChange<Stored extends object>(record: Stored, change: object): Stored {
+  const members = Object.entries(change)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => [name, value ?? undefined]);
+  return { ...record, ...Object.fromEntries(members) };
+}
+
+/** Changes with every change of a representation. */
+export const version = z.string().meta({ description: 'Changes with the resource.' });
+
+export function withVersion<View extends object>(view: View): View & { readonly version: string } {
+  const digest = hash('sha256', JSON.stringify(view, withSortedMembers), 'base64url');
+  return { ...view, version: digest.slice(0, 22) };
+}
+
+function withSortedMembers(_name: string, value: unknown): unknown {
+  const isRecord = typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isRecord ? Object.fromEntries(Object.entries(value).sort()) : value;
+}
+
+export interface Condition {
+  /** The version that the operator saw. Undefined: any. */
+  readonly ifVersion?: string | undefined;
+}
+
+/** @throws OperatorError if the record has another version */
+export function assertVersion(view: { readonly version: string }, { ifVersion }: Condition): void {
+  if (ifVersion !== undefined && ifVersion !== view.version) {
+    throw new OperatorError('precondition_failed');
+  }
+}
+
+export const pageRequest = z.strictObject({
+  /** `next` of the page before. */
+  cursor: z.string().max(2000).optional(),
+  limit: z.coerce.number().int().min(1).max(1000).default(50),
+});
+
+/** The filters of lists of clients and users. */
+export const memberFilter = pageRequest.extend({
+  /** An id, a username, an address or a word of a name begins with it. */
+  search: z.string().max(200).optional(),
+  orgId: z.string().max(128).optional(),
+  disabled: z.stringbool().or(z.boolean()).optional(),
+});
+
+export interface Page<Item> {
+  /** Can be fewer than the limit, and even none, although more follow. */
+  readonly items: readonly Item[];
+  /** The cursor of the next page. Undefined: nothing follows. */
+  readonly next?: string | undefined;
+}
+
+/** An opaque cursor of a place. */
+export const toCursor = (place: unknown): string =>
+  Buffer.from(JSON.stringify(place)).toString('base64url');
+
+/** @throws OperatorError if a cursor is not one of this list */
+export function readCursor<Place>(
+  schema: z.ZodType<Place>,
+  cursor: string | undefined,
+): Place | undefined {
+  if (cursor === undefined) {
+    return undefined;
+  }
+  try {
+    return schema.parse(JSON.parse(Buffer.from(cursor, 'base64url').toString()));
+  } catch {
+    const problem = { property: 'cursor', message: 'is not a cursor of this list' };
+    throw new OperatorError('illegal_argument', 'The cursor is not one of this list.', [problem]);
+  }
+}
+
+/** @throws OperatorError if it does not exist */
+export async function assertOrganizationExists(
+  orgId: string,
+  { organizations }: Identity,
+): Promise<void> {
+  if ((await organizations.find(orgId)) === undefined) {
+    throw new OperatorError('conflict', `The organization ${orgId} does not exist. Add it first.`);
+  }
+}

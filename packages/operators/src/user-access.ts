@@ -1,0 +1,143 @@
+/** What users sign in with, and what is signed in: passwords, links, locks, factors, sessions, grants. */
+import {
+  destroyGrant,
+  generateSecureKey,
+  hashPassword,
+  passwordProblem,
+  passwordRules,
+  userProfileSchema,
+} from '@gatehouse/identity';
+import { z } from 'zod';
+import {
+  assertOrganizationExists,
+  type Dependencies,
+  type Operator,
+  OperatorError,
+  parseInput,
+} from './operator.ts';
+import { findUser, toUserView, type UserView } from './users.ts';
+
+export const invitation = z.strictObject({
+  email: userProfileSchema.shape.email.unwrap(),
+  orgId: z.string().max(128),
+});
+export type Invitation = z.input<typeof invitation>;
+
+export function createUserAccessActs(dependencies: Dependencies) {
+  const { identity, record } = dependencies;
+  const { revocations, signInLocks } = identity;
+
+  return {
+    ...createLinkActs(dependencies),
+    ...createEndingActs(dependencies),
+
+    /**
+     * Sets the password, unlocks the user, and signs the user out everywhere.
+     *
+     * @param entered undefined: a generated one, which is returned and shown only once
+     */
+    async setPassword(operator: Operator, userId: string, entered?: string) {
+      const { username } = await findUser(userId, identity);
+      const generated = entered === undefined ? generateSecureKey(20) : undefined;
+      const password = entered ?? generated ?? '';
+      const problem = passwordProblem(password, { username });
+      if (problem !== undefined) {
+        const message = passwordRules[problem];
+        throw new OperatorError('illegal_argument', `password: ${message}.`, [
+          { property: 'password', message },
+        ]);
+      }
+      const passwordHash = await hashPassword(password);
+      const change = { passwordHash, mustChangePassword: undefined };
+      const user = await revocations.user(userId, change);
+      await signInLocks.unlock(user);
+      await record(operator, { event: 'user_changed', userId, change: 'password_changed' });
+      return { user: toUserView(user), password: generated };
+    },
+
+    /** Lets the user sign in again after too many wrong passwords or codes. */
+    async unlock(operator: Operator, userId: string): Promise<UserView> {
+      const user = await findUser(userId, identity);
+      await signInLocks.unlock(user);
+      await record(operator, { event: 'user_changed', userId, change: 'unlocked' });
+      return toUserView(user);
+    },
+
+    /** Removes the second factors and passkeys, and signs the user out everywhere. */
+    async resetFactors(operator: Operator, userId: string): Promise<UserView> {
+      await findUser(userId, identity);
+      // A passkey signs in alone, so it goes first. The other factors stay until everything ended,
+      // so that no session outlives the factor that it was proved with.
+      await identity.passkeys.removeAll(userId);
+      const user = await revocations.user(userId);
+      await identity.factors.remove(userId);
+      await record(operator, { event: 'user_changed', userId, change: 'factors_removed' });
+      return toUserView(user);
+    },
+  };
+}
+
+/** Links for a person, which are shown only once. */
+function createLinkActs({ identity, now, record }: Dependencies) {
+  return {
+    /** @returns the token of `/reset-password?token=`: valid once, and for one hour */
+    async issueResetLink(operator: Operator, userId: string): Promise<{ readonly token: string }> {
+      const user = await findUser(userId, identity);
+      if (!user.enabled) {
+        throw new OperatorError('conflict', 'The user is disabled. Enable the user first.');
+      }
+      const token = await identity.actionLinks.issueReset(user);
+      await record(operator, { event: 'user_changed', userId, change: 'reset_link_issued' });
+      return { token };
+    },
+
+    /**
+     * @param isMailed whether the authorization server sends the link, too
+     * @returns the token of `/create-account?token=`: valid once, and for one week
+     */
+    async invite(
+      operator: Operator,
+      input: Invitation,
+      { isMailed = false }: { readonly isMailed?: boolean } = {},
+    ): Promise<{ readonly token: string }> {
+      const { email, orgId } = parseInput(invitation, input);
+      await assertOrganizationExists(orgId, identity);
+      if ((await identity.users.findByEmail(email)) !== undefined) {
+        throw new OperatorError('conflict', 'A user already has this verified address.');
+      }
+      const kind = 'invite' as const;
+      const token = await identity.actionLinks.issueAccount({ kind, orgId, email });
+      await (isMailed && identity.mails.add(orgId, { kind, orgId, email, token, at: now() }));
+      await record(operator, { event: 'invitation_issued', organizationId: orgId });
+      return { token };
+    },
+  };
+}
+
+function createEndingActs({ identity, now, record }: Dependencies) {
+  const { userSessions, logouts, store } = identity;
+  return {
+    /** Ends the session of one browser, with the access of the applications in it. */
+    async endSession(operator: Operator, userId: string, sessionId: string) {
+      const applications = await userSessions.end(userId, sessionId);
+      if (applications === undefined) {
+        throw new OperatorError('not_found', 'The session does not exist, or has ended.');
+      }
+      await logouts.addForApplications(userId, applications);
+      await record(operator, { event: 'sign_out', userId, everywhere: false });
+      return { clientIds: applications.map(({ clientId }) => clientId) };
+    },
+
+    /** Ends the access of an application to a user, with all tokens under it. */
+    async endGrants(operator: Operator, userId: string, clientId: string) {
+      const grants = await userSessions.grants(userId);
+      const grantIds = grants.filter((each) => each.clientId === clientId).map(({ id }) => id);
+      if (grantIds.length === 0) {
+        throw new OperatorError('not_found', 'The application has no access to this user.');
+      }
+      await Promise.all(grantIds.map((id) => destroyGrant(store, id, now())));
+      await record(operator, { event: 'grant_revoked', userId, clientId, grantIds });
+      return { grantIds };
+    },
+  };
+}
