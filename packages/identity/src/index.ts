@@ -1,5 +1,9 @@
-export { applyBootstrap, keyChanges } from './bootstrap/apply-bootstrap.ts';
-export { bootstrapWarnings, organizationSchema } from './bootstrap/bootstrap-schema.ts';
+export { applyBootstrap, assertApplicable, keyChanges } from './bootstrap/apply-bootstrap.ts';
+export {
+  bootstrapSchema,
+  bootstrapWarnings,
+  organizationSchema,
+} from './bootstrap/bootstrap-schema.ts';
 export {
   type Demo,
   demoDefinition,
@@ -47,7 +51,7 @@ export {
   userChangeNames,
 } from './log/audit-event.ts';
 export { type AuditFilter, MAXIMUM_AUDIT_ENTRIES, type RecordedOrigin } from './log/audit-trail.ts';
-export type { AuditedChange } from './log/audited-changes.ts';
+export { type AuditedChange, settingsChangesOf, withoutSecrets } from './log/audited-changes.ts';
 export { PROCESS_EXPIRES_SECONDS, type ProcessEntry } from './log/process-list.ts';
 export { reportProcess } from './log/report-process.ts';
 export { type RequestEntry, type RequestLog, requestLogResults } from './log/request-log.ts';
@@ -105,6 +109,8 @@ export {
   type SigningKey,
   type SigningKeyPolicy,
   type SigningKeys,
+  type SigningPurpose,
+  signingPurposes,
 } from './secrets/signing-keys.ts';
 export { readAttribute } from './settings/attributes.ts';
 export { imagesOf } from './settings/brand-images.ts';
@@ -148,7 +154,14 @@ export {
   type SecondFactorSettings,
   secondFactorPolicy,
 } from './settings/second-factor.ts';
-export { noSettings, SETTINGS_KEY, type Settings, settingsMembers } from './settings/settings.ts';
+export {
+  noSettings,
+  SETTINGS_KEY,
+  type Settings,
+  type SettingsDefinition,
+  type SettingsMember,
+  settingsMembers,
+} from './settings/settings.ts';
 export { organizationsOf, type Upstream } from './settings/upstreams.ts';
 export type { AccessTokenVerifier, Principal, StoredAccessToken } from './tokens/access-tokens.ts';
 export type { ActionLink, WantedLink } from './tokens/action-links.ts';

@@ -25,7 +25,9 @@ import type { MasterKey } from './secrets/master-key.ts';
 import { createSealer, type Sealer } from './secrets/seal.ts';
 import {
   createPublicKeys,
+  describeSigningKeys,
   keepSigningKeys,
+  rotateSigningKeys,
   type SigningKeyPolicy,
   type SigningPurpose,
 } from './secrets/signing-keys.ts';
@@ -142,6 +144,10 @@ export function openIdentity(dependencies: IdentityDependencies) {
         onMade: (kid) => audit.record({ event: 'signing_key_made', purpose, kid }, origin),
         ...options,
       }),
+    describeSigningKeys: (purpose: SigningPurpose, policy?: SigningKeyPolicy) =>
+      describeSigningKeys(purpose, { ...records, sealer, policy }),
+    rotateSigningKeys: (purpose: SigningPurpose, policy?: SigningKeyPolicy) =>
+      rotateSigningKeys(purpose, { ...records, sealer, policy }),
     credentialHash,
     sealer,
     onDamagedRecord,

@@ -91,6 +91,15 @@
  *   change(operator, member, value, condition?)           as read(). null removes an optional member
  */
 export {
+  type AuditQuery,
+  auditFilter,
+  createExportChain,
+  hashOfLine,
+  type LineHash,
+  type NamedEntry,
+  withNames,
+} from './audit.ts';
+export {
   type KeyRemoval,
   type KeyRotation,
   keyRemoval,
@@ -123,6 +132,22 @@ export {
   organizationChange,
   organizationView,
 } from './organizations.ts';
+export {
+  type ExplainedRequest,
+  type RequestFilter,
+  type RequestGroup,
+  requestFilter,
+} from './requests.ts';
+export { settingsMember, settingsSchemas } from './settings.ts';
+export { type SigningKeyView, signingKeyView, signingPurpose } from './signing-keys.ts';
+export {
+  type RevocationEffect,
+  type RevocationTarget,
+  revocationEffect,
+  revocationTarget,
+  type TokenView,
+  tokenView,
+} from './tokens.ts';
 export { type Invitation, invitation } from './user-access.ts';
 export {
   type ListedUser,

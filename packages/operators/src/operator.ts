@@ -199,6 +199,31 @@ export function readCursor<Place>(
   }
 }
 
+/** The time of the last entry in a page, and how many entries of that time were in it. */
+const logPlace = z.tuple([z.number(), z.number()]);
+
+/**
+ * A page of a log, newest first.
+ *
+ * @param read entries until a time, at most so many
+ */
+export async function readLogPage<Entry>(
+  { cursor, limit }: z.output<typeof pageRequest>,
+  timeOf: (entry: Entry) => number,
+  read: (until: number | undefined, limit: number) => Promise<readonly Entry[]>,
+): Promise<Page<Entry>> {
+  const [until, known] = readCursor(logPlace, cursor) ?? [undefined, 0];
+  const found = (await read(until, known + limit + 1)).slice(known);
+  const items = found.slice(0, limit);
+  const last = items.at(-1);
+  if (last === undefined || found.length <= limit) {
+    return { items };
+  }
+  const time = timeOf(last);
+  const ofTime = items.filter((entry) => timeOf(entry) === time).length;
+  return { items, next: toCursor([time, ofTime + (time === until ? known : 0)]) };
+}
+
 /** @throws OperatorError if it does not exist */
 export async function assertOrganizationExists(
   orgId: string,

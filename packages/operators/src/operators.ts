@@ -1,8 +1,13 @@
-import type { Identity } from '@gatehouse/identity';
+import type { Identity, SigningKeyPolicy } from '@gatehouse/identity';
+import { createAuditActs } from './audit.ts';
 import { createClientKeyActs } from './client-keys.ts';
 import { createClientActs } from './clients.ts';
 import { createDependencies, withOperatorErrors } from './operator.ts';
 import { createOrganizationActs } from './organizations.ts';
+import { createRequestActs } from './requests.ts';
+import { createSettingsActs } from './settings.ts';
+import { createSigningKeyActs } from './signing-keys.ts';
+import { createTokenActs } from './tokens.ts';
 import { createUserAccessActs } from './user-access.ts';
 import { createUserActs } from './users.ts';
 
@@ -13,7 +18,11 @@ export type Operators = ReturnType<typeof openOperators>;
  *
  * @param options.now epoch milliseconds
  */
-export function openOperators(identity: Identity, { now }: { readonly now?: () => number } = {}) {
+export function openOperators(
+  identity: Identity,
+  options: { readonly now?: () => number; readonly signingKeyPolicy?: SigningKeyPolicy } = {},
+) {
+  const { now, signingKeyPolicy } = options;
   const dependencies = createDependencies(identity, now);
   const users = { ...createUserActs(dependencies), ...createUserAccessActs(dependencies) };
   return {
@@ -23,5 +32,10 @@ export function openOperators(identity: Identity, { now }: { readonly now?: () =
     clients: withOperatorErrors(createClientActs(dependencies)),
     clientKeys: withOperatorErrors(createClientKeyActs(dependencies)),
     users: withOperatorErrors(users),
+    tokens: withOperatorErrors(createTokenActs(dependencies)),
+    signingKeys: withOperatorErrors(createSigningKeyActs(dependencies, signingKeyPolicy)),
+    audit: withOperatorErrors(createAuditActs(dependencies)),
+    requests: withOperatorErrors(createRequestActs(dependencies)),
+    settings: withOperatorErrors(createSettingsActs(dependencies)),
   };
 }

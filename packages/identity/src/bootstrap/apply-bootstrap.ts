@@ -3,7 +3,7 @@ import type { Client } from '../clients/client.ts';
 import type { ClientRegistry } from '../clients/clients.ts';
 import { withDeclaredScopes } from '../clients/declared-scopes.ts';
 import type { AuditEvent } from '../log/audit-event.ts';
-import { clientChangesOf } from '../log/audited-changes.ts';
+import { clientChangesOf, settingsChangesOf } from '../log/audited-changes.ts';
 import type { Identity } from '../open-identity.ts';
 import { RejectedChangeError } from '../records/record.ts';
 import { membersByOrganization, type SettingsMember } from '../settings/settings.ts';
@@ -34,7 +34,12 @@ export async function applyBootstrap(
   onChange?: (change: AuditEvent) => Promise<void>,
 ): Promise<readonly SettingsMember[]> {
   await assertApplicable(definition, registries);
+  const { definition: before } = await registries.settings.preview({});
   const changedSettings = await registries.settings.apply(definition);
+  if (changedSettings.length > 0) {
+    const { definition: after } = await registries.settings.preview({});
+    await onChange?.({ event: 'settings_changed', changes: settingsChangesOf(before, after) });
+  }
   for (const organization of definition.organizations) {
     await registries.organizations.save(organization);
   }
@@ -62,9 +67,9 @@ export async function applyBootstrap(
 }
 
 /** Checks what the entries name, with the settings that the definition will result in. */
-async function assertApplicable(
+export async function assertApplicable(
   definition: BootstrapDefinition,
-  { settings, organizations, clients, users }: Registries,
+  { settings, organizations, clients, users }: Omit<Registries, 'auditedChanges'>,
 ): Promise<void> {
   const problems: ConfigurationProblem[] = [];
   /** Reports a rejected change as a problem of the file. */

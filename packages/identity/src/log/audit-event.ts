@@ -162,6 +162,7 @@ export const auditEvents = {
       settings?: readonly string[];
     }
   >,
+  settings_changed: change as EventKind<{ changes: readonly AuditedChange[] }>,
   master_key_changed: change as EventKind<{
     change: 'added' | 'rotated' | 'continued' | 'retired';
     keyId: string;

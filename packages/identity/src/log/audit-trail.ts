@@ -60,6 +60,8 @@ export interface AuditFilter
   readonly since?: string | undefined;
   /** ISO 8601 in UTC. Selects entries with an event at this time or earlier. */
   readonly until?: string | undefined;
+  /** Epoch milliseconds. Selects entries whose last event is at this time or earlier. */
+  readonly lastUntil?: number | undefined;
   readonly limit: number;
 }
 
@@ -121,6 +123,7 @@ function readEntries(log: AuditLog, filter: AuditFilter): Promise<readonly Audit
       hasMembers(entry, filter, filterNames) &&
       (filter.until === undefined || entry.at <= filter.until),
     since: filter.since === undefined ? 0 : Date.parse(filter.since),
+    until: filter.lastUntil,
     limit: filter.limit,
   });
 }

@@ -12,6 +12,11 @@ import { parseRecord } from '../records/record.ts';
 import { auditKeyOf, type CredentialHash } from '../secrets/credential-keys.ts';
 import { createSealer } from '../secrets/seal.ts';
 import { generateId } from '../secrets/secure-keys.ts';
+import {
+  type SettingsDefinition,
+  type SettingsMember,
+  settingsMembers,
+} from '../settings/settings.ts';
 import { type User, userProfileSchema } from '../users/user.ts';
 
 const auditedChange = z.object({
@@ -47,6 +52,25 @@ const MAXIMUM_CHARACTERS = 300;
 
 export const clientChangesOf = (before: Client, after: Client): readonly AuditedChange[] =>
   changesOf(before, after, clientMembers);
+
+/** Of the settings, without client secrets. A new secret shows only as a change of its member. */
+export function settingsChangesOf(
+  before: SettingsDefinition,
+  after: SettingsDefinition,
+): readonly AuditedChange[] {
+  const members = Object.keys(settingsMembers) as SettingsMember[];
+  const changed = changesOf(withoutSecrets(before), withoutSecrets(after), members);
+  const isNew = JSON.stringify(before.upstreams) !== JSON.stringify(after.upstreams);
+  return isNew && changed.every(({ member }) => member !== 'upstreams')
+    ? [...changed, { member: 'upstreams' }]
+    : changed;
+}
+
+/** For operators, who may see all settings but the secrets. */
+export const withoutSecrets = (definition: SettingsDefinition): SettingsDefinition => ({
+  ...definition,
+  upstreams: definition.upstreams?.map(({ clientSecret: _secret, ...upstream }) => upstream),
+});
 
 export type AuditedChanges = ReturnType<typeof createAuditedChanges>;
 

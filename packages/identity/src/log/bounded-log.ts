@@ -42,7 +42,10 @@ export function createBoundedLog<Trail extends string>(
     const since = Math.max(sought.since, now() - maximumAgeSeconds * 1000);
     const lines = await store.read(keyOf(trail), size);
     const entries = sought.parse(lines);
-    const found = entries.filter((entry) => sought.timeOf(entry) >= since && sought.matches(entry));
+    const { until = Number.POSITIVE_INFINITY, timeOf } = sought;
+    const found = entries
+      .filter((entry) => timeOf(entry) >= since && timeOf(entry) <= until && sought.matches(entry))
+      .sort(newestFirst(timeOf));
     const oldest = entries.at(-1);
     const isPastSince = oldest !== undefined && sought.timeOf(oldest) < since;
     return lines.length < size || isPastSince || found.length >= sought.limit || size > FIRST_LINES
@@ -59,8 +62,7 @@ export function createBoundedLog<Trail extends string>(
     /** The matching entries of these trails since a time in epoch milliseconds, newest first. */
     async search<Entry>(trails: readonly Trail[], sought: LogSearch<Entry>) {
       const found = await Promise.all(trails.map((trail) => searchTrail(trail, sought)));
-      const newestFirst = (a: Entry, b: Entry) => sought.timeOf(b) - sought.timeOf(a);
-      return found.flat().sort(newestFirst).slice(0, sought.limit);
+      return found.flat().sort(newestFirst(sought.timeOf)).slice(0, sought.limit);
     },
 
     /** Whether the share of an origin is known to be used up. */
@@ -95,8 +97,14 @@ interface LogSearch<Entry> {
   readonly timeOf: (entry: Entry) => number;
   readonly matches: (entry: Entry) => boolean;
   readonly since: number;
+  readonly until?: number | undefined;
   readonly limit: number;
 }
+
+const newestFirst =
+  <Entry>(timeOf: LogSearch<Entry>['timeOf']) =>
+  (a: Entry, b: Entry) =>
+    timeOf(b) - timeOf(a);
 
 /** Whether the entry has each of these members that the filter names. */
 export function hasMembers<Entry, Name extends keyof Entry>(

@@ -79,12 +79,13 @@ export const requestLogResults = ['stored', 'over_quota', 'queue_full', 'unavail
 export type RequestLogResult = (typeof requestLogResults)[number];
 
 /** Members of the entries that a search can select. */
-const filterNames = ['clientId', 'code', 'reason', 'addressGroup'] as const;
+const filterNames = ['clientId', 'code', 'reason', 'operation', 'addressGroup'] as const;
 
 interface RequestFilter
   extends Readonly<Partial<Record<(typeof filterNames)[number], string | undefined>>> {
   /** Epoch milliseconds. */
   readonly since?: number | undefined;
+  readonly until?: number | undefined;
   readonly limit: number;
 }
 
@@ -116,8 +117,15 @@ export function createRequestLog(dependencies: {
     }
   }
 
-  const search = (matches: (entry: RequestEntry) => boolean, since: number, limit: number) =>
-    log.search(log.trails, { parse: parseEntries, timeOf: ({ at }) => at, matches, since, limit });
+  const search = (
+    matches: (entry: RequestEntry) => boolean,
+    { since = 0, until, limit }: Pick<RequestFilter, 'since' | 'until' | 'limit'>,
+  ) =>
+    log.search(log.trails, {
+      parse: parseEntries,
+      timeOf: ({ at }) => at,
+      ...{ matches, since, until, limit },
+    });
 
   return {
     /** Returns immediately and never fails. An entry without room in the queue is lost. */
@@ -131,11 +139,11 @@ export function createRequestLog(dependencies: {
     flush,
     /** Newest first. */
     read: (filter: RequestFilter): Promise<readonly RequestEntry[]> =>
-      search((entry) => hasMembers(entry, filter, filterNames), filter.since ?? 0, filter.limit),
+      search((entry) => hasMembers(entry, filter, filterNames), filter),
     /** All entries with the id, oldest first. A caller can choose an id that was used before. */
     async find(requestId: string): Promise<readonly RequestEntry[]> {
       const isSought = (entry: RequestEntry) => entry.requestId === requestId;
-      return (await search(isSought, 0, Number.POSITIVE_INFINITY)).reverse();
+      return (await search(isSought, { limit: Number.POSITIVE_INFINITY })).reverse();
     },
   };
 }

@@ -25,6 +25,8 @@ const algorithms = { 'authorization-server': 'RS256', gateway: 'EdDSA' } as cons
 
 export type SigningPurpose = keyof typeof algorithms;
 
+export const signingPurposes = Object.keys(algorithms) as readonly SigningPurpose[];
+
 const MINUTE = 60;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
@@ -107,6 +109,54 @@ export async function loadSigningKeys(
   });
 }
 
+/**
+ * Publishes a successor of the key that signs now. It signs when verifiers could load it.
+ *
+ * @returns whether a key was made: not if a successor is already published
+ */
+export async function rotateSigningKeys(
+  purpose: SigningPurpose,
+  dependencies: SigningKeyDependencies,
+): Promise<boolean> {
+  const { policy = defaultSigningKeyPolicy } = dependencies;
+  let isMade = false;
+  await loadSigningKeys(purpose, {
+    ...dependencies,
+    policy: { ...policy, rotateAfterSeconds: policy.publishAheadSeconds },
+    onMade: () => {
+      isMade = true;
+    },
+  });
+  return isMade;
+}
+
+/** The keys of a purpose, newest first, with their schedule in epoch seconds. None before its first use. */
+export async function describeSigningKeys(
+  purpose: SigningPurpose,
+  dependencies: SigningKeyDependencies,
+) {
+  const { store, now = Date.now, policy = defaultSigningKeyPolicy } = dependencies;
+  const storeKey = signingKeyRecord(purpose);
+  const ring = openRing(await store.get(storeKey), storeKey, dependencies);
+  const kid = ring.length === 0 ? '' : select(ring, purpose, now(), policy).current.kid;
+  const current = ring.findIndex(({ jwk }) => thumbprint(jwk, 'base64url') === kid);
+  return ring.map(({ jwk, createdAt }, i) => {
+    const madeAt = Math.floor(createdAt / 1000);
+    const successor = ring[i - 1];
+    const signsUntil = successor && successor.createdAt / 1000 + policy.publishAheadSeconds;
+    const state = i === current ? 'signing' : i < current ? 'published' : 'retired';
+    return {
+      kid: thumbprint(jwk, 'base64url'),
+      algorithm: algorithms[purpose],
+      createdAt: madeAt,
+      /** A retired one still verifies tokens. */
+      state: state as 'published' | 'signing' | 'retired',
+      signsUntil: Math.floor(signsUntil ?? madeAt + policy.rotateAfterSeconds),
+      deletedAt: successor && Math.floor(successor.createdAt / 1000 + keptSeconds(policy)),
+    };
+  });
+}
+
 /** @throws DamagedSigningKeysError */
 function openRing(
   text: string | undefined,
@@ -128,12 +178,15 @@ function openRing(
 
 /** A key is over when all of its tokens have expired since its successor replaced it. */
 function withoutExpired(ring: Ring, now: number, policy: SigningKeyPolicy): Ring {
-  const seconds = policy.publishAheadSeconds + policy.longestTokenSeconds + 2 * KEY_RELOAD_SECONDS;
   return ring.filter((_key, i) => {
     const successor = ring[i - 1];
-    return successor === undefined || now < successor.createdAt + seconds * 1000;
+    return successor === undefined || now < successor.createdAt + keptSeconds(policy) * 1000;
   });
 }
+
+/** After the successor was created. */
+const keptSeconds = ({ publishAheadSeconds, longestTokenSeconds }: SigningKeyPolicy) =>
+  publishAheadSeconds + longestTokenSeconds + 2 * KEY_RELOAD_SECONDS;
 
 export type SigningKeys = ReturnType<typeof select>;
 

@@ -29,7 +29,12 @@ import {
   scopeName,
 } from './resource.ts';
 import { secondFactorSchema } from './second-factor.ts';
-import { sealClientSecrets, type Upstream, upstreamsSchema } from './upstreams.ts';
+import {
+  keepClientSecrets,
+  sealClientSecrets,
+  type Upstream,
+  upstreamsSchema,
+} from './upstreams.ts';
 
 const hostName = z
   .string()
@@ -126,20 +131,17 @@ export function createSettingsRegistry(
   );
   const readDefinition = async () => ((await readForUpdate(store, KEY, parse)) ?? empty).definition;
 
-  /** @returns the members that changed */
   const write = (change: (existing: SettingsDefinition) => SettingsDefinition) =>
-    withRecordLock(store, KEY, async (assertHeld): Promise<readonly SettingsMember[]> => {
-      const existing = await readDefinition();
-      const changed = change(existing);
+    withRecordLock(store, KEY, async (assertHeld): Promise<Written> => {
+      const before = await readDefinition();
+      const changed = change(before);
       const branding = await storeBrandImages(store, changed.branding);
-      const definition = { ...changed, branding };
+      const after = { ...changed, branding };
       assertHeld();
-      await store.set(KEY, JSON.stringify(definition));
+      await store.set(KEY, JSON.stringify(after));
       cache.forget(KEY);
-      await deleteFormerImages(store, existing.branding, branding);
-      return (Object.keys(settingsMembers) as SettingsMember[]).filter(
-        (member) => JSON.stringify(existing[member]) !== JSON.stringify(definition[member]),
-      );
+      await deleteFormerImages(store, before.branding, branding);
+      return { before, after };
     });
 
   return {
@@ -163,7 +165,7 @@ export function createSettingsRegistry(
           sealClientSecrets(change.upstreams, existing.upstreams ?? [], sealer, KEY);
         return merge(existing, { ...change, ...(upstreams && { upstreams }) }, consoleUrl)
           .definition;
-      }),
+      }).then(changedMembers),
     /** Removes what is declared for an organization. */
     forgetOrganization: (orgId: string): Promise<readonly SettingsMember[]> =>
       write((existing) => {
@@ -172,6 +174,26 @@ export function createSettingsRegistry(
           delete definition[member]?.organizations[orgId];
         }
         return definition;
+      }).then(changedMembers),
+    /**
+     * Replaces members as a whole, also with less than before. Undefined removes an optional one. An
+     * absent client secret of an upstream provider stays.
+     *
+     * @param decide gets what is declared, under the lock. It throws to change nothing
+     * @returns what was and is declared
+     * @throws RejectedChangeError as `apply` does
+     */
+    replace: (decide: (existing: SettingsDefinition) => Partial<SettingsDefinition>) =>
+      write((existing) => {
+        const change = decide(existing);
+        const { upstreams: known = [] } = existing;
+        const wanted = { ...existing, ...change };
+        const sealed =
+          change.upstreams &&
+          keepClientSecrets(sealClientSecrets(change.upstreams, known, sealer, KEY), known);
+        assertNoConflict(consoleUrl, wanted.resources);
+        const definition = { ...wanted, ...(sealed && { upstreams: sealed }) };
+        return toSettings(definition, consoleUrl).definition;
       }),
     /** An image that `branding` names. @throws StoreUnavailableError */
     readImage: (hash: string) => readBrandImage(store, hash),
@@ -182,6 +204,16 @@ export function createSettingsRegistry(
       (await store.members(DEVICE_API_KEY)).includes(canonicalResource(identifier)),
   };
 }
+
+interface Written {
+  readonly before: SettingsDefinition;
+  readonly after: SettingsDefinition;
+}
+
+const changedMembers = ({ before, after }: Written): readonly SettingsMember[] =>
+  (Object.keys(settingsMembers) as SettingsMember[]).filter(
+    (member) => JSON.stringify(before[member]) !== JSON.stringify(after[member]),
+  );
 
 /** @throws RejectedChangeError if two resources have the same scope */
 function merge(

@@ -17,11 +17,13 @@ import {
   xAccessTokenKey,
   xAccessTokensKey,
 } from '../secrets/credential-keys.ts';
+import { isBrowserClientId } from '../settings/browser-host.ts';
 import type { User } from '../users/user.ts';
 import type { UserRegistry } from '../users/users.ts';
-import type { NotBefore } from './access-tokens.ts';
-import { isJwt, type JwtAccessTokens } from './jwt-access-tokens.ts';
+import type { FindLiveHolder, NotBefore } from './access-tokens.ts';
+import { isJwt, type JwtAccessTokens, tombstoneOf } from './jwt-access-tokens.ts';
 import type { LogoutQueue } from './logout-queue.ts';
+import { X_ACCESS_TOKEN } from './x-access-tokens.ts';
 
 /** The kinds of credentials that an operator can revoke by value. */
 const kinds = ['AccessToken', 'RefreshToken', 'AuthorizationCode', 'InitialAccessToken'];
@@ -34,6 +36,15 @@ const storedCredential = z.object({
   clientId: z.string().optional(),
   accountId: z.string().optional(),
   grantId: z.string().optional(),
+  scope: z.string().optional(),
+  /** Of an access token. Others have `resource`. */
+  aud: z.string().optional(),
+  resource: z.union([z.string(), z.array(z.string())]).optional(),
+  secureKeyId: z.string().optional(),
+  iat: z.number().optional(),
+  exp: z.number().optional(),
+  issuedAt: z.number().optional(),
+  expiresAt: z.number().optional(),
 });
 
 /** Revocations by operators. They take effect in all processes within 50 ms. */
@@ -42,6 +53,7 @@ export function createRevocations(dependencies: {
   readonly clients: ClientRegistry;
   readonly users: UserRegistry;
   readonly notBefore: NotBefore;
+  readonly findLiveHolder: FindLiveHolder;
   readonly credentialHash: CredentialHash;
   readonly jwtAccessTokens: Pick<JwtAccessTokens, 'read'>;
   readonly logouts: Pick<LogoutQueue, 'addForUser'>;
@@ -49,21 +61,48 @@ export function createRevocations(dependencies: {
 }) {
   const { store, clients, users, notBefore, credentialHash, now } = dependencies;
 
-  /** Services that are not behind the gateway accept the token until it expires. */
-  async function revokeJwt(value: string) {
+  async function locateJwt(value: string) {
     const claims = await dependencies.jwtAccessTokens.read(value);
     if (claims === undefined) {
       return undefined;
     }
-    const { user: userId, grant: grantId } = claims.gatehouse;
-    const seconds = claims.exp - Math.floor(now() / 1000);
-    if (grantId !== undefined) {
-      await destroyGrant(store, grantId, now());
-    } else if (seconds > 0) {
-      await store.set(grantTombstoneKey(claims.jti), '', seconds, { revokes: true });
-    }
+    const { user: userId, grant: grantId, key: keyId } = claims.gatehouse;
     const tokenIds = [credentialId(credentialHash(claims.jti))];
-    return { kind: 'AccessToken', clientId: claims.client_id, userId, tokenIds, grantId };
+    const { client_id: clientId, iat: issuedAt, exp: expiresAt, aud: resource, scope } = claims;
+    const credential = { kind: 'AccessToken', clientId, userId, tokenIds, grantId };
+    return {
+      credential: { ...credential, scope, resource, keyId, issuedAt, expiresAt },
+      tombstone: tombstoneOf(claims),
+      /** Services that are not behind the gateway accept the token until it expires. */
+      async end() {
+        const seconds = expiresAt - Math.floor(now() / 1000);
+        if (grantId === undefined && seconds > 0) {
+          await store.set(grantTombstoneKey(claims.jti), '', seconds, { revokes: true });
+        }
+      },
+    };
+  }
+
+  async function locate(value: string) {
+    if (isJwt(value)) {
+      return locateJwt(value);
+    }
+    const hashed = credentialHash(value);
+    const keys = kinds.map((kind) => credentialKey(kind, hashed));
+    for (const key of [...keys, xAccessTokenKey(hashed), browserSessionKey(hashed)]) {
+      const found = parseRecord(storedCredential, await store.get(key));
+      if (found !== undefined) {
+        const { kind, clientId, accountId: userId, grantId, scope, secureKeyId: keyId } = found;
+        const resource = [found.aud ?? found.resource ?? []].flat()[0];
+        const credential = { kind, clientId, userId, tokenIds: [credentialId(hashed)], grantId };
+        return {
+          credential: { ...credential, scope, resource, keyId, ...timesOf(found) },
+          tombstone: grantId,
+          end: () => store.delete([key]),
+        };
+      }
+    }
+    return undefined;
   }
 
   async function deleteIndexed(indexKey: string, keysOf: (member: string) => Promise<string[]>) {
@@ -115,30 +154,46 @@ export function createRevocations(dependencies: {
       const notBefore = nextNotBefore(now());
       return users.update(userId, (user) => ({ ...user, ...change, notBefore }));
     },
+    /** A credential by its value, and whether it was revoked. Undefined if it is unknown. */
+    async find(value: string) {
+      const located = await locate(value);
+      if (located === undefined) {
+        return undefined;
+      }
+      const { credential, tombstone } = located;
+      const { clientId, userId, issuedAt, keyId: secureKeyId } = credential;
+      // A client of a browser session has no record. The session ends with its user and its grant.
+      const holder = isBrowserClientId(clientId) ? { userId } : { clientId, userId, secureKeyId };
+      const isLive = (await dependencies.findLiveHolder({ issuedAt, ...holder })) !== undefined;
+      const isEnded = tombstone !== undefined && (await isGrantRevoked(store, tombstone));
+      return { ...credential, isRevoked: !isLive || isEnded };
+    },
     /**
      * Revokes an access token, refresh token, code or browser session with its grant. Undefined if it
      * is unknown.
      */
     async token(value: string) {
-      if (isJwt(value)) {
-        return revokeJwt(value);
+      const located = await locate(value);
+      if (located === undefined) {
+        return undefined;
       }
-      const hashed = credentialHash(value);
-      const keys = kinds.map((kind) => credentialKey(kind, hashed));
-      for (const key of [...keys, xAccessTokenKey(hashed), browserSessionKey(hashed)]) {
-        const found = parseRecord(storedCredential, await store.get(key));
-        if (found !== undefined) {
-          if (found.grantId !== undefined) {
-            await destroyGrant(store, found.grantId, now());
-          }
-          await store.delete([key]);
-          const { kind, clientId, accountId: userId, grantId } = found;
-          return { kind, clientId, userId, tokenIds: [credentialId(hashed)], grantId };
-        }
+      const { kind, clientId, userId, tokenIds, grantId } = located.credential;
+      if (grantId !== undefined) {
+        await destroyGrant(store, grantId, now());
       }
-      return undefined;
+      await located.end();
+      return { kind, clientId, userId, tokenIds, grantId };
     },
+    /** How many credentials `token` and other revocations of a grant end. */
+    countOfGrant: async (grantId: string): Promise<number> =>
+      (await store.members(grantMembersKey(grantId))).length,
   };
+}
+
+/** In epoch seconds. X-Access-Tokens expire at a time in milliseconds. */
+function timesOf({ kind, iat, exp, issuedAt, expiresAt }: z.infer<typeof storedCredential>) {
+  const seconds = kind === X_ACCESS_TOKEN && expiresAt ? Math.floor(expiresAt / 1000) : expiresAt;
+  return { issuedAt: iat ?? issuedAt ?? 0, expiresAt: exp ?? seconds };
 }
 
 /**

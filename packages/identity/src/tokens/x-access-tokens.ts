@@ -18,7 +18,8 @@ const TOKEN_BYTES = 32;
 const MAXIMUM_LIVE_TOKENS = 1000;
 
 /** Separates these tokens from OAuth access tokens, as the key prefix does. */
-const KIND = 'XAccessToken';
+export const X_ACCESS_TOKEN = 'XAccessToken';
+const KIND = X_ACCESS_TOKEN;
 
 const storedToken = z.object({
   kind: z.literal(KIND),
