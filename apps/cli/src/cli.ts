@@ -9,6 +9,7 @@
  *
  * A new command is an entry in a file of commands/. A new group is a line in the list below.
  */
+import { OperatorError, openOperators } from '@gatehouse/operators';
 import { ConfigurationError } from '@gatehouse/server/configuration';
 import { StoreUnavailableError } from '@gatehouse/store';
 import { auditCommands } from './audit/audit.ts';
@@ -19,6 +20,7 @@ import {
   type CommandResult,
   UsageError,
 } from './command-line/command.ts';
+import { describeProblem } from './command-line/member-options.ts';
 import { parseArguments } from './command-line/parse-arguments.ts';
 import { withCurrentName } from './command-line/renamed-commands.ts';
 import { assertConfirmed, type CliStreams, createTerminal } from './command-line/terminal.ts';
@@ -40,7 +42,7 @@ import { revokeCommand } from './commands/tokens.ts';
 import { userCommands } from './commands/users.ts';
 import { verifyCommand } from './commands/verify.ts';
 import { doctorCommand } from './doctor/doctor.ts';
-import { openIdentityStore, recordChange } from './open-identity-store.ts';
+import { openIdentityStore, operatorOf } from './open-identity-store.ts';
 
 export const commands: readonly Command[] = [
   bootstrapCommand,
@@ -89,7 +91,7 @@ export async function runCli(entered: readonly string[], streams: CliStreams): P
         ? `${JSON.stringify({ error: { message, problems } })}\n`
         : `${[message, ...problems].join('\n  ')}\n`,
     );
-    return error instanceof UsageError ? 2 : 1;
+    return isUsage(error) ? 2 : 1;
   }
 }
 
@@ -106,22 +108,34 @@ async function runCommand(
   }
   const { identity, settings, warnings, close } = await openIdentityStore(environment);
   warnings.forEach(warn);
+  const { signingKeyPolicy } = settings;
+  const operators = openOperators(identity, { signingKeyPolicy });
+  const operator = operatorOf(environment);
   try {
     return await command.run(input, {
       ...context,
       identity,
       settings,
       confirm: (question) => assertConfirmed(input, context.terminal, question),
-      audit: (event) => recordChange(event, identity, environment),
+      ...{ operators, operator },
+      audit: (event) => operators.record(operator, event),
     });
   } finally {
     await close();
   }
 }
 
+const isInvalid = (error: unknown): error is OperatorError =>
+  error instanceof OperatorError && error.code === 'illegal_argument';
+
+const isUsage = (error: unknown): boolean => error instanceof UsageError || isInvalid(error);
+
 function describeFailure(error: unknown): readonly string[] {
   if (error instanceof UsageError) {
     return [error.message, ...error.problems];
+  }
+  if (isInvalid(error)) {
+    return ['Invalid input:', ...error.problems.map(describeProblem)];
   }
   if (error instanceof ConfigurationError) {
     const problems = error.problems.map(({ name, message }) => `${name}: ${message}`);

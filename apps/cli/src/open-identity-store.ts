@@ -2,14 +2,13 @@ import { existsSync, readFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import {
-  type AuditEvent,
   assertMasterKeyFits,
-  type Identity,
   identitySecretFiles,
   identityVariables,
   openIdentity,
   resolveIdentitySettings,
 } from '@gatehouse/identity';
+import type { Operator } from '@gatehouse/operators';
 import {
   baseUrl,
   ConfigurationError,
@@ -89,18 +88,11 @@ export async function openIdentityStore(
   }
 }
 
-/** A change without an audit entry is an error, because the operator has to know about it. */
-export async function recordChange(
-  event: AuditEvent,
-  { audit }: Identity,
-  environment: Environment,
-): Promise<void> {
-  try {
-    await audit.write(event, { actor: 'cli', operator: operatorName(environment) });
-  } catch (cause) {
-    throw new Error('The change was made, but the audit trail could not record it.', { cause });
-  }
-}
+/** Who runs the commands, for the audit trail. */
+export const operatorOf = (environment: Environment): Operator => ({
+  actor: 'cli',
+  operator: operatorName(environment),
+});
 
 /**
  * The name of the operator for the audit trail: the account that called `sudo`, or the account of

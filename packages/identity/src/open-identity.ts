@@ -131,6 +131,21 @@ export function openIdentity(dependencies: IdentityDependencies) {
     auditedChanges: createAuditedChanges(store, credentialHash),
     ...openLogs(dependencies, now),
     replayGuard: createReplayGuard(store, now),
+    ...createSigningKeys({ ...records, sealer }, audit),
+    credentialHash,
+    sealer,
+    onDamagedRecord,
+  };
+}
+
+function createSigningKeys(
+  dependencies: Pick<
+    Parameters<typeof createPublicKeys>[1],
+    'store' | 'sealer' | 'onDamagedRecord'
+  >,
+  audit: ReturnType<typeof createAuditTrail>,
+) {
+  return {
     /** The signing keys of an app. Records each key that this process creates. */
     keepSigningKeys: (
       purpose: SigningPurpose,
@@ -138,19 +153,14 @@ export function openIdentity(dependencies: IdentityDependencies) {
       options: { readonly now: () => number; readonly policy?: SigningKeyPolicy | undefined },
     ) =>
       keepSigningKeys(purpose, {
-        store,
-        sealer,
-        onDamagedRecord,
+        ...dependencies,
         onMade: (kid) => audit.record({ event: 'signing_key_made', purpose, kid }, origin),
         ...options,
       }),
     describeSigningKeys: (purpose: SigningPurpose, policy?: SigningKeyPolicy) =>
-      describeSigningKeys(purpose, { ...records, sealer, policy }),
+      describeSigningKeys(purpose, { ...dependencies, policy }),
     rotateSigningKeys: (purpose: SigningPurpose, policy?: SigningKeyPolicy) =>
-      rotateSigningKeys(purpose, { ...records, sealer, policy }),
-    credentialHash,
-    sealer,
-    onDamagedRecord,
+      rotateSigningKeys(purpose, { ...dependencies, policy }),
   };
 }
 

@@ -50,7 +50,7 @@
  * users (by user id)
  *   list({ search?, orgId?, disabled?, cursor?, limit? }) Page<ListedUser>: UserView with lastSignInAt?
  *   find(name)                                            UserView of a username, verified address or id
- *   read(userId)                                          { user, lastSignInAt?, locks, factors?, passkeys,
+ *   read(userId)                                          { user, lastSignInAt?, locks, factors,
  *                                                           sessions, applications }
  *   create(operator, newUser)                             { user, password? }: generated without one
  *   previewChange(userId, userChange)                     { movesFrom?, signsOut }
@@ -58,6 +58,7 @@
  *   setPassword(operator, userId, password?)              { user, password? }: generated without one
  *   issueResetLink(operator, userId)                      { token }: once, for /reset-password?token=
  *   invite(operator, { email, orgId }, { isMailed? })     { token }: once, for /create-account?token=
+ *   withdrawInvitation(operator, email)                   ends the links of an address
  *   unlock(operator, userId)                              UserView
  *   resetFactors(operator, userId)                        UserView
  *   endSession(operator, userId, sessionId)               { clientIds }
@@ -114,6 +115,7 @@ export {
   listedClient,
   type NewClient,
   newClient,
+  type RegistrationTokenInput,
 } from './clients.ts';
 export {
   type Condition,

@@ -27,14 +27,17 @@ export interface Dependencies {
 
 /** Why an act changed nothing. The message says what was found, and how to fix it. */
 export class OperatorError extends ApiError {
+  /** Of `illegal_argument`: the invalid members. Never contains their values. */
+  readonly problems: readonly IllegalArgument[];
+
   constructor(
     code: 'illegal_argument' | 'not_found' | 'duplicate_key' | 'conflict' | 'precondition_failed',
     message?: string,
-    /** Of `illegal_argument`: the invalid members. Never contains their values. */
     problems?: readonly IllegalArgument[],
   ) {
     super(code, { ...(message === undefined ? {} : { message }), result: problems });
     this.name = 'OperatorError';
+    this.problems = problems ?? [];
   }
 }
 

@@ -66,11 +66,9 @@ export function createUserAccessActs(dependencies: Dependencies) {
     /** Removes the second factors and passkeys, and signs the user out everywhere. */
     async resetFactors(operator: Operator, userId: string): Promise<UserView> {
       await findUser(userId, identity);
-      // A passkey signs in alone, so it goes first. The other factors stay until everything ended,
-      // so that no session outlives the factor that it was proved with.
-      await identity.passkeys.removeAll(userId);
-      const user = await revocations.user(userId);
+      // A passkey signs in alone, so it goes first: nothing that it signed in to remains.
       await identity.factors.remove(userId);
+      const user = await revocations.user(userId);
       await record(operator, { event: 'user_changed', userId, change: 'factors_removed' });
       return toUserView(user);
     },
@@ -82,11 +80,11 @@ function createLinkActs({ identity, now, record }: Dependencies) {
   return {
     /** @returns the token of `/reset-password?token=`: valid once, and for one hour */
     async issueResetLink(operator: Operator, userId: string): Promise<{ readonly token: string }> {
-      const user = await findUser(userId, identity);
-      if (!user.enabled) {
+      await findUser(userId, identity);
+      const token = await identity.actionLinks.issue({ kind: 'reset', userId });
+      if (token === undefined) {
         throw new OperatorError('conflict', 'The user is disabled. Enable the user first.');
       }
-      const token = await identity.actionLinks.issueReset(user);
       await record(operator, { event: 'user_changed', userId, change: 'reset_link_issued' });
       return { token };
     },
@@ -102,14 +100,21 @@ function createLinkActs({ identity, now, record }: Dependencies) {
     ): Promise<{ readonly token: string }> {
       const { email, orgId } = parseInput(invitation, input);
       await assertOrganizationExists(orgId, identity);
-      if ((await identity.users.findByEmail(email)) !== undefined) {
+      const kind = 'invite' as const;
+      const token = await identity.actionLinks.issue({ kind, orgId, email });
+      if (token === undefined) {
         throw new OperatorError('conflict', 'A user already has this verified address.');
       }
-      const kind = 'invite' as const;
-      const token = await identity.actionLinks.issueAccount({ kind, orgId, email });
       await (isMailed && identity.mails.add(orgId, { kind, orgId, email, token, at: now() }));
       await record(operator, { event: 'invitation_issued', organizationId: orgId });
       return { token };
+    },
+
+    /** Ends all links with which a person creates an account with this address. */
+    async withdrawInvitation(operator: Operator, address: string): Promise<void> {
+      const { email } = parseInput(invitation.pick({ email: true }), { email: address });
+      await identity.actionLinks.endForAddress(email);
+      await record(operator, { event: 'invitation_withdrawn' });
     },
   };
 }

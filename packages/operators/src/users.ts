@@ -134,7 +134,6 @@ export function createUserActs(dependencies: Dependencies) {
         lastSignInAt: await lastUse.ofUser(userId),
         locks: await identity.signInLocks.list(user),
         factors: await identity.factors.describe(userId),
-        passkeys: await identity.passkeys.list(userId),
         sessions: await identity.userSessions.sessions(userId),
         applications: await identity.userSessions.grants(userId),
       };

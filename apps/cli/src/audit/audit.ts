@@ -4,10 +4,10 @@ import {
   type AuditFilter,
   auditEvents,
   auditSeverities,
-  type Identity,
   lastTimeOf,
   MAXIMUM_AUDIT_ENTRIES,
 } from '@gatehouse/identity';
+import { createExportChain, type NamedEntry, withNames } from '@gatehouse/operators';
 import { z } from 'zod';
 import {
   type Command,
@@ -17,14 +17,11 @@ import {
   UsageError,
 } from '../command-line/command.ts';
 import { formatTable, printable, printableName } from '../command-line/format.ts';
-import { limitOption, readLimit, readTime, sinceOption } from '../command-line/lists.ts';
+import { limitOption, readLimit, readPages, readTime, sinceOption } from '../command-line/lists.ts';
 import { withFileErrors, yesOption } from '../command-line/terminal.ts';
-import { createChain, openExportFile, readCompleteExport } from './export-file.ts';
+import { openExportFile, readCompleteExport } from './export-file.ts';
 import { followTrail, startOfOverlap, versionOf } from './follow-trail.ts';
 import { describeReplay, readRevocations, replayRevocations } from './revocations.ts';
-
-/** An entry with the current names of its client and its user. */
-export type NamedEntry = Awaited<ReturnType<typeof withNames>>[number];
 
 const FOLLOWED_ENTRIES = 20;
 /** Entries that are not printed again. */
@@ -46,7 +43,7 @@ const list: Command = {
   notes: ['Without --limit, it prints 100 entries. With --follow and --json, one entry a line.'],
   example: '--client backend --severity warning --since 1h',
   async run(input, context) {
-    const { identity } = context;
+    const { identity, operators } = context;
     const { options } = input;
     const event = text(options.event);
     if (event !== undefined && !Object.hasOwn(auditEvents, event)) {
@@ -57,20 +54,20 @@ const list: Command = {
       throw new UsageError('Unknown severity. The severities are:', auditSeverities);
     }
     const name = text(options.user);
-    const user = name === undefined ? undefined : await identity.users.findByUsername(name);
     const filter = {
-      event,
+      event: event as NamedEntry['event'] | undefined,
       clientId: text(options.client),
-      userId: user?.userId ?? name,
       severities: severities.data,
       since: readTime('since', input),
       until: readTime('until', input),
     };
     if (options.follow === true) {
-      return follow(filter, input, context);
+      const user = name === undefined ? undefined : await identity.users.findByUsername(name);
+      return follow({ ...filter, userId: user?.userId ?? name }, input, context);
     }
-    const limit = readLimit(input, 100);
-    const entries = await withNames(await identity.audit.read({ ...filter, limit }), identity);
+    const entries = await readPages(input, 100, (page) =>
+      operators.audit.list({ ...filter, user: name, ...page }),
+    );
     return { json: { entries }, text: auditTable(entries) };
   },
 };
@@ -117,7 +114,7 @@ const exportEntries: Command = {
       path === undefined
         ? undefined
         : await withFileErrors(path, openExportFile(terminal.pathOf(path)));
-    const chain = createChain(file?.existing?.lastHash ?? null);
+    const chain = createExportChain(file?.existing?.lastHash ?? null);
     let written = 0;
     const write = async (entries: readonly AuditEntry[]) => {
       const lines = entries.map((entry) => chain.add(entry));
@@ -202,26 +199,6 @@ const replay: Command = {
 };
 
 export const auditCommands: readonly Command[] = [list, exportEntries, verifyExport, replay];
-
-/** Names can change, so the audit trail stores ids only. An id without a record has no name. */
-export function withNames(
-  entries: readonly AuditEntry[],
-  { clients, users, auditedChanges }: Identity,
-) {
-  return Promise.all(
-    entries.map(async (entry) => {
-      const { clientId, userId } = entry;
-      const client = clientId === undefined ? undefined : await clients.find(clientId);
-      const user = userId === undefined ? undefined : await users.find(userId);
-      const named = { clientName: client?.name, username: user?.username };
-      if (entry.event !== 'client_changed' && entry.event !== 'user_changed') {
-        return { ...entry, ...named };
-      }
-      const changes = await auditedChanges.read(entry);
-      return { ...entry, ...named, changes, personal: undefined };
-    }),
-  );
-}
 
 export function auditTable(entries: readonly NamedEntry[]): string {
   const heading = 'LAST TIME,SEVERITY,EVENT,COUNT,CLIENT,USER,FROM,DETAILS'.split(',');

@@ -2,7 +2,6 @@
  * The format of an audit export: lines of JSON that each contain the hash of the line before, so
  * that a missing or changed line shows.
  */
-import { createHash } from 'node:crypto';
 import { createReadStream, existsSync } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import {
@@ -11,39 +10,13 @@ import {
   MAXIMUM_AUDIT_ENTRIES,
   RejectedChangeError,
 } from '@gatehouse/identity';
+import { hashOfLine, type LineHash } from '@gatehouse/operators';
 import { parseJson } from '@gatehouse/signing/core';
 import { UsageError } from '../command-line/command.ts';
 import { withFileErrors } from '../command-line/terminal.ts';
 import { versionOf } from './follow-trail.ts';
 
 const MAXIMUM_LINE_BYTES = 1024 * 1024;
-
-/** Hexadecimal SHA-256 of a line without its line break. The first line has no predecessor: `null`. */
-type LineHash = string | null;
-
-const hashOf = (line: string | Buffer): string => createHash('sha256').update(line).digest('hex');
-
-export function createChain(last: LineHash) {
-  let previous = last;
-  return {
-    /** The next line. */
-    add(entry: AuditEntry): string {
-      // The hash is first, and an entry of a later release cannot replace it.
-      const line = visible(JSON.stringify(Object.assign({ previous }, entry, { previous })));
-      previous = hashOf(line);
-      return line;
-    },
-    last: (): LineHash => previous,
-  };
-}
-
-/** Escapes characters that control a terminal or the direction of text. */
-function visible(json: string): string {
-  return json.replace(
-    /[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  );
-}
 
 /**
  * Reads an export that must contain entries and end with a whole line.
@@ -107,7 +80,7 @@ async function readExport(
       throw brokenAt(number, 'A line before it was removed, added or changed');
     }
     read.lines = number;
-    read.lastHash = hashOf(line);
+    read.lastHash = hashOfLine(line);
     read.completeBytes += line.length + 1;
     onLine?.(read.lastHash, entry, number);
     first = first === undefined || entry.at < first ? entry.at : first;

@@ -1,5 +1,6 @@
 import { dirname, join } from 'node:path';
 import { type AuditEvent, loadMasterKey, RejectedChangeError } from '@gatehouse/identity';
+import { openOperators } from '@gatehouse/operators';
 import {
   ConfigurationError,
   type Environment,
@@ -8,7 +9,7 @@ import {
 import { hashOption } from '../audit/audit.ts';
 import { describeReplay, readRevocations, replayRevocations } from '../audit/revocations.ts';
 import { type Command, text } from '../command-line/command.ts';
-import { recordChange, variables } from '../open-identity-store.ts';
+import { operatorOf, variables } from '../open-identity-store.ts';
 import { createBackup, readManifest } from './backup-folder.ts';
 import { type RestoreTarget, restoreBackup } from './restore-backup.ts';
 
@@ -72,7 +73,8 @@ const restore: Command = {
         ? undefined
         : await readRevocations(terminal.pathOf(file), text(options.hash), since, warn);
     const replayed = await restoreBackup({ folder, manifest }, target, async (identity) => {
-      const audit = (event: AuditEvent) => recordChange(event, identity, environment);
+      const { record } = openOperators(identity);
+      const audit = (event: AuditEvent) => record(operatorOf(environment), event);
       await audit({ event: 'everything_revoked' });
       return found && replayRevocations(found.entries, since, { identity, audit });
     });

@@ -1,4 +1,5 @@
 import type { AuditEvent, Identity, IdentitySettings } from '@gatehouse/identity';
+import type { Operator, Operators } from '@gatehouse/operators';
 import type { Environment } from '@gatehouse/server/configuration';
 import type { Terminal } from './terminal.ts';
 
@@ -29,6 +30,9 @@ export interface OfflineContext {
 export interface CommandContext extends OfflineContext {
   readonly identity: Identity;
   readonly settings: IdentitySettings;
+  readonly operators: Operators;
+  /** Who runs the command. */
+  readonly operator: Operator;
   /** Asks before a change that revokes access. @throws RejectedChangeError without confirmation */
   confirm(question: string): Promise<void>;
   /** Records a change. If recording fails, the command fails. */

@@ -1,5 +1,8 @@
 /** How list commands filter and limit, by time, organization, text and state. */
+import type { Page } from '@gatehouse/operators';
 import { type CommandInput, type Options, text, UsageError } from './command.ts';
+
+const MAXIMUM_PAGE = 1000;
 
 export const limitOption: Options = { 'limit <number>': 'Maximum number of entries.' };
 
@@ -44,27 +47,33 @@ export function readTime(name: 'since' | 'until', { options }: CommandInput): st
 /** The options of `clients list` and `users list`. */
 export const filterOptions: Options = {
   'org <id>': 'Only those of this organization.',
-  'search <text>': 'Only those with this text in id, name or email address.',
+  'search <text>':
+    'Only those with a word in id or name, or an email address, that begins with this text.',
   disabled: 'Only disabled ones.',
   ...limitOption,
 };
 
-/** @param searched the members in which `--search` finds its text */
-export function filtered<Item extends { readonly orgId: string; readonly enabled: boolean }>(
-  items: readonly Item[],
+export function readFilter({ options }: CommandInput) {
+  const [search, orgId] = [text(options.search), text(options.org)];
+  return { search, orgId, disabled: options.disabled === true };
+}
+
+/** The items of all pages, until the limit of the command. */
+export async function readPages<Item>(
   input: CommandInput,
-  searched: readonly (keyof Item)[],
-): readonly Item[] {
-  const [orgId, search = ''] = [text(input.options.org), text(input.options.search)?.toLowerCase()];
-  return items
-    .filter((item) => orgId === undefined || item.orgId === orgId)
-    .filter((item) => input.options.disabled !== true || !item.enabled)
-    .filter((item) =>
-      searched.some((key) =>
-        String(item[key] ?? '')
-          .toLowerCase()
-          .includes(search),
-      ),
-    )
-    .slice(0, readLimit(input, Number.POSITIVE_INFINITY));
+  normally: number,
+  read: (page: {
+    readonly cursor: string | undefined;
+    readonly limit: number;
+  }) => Promise<Page<Item>>,
+): Promise<readonly Item[]> {
+  const limit = readLimit(input, normally);
+  const items: Item[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = await read({ cursor, limit: Math.min(limit - items.length, MAXIMUM_PAGE) });
+    items.push(...page.items);
+    cursor = page.next;
+  } while (cursor !== undefined && items.length < limit);
+  return items;
 }

@@ -1,7 +1,6 @@
 /** Options that set members of a client or a user: `--grant-type` sets `grantTypes`. */
-import { type Client, type Identity, RejectedChangeError } from '@gatehouse/identity';
-import { readableIssue } from '@gatehouse/server/configuration';
-import type { z } from 'zod';
+import type { IllegalArgument } from '@gatehouse/errors';
+import { RejectedChangeError } from '@gatehouse/identity';
 import { type CommandInput, type Options, optionName, UsageError } from './command.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -10,9 +9,10 @@ const shortNames: Readonly<Record<string, string>> = {
   orgId: 'org',
   ipAllowList: 'ipAllow',
   jwks: 'jwks',
+  keepTokens: 'keepTokens',
 };
 /** Members that a command takes as an argument. */
-const argumentNames: ReadonlySet<string> = new Set(['id', 'clientId', 'username']);
+const argumentNames: ReadonlySet<string> = new Set(['id', 'clientId', 'username', 'requestId']);
 
 /**
  * @param shape of the schema, which checks the values
@@ -51,12 +51,12 @@ export function createMemberOptions(shape: object, options: Options) {
     read,
     isNamed: (input: CommandInput) =>
       Object.keys(read(input)).length > 0 || changes(input).length > 0,
-    /** The members after the command. */
+    /** The members that the command names, after it. */
     change(existing: Readonly<Record<string, unknown>>, input: CommandInput) {
-      const replaced: Readonly<Record<string, unknown>> = { ...existing, ...read(input) };
+      const replaced = read(input);
       const changed = changes(input).map(({ member, added, removed }) => [
         member,
-        changedList(listOf(replaced[member]), added, removed),
+        changedList(listOf(replaced[member] ?? existing[member]), added, removed),
       ]);
       return { ...replaced, ...Object.fromEntries(changed) };
     },
@@ -95,8 +95,6 @@ function changedList(
   return [...new Set([...kept, ...added])];
 }
 
-export type Keys = Partial<Pick<Client, 'jwks' | 'jwksUri' | 'backchannelLogoutUri'>>;
-
 /**
  * The public keys that a command names. Keys replace an address of keys, and the reverse. An empty
  * address removes it.
@@ -104,13 +102,13 @@ export type Keys = Partial<Pick<Client, 'jwks' | 'jwksUri' | 'backchannelLogoutU
 export async function readKeys(
   { jwks, jwksUri, backchannelLogoutUri }: Readonly<Record<string, unknown>>,
   { readBytes }: Pick<Terminal, 'readBytes'>,
-): Promise<Keys> {
-  const removed = backchannelLogoutUri === '' ? { backchannelLogoutUri: undefined } : {};
+): Promise<Readonly<Record<string, unknown>>> {
+  const removed = backchannelLogoutUri === '' ? { backchannelLogoutUri: null } : {};
   if (jwks === undefined && jwksUri === undefined) {
     return removed;
   }
-  const text = jwks ? (await readBytes(String(jwks))).toString() : undefined;
-  return { ...removed, jwks: text && parseKeys(text), jwksUri: jwksUri || undefined } as Keys;
+  const keys = jwks ? parseKeys((await readBytes(String(jwks))).toString()) : null;
+  return { ...removed, jwks: keys, jwksUri: jwksUri || null };
 }
 
 function parseKeys(text: string): unknown {
@@ -130,35 +128,15 @@ export function readEnabled({ options }: CommandInput): boolean | undefined {
   return disable || enable ? enable : undefined;
 }
 
-/** @throws UsageError that lists every problem by option, without the values */
-export function validate<Schema extends z.ZodType>(
-  schema: Schema,
-  value: unknown,
-): z.infer<Schema> {
-  const parsed = schema.safeParse(value, { error: readableIssue });
-  if (!parsed.success) {
-    const problems = parsed.error.issues.map(
-      ({ path, message }) => `${describePath(path)}: ${message}`,
-    );
-    throw new UsageError('Invalid input:', problems);
-  }
-  return parsed.data;
-}
+/** An invalid member by its option. */
+export const describeProblem = ({ property, message }: IllegalArgument): string =>
+  `${describePath(property.split('.'))}: ${message}`;
 
 /** `--scope (entry 2)` for `scopes.1`. */
-function describePath([first, index]: readonly PropertyKey[]): string {
-  const member = String(first);
+function describePath([member = '', index = '']: readonly string[]): string {
   // No option has these: their values never are arguments.
   const isSecret = member === 'secureKey' || member === 'password';
   const entered = argumentNames.has(member) ? `<${member}>` : `--${optionOf(member)}`;
   const name = isSecret ? member : entered;
-  return typeof index === 'number' ? `${name} (entry ${index + 1})` : name;
-}
-
-export async function assertOrganizationExists(orgId: string, identity: Identity): Promise<void> {
-  if ((await identity.organizations.find(orgId)) === undefined) {
-    throw new RejectedChangeError(
-      `The organization ${orgId} does not exist. Add it first: gatehouse organizations add ${orgId}`,
-    );
-  }
+  return /^\d+$/.test(index) ? `${name} (entry ${Number(index) + 1})` : name;
 }

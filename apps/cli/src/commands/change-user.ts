@@ -1,25 +1,9 @@
-import {
-  changedEmail,
-  RejectedChangeError,
-  type User,
-  userProfileSchema,
-} from '@gatehouse/identity';
-import { type Command, type CommandInput, UsageError } from '../command-line/command.ts';
-import {
-  assertOrganizationExists,
-  createMemberOptions,
-  readEnabled,
-  validate,
-} from '../command-line/member-options.ts';
+import { userProfileSchema } from '@gatehouse/identity';
+import type { UserChange } from '@gatehouse/operators';
+import { type Command, UsageError } from '../command-line/command.ts';
+import { createMemberOptions, readEnabled } from '../command-line/member-options.ts';
 import { yesOption } from '../command-line/terminal.ts';
-import {
-  attributeOption,
-  describeUser,
-  findUser,
-  profile,
-  readAttributes,
-  withoutEmpty,
-} from './users.ts';
+import { attributeOption, profile, readAttributes, shownUser } from './users.ts';
 
 const members = createMemberOptions(userProfileSchema.shape, {
   ...profile.options,
@@ -45,57 +29,36 @@ export const changeUserCommand: Command = {
     'If BOOTSTRAP_FILE defines the user, the next start of a server restores the members in the file. After a change of the username, it adds the former user again.',
   ],
   example: 'alice --add-role admin --email-verified',
-  async run(input, { identity, audit, confirm }) {
+  async run(input, { identity, operators, operator, confirm }) {
+    const { users } = operators;
     const enabled = readEnabled(input);
     const isUnlocked = input.options.unlock === true;
     const isReset = input.options.resetFactors === true;
     const attributes = await readAttributes(input, identity);
-    const { mustChangePassword } = input.options;
+    const mustChangePassword = input.options.mustChangePassword as boolean | undefined;
     const isProfile = members.isNamed(input) || attributes !== undefined;
-    const isChanged = isProfile || mustChangePassword !== undefined;
-    if (!isChanged && enabled === undefined && !isUnlocked && !isReset) {
+    const isChanged = isProfile || mustChangePassword !== undefined || enabled !== undefined;
+    if (!isChanged && !isUnlocked && !isReset) {
       throw new UsageError('Set at least one option.', ['gatehouse users change --help']);
     }
-    let user = await findUser(input.positionals.username ?? '', identity);
-    const { userId, username } = user;
-    // Reports invalid options before the command asks.
-    const { orgId } = isChanged ? changedProfile(user, input, attributes) : user;
-    const isMoved = orgId !== user.orgId;
-    if (isMoved) {
-      await assertOrganizationExists(orgId, identity);
-    }
-    if (enabled === false || isMoved || isReset) {
-      const moving = isMoved ? `moves ${username} from ${user.orgId} to ${orgId} and ` : '';
+    let user = await users.find(input.positionals.username ?? '');
+    const { userId, username, orgId, version: ifVersion } = user;
+    const { email, ...named } = members.change(user, input);
+    const emailChange = email === undefined ? {} : { email: email || null };
+    const wanted = { ...named, ...emailChange, attributes, mustChangePassword, enabled };
+    const { movesFrom, signsOut } = await users.previewChange(userId, wanted as UserChange);
+    if (signsOut || isReset) {
+      const moving = movesFrom ? `moves ${username} from ${orgId} to ${named.orgId} and ` : '';
       await confirm(`This ${moving}signs ${username} out everywhere. Continue?`);
     }
-    if (isMoved) {
-      await identity.logouts.addForUser(userId);
-    }
     if (isChanged) {
-      let before = user;
-      user = await identity.users.update(userId, (current) => {
-        before = current;
-        return changedProfile(current, input, attributes);
-      });
-      const changes = await identity.auditedChanges.ofUser(before, user);
-      await audit({ event: 'user_changed', userId, change: 'changed', ...changes });
+      user = await users.change(operator, userId, wanted as UserChange, { ifVersion });
     }
     if (isReset) {
-      // A passkey signs in alone, so it goes first: nothing that it signed in to remains.
-      await identity.factors.remove(userId);
-      user = await identity.revocations.user(userId);
-      await audit({ event: 'user_changed', userId, change: 'factors_removed' });
+      user = await users.resetFactors(operator, userId);
     }
     if (isUnlocked) {
-      await identity.signInLocks.unlock(user);
-      await audit({ event: 'user_changed', userId, change: 'unlocked' });
-    }
-    if (enabled !== undefined) {
-      // Enabling the user again must not restore old sessions and tokens.
-      user = enabled
-        ? await identity.users.update(userId, (current) => ({ ...current, enabled }))
-        : await identity.revocations.user(userId, { enabled });
-      await audit({ event: 'user_changed', userId, change: enabled ? 'enabled' : 'disabled' });
+      user = await users.unlock(operator, userId);
     }
     const lines = [
       ...(isProfile ? [`Changed the user ${username}.`] : []),
@@ -109,34 +72,6 @@ export const changeUserCommand: Command = {
       ...(isUnlocked ? [`${username} can sign in again.`] : []),
       ...(enabled === undefined ? [] : [`${username} is ${enabled ? 'enabled' : 'disabled'}.`]),
     ];
-    return { json: { user: describeUser(user) }, text: lines.join('\n') };
+    return { json: { user: shownUser(user) }, text: lines.join('\n') };
   },
 };
-
-/**
- * The user after the command.
- *
- * @throws UsageError if the profile is invalid
- */
-function changedProfile(user: User, input: CommandInput, attributes: User['attributes']): User {
-  const { email, ...others } = members.change({ roles: user.roles }, input);
-  const { mustChangePassword } = input.options;
-  const isRemoved = email === '';
-  const wanted = validate(userProfileSchema, { ...others, ...(email ? { email } : {}) });
-  if (wanted.emailVerified === true && (isRemoved || !(wanted.email ?? user.email))) {
-    throw new RejectedChangeError('Nothing was changed. The user has no email address.');
-  }
-  return {
-    ...user,
-    ...wanted,
-    username: wanted.username ?? user.username,
-    name: wanted.name ?? user.name,
-    orgId: wanted.orgId ?? user.orgId,
-    roles: wanted.roles ?? user.roles,
-    ...(mustChangePassword === undefined
-      ? {}
-      : { mustChangePassword: mustChangePassword === true || undefined }),
-    attributes: withoutEmpty({ ...user.attributes, ...attributes }),
-    ...(isRemoved ? { email: undefined, emailVerified: false } : changedEmail(user, wanted)),
-  };
-}

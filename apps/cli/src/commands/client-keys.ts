@@ -1,6 +1,6 @@
-import { type Command, type Options, UsageError } from '../command-line/command.ts';
+import type { Command, Options } from '../command-line/command.ts';
 import { yesOption } from '../command-line/terminal.ts';
-import { describeClient } from './clients.ts';
+import { shownClient } from './clients.ts';
 
 const keepTokensOption: Options = {
   'keep-tokens': 'Keep tokens of the removed key valid until they expire. For planned changes.',
@@ -20,23 +20,14 @@ const rotateKey: Command = {
     ...keepTokensOption,
   },
   example: 'backend --replace-oldest',
-  async run({ positionals: { clientId = '' }, options }, { identity, audit }) {
-    const replaceOldest = options.replaceOldest === true;
+  async run({ positionals: { clientId = '' }, options }, { operators, operator }) {
     const kept = options.keepTokens === true;
-    if (kept && !replaceOldest) {
-      throw new UsageError(
-        '--keep-tokens requires --replace-oldest. Otherwise, no key is removed.',
-      );
-    }
-    const rotated = await identity.clients.rotateKey(clientId, { replaceOldest, keepTokens: kept });
+    const replaceOldest = options.replaceOldest === true;
+    const rotation = { replaceOldest, keepTokens: kept };
+    const rotated = await operators.clientKeys.rotate(operator, clientId, rotation);
     const { client, secureKey, keyId, replacedKeyId } = rotated;
-    await audit({ event: 'client_changed', clientId, change: 'key_added', keyId });
-    if (replacedKeyId !== undefined) {
-      const removed = { clientId, keyId: replacedKeyId };
-      await audit({ event: 'client_changed', change: 'key_removed', ...removed });
-    }
     return {
-      json: { client: describeClient(client, identity), secureKey, keyId, replacedKeyId },
+      json: { client: shownClient(client), secureKey, keyId, replacedKeyId },
       text: [
         `The client ${clientId} has a new key, ${keyId}.`,
         `Secure key (shown once): ${secureKey}`,
@@ -61,22 +52,15 @@ const removeKey: Command = {
     'If the key was removed with --keep-tokens before, this revokes its tokens.',
   ],
   example: 'backend 3f9c21ab',
-  async run({ positionals, options }, { identity, audit, confirm }) {
+  async run({ positionals, options }, { operators, operator, confirm }) {
     const { clientId = '', keyId = '' } = positionals;
     const kept = options.keepTokens === true;
     const revoked = options.revoke === true;
-    if (kept && revoked) {
-      throw new UsageError('Use either --keep-tokens or --revoke.');
-    }
     await confirm(`This deletes the secure key ${keyId} of ${clientId}. Continue?`);
-    let client = await identity.clients.removeKey(clientId, keyId, { keepTokens: kept });
-    await audit({ event: 'client_changed', clientId, change: 'key_removed', keyId });
-    if (revoked) {
-      client = await identity.revocations.client(clientId);
-      await audit({ event: 'client_changed', clientId, change: 'revoked' });
-    }
+    const removal = { keepTokens: kept, revoke: revoked };
+    const client = await operators.clientKeys.remove(operator, clientId, keyId, removal);
     return {
-      json: { client: describeClient(client, identity), tokensKept: kept },
+      json: { client: shownClient(client), tokensKept: kept },
       text: [
         `The client ${clientId} no longer has the key ${keyId}.`,
         revoked ? `Revoked everything issued to the client so far.` : describeTokens(keyId, kept),

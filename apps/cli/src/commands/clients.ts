@@ -1,31 +1,9 @@
-import {
-  type Client,
-  clientSchema,
-  generateSecureKey,
-  hasPublicKeys,
-  type Identity,
-  keyChanges,
-  publicKeyIds,
-  RejectedChangeError,
-} from '@gatehouse/identity';
-import {
-  type Command,
-  type CommandContext,
-  type CommandInput,
-  pairs,
-  text,
-  UsageError,
-} from '../command-line/command.ts';
+import { clientSchema } from '@gatehouse/identity';
+import type { ClientChange, ClientView, NewClient } from '@gatehouse/operators';
+import { type Command, type CommandInput, pairs, UsageError } from '../command-line/command.ts';
 import { formatTable, formatUse } from '../command-line/format.ts';
-import { filtered, filterOptions } from '../command-line/lists.ts';
-import {
-  assertOrganizationExists,
-  createMemberOptions,
-  type Keys,
-  readEnabled,
-  readKeys,
-  validate,
-} from '../command-line/member-options.ts';
+import { filterOptions, readFilter, readPages } from '../command-line/lists.ts';
+import { createMemberOptions, readEnabled, readKeys } from '../command-line/member-options.ts';
 import { yesOption } from '../command-line/terminal.ts';
 
 const members = createMemberOptions(clientSchema.shape, {
@@ -68,31 +46,8 @@ function readLifetimes(input: CommandInput, existing: unknown = {}) {
     : { lifetimes: { ...Object(existing), ...Object.fromEntries(given) } };
 }
 
-/** The members of a record that a bootstrap file can define. */
-function toDefinition(client: Client): Partial<Client> {
-  const defined: ReadonlySet<string> = new Set(Object.keys(clientSchema.shape));
-  return Object.fromEntries(Object.entries(client).filter(([member]) => defined.has(member)));
-}
-
 /** The JSON form of a client. It contains key ids, never keys. */
-export function describeClient(client: Client, { clients }: Identity) {
-  return {
-    ...toDefinition(client),
-    lifetimes: client.lifetimes,
-    notBefore: client.notBefore,
-    keys: clients.describeKeys(client),
-    keptKeyIds: clients.keptKeyIds(client),
-    publicKeyIds: publicKeyIds(client),
-  };
-}
-
-export async function findClient(clientId: string, { clients }: Identity): Promise<Client> {
-  const client = await clients.find(clientId);
-  if (client === undefined) {
-    throw new RejectedChangeError(
-      `The client ${clientId} does not exist. Run gatehouse clients list.`,
-    );
-  }
+export function shownClient({ version: _version, source: _source, ...client }: ClientView) {
   return client;
 }
 
@@ -105,36 +60,22 @@ const add: Command = {
     'secure-key-stdin': 'Read the secure key from standard input.',
   },
   example: 'backend --org acme --scope device:read --signature-algorithm HMAC-SHA-256',
-  async run(input, { identity, terminal, audit }) {
+  async run(input, { operators, operator, terminal }) {
     const { clientId = '' } = input.positionals;
-    const keys = await readKeys(members.read(input), terminal);
-    const given: Readonly<Record<string, unknown>> = { ...members.read(input), ...keys };
+    const given = { ...members.read(input), ...(await readKeys(members.read(input), terminal)) };
+    const named = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null));
     const isSupplied = input.options.secureKeyStdin === true;
     const supplied = isSupplied ? await terminal.readSecret('Secure key') : undefined;
-    const needsKey = given.public !== true && !hasPublicKeys(keys);
-    const secureKey = supplied ?? (needsKey ? generateSecureKey() : undefined);
-    const { secureKey: _checked, ...definition } = validate(clientSchema, {
-      name: clientId,
-      ...given,
-      ...readLifetimes(input),
-      clientId,
-      secureKey,
+    const definition = { name: clientId, ...named, ...readLifetimes(input), clientId };
+    const { client, secureKey } = await operators.clients.create(operator, {
+      ...(definition as NewClient),
+      secureKey: supplied,
     });
-    if ((await identity.clients.find(clientId)) !== undefined) {
-      throw new RejectedChangeError(
-        `The client ${clientId} already exists. To change it, run gatehouse clients change.`,
-      );
-    }
-    await assertOrganizationExists(definition.orgId, identity);
-    const client = await identity.clients.save(definition, secureKey);
-    const [key] = identity.clients.describeKeys(client);
-    await audit({ event: 'client_changed', clientId, change: 'added', keyId: key?.keyId });
-    const shown = isSupplied ? undefined : secureKey;
     return {
-      json: { client: describeClient(client, identity), secureKey: shown },
+      json: { client: shownClient(client), secureKey },
       text: [
         `Added the client ${clientId}.`,
-        ...(shown === undefined ? [] : [`Secure key (shown once): ${shown}`]),
+        ...(secureKey === undefined ? [] : [`Secure key (shown once): ${secureKey}`]),
       ].join('\n'),
     };
   },
@@ -145,28 +86,20 @@ const list: Command = {
   summary: 'List all clients, also those that metadata documents describe.',
   options: filterOptions,
   example: '--org acme --disabled',
-  async run(input, { identity }) {
-    const { clients: registry } = identity;
-    const all = [...(await registry.list()), ...(await registry.listDocuments())];
-    const clients = filtered(all, input, ['clientId', 'name']);
-    const uses = await Promise.all(
-      clients.map(({ clientId }) => identity.lastUse.ofClient(clientId)),
+  async run(input, { operators }) {
+    const clients = await readPages(input, Number.POSITIVE_INFINITY, (page) =>
+      operators.clients.list({ ...readFilter(input), ...page }),
     );
-    const rows = clients.map((client, i) => [
+    const rows = clients.map((client) => [
       client.clientId,
       client.orgId,
       client.enabled ? 'enabled' : 'disabled',
-      client.public ? 'public' : `${identity.clients.keyIds(client).length} key(s)`,
-      formatUse(uses[i]),
+      client.public ? 'public' : `${client.keys.length + client.publicKeyIds.length} key(s)`,
+      formatUse(client.lastUsedAt),
       client.name,
     ]);
     return {
-      json: {
-        clients: clients.map((client, i) => ({
-          ...describeClient(client, identity),
-          lastUsedAt: uses[i],
-        })),
-      },
+      json: { clients: clients.map(shownClient) },
       text: formatTable([['CLIENT', 'ORGANIZATION', 'STATE', 'KEYS', 'LAST USE', 'NAME'], ...rows]),
     };
   },
@@ -188,89 +121,45 @@ const change: Command = {
     'If BOOTSTRAP_FILE defines the client, the next start of a server restores that definition.',
   ],
   example: 'backend --add-scope device:write --no-first-party',
-  async run(input, context) {
-    const { identity, audit } = context;
+  async run(input, { operators, operator, terminal, confirm }) {
     const { clientId = '' } = input.positionals;
     const enabled = readEnabled(input);
     const isChanged = members.isNamed(input) || pairs(input, 'lifetime').length > 0;
     if (!isChanged && enabled === undefined) {
       throw new UsageError('Set at least one option.', ['gatehouse clients change --help']);
     }
-    const existing = await findClient(clientId, identity);
-    const orgId = text(input.options.org) ?? existing.orgId;
-    const isMoved = orgId !== existing.orgId;
-    if (isMoved) {
-      await assertOrganizationExists(orgId, identity);
+    const { client: existing } = await operators.clients.read(clientId);
+    const { version: ifVersion, orgId } = existing;
+    const wanted: ClientChange = {
+      ...members.change(existing, input),
+      ...(await readKeys(members.read(input), terminal)),
+      ...readLifetimes(input, existing.lifetimes),
+      enabled,
+    };
+    const effect = await operators.clients.previewChange(clientId, wanted);
+    if (effect.revokes) {
+      const moving = effect.movesFrom
+        ? `moves ${clientId} from ${orgId} to ${wanted.orgId} and `
+        : '';
+      await confirm(`This ${moving}revokes everything issued to ${clientId}. Continue?`);
     }
-    if (enabled === false || isMoved) {
-      const moving = isMoved ? `moves ${clientId} from ${existing.orgId} to ${orgId} and ` : '';
-      await context.confirm(`This ${moving}revokes everything issued to ${clientId}. Continue?`);
+    if (effect.deletesKeys) {
+      await confirm(
+        `A public client has no secure key. This deletes the secure keys of ${clientId}. Continue?`,
+      );
     }
-    let client = isChanged ? await changeSettings(existing, input, context) : existing;
-    if (enabled !== undefined) {
-      // Enabling the client again must not restore its old tokens.
-      client = enabled
-        ? await identity.clients.update(clientId, (current) => ({ ...current, enabled }))
-        : await identity.revocations.client(clientId, { enabled });
-      await audit({ event: 'client_changed', clientId, change: enabled ? 'enabled' : 'disabled' });
-    }
-    if (enabled === false || isMoved) {
-      await identity.revocations.deleteTokens(clientId);
-    }
+    // What the operator saw and confirmed. Another operator may have changed the client since.
+    const client = await operators.clients.change(operator, clientId, wanted, { ifVersion });
     const done = enabled === undefined ? 'Changed' : enabled ? 'Enabled' : 'Disabled';
-    const hint =
-      !client.public && identity.clients.keyIds(client).length === 0
-        ? [`It has no secure key. To create one, run gatehouse clients rotate-key ${clientId}`]
-        : [];
+    const hasKey = client.public || client.keys.length + client.publicKeyIds.length > 0;
+    const hint = hasKey
+      ? []
+      : [`It has no secure key. To create one, run gatehouse clients rotate-key ${clientId}`];
     return {
-      json: { client: describeClient(client, identity) },
+      json: { client: shownClient(client) },
       text: [`${done} the client ${clientId}.`, ...hint].join('\n'),
     };
   },
 };
-
-async function changeSettings(
-  existing: Client,
-  input: CommandInput,
-  { identity, audit, terminal, confirm }: CommandContext,
-): Promise<Client> {
-  const { clientId } = existing;
-  const keys = await readKeys(members.read(input), terminal);
-  const wanted = changedDefinition(existing, input, keys);
-  if (wanted.public && identity.clients.describeKeys(existing).length > 0) {
-    await confirm(
-      `A public client has no secure key. This deletes the secure keys of ${clientId}. Continue?`,
-    );
-  }
-  // Another operator may have changed other settings while this command waited.
-  let before = existing;
-  const client = await identity.clients.change(clientId, (current) => {
-    before = current;
-    return changedDefinition(current, input, keys);
-  });
-  const changes = identity.auditedChanges.ofClient(before, client);
-  await audit({ event: 'client_changed', clientId, change: 'changed', changes });
-  for (const change of keyChanges(existing, client, publicKeyIds)) {
-    await audit(change);
-  }
-  return client;
-}
-
-/**
- * The settings of the client after the command.
- *
- * @throws UsageError if they are invalid
- */
-function changedDefinition(client: Client, input: CommandInput, keys: Keys) {
-  const wanted: Readonly<Record<string, unknown>> = {
-    ...members.change({ ...toDefinition(client) }, input),
-    ...{ jwks: client.jwks, jwksUri: client.jwksUri, ...keys },
-    ...readLifetimes(input, client.lifetimes),
-  };
-  // The keys do not change here. The schema requires one, so any value will do.
-  const secureKey = wanted.public === true ? undefined : generateSecureKey();
-  const { secureKey: _unused, ...definition } = validate(clientSchema, { ...wanted, secureKey });
-  return definition;
-}
 
 export const clientCommands: readonly Command[] = [add, list, change];

@@ -1,6 +1,4 @@
-import { RejectedChangeError, userProfileSchema } from '@gatehouse/identity';
 import { type Command, text } from '../command-line/command.ts';
-import { assertOrganizationExists, validate } from '../command-line/member-options.ts';
 import { authorizationServerUrl } from '../open-identity-store.ts';
 
 export const invite: Command = {
@@ -15,25 +13,16 @@ export const invite: Command = {
     'If SMTP_URL is set, the authorization server also sends it.',
   ],
   example: 'alice@example.com --org acme',
-  async run(input, { identity, audit, environment }) {
-    const { email = '' } = validate(userProfileSchema, { email: input.positionals.email });
+  async run(input, { operators, operator, environment }) {
+    const { email = '' } = input.positionals;
     if (input.options.withdraw === true) {
-      await identity.actionLinks.endForAddress(email);
-      await audit({ event: 'invitation_withdrawn' });
+      await operators.users.withdrawInvitation(operator, email);
       return { json: { email }, text: `No link creates an account with ${email} any more.` };
     }
-    const orgId = text(input.options.org) ?? '';
-    await assertOrganizationExists(orgId, identity);
-    const token = await identity.actionLinks.issue({ kind: 'invite', orgId, email });
-    if (token === undefined) {
-      throw new RejectedChangeError('A user has this verified address. Run gatehouse users list.');
-    }
-    const link = `${authorizationServerUrl(environment)}/create-account?token=${token}`;
     const isMailed = Boolean(environment.SMTP_URL || environment.SMTP_URL_FILE);
-    if (isMailed) {
-      await identity.mails.add(orgId, { kind: 'invite', orgId, email, token, at: Date.now() });
-    }
-    await audit({ event: 'invitation_issued', organizationId: orgId });
+    const invitation = { email, orgId: text(input.options.org) ?? '' };
+    const { token } = await operators.users.invite(operator, invitation, { isMailed });
+    const link = `${authorizationServerUrl(environment)}/create-account?token=${token}`;
     const mailed = isMailed ? [`The authorization server sends it to ${email}.`] : [];
     const lines = ['Valid once, for one week:', link, ...mailed];
     return { json: { link, isMailed }, text: lines.join('\n') };

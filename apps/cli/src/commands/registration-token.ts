@@ -1,11 +1,8 @@
 import { registrationTokenSchema } from '@gatehouse/identity';
+import type { RegistrationTokenInput } from '@gatehouse/operators';
 import type { Command } from '../command-line/command.ts';
 import { formatTime } from '../command-line/format.ts';
-import {
-  assertOrganizationExists,
-  createMemberOptions,
-  validate,
-} from '../command-line/member-options.ts';
+import { createMemberOptions } from '../command-line/member-options.ts';
 
 const members = createMemberOptions(registrationTokenSchema.shape, {
   'org <id>': 'Organization that owns the clients.',
@@ -25,11 +22,11 @@ export const registrationTokenCommand: Command = {
     'To revoke it, run gatehouse tokens revoke. Registered clients stay.',
   ],
   example: '--org acme --count 5 --scope billing:read --redirect-host localhost',
-  async run(input, { identity, audit }) {
-    const allowed = validate(registrationTokenSchema, members.read(input));
-    await assertOrganizationExists(allowed.orgId, identity);
-    const { token, expiresAt } = await identity.registrationTokens.issue(allowed);
-    await audit({ event: 'registration_token_issued', count: allowed.count });
+  async run(input, { operators, operator }) {
+    const issued = await operators.clients.issueRegistrationToken(operator, {
+      ...(members.read(input) as RegistrationTokenInput),
+    });
+    const { token, expiresAt, ...allowed } = issued;
     return {
       json: { ...allowed, token, expiresAt },
       text: [

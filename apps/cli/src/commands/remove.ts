@@ -1,9 +1,6 @@
 /** Commands that remove a record for good. Each reports what it takes away before it asks. */
-import { RejectedChangeError } from '@gatehouse/identity';
 import type { Command, CommandContext } from '../command-line/command.ts';
 import { yesOption } from '../command-line/terminal.ts';
-import { findClient } from './clients.ts';
-import { findUser } from './users.ts';
 
 /** The number of clients that a question names. */
 const NAMED = 5;
@@ -20,19 +17,18 @@ const removeUser: Command = {
   notes: [...notes, 'The audit trail keeps the id of the user, but no name.'],
   example: 'alice',
   async run(input, context) {
-    const { identity, audit, confirm } = context;
-    const user = await findUser(input.positionals.username ?? '', identity);
-    const { userId, username, orgId } = user;
-    const sessions = (await identity.userSessions.sessions(userId)).length;
-    const applications = (await identity.userSessions.grants(userId)).length;
+    const { operators, operator, confirm } = context;
+    const { userId } = await operators.users.find(input.positionals.username ?? '');
+    const previewed = await operators.users.previewRemoval(userId);
+    const { username, orgId, sessions, applications } = previewed;
     const effect = `organization: ${orgId}, sessions: ${sessions}, applications with access: ${applications}`;
     warnOfBootstrap(context);
     await confirm(
       `This removes the user ${username} (${effect}). The audit trail keeps the id ${userId}. Continue?`,
     );
-    await identity.removals.user(user, audit);
+    const removed = await operators.users.remove(operator, userId);
     return {
-      json: { removed: { userId, username, orgId, sessions, applications } },
+      json: { removed },
       text: `Removed the user ${username}.`,
     };
   },
@@ -45,24 +41,17 @@ const removeClient: Command = {
   notes,
   example: 'backend',
   async run(input, context) {
-    const { identity, audit, confirm } = context;
-    const client = await findClient(input.positionals.clientId ?? '', identity);
-    const { clientId, orgId } = client;
-    if (client.document !== undefined) {
-      throw new RejectedChangeError(
-        `A metadata document describes ${clientId}, which would return with its next sign-in. To reject it, run gatehouse clients change ${clientId} --disable`,
-      );
-    }
-    const keys = identity.clients.keyIds(client).length;
-    const tokens = await identity.removals.countTokens(clientId);
+    const { operators, operator, confirm } = context;
+    const { clientId = '' } = input.positionals;
+    const { orgId, keys, tokens } = await operators.clients.previewRemoval(clientId);
     const effect = `organization: ${orgId}, keys: ${keys}, tokens and grants: ${tokens}`;
     warnOfBootstrap(context);
     await confirm(
       `This removes the client ${clientId} (${effect}). Its requests fail immediately. Continue?`,
     );
-    await identity.removals.client(client, audit);
+    const removed = await operators.clients.remove(operator, clientId);
     return {
-      json: { removed: { clientId, orgId, keys, tokens } },
+      json: { removed },
       text: `Removed the client ${clientId}.`,
     };
   },
@@ -75,24 +64,17 @@ const removeOrganization: Command = {
   notes: [...notes, 'Devices stay in the database of the device service.'],
   example: 'acme',
   async run(input, context) {
-    const { identity, audit, confirm } = context;
+    const { operators, operator, confirm } = context;
     const { id = '' } = input.positionals;
-    const members = await identity.removals.membersOf(id);
-    const count = members.clients.length + members.users.length;
-    if (count === 0 && (await identity.organizations.find(id)) === undefined) {
-      throw new RejectedChangeError(
-        'The organization does not exist. Run gatehouse organizations list.',
-      );
-    }
-    const clients = few(members.clients.map(({ clientId }) => clientId));
-    const effect = `clients: ${clients}; users: ${members.users.length}`;
+    const { clientIds, users } = await operators.organizations.previewRemoval(id);
+    const effect = `clients: ${few(clientIds)}; users: ${users}`;
     warnOfBootstrap(context);
     await confirm(
       `This removes the organization ${id} (${effect}). Its devices stay in the database. Continue?`,
     );
-    const removed = await identity.removals.organization(id, audit);
+    const removed = await operators.organizations.remove(operator, id);
     return {
-      json: { removed: { organizationId: id, ...removed } },
+      json: { removed },
       text: `Removed the organization ${id}. Clients: ${removed.clients}, users: ${removed.users}.`,
     };
   },

@@ -1,16 +1,13 @@
-import { type FailureReason, failureReasons, isFailureReason } from '@gatehouse/errors';
-import type { RequestEntry } from '@gatehouse/identity';
-import { auditTable, type NamedEntry, withNames } from '../audit/audit.ts';
-import { type Command, text, UsageError } from '../command-line/command.ts';
+import { isFailureReason } from '@gatehouse/errors';
+import { type ExplainedRequest, type NamedEntry, OperatorError } from '@gatehouse/operators';
+import { auditTable } from '../audit/audit.ts';
+import { type Command, text } from '../command-line/command.ts';
 import { formatTable, printable } from '../command-line/format.ts';
-import { limitOption, readLimit, readTime, sinceOption } from '../command-line/lists.ts';
+import { limitOption, readPages, readTime, sinceOption } from '../command-line/lists.ts';
 import { unknownReason } from './reasons.ts';
 
-/** As in packages/server, which replaces any other id. */
-const REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/;
 /** A caller can send any number of requests with one id. */
 const MAXIMUM_EXPLAINED = 10;
-const MAXIMUM_AUDIT_ENTRIES = 20;
 
 const list: Command = {
   usage: 'requests list',
@@ -25,34 +22,36 @@ const list: Command = {
   },
   notes: ['Without --limit, it prints 50 requests.'],
   example: '--client backend --code invalid_signature --since 1h',
-  async run(input, { identity }) {
+  async run(input, { operators }) {
     const { options } = input;
     const reason = text(options.reason);
     if (reason !== undefined && !isFailureReason(reason)) {
       throw unknownReason(reason);
     }
     const since = readTime('since', input);
-    const requests = await identity.requestLog.read({
+    const filter = {
       clientId: text(options.client),
       code: text(options.code),
       reason,
       addressGroup: text(options.from),
       since: since === undefined ? undefined : Date.parse(since),
-      limit: readLimit(input, 50),
-    });
+    };
+    const requests = await readPages(input, 50, (page) =>
+      operators.requests.list({ ...filter, ...page }),
+    );
     const heading = 'TIME,APP,OPERATION,STATUS,CODE,REASON,CLIENT,FROM,MS,REQUEST ID'.split(',');
     return {
-      json: { requests: requests.map(explainedRequest) },
+      json: { requests },
       text: formatTable([heading, ...requests.map((entry) => cells(entry).map(printable))]),
     };
   },
 };
 
-function cells(entry: RequestEntry): readonly string[] {
+function cells(entry: ExplainedRequest): readonly string[] {
   const { app, operation, status, code, reason, addressGroup, durationMs, requestId } = entry;
   const outcome = [String(status ?? '-'), code ?? '-', reason ?? '-'];
   const origin = [shownClient(entry), addressGroup, String(durationMs), requestId];
-  return [new Date(entry.at).toISOString(), app, operation, ...outcome, ...origin];
+  return [entry.time, app, operation, ...outcome, ...origin];
 }
 
 const explain: Command = {
@@ -63,22 +62,16 @@ const explain: Command = {
     'Callers can choose the id. If several requests have it, all are explained, oldest first.',
   ],
   example: '0c9c1f6e-5a1e-4c56-8f6a-7f2d7a1c9b10',
-  async run({ positionals: { requestId = '' } }, { identity }) {
-    if (!REQUEST_ID.test(requestId)) {
-      throw new UsageError('A request id has 8 to 64 characters: letters, digits, ".", "_", "-".');
-    }
-    const found = await identity.requestLog.find(requestId);
-    if (found.length === 0) {
-      throw new Error(notFound);
-    }
+  async run({ positionals: { requestId = '' } }, { operators }) {
+    const { requests: found, audit } = await operators.requests.read(requestId).catch((error) => {
+      throw error instanceof OperatorError && error.code === 'not_found'
+        ? new Error(notFound)
+        : error;
+    });
     const shown = mostCredible(found);
-    const audit = await withNames(
-      await identity.audit.read({ requestId, limit: MAXIMUM_AUDIT_ENTRIES }),
-      identity,
-    );
     const several = `${found.length} requests have this id, because callers can choose it. Verified clients come first, --json prints all.`;
     return {
-      json: { requests: found.map(explainedRequest), audit },
+      json: { requests: found, audit },
       text: [
         ...(found.length > 1 ? [several] : []),
         ...shown.map((entry) => describeRequest(entry, audit)),
@@ -88,11 +81,11 @@ const explain: Command = {
 };
 
 /** Many requests that an attacker sends with the id of a request must not hide that request. */
-function mostCredible(found: readonly RequestEntry[]): readonly RequestEntry[] {
+function mostCredible(found: readonly ExplainedRequest[]): readonly ExplainedRequest[] {
   const latest = found.toReversed();
   return [...latest.filter(({ verified }) => verified), ...latest.filter((each) => !each.verified)]
     .slice(0, MAXIMUM_EXPLAINED)
-    .sort((a, b) => a.at - b.at);
+    .sort((a, b) => (a.time < b.time ? -1 : 1));
 }
 
 const notFound = [
@@ -107,20 +100,9 @@ const notFound = [
   '- The id is that of a reply of nginx or of the device service. Search their logs for it.',
 ].join('\n');
 
-/** A request with the catalogue's explanation, for scripts. */
-function explainedRequest(entry: RequestEntry) {
-  const { at, ...members } = entry;
-  return { time: new Date(at).toISOString(), ...members, explanation: explanationOf(entry) };
-}
-
-function explanationOf({ reason }: RequestEntry): FailureReason | undefined {
-  return reason !== undefined && isFailureReason(reason) ? failureReasons[reason] : undefined;
-}
-
 /** For people. */
-function describeRequest(entry: RequestEntry, audited: readonly NamedEntry[]): string {
-  const { reason, finding } = entry;
-  const explanation = explanationOf(entry);
+function describeRequest(entry: ExplainedRequest, audited: readonly NamedEntry[]): string {
+  const { reason, finding, explanation } = entry;
   const failure =
     explanation === undefined
       ? [`Reason: ${printable(reason ?? '')}. This release does not know it.`]
@@ -146,13 +128,13 @@ function describeRequest(entry: RequestEntry, audited: readonly NamedEntry[]): s
   ].join('\n');
 }
 
-function facts(entry: RequestEntry): readonly (readonly string[])[] {
+function facts(entry: ExplainedRequest): readonly (readonly string[])[] {
   const { status = 'none', aborted, code = '', credential, keyId, userAgent, method = '' } = entry;
   const left = aborted ? ', and the connection closed before the end of the reply' : '';
   const times = { verified: entry.verifiedMs, upstream: entry.upstreamMs, total: entry.durationMs };
   const known = Object.entries(times).filter(([, milliseconds]) => milliseconds !== undefined);
   return [
-    ['Time', new Date(entry.at).toISOString()],
+    ['Time', entry.time],
     ['App', `${entry.app}, operation ${entry.operation} ${method}`],
     ['Reply', `${status} ${code}${left}`],
     ['Duration', known.map(([name, milliseconds]) => `${name} ${milliseconds} ms`).join(', ')],
@@ -163,14 +145,14 @@ function facts(entry: RequestEntry): readonly (readonly string[])[] {
 }
 
 /** A client that a request names without proof could be the victim of an attacker. */
-function shownClient({ clientId, verified }: RequestEntry): string {
+function shownClient({ clientId, verified }: ExplainedRequest): string {
   return clientId === undefined || verified
     ? (clientId ?? 'unknown')
     : `${clientId} (claimed, not verified)`;
 }
 
-function nextSteps({ clientId, reason, at, requestId }: RequestEntry): readonly string[] {
-  const since = `--since ${new Date(at - 60 * 60 * 1000).toISOString().slice(0, 16)}Z`;
+function nextSteps({ clientId, reason, time, requestId }: ExplainedRequest): readonly string[] {
+  const since = `--since ${new Date(Date.parse(time) - 60 * 60 * 1000).toISOString().slice(0, 16)}Z`;
   const ofClient = clientId === undefined ? '' : ` --client ${clientId}`;
   const ofReason = reason === undefined ? '' : ` --reason ${reason}`;
   return [

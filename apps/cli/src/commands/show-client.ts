@@ -1,21 +1,14 @@
 import type { Command } from '../command-line/command.ts';
 import { formatTable, formatTime, formatUse, rowsOf } from '../command-line/format.ts';
-import { describeClient, findClient } from './clients.ts';
+import { shownClient } from './clients.ts';
 
 export const showClientCommand: Command = {
   usage: 'clients show <clientId>',
   summary: 'Show the settings of a client, the ids of its keys, and when they were last used.',
   example: 'backend',
-  async run({ positionals: { clientId = '' } }, { identity }) {
-    const client = await findClient(clientId, identity);
-    const described = describeClient(client, identity);
-    const uses = identity.clients
-      .keyIds(client)
-      .map(async (id) => [id, await identity.lastUse.ofKey(clientId, id)] as const);
-    const lastUse = {
-      at: await identity.lastUse.ofClient(clientId),
-      keys: Object.fromEntries(await Promise.all(uses)),
-    };
+  async run({ positionals: { clientId = '' } }, { operators }) {
+    const { client, lastUse } = await operators.clients.read(clientId);
+    const described = shownClient(client);
     const used = (keyId: string) => `  last used ${formatUse(lastUse.keys[keyId])}`;
     const { keys, keptKeyIds, publicKeyIds: publicIds, notBefore, ...others } = described;
     const { jwks: _keys, ...settings } = others;

@@ -1,24 +1,21 @@
 import type { SignInLock } from '@gatehouse/identity';
 import type { Command } from '../command-line/command.ts';
 import { formatTable, formatTime, formatUse, rowsOf } from '../command-line/format.ts';
-import { describeUser, findUser } from './users.ts';
+import { shownUser } from './users.ts';
 
 export const showUserCommand: Command = {
   usage: 'users show <username>',
   summary: 'Show a user: settings, locks, and the browsers and applications with access.',
   notes: ['To end all sessions, run gatehouse tokens revoke --user.'],
   example: 'alice',
-  async run({ positionals: { username = '' } }, { identity }) {
-    const found = await findUser(username, identity);
-    const locks = await identity.signInLocks.list(found);
-    const factors = await identity.factors.describe(found.userId);
-    const sessions = await identity.userSessions.sessions(found.userId);
-    const applications = await identity.userSessions.grants(found.userId);
-    const lastSignInAt = await identity.lastUse.ofUser(found.userId);
-    const { notBefore, ...members } = describeUser(found);
+  async run({ positionals: { username = '' } }, { operators }) {
+    const { userId } = await operators.users.find(username);
+    const read = await operators.users.read(userId);
+    const { user, lastSignInAt, locks, factors, sessions, applications } = read;
+    const { notBefore, ...members } = shownUser(user);
     return {
       json: {
-        ...{ user: { ...describeUser(found), lastSignInAt }, locks, factors },
+        ...{ user: { ...shownUser(user), lastSignInAt }, locks, factors },
         ...{ sessions, applications },
       },
       text: [

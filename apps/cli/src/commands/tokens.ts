@@ -1,8 +1,7 @@
-import { RejectedChangeError } from '@gatehouse/identity';
 import { type Command, UsageError } from '../command-line/command.ts';
 import { yesOption } from '../command-line/terminal.ts';
-import { describeClient, findClient } from './clients.ts';
-import { describeUser, findUser } from './users.ts';
+import { shownClient } from './clients.ts';
+import { shownUser } from './users.ts';
 
 export const revokeCommand: Command = {
   usage: 'tokens revoke',
@@ -19,43 +18,42 @@ export const revokeCommand: Command = {
     'Run it with --all after you restored a backup of the store.',
   ],
   example: '--client backend',
-  async run({ options }, { identity, audit, terminal, confirm }) {
+  async run({ options }, { operators, operator, terminal, confirm }) {
     if ([options.client, options.user, options.all].filter(Boolean).length > 1) {
       throw new UsageError('Use only one of --client, --user and --all.');
     }
-    const { revocations } = identity;
+    const { clients, tokens, users } = operators;
     if (typeof options.client === 'string') {
-      const { clientId } = await findClient(options.client, identity);
-      await confirm(`This revokes everything issued to ${clientId}. Continue?`);
-      const client = await revocations.client(clientId);
-      await audit({ event: 'client_changed', clientId, change: 'revoked' });
-      await revocations.deleteTokens(clientId);
+      const target = { clientId: options.client };
+      const { tokens: count } = await tokens.previewRevocation(target);
+      const { clientId } = target;
+      await confirm(
+        `This revokes everything issued to ${clientId} (tokens and grants: ${count}). Continue?`,
+      );
+      await tokens.revoke(operator, target);
       const text = `Revoked everything issued to the client ${clientId} so far.`;
-      return { json: { client: describeClient(client, identity) }, text };
+      return { json: { client: shownClient((await clients.read(clientId)).client) }, text };
     }
     if (typeof options.user === 'string') {
-      const { userId, username } = await findUser(options.user, identity);
-      await confirm(`This signs ${username} out everywhere. Continue?`);
-      const user = describeUser(await revocations.user(userId));
-      await audit({ event: 'user_changed', userId, change: 'revoked' });
+      const { userId, username } = await users.find(options.user);
+      const { sessions, tokens: count } = await tokens.previewRevocation({ userId });
+      const effect = `sessions: ${sessions}, tokens of applications: ${count}`;
+      await confirm(`This signs ${username} out everywhere (${effect}). Continue?`);
+      await tokens.revoke(operator, { userId });
+      const user = shownUser(await users.find(userId));
       return { json: { user }, text: `${username} is signed out everywhere.` };
     }
     if (options.all === true) {
       await confirm('All users will have to sign in again. Continue?');
-      await revocations.everything();
-      await audit({ event: 'everything_revoked' });
+      await tokens.revoke(operator, { all: true });
       return { json: { revoked: 'everything' }, text: 'Revoked everything issued so far.' };
     }
-    const value = await terminal.readSecret('Token');
+    const token = await terminal.readSecret('Token');
+    const { kind, clientId, userId, tokenId, grantId } = await tokens.find(token);
     await confirm('This revokes the token and everything issued with it. Continue?');
-    const revoked = await revocations.token(value);
-    if (revoked === undefined) {
-      throw new RejectedChangeError(
-        'Unknown token. It has expired, is already revoked, or belongs to another installation.',
-      );
-    }
-    await audit({ event: 'token_revoked', ...revoked });
-    const holder = revoked.clientId === undefined ? '' : ` of ${revoked.clientId}`;
-    return { json: { revoked }, text: `Revoked the ${revoked.kind}${holder}.` };
+    await tokens.revoke(operator, { token });
+    const revoked = { kind, clientId, userId, tokenIds: [tokenId], grantId };
+    const holder = clientId === undefined ? '' : ` of ${clientId}`;
+    return { json: { revoked }, text: `Revoked the ${kind}${holder}.` };
   },
 };

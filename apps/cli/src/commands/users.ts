@@ -1,15 +1,5 @@
-import {
-  generateSecureKey,
-  hashPassword,
-  type Identity,
-  passwordProblem,
-  passwordRules,
-  RejectedChangeError,
-  readAttribute,
-  type User,
-  userProfileSchema,
-  userSchema,
-} from '@gatehouse/identity';
+import { type Identity, readAttribute, userProfileSchema } from '@gatehouse/identity';
+import type { NewUser, UserView } from '@gatehouse/operators';
 import {
   type Command,
   type CommandInput,
@@ -18,12 +8,8 @@ import {
   UsageError,
 } from '../command-line/command.ts';
 import { formatTable, formatUse } from '../command-line/format.ts';
-import { filtered, filterOptions } from '../command-line/lists.ts';
-import {
-  assertOrganizationExists,
-  createMemberOptions,
-  validate,
-} from '../command-line/member-options.ts';
+import { filterOptions, readFilter, readPages } from '../command-line/lists.ts';
+import { createMemberOptions } from '../command-line/member-options.ts';
 import type { Terminal } from '../command-line/terminal.ts';
 import { authorizationServerUrl } from '../open-identity-store.ts';
 import { invite } from './invite.ts';
@@ -44,21 +30,9 @@ export const attributeOption = {
 const passwordOptions = { generate: 'Generate a password and print it once.' };
 const passwordNote = 'Enter the password at the prompt or on standard input.';
 
-/** @param name a username, a verified address, or a user id */
-export async function findUser(name: string, { users }: Identity): Promise<User> {
-  const user = (await users.findByLogin(name)) ?? (await users.find(name));
-  if (user === undefined) {
-    throw new RejectedChangeError('The user does not exist. Run gatehouse users list.');
-  }
-  return user;
-}
-
 /** The JSON form of a user, without password hashes. */
-export function describeUser(user: User) {
-  const { userId, username, name, givenName, familyName, orgId, email, emailVerified } = user;
-  const { roles, attributes = {}, enabled, notBefore } = user;
-  const shown = { userId, username, name, givenName, familyName, orgId, email, emailVerified };
-  return { ...shown, roles, attributes, enabled, notBefore };
+export function shownUser({ version: _version, ...user }: UserView) {
+  return user;
 }
 
 const add: Command = {
@@ -72,44 +46,35 @@ const add: Command = {
   },
   notes: [passwordNote],
   example: 'alice --org acme --email alice@example.com --generate',
-  async run(input, { identity, terminal, audit }) {
+  async run(input, { identity, operators, operator, terminal }) {
     const { username = '' } = input.positionals;
-    if ((await identity.users.findByUsername(username)) !== undefined) {
-      throw new RejectedChangeError('A user with this username already exists.');
-    }
-    const secret = await readPassword(input, terminal);
-    const definition = validate(userSchema, {
+    const definition = {
       username,
-      password: secret.password,
       name: username,
       orgId: text(input.options.org),
       ...profile.read(input),
       attributes: withoutEmpty((await readAttributes(input, identity)) ?? {}),
-    });
-    await assertOrganizationExists(definition.orgId, identity);
-    const user = await identity.users.ensure(definition);
-    await audit({ event: 'user_changed', userId: user.userId, change: 'added' });
+      password: await readPassword(input, terminal),
+    };
+    const { user, password } = await operators.users.create(operator, definition as NewUser);
     return {
-      json: { user: describeUser(user), ...secret.json },
-      text: [`Added the user ${username} with the id ${user.userId}.`, ...secret.lines].join('\n'),
+      json: { user: shownUser(user), password },
+      text: [
+        `Added the user ${username} with the id ${user.userId}.`,
+        ...generatedLines(password),
+      ].join('\n'),
     };
   },
 };
-
-/** Where `users list --search` finds its text. */
-const searched = ['username', 'userId', 'name', 'givenName', 'familyName', 'email'] as const;
 
 const list: Command = {
   usage: 'users list',
   summary: 'List all users.',
   options: filterOptions,
   example: '--org acme --search alice@example',
-  async run(input, { identity }) {
-    const users = await Promise.all(
-      filtered(await identity.users.list(), input, searched).map(async (user) => ({
-        ...describeUser(user),
-        lastSignInAt: await identity.lastUse.ofUser(user.userId),
-      })),
+  async run(input, { operators }) {
+    const users = await readPages(input, Number.POSITIVE_INFINITY, (page) =>
+      operators.users.list({ ...readFilter(input), ...page }),
     );
     const rows = users.map(({ userId, username, orgId, enabled, lastSignInAt, name }) => [
       username,
@@ -120,15 +85,12 @@ const list: Command = {
       name,
     ]);
     const heading = ['USER', 'ORGANIZATION', 'STATE', 'LAST SIGN-IN', 'ID', 'NAME'];
-    return { json: { users }, text: formatTable([heading, ...rows]) };
+    return { json: { users: users.map(shownUser) }, text: formatTable([heading, ...rows]) };
   },
 };
 
 /** The attributes that the options name, by name. An empty text removes one. */
-export async function readAttributes(
-  input: CommandInput,
-  { settings }: Identity,
-): Promise<User['attributes']> {
+export async function readAttributes(input: CommandInput, { settings }: Identity) {
   const given = pairs(input, 'attribute');
   const { userAttributes } = await settings.read();
   return given.length === 0
@@ -136,16 +98,15 @@ export async function readAttributes(
     : Object.fromEntries(
         given.map(([name, entered]) => [
           name,
-          entered === '' ? '' : readAttribute(name, entered, userAttributes),
+          entered === '' ? null : readAttribute(name, entered, userAttributes),
         ]),
       );
 }
 
-export function withoutEmpty(attributes: NonNullable<User['attributes']>): User['attributes'] {
-  return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== ''));
-}
+const withoutEmpty = (attributes: object) =>
+  Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== null));
 
-const password: Command = {
+const passwordCommand: Command = {
   usage: 'users password <username>',
   summary: 'Set the password of a user. Unlocks the user and signs the user out everywhere.',
   options: {
@@ -154,47 +115,39 @@ const password: Command = {
   },
   notes: [passwordNote, 'A link is valid once and for one hour. Give it only to the user.'],
   example: 'alice --link',
-  async run(input, { identity, terminal, audit, environment }) {
-    const found = await findUser(input.positionals.username ?? '', identity);
-    const { userId, username } = found;
+  async run(input, { operators, operator, terminal, environment }) {
+    const { userId, username } = await operators.users.find(input.positionals.username ?? '');
     if (input.options.link === true) {
-      const token = await identity.actionLinks.issue({ kind: 'reset', userId });
-      if (token === undefined) {
-        throw new RejectedChangeError('The user is disabled. Run gatehouse users change --enable.');
-      }
+      const { token } = await operators.users.issueResetLink(operator, userId);
       const link = `${authorizationServerUrl(environment)}/reset-password?token=${token}`;
-      await audit({ event: 'user_changed', userId, change: 'reset_link_issued' });
       return { json: { link }, text: `Valid once, for one hour:\n${link}` };
     }
-    const secret = await readPassword(input, terminal);
-    const problem = passwordProblem(secret.password, { username });
-    if (problem !== undefined) {
-      throw new UsageError('Invalid input:', [`password: ${passwordRules[problem]}`]);
-    }
-    const passwordHash = await hashPassword(secret.password);
-    const change = { passwordHash, mustChangePassword: undefined };
-    const user = await identity.revocations.user(userId, change);
-    await identity.signInLocks.unlock(user);
-    await audit({ event: 'user_changed', userId, change: 'password_changed' });
+    const entered = await readPassword(input, terminal);
+    const { user, password } = await operators.users.setPassword(operator, userId, entered);
     return {
-      json: { user: describeUser(user), ...secret.json },
-      text: [`Changed the password of ${username}.`, ...secret.lines].join('\n'),
+      json: { user: shownUser(user), password },
+      text: [`Changed the password of ${username}.`, ...generatedLines(password)].join('\n'),
     };
   },
 };
 
-/** The password, and what the command prints about it: only a generated one. */
-async function readPassword({ options }: CommandInput, terminal: Terminal) {
+/** Undefined: generate one. */
+async function readPassword(
+  { options }: CommandInput,
+  terminal: Terminal,
+): Promise<string | undefined> {
   if (options.generate === true) {
-    const generated = generateSecureKey(20);
-    const lines = [`Password (shown once): ${generated}`];
-    return { password: generated, json: { password: generated }, lines };
+    return undefined;
   }
   const entered = await terminal.readSecret('Password');
   if (terminal.isInteractive && (await terminal.readSecret('Password again')) !== entered) {
     throw new UsageError('The two passwords differ.');
   }
-  return { password: entered, json: {}, lines: [] };
+  return entered;
 }
 
-export const userCommands: readonly Command[] = [add, list, password, invite];
+/** Only a generated password is printed. */
+const generatedLines = (password: string | undefined) =>
+  password === undefined ? [] : [`Password (shown once): ${password}`];
+
+export const userCommands: readonly Command[] = [add, list, passwordCommand, invite];
