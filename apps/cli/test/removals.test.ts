@@ -224,7 +224,7 @@ describe('changing', () => {
       const moved = (await jsonOf(`${command} umbrella --yes`))[member];
       expect(moved.orgId).toBe('umbrella');
       expect(moved.notBefore).toBeGreaterThan(Date.now() / 1000 - 10);
-      const { changes } = await newestEntry(`--event ${member}_changed`);
+      const { changes } = await newestEntry(`--event ${member}_changed --${member} moving`);
       expect(changes).toEqual([{ member: 'orgId', from: 'acme', to: 'umbrella' }]);
     }
   });
