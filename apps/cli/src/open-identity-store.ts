@@ -88,7 +88,7 @@ export async function openIdentityStore(
   }
 }
 
-/** Who runs the commands, for the audit trail. */
+/** The operator who runs the commands, for the audit trail. */
 export const operatorOf = (environment: Environment): Operator => ({
   actor: 'cli',
   operator: operatorName(environment),

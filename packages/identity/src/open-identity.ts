@@ -23,11 +23,10 @@ import { createRemovals } from './removals.ts';
 import { createCredentialHash } from './secrets/credential-keys.ts';
 import type { MasterKey } from './secrets/master-key.ts';
 import { createSealer, type Sealer } from './secrets/seal.ts';
+import { describeSigningKeys, rotateSigningKeys } from './secrets/signing-key-schedule.ts';
 import {
   createPublicKeys,
-  describeSigningKeys,
   keepSigningKeys,
-  rotateSigningKeys,
   type SigningKeyPolicy,
   type SigningPurpose,
 } from './secrets/signing-keys.ts';

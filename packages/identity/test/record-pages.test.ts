@@ -1,4 +1,5 @@
 // requires: redis-server
+// cspell:ignore Ｍａｒｉａ
 import { randomUUID } from 'node:crypto';
 import { NEVER_EXPIRES } from '@gatehouse/store';
 import { expect, test } from '@jest/globals';
@@ -43,7 +44,7 @@ describeOnEngines('pages of records', ({ openStore }) => {
 
   test('a record with several matching names is in one page, at the first of them', async () => {
     const { write, pages } = setUp();
-    await write('1', 'Anna Anders');
+    await write('1', 'Anna Anne');
     await write('2', 'Anna-Lena Anno');
     await write('3', 'Ann');
     const found: string[] = [];
@@ -58,9 +59,9 @@ describeOnEngines('pages of records', ({ openStore }) => {
 
   test('a search ignores case, width and repeated spaces, and finds whole characters', async () => {
     const { write, idsOf } = setUp();
-    await write('1', 'Ｇｅｏｒｇ  Ünal');
+    await write('1', 'Ｍａｒｉａ  Élan');
     await write('2', `${'x'.repeat(99)}🔑 long`);
-    for (const search of ['georg ü', 'ÜNAL', ' GEORG  ünal ']) {
+    for (const search of ['maria é', 'ÉLAN', ' MARIA  élan ']) {
       expect([search, await idsOf({ search })]).toEqual([search, ['1']]);
     }
     expect(await idsOf({ search: 'x'.repeat(120) })).toEqual([]);

@@ -15,7 +15,7 @@
  *               page can have fewer items than `limit`, and even none, although there are more.
  * Condition     { ifVersion? }: the `version` of the representation that the operator saw. A changed
  *               record is precondition_failed, decided under the lock of the record.
- * previewX      says what `x` with the same arguments would do. It changes nothing, and throws what
+ * previewX      returns what `x` with the same arguments would do. It changes nothing, and throws what
  *               `x` would throw for them.
  *
  * Every schema is zod, with the same name as its type in lower case: clientView is the schema of

@@ -25,7 +25,7 @@ export interface Dependencies {
   readonly record: (operator: Operator, ...events: readonly AuditEvent[]) => Promise<void>;
 }
 
-/** Why an act changed nothing. The message says what was found, and how to fix it. */
+/** Why an act changed nothing. The message states what was found, and how to fix it. */
 export class OperatorError extends ApiError {
   /** Of `illegal_argument`: the invalid members. Never contains their values. */
   readonly problems: readonly IllegalArgument[];
@@ -172,7 +172,9 @@ export const memberFilter = pageRequest.extend({
   /** An id, a username, an address or a word of a name begins with it. */
   search: z.string().max(200).optional(),
   orgId: z.string().max(128).optional(),
-  disabled: z.stringbool().or(z.boolean()).optional(),
+  disabled: z
+    .union([z.boolean(), z.enum(['true', 'false']).transform((value) => value === 'true')])
+    .optional(),
 });
 
 export interface Page<Item> {

@@ -37,7 +37,7 @@ export const requestFilter = pageRequest.extend({
 });
 export type RequestFilter = z.input<typeof requestFilter>;
 
-/** One request. `explanation` is what the catalogue says about its reason. */
+/** One request. `explanation` is the entry of its reason in the catalogue. */
 export type ExplainedRequest = ReturnType<typeof explained>;
 
 /** Requests with the same outcome. Times are in epoch milliseconds. */

@@ -5,30 +5,30 @@ import { describeOnBothEngines, issueToken, operator } from './opened-operators.
 describeOnBothEngines('organizations', (opened) => {
   test('are renamed under a condition, found by a word, and removed with their members', async () => {
     const { organizations, clients, audit } = opened().operators;
-    const created = await organizations.create(operator, { id: 'initech', name: 'Initech Inc.' });
+    const created = await organizations.create(operator, { id: 'umbrella', name: 'Umbrella Inc.' });
     const condition = { ifVersion: created.version };
-    const renamed = await organizations.change(operator, 'initech', { name: 'Other' }, condition);
-    expect(renamed).toEqual({ id: 'initech', name: 'Other', version: expect.any(String) });
+    const renamed = await organizations.change(operator, 'umbrella', { name: 'Other' }, condition);
+    expect(renamed).toEqual({ id: 'umbrella', name: 'Other', version: expect.any(String) });
     await expect(
-      organizations.change(operator, 'initech', { name: 'Third' }, condition),
+      organizations.change(operator, 'umbrella', { name: 'Third' }, condition),
     ).rejects.toMatchObject({ code: 'precondition_failed' });
     const found = async (search: string) =>
       (await organizations.list({ search })).items.map(({ id }) => id);
-    expect([await found('inc'), await found('OTH')]).toEqual([[], ['initech']]);
-    await clients.create(operator, { clientId: 'member', name: 'Member', orgId: 'initech' });
-    expect(await organizations.previewRemoval('initech')).toEqual({
-      ...{ organizationId: 'initech', clientIds: ['member'], users: 0 },
+    expect([await found('inc'), await found('OTH')]).toEqual([[], ['umbrella']]);
+    await clients.create(operator, { clientId: 'member', name: 'Member', orgId: 'umbrella' });
+    expect(await organizations.previewRemoval('umbrella')).toEqual({
+      ...{ organizationId: 'umbrella', clientIds: ['member'], users: 0 },
     });
-    const removed = await organizations.remove(operator, 'initech');
-    expect(removed).toEqual({ organizationId: 'initech', clients: 1, users: 0 });
-    const again = { id: 'initech', name: 'Again' };
+    const removed = await organizations.remove(operator, 'umbrella');
+    expect(removed).toEqual({ organizationId: 'umbrella', clients: 1, users: 0 });
+    const again = { id: 'umbrella', name: 'Again' };
     const { removedAt } = await organizations.previewCreation(again);
     expect(removedAt).toBeGreaterThan(0);
     await expect(organizations.create(operator, again)).rejects.toMatchObject({ code: 'conflict' });
     await organizations.create(operator, again, { reusesId: true });
     const { items } = await audit.list({ event: 'organization_changed' });
     expect(items).toMatchObject([
-      { changes: [{ from: 'Initech Inc.', to: 'Other' }], ...operator },
+      { changes: [{ from: 'Umbrella Inc.', to: 'Other' }], ...operator },
     ]);
   });
 });

@@ -31,7 +31,7 @@ export interface CommandContext extends OfflineContext {
   readonly identity: Identity;
   readonly settings: IdentitySettings;
   readonly operators: Operators;
-  /** Who runs the command. */
+  /** The person who runs the command. */
   readonly operator: Operator;
   /** Asks before a change that revokes access. @throws RejectedChangeError without confirmation */
   confirm(question: string): Promise<void>;

@@ -21,7 +21,7 @@ import { withRecordLock } from '../records/record-lock.ts';
 import type { Sealer } from './seal.ts';
 
 /** The provider signs ID tokens. The gateway signs the identity headers for upstream services. */
-const algorithms = { 'authorization-server': 'RS256', gateway: 'EdDSA' } as const;
+export const algorithms = { 'authorization-server': 'RS256', gateway: 'EdDSA' } as const;
 
 export type SigningPurpose = keyof typeof algorithms;
 
@@ -48,7 +48,7 @@ export type SigningKeyPolicy = Readonly<typeof defaultSigningKeyPolicy>;
 /** How often processes read the keys. Keys are kept longer by this time. */
 const KEY_RELOAD_SECONDS = MINUTE;
 
-interface SigningKeyDependencies {
+export interface SigningKeyDependencies {
   readonly store: Store;
   readonly sealer: Sealer;
   /** Epoch milliseconds. */
@@ -109,56 +109,8 @@ export async function loadSigningKeys(
   });
 }
 
-/**
- * Publishes a successor of the key that signs now. It signs when verifiers could load it.
- *
- * @returns whether a key was made: not if a successor is already published
- */
-export async function rotateSigningKeys(
-  purpose: SigningPurpose,
-  dependencies: SigningKeyDependencies,
-): Promise<boolean> {
-  const { policy = defaultSigningKeyPolicy } = dependencies;
-  let isMade = false;
-  await loadSigningKeys(purpose, {
-    ...dependencies,
-    policy: { ...policy, rotateAfterSeconds: policy.publishAheadSeconds },
-    onMade: () => {
-      isMade = true;
-    },
-  });
-  return isMade;
-}
-
-/** The keys of a purpose, newest first, with their schedule in epoch seconds. None before its first use. */
-export async function describeSigningKeys(
-  purpose: SigningPurpose,
-  dependencies: SigningKeyDependencies,
-) {
-  const { store, now = Date.now, policy = defaultSigningKeyPolicy } = dependencies;
-  const storeKey = signingKeyRecord(purpose);
-  const ring = openRing(await store.get(storeKey), storeKey, dependencies);
-  const kid = ring.length === 0 ? '' : select(ring, purpose, now(), policy).current.kid;
-  const current = ring.findIndex(({ jwk }) => thumbprint(jwk, 'base64url') === kid);
-  return ring.map(({ jwk, createdAt }, i) => {
-    const madeAt = Math.floor(createdAt / 1000);
-    const successor = ring[i - 1];
-    const signsUntil = successor && successor.createdAt / 1000 + policy.publishAheadSeconds;
-    const state = i === current ? 'signing' : i < current ? 'published' : 'retired';
-    return {
-      kid: thumbprint(jwk, 'base64url'),
-      algorithm: algorithms[purpose],
-      createdAt: madeAt,
-      /** A retired one still verifies tokens. */
-      state: state as 'published' | 'signing' | 'retired',
-      signsUntil: Math.floor(signsUntil ?? madeAt + policy.rotateAfterSeconds),
-      deletedAt: successor && Math.floor(successor.createdAt / 1000 + keptSeconds(policy)),
-    };
-  });
-}
-
 /** @throws DamagedSigningKeysError */
-function openRing(
+export function openRing(
   text: string | undefined,
   storeKey: string,
   { sealer, onDamagedRecord }: SigningKeyDependencies,
@@ -185,12 +137,13 @@ function withoutExpired(ring: Ring, now: number, policy: SigningKeyPolicy): Ring
 }
 
 /** After the successor was created. */
-const keptSeconds = ({ publishAheadSeconds, longestTokenSeconds }: SigningKeyPolicy) =>
+export const keptSeconds = ({ publishAheadSeconds, longestTokenSeconds }: SigningKeyPolicy) =>
   publishAheadSeconds + longestTokenSeconds + 2 * KEY_RELOAD_SECONDS;
 
 export type SigningKeys = ReturnType<typeof select>;
 
-function select(ring: Ring, purpose: SigningPurpose, now: number, policy: SigningKeyPolicy) {
+/** The keys of a ring, of which one signs now. */
+export function select(ring: Ring, purpose: SigningPurpose, now: number, policy: SigningKeyPolicy) {
   const publishedBefore = now - policy.publishAheadSeconds * 1000;
   const ready = ring.findIndex(({ createdAt }) => createdAt <= publishedBefore);
   // At the first start, no key was published long enough, but no verifier has an older set.

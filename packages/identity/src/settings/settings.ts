@@ -29,12 +29,7 @@ import {
   scopeName,
 } from './resource.ts';
 import { secondFactorSchema } from './second-factor.ts';
-import {
-  keepClientSecrets,
-  sealClientSecrets,
-  type Upstream,
-  upstreamsSchema,
-} from './upstreams.ts';
+import { keepClientSecrets, sealClientSecrets, type Upstream, upstreamsSchema } from './upstreams.ts';
 
 const hostName = z
   .string()

@@ -62,6 +62,7 @@ export const useAll = (store: Store, key: string) =>
     store.addToIndex(`${key}:index`, 'member', Date.now() + 1000),
     store.removeFromIndex(`${key}:index`, 'member'),
     store.members(`${key}:index`),
+    store.membersWithPrefix(`${key}:index`, '', 1),
     store.append(`${key}:log`, ['entry'], 10),
     store.read(`${key}:log`, 1),
     store.ping(),
