@@ -165,7 +165,7 @@ describe.each(systems)('the request log of real servers on $engine', ({ system }
     [['requests', 'list', '--reason', 'tokens_unknown'], 'token_unknown'],
     [['requests', 'list', '--since', 'yesterday'], '--since must be a time'],
     [['requests', 'list', '--limit', '0'], '--limit must be a number'],
-    [['requests', 'explain', '\x1b[31mred-text'], 'A request id has 8 to 64 characters'],
+    [['requests', 'explain', '\x1b[31mred-text'], 'must have 8 to 64 characters'],
   ])('%j is rejected with advice', async (args, advice) => {
     const { code, errors, output } = await gatehouse(...args);
     expect([code, output]).toEqual([2, '']);
