@@ -97,6 +97,8 @@ describeOnBothEngines('users', (opened) => {
     expect(await identity.actionLinks.find('invite', invited.token)).toMatchObject({
       email: 'n@example.com',
     });
+    await users.withdrawInvitation(operator, 'N@example.com');
+    expect(await identity.actionLinks.find('invite', invited.token)).toBeUndefined();
     for (const [email, orgId, code] of [
       ['l@example.com', 'acme', 'conflict'],
       ['n@example.com', 'none', 'conflict'],

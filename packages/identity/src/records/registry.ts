@@ -17,6 +17,8 @@ export interface RegistryDependencies extends RecordDependencies {
   readonly organizations: Pick<OrganizationRegistry, 'isRemoved'>;
 }
 
+const orgOf = ({ orgId }: { readonly orgId: string }) => orgId;
+
 /**
  * Clients or users: records with an id and a not-before, and the index of them.
  *
@@ -91,7 +93,6 @@ export function createRegistry<
     return found && (await organizations.isRemoved(found.orgId)) ? undefined : found;
   }
 
-  const orgOf = ({ orgId }: Stored) => orgId;
   const pages = createRecordPages({ ...records.paging, kind, orgOf, find }, store);
 
   return {

@@ -99,6 +99,23 @@ export function sealClientSecrets(
   });
 }
 
+/**
+ * An operator does not see the secrets, so an absent one stays. A provider at another address must
+ * not get it.
+ */
+export function keepClientSecrets(
+  wanted: readonly Upstream[],
+  known: readonly Upstream[],
+): Upstream[] {
+  const addressesOf = ({ id, issuer, oauth, clientId }: Upstream) =>
+    JSON.stringify([id, issuer, oauth?.tokenEndpoint, clientId]);
+  return wanted.map((each) => {
+    const last = known.find((other) => addressesOf(other) === addressesOf(each));
+    const clientSecret = each.clientSecret ?? last?.clientSecret;
+    return clientSecret === undefined ? each : { ...each, clientSecret };
+  });
+}
+
 /** All users of this provider belong to one of these organizations. None: it does not matter. */
 export function organizationsOf({ orgId, organizations }: Upstream): ReadonlySet<string> {
   return new Set([...(orgId === undefined ? [] : [orgId]), ...Object.values(organizations)]);
