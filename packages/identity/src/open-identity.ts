@@ -20,7 +20,7 @@ import { createLastUse, type LastUse } from './records/last-use.ts';
 import { createOrganizationRegistry } from './records/organizations.ts';
 import { limitReports, type OnDamagedRecord } from './records/record.ts';
 import { createRemovals } from './removals.ts';
-import { createCredentialHash } from './secrets/credential-keys.ts';
+import { type CredentialHash, createCredentialHash } from './secrets/credential-keys.ts';
 import type { MasterKey } from './secrets/master-key.ts';
 import { createSealer, type Sealer } from './secrets/seal.ts';
 import { describeSigningKeys, rotateSigningKeys } from './secrets/signing-key-schedule.ts';
@@ -100,7 +100,7 @@ export function openIdentity(dependencies: IdentityDependencies) {
   const findKey = createPublicKeys('authorization-server', { ...records, sealer });
   const jwtAccessTokens = createJwtAccessTokens({ ...tokens, findKey });
   const audit = openAudit(dependencies, lastUse, now);
-  const logouts = openLogouts({ ...records, sealer, clients, users, notBefore, audit });
+  const logouts = openLogouts({ ...verification, sealer, clients, users, notBefore, audit });
   const registrationTokens = createRegistrationTokens({ ...records, credentialHash });
   /** Logouts: sign-outs of which clients are notified. */
   const parties = { organizations, clients, registrationTokens, users, logouts, jwtAccessTokens };
@@ -168,13 +168,14 @@ function openLogouts(
   dependencies: Omit<Parameters<typeof createLogoutQueue>[0], 'userSessions'> & {
     readonly clients: ClientRegistry;
     readonly sealer: Sealer;
+    readonly credentialHash: CredentialHash;
     readonly users: UserRegistry;
     readonly notBefore: ReturnType<typeof createNotBefore>;
   },
 ) {
-  const { store, sealer, clients, users, notBefore } = dependencies;
-  const findHolder = createLiveHolders(clients, { find: users.read }, notBefore);
-  const userSessions = createUserSessions(store, sealer, findHolder);
+  const { clients, users, notBefore } = dependencies;
+  const findLiveHolder = createLiveHolders(clients, { find: users.read }, notBefore);
+  const userSessions = createUserSessions({ ...dependencies, findLiveHolder });
   return createLogoutQueue({ ...dependencies, userSessions });
 }
 

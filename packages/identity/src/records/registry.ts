@@ -84,10 +84,7 @@ export function createRegistry<
     });
   }
 
-  /**
-   * Returns a copy that is at most 50 ms old. Undefined also if the organization was removed, whose
-   * members take a while to delete.
-   */
+  /** A copy that is at most 50 ms old. Undefined also for members of a removed organization. */
   async function find(id: string): Promise<Stored | undefined> {
     const found = await cache.read(keyOf(id));
     return found && (await organizations.isRemoved(found.orgId)) ? undefined : found;

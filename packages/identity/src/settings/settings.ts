@@ -29,7 +29,12 @@ import {
   scopeName,
 } from './resource.ts';
 import { secondFactorSchema } from './second-factor.ts';
-import { keepClientSecrets, sealClientSecrets, type Upstream, upstreamsSchema } from './upstreams.ts';
+import {
+  keepClientSecrets,
+  sealClientSecrets,
+  type Upstream,
+  upstreamsSchema,
+} from './upstreams.ts';
 
 const hostName = z
   .string()
@@ -127,11 +132,11 @@ export function createSettingsRegistry(
   const readDefinition = async () => ((await readForUpdate(store, KEY, parse)) ?? empty).definition;
 
   const write = (change: (existing: SettingsDefinition) => SettingsDefinition) =>
-    withRecordLock(store, KEY, async (assertHeld): Promise<Written> => {
+    withRecordLock(store, KEY, async (assertHeld) => {
       const before = await readDefinition();
       const changed = change(before);
       const branding = await storeBrandImages(store, changed.branding);
-      const after = { ...changed, branding };
+      const after: SettingsDefinition = { ...changed, branding };
       assertHeld();
       await store.set(KEY, JSON.stringify(after));
       cache.forget(KEY);
@@ -171,12 +176,10 @@ export function createSettingsRegistry(
         return definition;
       }).then(changedMembers),
     /**
-     * Replaces members as a whole, also with less than before. Undefined removes an optional one. An
-     * absent client secret of an upstream provider stays.
+     * Replaces members as a whole. An absent client secret of an upstream provider stays.
      *
      * @param decide gets what is declared, under the lock. It throws to change nothing
      * @returns what was and is declared
-     * @throws RejectedChangeError as `apply` does
      */
     replace: (decide: (existing: SettingsDefinition) => Partial<SettingsDefinition>) =>
       write((existing) => {
@@ -200,12 +203,7 @@ export function createSettingsRegistry(
   };
 }
 
-interface Written {
-  readonly before: SettingsDefinition;
-  readonly after: SettingsDefinition;
-}
-
-const changedMembers = ({ before, after }: Written): readonly SettingsMember[] =>
+const changedMembers = ({ before, after }: Record<'before' | 'after', SettingsDefinition>) =>
   (Object.keys(settingsMembers) as SettingsMember[]).filter(
     (member) => JSON.stringify(before[member]) !== JSON.stringify(after[member]),
   );
