@@ -67,8 +67,7 @@ export function createRegistry<
       const isMoved = existing !== undefined && existing.orgId !== wanted.orgId;
       const notBefore = Math.max(wanted.notBefore, former, isMoved ? nextNotBefore(now()) : 0);
       const saved = { ...wanted, notBefore };
-      const { index, expiresAt } = placeOf(saved);
-      const place = existing && placeOf(existing);
+      const [{ index, expiresAt }, place] = [placeOf(saved), existing && placeOf(existing)];
       await pages.add(saved, existing);
       if (place?.index !== index || place.expiresAt !== expiresAt) {
         await store.addToIndex(index, id, expiresAt ? expiresAt * 1000 : NEVER_EXPIRES);
