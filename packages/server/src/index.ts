@@ -1,4 +1,5 @@
-export { readSharedStyles } from './page-styles/shared-styles.ts';
+export { fill, foreignName, Html, html, plainName, sentence } from './pages/html.ts';
+export { readSharedStyles } from './pages/shared-styles.ts';
 export { deferListener, retryStart } from './process/retry-start.ts';
 export { runApp, type ServedApp } from './process/run-app.ts';
 export { runProcess } from './process/run-process.ts';

@@ -2,6 +2,7 @@
  * What has access to the account: the browsers in which its user is signed in, and the applications.
  * The user can end each of them. All tokens under it end at once.
  */
+
 import {
   credentialId,
   destroyGrant,
@@ -9,9 +10,9 @@ import {
   type SessionUse,
   type Settings,
 } from '@gatehouse/identity';
+import { fill, foreignName, type Html, html, plainName } from '@gatehouse/server';
 import type { Request, Router } from 'express';
 import type { Session } from 'oidc-provider';
-import { fill, foreignName, type Html, html, plainName } from '../pages/html.ts';
 import { browserName, dayOf } from '../pages/languages.ts';
 import { formField, scopeList } from '../pages/page.ts';
 import type { Texts } from '../pages/texts-en.ts';

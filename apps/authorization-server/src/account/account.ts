@@ -5,10 +5,11 @@
  * carries a token of the session, and every reply to a form is a 303. sign-in/logout.ts signs out of
  * this browser only.
  */
+
 import type { Identity } from '@gatehouse/identity';
+import { type Html, html } from '@gatehouse/server';
 import { Router } from 'express';
 import { rejectMethods, sendErrorPage } from '../pages/error-page.ts';
-import { type Html, html } from '../pages/html.ts';
 import { linkButton, sendPage } from '../pages/page.ts';
 import type { Texts } from '../pages/texts-en.ts';
 import { providerRoutes } from '../requests/routes.ts';

@@ -1,9 +1,10 @@
 /** The fields for a new password, and its change: on the account page, at sign-in, and by a link. */
+
 import { hashPassword, passwordProblem, type User, verifyPassword } from '@gatehouse/identity';
+import { type Html, html } from '@gatehouse/server';
 import type { Request, Response } from 'express';
 import { type ChangeDependencies, recordChange } from '../mail/compose.ts';
 import { rejectForm } from '../pages/error-page.ts';
-import { type Html, html } from '../pages/html.ts';
 import { formField, problemNotice } from '../pages/page.ts';
 import { passwordField } from '../pages/password-field.ts';
 import type { Texts } from '../pages/texts-en.ts';

@@ -3,15 +3,16 @@
  * page and at sign-in. Until a code confirms it, the secret of an app is only in the form, sealed for
  * its user.
  */
+
 import type { IncomingMessage } from 'node:http';
 import { type Identity, passkeyName, type User } from '@gatehouse/identity';
+import { type Html, html, sentence } from '@gatehouse/server';
 import type { Request } from 'express';
 import { generate } from 'lean-qr';
 import { toSvgPath } from 'lean-qr/extras/svg';
 import { recordChange } from '../mail/compose.ts';
 import { brandOf, nameOf } from '../pages/branding.ts';
 import { formProblems, noteFailure } from '../pages/error-page.ts';
-import { type Html, html, sentence } from '../pages/html.ts';
 import { formField, problemNotice } from '../pages/page.ts';
 import type { Texts } from '../pages/texts-en.ts';
 import type { AccountDependencies } from './account.ts';

@@ -2,10 +2,11 @@
  * Second factors on the account page: the section, and the page that enrolls an app, turns it off
  * and gives new recovery codes. It needs a recent sign-in, with the second factor if there is one.
  */
+
 import type { Identity, User } from '@gatehouse/identity';
+import { fill, type Html, html } from '@gatehouse/server';
 import type { Router } from 'express';
 import { recordChange } from '../mail/compose.ts';
-import { fill, type Html, html } from '../pages/html.ts';
 import { dayOf } from '../pages/languages.ts';
 import { formField, linkButton } from '../pages/page.ts';
 import type { Texts } from '../pages/texts-en.ts';

@@ -2,10 +2,11 @@
  * The data of a user: their download, and the removal of the account. Operators allow both with
  * `selfService`.
  */
+
 import { canonicalUsername, type Identity, type User } from '@gatehouse/identity';
+import { foreignName, type Html, html, sentence } from '@gatehouse/server';
 import type { Router } from 'express';
 import { rejectForm } from '../pages/error-page.ts';
-import { foreignName, type Html, html, sentence } from '../pages/html.ts';
 import { formField, noticePage, problemNotice } from '../pages/page.ts';
 import type { Texts } from '../pages/texts-en.ts';
 import { recordEvent } from '../requests/caller.ts';

@@ -5,6 +5,7 @@
  *
  * The library is only needed to verify. Origin and RP ID come from the issuer, never from a request.
  */
+
 import { createRequire } from 'node:module';
 import { isIP } from 'node:net';
 import {
@@ -16,8 +17,8 @@ import {
   passkeySchema,
   type User,
 } from '@gatehouse/identity';
+import { type Html, html } from '@gatehouse/server';
 import { z } from 'zod';
-import { type Html, html } from '../pages/html.ts';
 import type { Texts } from '../pages/texts-en.ts';
 import type { BrowserState } from '../provider/browser-state.ts';
 

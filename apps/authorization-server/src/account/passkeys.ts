@@ -2,11 +2,12 @@
  * The passkeys of a user on the account page: the section, and the page that adds, renames and
  * removes them. It needs a recent sign-in, with a second factor or passkey of users who have one.
  */
+
 import { type Identity, MAXIMUM_PASSKEYS, type Passkey, type User } from '@gatehouse/identity';
+import { fill, foreignName, type Html, html, plainName } from '@gatehouse/server';
 import type { Router } from 'express';
 import { recordChange } from '../mail/compose.ts';
 import { PASSKEY_SCRIPT_PATH } from '../pages/assets.ts';
-import { fill, foreignName, type Html, html, plainName } from '../pages/html.ts';
 import { dayOf } from '../pages/languages.ts';
 import { formField, linkButton } from '../pages/page.ts';
 import type { Texts } from '../pages/texts-en.ts';

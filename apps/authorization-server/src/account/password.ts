@@ -3,9 +3,9 @@
  * an open session gives an attacker no additional ones. This browser stays signed in with a
  * new session id. Everything else that was issued before ends.
  */
+import { html } from '@gatehouse/server';
 import type { Router } from 'express';
 import { rejectForm } from '../pages/error-page.ts';
-import { html } from '../pages/html.ts';
 import { formField, problemNotice } from '../pages/page.ts';
 import { passwordField, passwordScripts } from '../pages/password-field.ts';
 import type { AccountDependencies } from './account.ts';

@@ -3,12 +3,13 @@
  * worth more than the rest, because it recovers the account, so its page needs a recent sign-in.
  * Username, organization, roles and attributes are the operator's.
  */
+
 import { changedEmail, type Identity, type User, userProfileSchema } from '@gatehouse/identity';
+import { fill, foreignName, type Html, html } from '@gatehouse/server';
 import type { Router } from 'express';
 import { z } from 'zod';
 import { mailOrigin, reportChange } from '../mail/compose.ts';
 import { rejectForm } from '../pages/error-page.ts';
-import { fill, foreignName, type Html, html } from '../pages/html.ts';
 import { languages, listOf } from '../pages/languages.ts';
 import { formField, problemNotice } from '../pages/page.ts';
 import type { Texts } from '../pages/texts-en.ts';

@@ -2,12 +2,13 @@
  * The session of a browser, and the ways into the account: handlers run only for a signed-in user,
  * and the handlers of forms only with the token of that session.
  */
+
 import { hash, randomBytes } from 'node:crypto';
 import { acrLevel, acrOfMethods, type Identity, TWO_FACTORS, type User } from '@gatehouse/identity';
+import { type Html, html } from '@gatehouse/server';
 import type { Request, RequestHandler, Response } from 'express';
 import type { Provider, Session } from 'oidc-provider';
 import { sendErrorPage } from '../pages/error-page.ts';
-import { type Html, html } from '../pages/html.ts';
 import {
   type CsrfTokens,
   csrfField,

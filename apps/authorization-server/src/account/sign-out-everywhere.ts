@@ -1,8 +1,9 @@
 /** Sign-out everywhere: the page that asks, its form, and the page after it. */
+
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Identity, User } from '@gatehouse/identity';
+import { html } from '@gatehouse/server';
 import type { Router } from 'express';
-import { html } from '../pages/html.ts';
 import { noticePage } from '../pages/page.ts';
 import { recordEvent } from '../requests/caller.ts';
 import type { AccountDependencies } from './account.ts';

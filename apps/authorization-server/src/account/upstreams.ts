@@ -3,10 +3,11 @@
  * connects and disconnects one. Both need a form and a recent sign-in, so that no other site can
  * connect its own account to that of a user.
  */
+
 import type { Identity, Upstream, User } from '@gatehouse/identity';
+import { fill, foreignName, type Html, html, plainName } from '@gatehouse/server';
 import type { Router } from 'express';
 import { sendErrorPage } from '../pages/error-page.ts';
-import { fill, foreignName, type Html, html, plainName } from '../pages/html.ts';
 import { findUpstream, isOfProvider, linkAccount, recordLink } from '../upstream/accounts.ts';
 import { sendUpstreamFailure, sendWayTo } from '../upstream/failures.ts';
 import { ACCOUNT_UPSTREAMS_PATH, accountPlace } from '../upstream/round-trips.ts';

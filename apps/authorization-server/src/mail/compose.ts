@@ -3,10 +3,11 @@
  * Every mail is plain text and HTML with the same sentences.
  * Only an address that its user verified gets a link for an existing account.
  */
+
 import type { Identity, User, UserChange, WantedLink, WantedMail } from '@gatehouse/identity';
+import { fill, html, plainName } from '@gatehouse/server';
 import { StoreFullError } from '@gatehouse/store';
 import type { Request } from 'express';
-import { fill, html, plainName } from '../pages/html.ts';
 import { browserName, textsFor, textsOf } from '../pages/languages.ts';
 import type { TextName, Texts } from '../pages/texts-en.ts';
 import { addressGroupOf, recordEvent } from '../requests/caller.ts';

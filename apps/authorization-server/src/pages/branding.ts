@@ -2,11 +2,12 @@
  * What the operator declares about the look of the pages (`branding` of the settings): the top and the
  * foot of a page, and its colors. brand-files.ts serves the files.
  */
+
 import { hash } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { type Brand, noSettings } from '@gatehouse/identity';
+import { type Html, html } from '@gatehouse/server';
 import { contextOf } from '../requests/request-context.ts';
-import { type Html, html } from './html.ts';
 import { addressOf, languageMenu } from './languages.ts';
 import type { Texts } from './texts-en.ts';
 

@@ -1,12 +1,11 @@
 /** Every error that a browser sees is a page, with the reference that the log line has. */
 import type { IncomingMessage } from 'node:http';
 import type { FailureReasonName } from '@gatehouse/errors';
-import { observedRequest } from '@gatehouse/server';
+import { fill, type Html, html, observedRequest, sentence } from '@gatehouse/server';
 import type { ErrorRequestHandler, Request, RequestHandler, Response, Router } from 'express';
 import { type ErrorOut, errors, type KoaContextWithOIDC } from 'oidc-provider';
 import { failureOf } from '../requests/failures.ts';
 import { brandOf, contactLink } from './branding.ts';
-import { fill, type Html, html, sentence } from './html.ts';
 import { addressOf } from './languages.ts';
 import { hasCookies, linkButton, type Page, sendPage, showPage, textsFor } from './page.ts';
 import type { TextName, Texts } from './texts-en.ts';

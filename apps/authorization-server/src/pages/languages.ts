@@ -2,9 +2,10 @@
  * The languages of the pages: their list, the one of a request, and the menu to choose another. The
  * menu is a form, so it works without script, and a cookie remembers the choice.
  */
+
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { fill, type Html, html } from '@gatehouse/server';
 import type { RequestHandler } from 'express';
-import { fill, type Html, html } from './html.ts';
 import { german } from './texts-de.ts';
 import { english, type Texts } from './texts-en.ts';
 import { spanish } from './texts-es.ts';

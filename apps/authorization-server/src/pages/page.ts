@@ -1,4 +1,5 @@
 /** What every page has: its language, its document, its forms, and how it is sent. */
+
 import { createHmac, createSecretKey, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import {
@@ -8,12 +9,12 @@ import {
   type MasterKey,
   type Settings,
 } from '@gatehouse/identity';
+import { foreignName, type Html, html } from '@gatehouse/server';
 import { type Request, type RequestHandler, type Response, urlencoded } from 'express';
 import type { KoaContextWithOIDC, Session } from 'oidc-provider';
 import { contextOf } from '../requests/request-context.ts';
 import { ICON_PATH, STYLESHEET_PATH } from './assets.ts';
 import { brandHeader, brandLinks, brandOf, nameOf, pageFooter } from './branding.ts';
-import { foreignName, type Html, html } from './html.ts';
 import { textsFor } from './languages.ts';
 import type { TextName, Texts } from './texts-en.ts';
 

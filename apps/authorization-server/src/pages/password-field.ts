@@ -1,5 +1,5 @@
+import { type Html, html } from '@gatehouse/server';
 import { SHOW_PASSWORD_SCRIPT_PATH } from './assets.ts';
-import { type Html, html } from './html.ts';
 import type { Texts } from './texts-en.ts';
 
 /** Makes the buttons of password fields visible. Without it, the fields work as well. */

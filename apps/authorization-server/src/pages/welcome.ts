@@ -1,6 +1,6 @@
+import { html } from '@gatehouse/server';
 import type { RequestHandler } from 'express';
 import { SIGN_IN_LINK_SCRIPT_PATH } from './assets.ts';
-import { html } from './html.ts';
 import { sendPage, textsFor } from './page.ts';
 
 /**

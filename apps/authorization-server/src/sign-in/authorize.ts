@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { ClientRegistry } from '@gatehouse/identity';
+import { html } from '@gatehouse/server';
 import type { RequestHandler } from 'express';
 import { SUBMIT_FORM_SCRIPT_PATH } from '../pages/assets.ts';
-import { html } from '../pages/html.ts';
 import { formTargetsOf, showPage, textsFor } from '../pages/page.ts';
 import type { ProviderMiddleware } from '../provider/library.ts';
 import type { FormPostPage } from '../provider/patches.ts';

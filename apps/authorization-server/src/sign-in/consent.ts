@@ -1,7 +1,8 @@
 /** The page that asks the user to allow what the application requests, and the decision. */
+
 import { documentHost, isScopeForRoles, lifetimesOf } from '@gatehouse/identity';
+import { fill, foreignName, html, plainName, sentence } from '@gatehouse/server';
 import type { RequestHandler } from 'express';
-import { fill, foreignName, html, plainName, sentence } from '../pages/html.ts';
 import { formField, scopeList } from '../pages/page.ts';
 import type { Texts } from '../pages/texts-en.ts';
 import { scopesOfClaims } from '../provider/claims.ts';

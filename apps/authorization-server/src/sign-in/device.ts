@@ -6,12 +6,11 @@
  * the form. provider/device-codes.ts handles polling and races.
  */
 import type { Identity } from '@gatehouse/identity';
-import { observedRequest } from '@gatehouse/server';
+import { fill, foreignName, type Html, html, observedRequest, sentence } from '@gatehouse/server';
 import type { RequestHandler } from 'express';
 import type { Configuration, ErrorOut, KoaContextWithOIDC } from 'oidc-provider';
 import { noteReason } from '../outcomes/reasons.ts';
 import { messageOf, noteFailure, rejectedForms } from '../pages/error-page.ts';
-import { fill, foreignName, type Html, html, sentence } from '../pages/html.ts';
 import { minutesOf } from '../pages/languages.ts';
 import {
   hasCookies,

@@ -6,7 +6,7 @@
  * protocol's own checks are the provider's.
  */
 import type { Identity } from '@gatehouse/identity';
-import { observedRequest } from '@gatehouse/server';
+import { type Html, observedRequest } from '@gatehouse/server';
 import type { Request, RequestHandler, Response } from 'express';
 import { type AdapterPayload, errors, type Provider } from 'oidc-provider';
 import type { PasskeyCeremonies } from '../account/passkey-ceremony.ts';
@@ -18,7 +18,6 @@ import {
   type PageError,
   sendErrorPage,
 } from '../pages/error-page.ts';
-import type { Html } from '../pages/html.ts';
 import {
   type CsrfTokens,
   csrfField,

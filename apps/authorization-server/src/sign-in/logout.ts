@@ -4,9 +4,10 @@
  * the last page. A request that only an application of the session can make is not asked, and
  * without a signed-in user there is nothing to ask. Any other GET changes nothing.
  */
+
 import type { Identity } from '@gatehouse/identity';
+import { foreignName, html, sentence } from '@gatehouse/server';
 import type { Configuration, KoaContextWithOIDC, Session } from 'oidc-provider';
-import { foreignName, html, sentence } from '../pages/html.ts';
 import { listOf } from '../pages/languages.ts';
 import { formTargetsOf, linkButton, showPage, textsFor, xsrfField } from '../pages/page.ts';
 import { ACCOUNT_CLIENT_ID } from '../provider/clients.ts';

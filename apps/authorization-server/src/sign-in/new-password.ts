@@ -1,11 +1,11 @@
 /** The step for users who must change their password: an operator set it, or asked for it. */
+import { html } from '@gatehouse/server';
 import {
   newPasswordForm,
   newPasswordProblem,
   type PasswordProblem,
   setPassword,
 } from '../account/choose-password.ts';
-import { html } from '../pages/html.ts';
 import { passwordScripts } from '../pages/password-field.ts';
 import { type InteractionPage, openPage } from './interaction.ts';
 import { type SignInStep, type StepContext, stepAddress } from './step.ts';

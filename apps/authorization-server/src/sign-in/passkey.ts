@@ -6,8 +6,10 @@
  * Nobody can guess a passkey, so nothing locks the passkeys of a user: a lock would only help an
  * attacker to keep the user out. Wrong ones count for their address, together with passwords.
  */
+
 import type { SignInReasonName } from '@gatehouse/errors';
 import type { Passkey, User } from '@gatehouse/identity';
+import { type Html, html } from '@gatehouse/server';
 import {
   type CeremonyPage,
   methodsOf,
@@ -15,7 +17,6 @@ import {
   passkeyForm,
 } from '../account/passkey-ceremony.ts';
 import { noteFailure } from '../pages/error-page.ts';
-import { type Html, html } from '../pages/html.ts';
 import { formField } from '../pages/page.ts';
 import { areThereFactors } from '../provider/authentication-context.ts';
 import { recordEvent } from '../requests/caller.ts';

@@ -3,12 +3,13 @@
  * only for an address, and its reply is the same for every address. The rest follows the link in the
  * mail (signed-out/create-account.ts).
  */
+
 import { isDomainAllowed, type OpenRegistration } from '@gatehouse/identity';
+import { fill, type Html, html } from '@gatehouse/server';
 import type { Request, Response, Router } from 'express';
 import { z } from 'zod';
 import { mailOrigin } from '../mail/compose.ts';
 import { rejectForm, sendErrorPage } from '../pages/error-page.ts';
-import { fill, type Html, html } from '../pages/html.ts';
 import { listOf } from '../pages/languages.ts';
 import { formField, parseForm, problemNotice } from '../pages/page.ts';
 import { FORGOT_PASSWORD_PATH } from '../requests/routes.ts';

@@ -2,7 +2,9 @@
  * The steps of a sign-in for a second factor: a code or a passkey of users who have one, and the
  * enrollment of users who need one.
  */
+
 import { acrLevel, acrOfMethods, ONE_FACTOR, requestedAcr, TWO_FACTORS } from '@gatehouse/identity';
+import { type Html, html } from '@gatehouse/server';
 import {
   appForm,
   codeField,
@@ -15,7 +17,6 @@ import { passkeyForm } from '../account/passkey-ceremony.ts';
 import { recordChange } from '../mail/compose.ts';
 import { PASSKEY_SCRIPT_PATH } from '../pages/assets.ts';
 import { formProblems, noteFailure } from '../pages/error-page.ts';
-import { type Html, html } from '../pages/html.ts';
 import { formField, problemNotice } from '../pages/page.ts';
 import { isFactorAsked, policyAt } from '../provider/authentication-context.ts';
 import { checkCode } from '../throttle/code-attempts.ts';

@@ -3,11 +3,12 @@
  * continue as the user of this browser (`prompt=select_account`). It also has the routes of all
  * pages of an interaction.
  */
+
 import { emailDomain } from '@gatehouse/identity';
+import { foreignName, html, sentence } from '@gatehouse/server';
 import { type Request, Router } from 'express';
 import { PASSKEY_SCRIPT_PATH } from '../pages/assets.ts';
 import { formProblems, noteFailure, rejectMethods } from '../pages/error-page.ts';
-import { foreignName, html, sentence } from '../pages/html.ts';
 import { formField, parseForm, problemNotice } from '../pages/page.ts';
 import { passwordField, passwordScripts } from '../pages/password-field.ts';
 import { ACCOUNT_CLIENT_ID } from '../provider/clients.ts';

@@ -3,10 +3,11 @@
  * an interaction to a provider and back. The domain of an address alone selects a provider, so the
  * choice reveals nothing about accounts.
  */
+
 import { type Identity, lifetimesOf, type Upstream, type User } from '@gatehouse/identity';
+import { fill, type Html, html, plainName } from '@gatehouse/server';
 import type { RequestHandler, Router } from 'express';
 import { errors } from 'oidc-provider';
-import { fill, type Html, html, plainName } from '../pages/html.ts';
 import { recordEvent } from '../requests/caller.ts';
 import { findUpstream, isOfProvider, refused, userOfAccount } from '../upstream/accounts.ts';
 import { sendUpstreamFailure, sendWayTo } from '../upstream/failures.ts';

@@ -3,6 +3,7 @@
  * mailbox, and chooses the name and the password here. A password that was entered before could be
  * that of an attacker who registered the address of another person.
  */
+
 import {
   type ActionLink,
   hashPassword,
@@ -10,10 +11,10 @@ import {
   newAccountSchema,
   RejectedChangeError,
 } from '@gatehouse/identity';
+import { foreignName, type Html, html, sentence } from '@gatehouse/server';
 import type { Request, RequestHandler, Router } from 'express';
 import { newPasswordFields, newPasswordProblem } from '../account/choose-password.ts';
 import { rejectForm } from '../pages/error-page.ts';
-import { foreignName, type Html, html, sentence } from '../pages/html.ts';
 import { formField, problemNotice, sendPage, textsFor } from '../pages/page.ts';
 import { passwordScripts } from '../pages/password-field.ts';
 import { recordEvent } from '../requests/caller.ts';

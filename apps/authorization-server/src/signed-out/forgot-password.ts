@@ -3,11 +3,12 @@
  * lookup happens later, where nobody waits (mail/compose.ts). Anyone can ask for anyone, so the form
  * needs no token of its browser.
  */
+
 import type { Identity } from '@gatehouse/identity';
+import { type Html, html } from '@gatehouse/server';
 import { type RequestHandler, Router } from 'express';
 import { mailOrigin } from '../mail/compose.ts';
 import { rejectMethods } from '../pages/error-page.ts';
-import { type Html, html } from '../pages/html.ts';
 import { formField, linkButton, parseForm, sendPage, textsFor } from '../pages/page.ts';
 import type { Texts } from '../pages/texts-en.ts';
 import { FORGOT_PASSWORD_PATH } from '../requests/routes.ts';

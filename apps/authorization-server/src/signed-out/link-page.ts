@@ -2,9 +2,9 @@
  * The page behind a link in a mail, or of an operator. Opening it changes nothing, because mail programs
  * open links. Its form uses the link up. The address has the only copy of the token.
  */
+import { type Html, html } from '@gatehouse/server';
 import { type Request, type RequestHandler, type Response, Router } from 'express';
 import { rejectMethods, sendErrorPage } from '../pages/error-page.ts';
-import { type Html, html } from '../pages/html.ts';
 import { formField, type NoticeTexts, noticePage, parseForm } from '../pages/page.ts';
 import { contextOf } from '../requests/request-context.ts';
 

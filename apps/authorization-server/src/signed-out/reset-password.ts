@@ -1,5 +1,7 @@
 /** The page behind a link that lets its holder choose a password. */
+
 import type { User } from '@gatehouse/identity';
+import { html } from '@gatehouse/server';
 import type { Router } from 'express';
 import {
   newPasswordForm,
@@ -8,7 +10,6 @@ import {
   setPassword,
 } from '../account/choose-password.ts';
 import type { ChangeDependencies } from '../mail/compose.ts';
-import { html } from '../pages/html.ts';
 import { sendPage, textsFor } from '../pages/page.ts';
 import { passwordScripts } from '../pages/password-field.ts';
 import { RESET_PASSWORD_PATH } from '../requests/routes.ts';

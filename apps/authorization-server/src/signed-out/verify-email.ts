@@ -1,7 +1,7 @@
 /** The page behind a link that shows that an address belongs to a user. */
+import { foreignName, html, sentence } from '@gatehouse/server';
 import type { Router } from 'express';
 import { type ChangeDependencies, recordChange } from '../mail/compose.ts';
-import { foreignName, html, sentence } from '../pages/html.ts';
 import { sendPage, textsFor } from '../pages/page.ts';
 import { VERIFY_EMAIL_PATH } from '../requests/routes.ts';
 import { createLinkPage, tokenField } from './link-page.ts';

@@ -1,9 +1,8 @@
 /** The page that leads to an upstream provider, and the pages of what can fail on the way and back. */
 import type { SignInReasonName } from '@gatehouse/errors';
 import type { Upstream } from '@gatehouse/identity';
-import { observedRequest } from '@gatehouse/server';
+import { fill, observedRequest, plainName } from '@gatehouse/server';
 import { type NextStep, noteFailure, type PageError, sendErrorPage } from '../pages/error-page.ts';
-import { fill, plainName } from '../pages/html.ts';
 import { linkButton, sendPage } from '../pages/page.ts';
 import type { Texts } from '../pages/texts-en.ts';
 

@@ -1,7 +1,5 @@
-import { randomBytes } from 'node:crypto';
 import { expect, test } from '@jest/globals';
 import { foreignName, html, plainName, sentence } from './html.ts';
-import { createCsrfTokens } from './page.ts';
 
 test('markup escapes every value that is not markup', () => {
   const value = `<b>"a" & 'b'</b>`;
@@ -21,15 +19,4 @@ test('a foreign name loses invisible characters and changes of direction, and is
     '<bdi>Bankgnp.exe &lt;i&gt;</bdi>',
   );
   expect(plainName('\u200f\ufeff日本 שלום')).toBe('日本 שלום');
-});
-
-test('the token of a form is valid only for its owner, unchanged, and with the key of the installation', () => {
-  const tokens = createCsrfTokens(randomBytes(32));
-  const token = tokens.issue('interaction');
-  expect(tokens.verify('interaction', token)).toBe(true);
-  expect(tokens.verify('another', token)).toBe(false);
-  const elsewhere = createCsrfTokens(randomBytes(32)).issue('interaction');
-  for (const presented of ['', token.slice(1), `${token}AAAA`, [token], undefined, elsewhere]) {
-    expect(tokens.verify('interaction', presented)).toBe(false);
-  }
 });
