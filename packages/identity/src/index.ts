@@ -72,6 +72,7 @@ export {
   RejectedChangeError,
   role,
 } from './records/record.ts';
+export { withRecordLock } from './records/record-lock.ts';
 export {
   examineRecords,
   finishMasterKeyRotation,

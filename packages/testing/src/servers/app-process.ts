@@ -4,7 +4,7 @@ import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '..', '..', '..', '..');
 
-export type AppName = 'authorization-server' | 'gateway' | 'device-service';
+export type AppName = 'authorization-server' | 'gateway' | 'device-service' | 'console';
 
 /** An app in a separate process, as an operator runs it. */
 export type AppProcess = Awaited<ReturnType<typeof startApp>>;

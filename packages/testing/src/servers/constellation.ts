@@ -39,6 +39,8 @@ const portVariables = {
   'authorization-server': 'AUTHORIZATION_SERVER_PORT',
   gateway: 'GATEWAY_PORT',
   'device-service': 'DEVICE_SERVICE_PORT',
+  // CONSOLE_URL has the port, too.
+  console: 'CONSOLE_URL',
 } as const satisfies Record<AppName, string>;
 
 export async function startConstellation(options: ConstellationOptions) {
@@ -60,13 +62,15 @@ export async function startConstellation(options: ConstellationOptions) {
     GATEWAY_URL: urlOf('gateway'),
     DEVICE_SERVICE_URL: urlOf('device-service').replace('localhost', '127.0.0.1'),
     GATEWAY_JWKS_URL: `http://127.0.0.1:${portsOf('gateway')?.operations ?? 0}/.well-known/jwks.json`,
+    ...(apps.includes('console') && { CONSOLE_URL: urlOf('console') }),
     LOG_LEVEL: 'debug',
     ...options.environment,
   };
   const everything: AppProcess[] = [];
   const starts = await Promise.allSettled(
     places.map(async ({ app, port, operations }) => {
-      const ports = { [portVariables[app]]: String(port), OPERATIONS_PORT: String(operations) };
+      const own = app === 'console' ? urlOf(app) : String(port);
+      const ports = { [portVariables[app]]: own, OPERATIONS_PORT: String(operations) };
       const launch = async (other: object = {}, source?: string) => {
         const process = await startApp(app, { ...shared, ...ports, ...other }, source);
         everything.push(process);
@@ -113,6 +117,7 @@ export async function startConstellation(options: ConstellationOptions) {
       .map(({ url }) => url),
     gatewayUrl: urlOf('gateway'),
     deviceServiceUrl: urlOf('device-service'),
+    consoleUrl: urlOf('console'),
     storeUrl: store.storeUrl,
     masterKey,
     /** Variables of the commands of operators. */

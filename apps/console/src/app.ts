@@ -1,0 +1,61 @@
+/**
+ * The console: server-rendered screens for operators, over @gatehouse/operators.
+ *
+ *   frame/ (shape and routes of screens, errors, headers) ─▶ pages/ (one file a screen) ─▶ view/ (parts)
+ *   sign-in/: OAuth client of the authorization server, sessions
+ *
+ * Not here: rules of records (@gatehouse/operators) and of tokens (@gatehouse/identity).
+ */
+import type { RequestListener } from 'node:http';
+import { consoleSecret, type Identity, type MasterKey } from '@gatehouse/identity';
+import { openOperators } from '@gatehouse/operators';
+import express from 'express';
+import type { Configuration } from './config.ts';
+import { handleErrors, rejectUnknown } from './frame/errors.ts';
+import { createPageHeaders, createSendPage } from './frame/send-page.ts';
+import { addScreens, operationsOf } from './frame/serve-screens.ts';
+import { navigation, screens } from './pages/index.ts';
+import { createCookies } from './sign-in/cookies.ts';
+import { createIssuer } from './sign-in/issuer.ts';
+import { createSessions } from './sign-in/sessions.ts';
+import { createSignIn, signInOperations } from './sign-in/sign-in.ts';
+import { addAssets } from './view/assets.ts';
+import { chooseLanguage, LANGUAGE_PATH } from './view/languages.ts';
+
+/** The names in log and metrics. */
+export const operations: readonly string[] = [...signInOperations, ...operationsOf(screens)];
+
+export function createApp(
+  dependencies: Pick<Configuration, 'issuer' | 'internalUrl' | 'consoleUrl' | 'trustedProxies'> & {
+    readonly identity: Identity;
+    readonly masterKey: MasterKey;
+    /** Epoch milliseconds. */
+    readonly now?: () => number;
+  },
+): RequestListener {
+  const { identity, masterKey, consoleUrl, now = Date.now } = dependencies;
+  const secure = consoleUrl.startsWith('https:');
+  const issuer = createIssuer({ ...dependencies, clientSecret: consoleSecret(masterKey) }, now);
+  const sessions = createSessions({ identity, issuer, now });
+  const cookies = createCookies({ secure, masterKey, now });
+  const sendPage = createSendPage({ navigation, cookies });
+  const signIn = createSignIn({ identity, issuer, sessions, cookies, sendPage, now });
+  const operators = openOperators(identity, { now });
+  const form = express.urlencoded({ extended: false, limit: '64kb', parameterLimit: 200 });
+
+  const app = express();
+  app.disable('x-powered-by');
+  app.disable('etag');
+  app.set('trust proxy', [...dependencies.trustedProxies]);
+  app.enable('case sensitive routing');
+  app.enable('strict routing');
+  app.use(createPageHeaders(dependencies.issuer));
+  addAssets(app);
+  app.get('/', (_request, response) => response.redirect(303, navigation[0]?.path ?? '/'));
+  app.post(LANGUAGE_PATH, form, chooseLanguage(secure));
+  signIn.addRoutes(app, form);
+  addScreens(app, screens, form, { operators, signIn, cookies, sendPage, now });
+  app.use(rejectUnknown(app.router));
+  app.use(handleErrors(sendPage));
+  return app;
+}

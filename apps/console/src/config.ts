@@ -1,0 +1,93 @@
+import {
+  identitySecretFiles,
+  identityVariables,
+  productionProblems,
+  resolveIdentitySettings,
+} from '@gatehouse/identity';
+import {
+  addressList,
+  baseUrl,
+  ConfigurationError,
+  commonVariables,
+  createProblemCollector,
+  debuggingProblems,
+  type Environment,
+  findMisspelledVariables,
+  inspectFileAccess,
+  isLoopbackUrl,
+  parseEnvironment,
+  port,
+  serverSettings,
+} from '@gatehouse/server/configuration';
+import { z } from 'zod';
+
+/** docs/configuration.md shows descriptions and defaults: npm run generate:docs. */
+export const variables = z.object({
+  ...commonVariables,
+  ...identityVariables,
+  AUTHORIZATION_SERVER_PORT: port.default(9000),
+  AUTHORIZATION_SERVER_URL: baseUrl.optional(),
+  AUTHORIZATION_SERVER_INTERNAL_URL: baseUrl.optional().meta({
+    description: 'Where the console reaches the authorization server.',
+    default: '`AUTHORIZATION_SERVER_URL`',
+    protects: true,
+    example: 'http://authorization-server:9000',
+  }),
+  TRUSTED_PROXIES: addressList.default([]),
+});
+
+/** Where it listens if CONSOLE_URL is that of a proxy. */
+const DEFAULT_PORT = 9020;
+
+/** They decide whether the console runs on the embedded store, and where that is. */
+const indispensable = ['CONSOLE_URL', 'STORE_URL', 'DATA_DIR', 'MASTER_KEY_FILE'];
+
+export type Configuration = ReturnType<typeof loadConfiguration>;
+
+/** @throws ConfigurationError with every problem at once */
+export function loadConfiguration(environment: Environment) {
+  const problems = createProblemCollector();
+  const read = parseEnvironment(variables, environment, problems, indispensable);
+  const { DATA_DIR: dataDirectory, TRUSTED_PROXIES: trustedProxies } = read;
+  const consoleUrl = read.CONSOLE_URL ?? `http://localhost:${DEFAULT_PORT}`;
+  if (read.CONSOLE_URL === undefined) {
+    const message = 'is required, with the same value at every server';
+    problems.add([{ name: 'CONSOLE_URL', message }]);
+  }
+  const issuer =
+    read.AUTHORIZATION_SERVER_URL ?? `http://localhost:${read.AUTHORIZATION_SERVER_PORT}`;
+  if (!isLoopbackUrl(issuer) && !issuer.startsWith('https:')) {
+    const message = 'must be https unless it is a loopback address';
+    problems.add([{ name: 'AUTHORIZATION_SERVER_URL', message }]);
+  }
+  const { problems: exposed, warnings } = inspectFileAccess({
+    files: identitySecretFiles(environment),
+    sockets: [],
+    dataDirectory: read.STORE_URL === undefined ? dataDirectory : undefined,
+    publicUrl: consoleUrl,
+  });
+  problems.add(exposed);
+  const identity = problems.attempt(() => resolveIdentitySettings(read));
+  const subject = { publicUrl: consoleUrl, dataDirectory, trustedProxies, bootstrap: undefined };
+  problems.add(productionProblems({ ...subject, masterKey: identity?.masterKey }));
+  problems.add(debuggingProblems(consoleUrl, environment));
+  problems.throwIfAny();
+  if (identity === undefined) {
+    throw new ConfigurationError([]);
+  }
+  return {
+    ...serverSettings(read, portOf(consoleUrl), undefined),
+    issuer,
+    internalUrl: read.AUTHORIZATION_SERVER_INTERNAL_URL ?? issuer,
+    consoleUrl,
+    trustedProxies,
+    identity,
+    warnings: [...findMisspelledVariables(environment).warnings, ...warnings],
+  };
+}
+
+/** Without a proxy in front, the address names the port. */
+function portOf(consoleUrl: string): number {
+  const { port: named, protocol } = new URL(consoleUrl);
+  return isLoopbackUrl(consoleUrl) && protocol === 'http:' ? Number(named || 80) : DEFAULT_PORT;
+}

@@ -1,0 +1,92 @@
+/** How a page is sent: its headers, its language, its notice, and what belongs to the session. */
+import { type Html, html, observedRequest } from '@gatehouse/server';
+import type { Request, RequestHandler, Response } from 'express';
+import helmet from 'helmet';
+import type { Cookies } from '../sign-in/cookies.ts';
+import type { Session } from '../sign-in/sessions.ts';
+import { addressOf, textsFor } from '../view/languages.ts';
+import { type NavigationEntry, renderDocument } from '../view/layout.ts';
+import type { Texts } from '../view/texts-en.ts';
+import type { Link } from './screen.ts';
+
+export interface Page {
+  readonly status?: number;
+  readonly title: string;
+  readonly content: Html;
+  readonly trail?: readonly Link[];
+  readonly tools?: Html | undefined;
+  /** The page opens this address by itself. */
+  readonly continuesAt?: string;
+}
+
+/** With a session, the page has the navigation. */
+export type SendPage = (
+  request: Request,
+  response: Response,
+  page: Page,
+  session?: Session,
+) => void;
+
+export function createSendPage(dependencies: {
+  readonly navigation: readonly NavigationEntry[];
+  readonly cookies: Cookies;
+}): SendPage {
+  const { navigation, cookies } = dependencies;
+  return (request, response, { status = 200, ...page }, session) => {
+    const texts = textsFor(request);
+    const isDocument = request.get('sec-fetch-dest') !== 'empty';
+    const notice = session && isDocument ? cookies.takeNotice(request, response) : undefined;
+    response.status(status).type('html');
+    response.end(
+      renderDocument({
+        ...page,
+        texts,
+        notice: notice === undefined ? undefined : noticeText(notice, texts),
+        address: addressOf(request),
+        requestId: observedRequest(request).id,
+        frame: session && {
+          navigation,
+          formToken: session.formToken,
+          userName: session.userName,
+          mayWrite: session.access.scopes.has('operator:write'),
+        },
+      }).markup,
+    );
+  };
+}
+
+const noticeText = (name: string, { notices }: Texts): Html | undefined =>
+  Object.hasOwn(notices, name) ? html`${notices[name as keyof Texts['notices']]}` : undefined;
+
+/**
+ * The page loads its own files, and sends forms to the console, which redirects a sign-out to the
+ * authorization server. Trusted Types turn every use of a text as markup into an error.
+ */
+export function createPageHeaders(issuer: string): RequestHandler {
+  const headers = helmet({
+    contentSecurityPolicy: {
+      useDefaults: false,
+      directives: {
+        'default-src': ["'none'"],
+        'style-src': ["'self'"],
+        'img-src': ["'self'"],
+        'script-src': ["'self'"],
+        'connect-src': ["'self'"],
+        'form-action': ["'self'", new URL(issuer).origin],
+        'frame-ancestors': ["'none'"],
+        'base-uri': ["'none'"],
+        'require-trusted-types-for': ["'script'"],
+        'trusted-types': ["'none'"],
+      },
+    },
+    referrerPolicy: { policy: 'no-referrer' },
+    frameguard: { action: 'deny' },
+    // The proxy with the certificate decides.
+    strictTransportSecurity: false,
+    crossOriginEmbedderPolicy: false,
+  });
+  return (request, response, next) => {
+    response.set('Cache-Control', 'no-store');
+    headers(request, response, next);
+  };
+}

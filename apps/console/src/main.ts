@@ -1,0 +1,65 @@
+import { connectIdentity, masterKeyId, prepareStore, requestLogResults } from '@gatehouse/identity';
+import {
+  addProcessMetrics,
+  collectMasterKey,
+  createAddressMatcher,
+  createMetricsRegistry,
+  createRequestLogMetrics,
+  createRequestMetrics,
+  type Logger,
+  observeRequests,
+  openTracer,
+  retryStart,
+  runApp,
+  type ServedApp,
+  storeSignals,
+} from '@gatehouse/server';
+import { StoreUnavailableError } from '@gatehouse/store';
+import { createApp, operations } from './app.ts';
+import { type Configuration, loadConfiguration } from './config.ts';
+import { problemCodes } from './frame/errors.ts';
+
+await runApp({
+  name: 'console',
+  portVariable: 'CONSOLE_URL',
+  loadConfiguration: () => loadConfiguration(process.env),
+  start,
+});
+
+async function start(configuration: Configuration, logger: Logger): Promise<ServedApp> {
+  const { identity: settings, consoleUrl: publicUrl, trustedProxies } = configuration;
+  const tracer = await openTracer({ app: 'console', logger });
+  const registry = createMetricsRegistry();
+  addProcessMetrics(registry, { app: 'console' });
+  collectMasterKey(registry, () => masterKeyId(settings.masterKey.keys()[0]));
+  const { identity, checkStore, close } = await connectIdentity(settings, {
+    signals: (store) => storeSignals(registry, logger, store, tracer),
+    logger,
+    onAuditEvent: () => undefined,
+    onRequestLog: createRequestLogMetrics(registry, requestLogResults),
+  });
+  // While the store is unavailable, every page says so.
+  const preparation = await retryStart(
+    () => prepareStore(identity, { bootstrap: undefined, publicUrl }, { actor: 'console' }),
+    (error) => error instanceof StoreUnavailableError,
+  );
+  const { masterKey } = settings;
+  return {
+    listener: observeRequests(createApp({ ...configuration, identity, masterKey }), logger, {
+      observer: createRequestMetrics(registry, {
+        operations: ['unmatched', ...operations],
+        credentials: [],
+        codes: problemCodes,
+      }),
+      isTrustedProxy: createAddressMatcher(trustedProxies),
+      tracer,
+    }),
+    metrics: registry,
+    checks: { store: checkStore, preparation: preparation.ready },
+    stopStarting: preparation.close,
+    async release() {
+      await close();
+      await tracer?.close();
+    },
+  };
+}

@@ -1,0 +1,211 @@
+/**
+ * The way of an operator to a session, and out of it:
+ *
+ *   a screen without a session ─▶ begin: state in a Lax cookie ─▶ authorization server ─▶ /callback ─▶
+ *   session in a Strict cookie, and a page that continues ─▶ the screen
+ *
+ * A redirect of another site does not carry the Strict cookie. So does a link in a chat: in both cases,
+ * a page of the console opens the address again, and then the browser sends the cookie.
+ */
+import type { Identity } from '@gatehouse/identity';
+import { addressGroup, html, observedRequest } from '@gatehouse/server';
+import type { Express, Request, RequestHandler, Response } from 'express';
+import { assertOwnForm, FrameError } from '../frame/errors.ts';
+import type { SendPage } from '../frame/send-page.ts';
+import { localAddress } from '../view/addresses.ts';
+import { textsFor } from '../view/languages.ts';
+import type { Cookies } from './cookies.ts';
+import { type Issuer, IssuerRejectionError, type RoundTrip, type Tokens } from './issuer.ts';
+import type { Session, Sessions } from './sessions.ts';
+
+/** Of one network. Each costs a request to the authorization server and a record of it. */
+const SIGN_INS_PER_MINUTE = 30;
+/** The window of a sign-in that is fresh enough for an act that destroys something. */
+const FRESH_SECONDS = 5 * 60;
+
+/** The names in log and metrics. */
+export const signInOperations = ['sign-in', 'callback', 'signed-out', 'sign-out'] as const;
+
+interface SignInDependencies {
+  readonly identity: Identity;
+  readonly issuer: Issuer;
+  readonly sessions: Sessions;
+  readonly cookies: Cookies;
+  readonly sendPage: SendPage;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+}
+
+export type SignIn = ReturnType<typeof createSignIn>;
+
+type SessionHandler = (request: Request, response: Response, session: Session) => Promise<void>;
+
+export function createSignIn(dependencies: SignInDependencies) {
+  const { issuer, sessions, cookies, sendPage, now } = dependencies;
+  const begin = createBegin(dependencies);
+
+  async function signOut(response: Response, { key, idToken }: Session): Promise<void> {
+    const address = idToken && (await issuer.signOutUrl(idToken).catch(() => undefined));
+    await sessions.end(key);
+    cookies.clearSession(response);
+    response.redirect(303, address ? address.href : '/signed-out');
+  }
+
+  function sendSignedOut(request: Request, response: Response, status = 200): void {
+    const { signIn } = textsFor(request);
+    const content = html`<p>${signIn.signedOut}</p>${signInLink('/', signIn.again)}`;
+    sendPage(request, response, { status, title: signIn.signedOutTitle, content });
+  }
+
+  /**
+   * Calls the handler with the session of the request. Without one, it begins a sign-in, or answers
+   * 401 to a form or to the script of a page.
+   */
+  function withSession(handler: SessionHandler): RequestHandler {
+    return async (request, response) => {
+      const id = cookies.readSession(request);
+      const isScript = request.get('sec-fetch-dest') === 'empty';
+      const isPage = request.method !== 'POST' && !isScript;
+      if (id === undefined && isPage && request.get('sec-fetch-site') === 'cross-site') {
+        sendOnwards(request, response, request.originalUrl, sendPage);
+        return;
+      }
+      const session = id === undefined ? undefined : await sessions.find(id, !isScript);
+      if (session !== undefined) {
+        await handler(request, response, session);
+        return;
+      }
+      if (id !== undefined) {
+        cookies.clearSession(response);
+      }
+      if (isPage) {
+        await begin(request, response, request.originalUrl);
+      } else {
+        sendSignedOut(request, response, 401);
+      }
+    };
+  }
+
+  return {
+    withSession,
+
+    /** Whether the operator entered the credentials a moment ago. */
+    isFresh: ({ access }: Session) => (access.authTime ?? 0) * 1000 > now() - FRESH_SECONDS * 1000,
+
+    /** Asks for a new sign-in, after which the address opens. */
+    sendConfirmIdentity(
+      request: Request,
+      response: Response,
+      { session, next }: { readonly session: Session; readonly next: string },
+    ): void {
+      const { signIn } = textsFor(request);
+      const content = html`<p>${signIn.confirm}</p>${signInLink(next, signIn.confirmAgain, true)}`;
+      sendPage(request, response, { status: 403, title: signIn.confirmTitle, content }, session);
+    },
+
+    addRoutes(app: Express, form: RequestHandler): void {
+      app.get('/sign-in', operation('sign-in'), (request, response) =>
+        begin(request, response, localAddress(request.query.next), request.query.fresh === '1'),
+      );
+      app.get('/callback', operation('callback'), createCallback(dependencies));
+      app.get('/signed-out', operation('signed-out'), (request, response) =>
+        sendSignedOut(request, response),
+      );
+      const leave: SessionHandler = async (request, response, session) => {
+        assertOwnForm(request, session);
+        await signOut(response, session);
+      };
+      app.post('/sign-out', operation('sign-out'), form, withSession(leave));
+    },
+  };
+}
+
+/** Redirects to the authorization server. */
+function createBegin({ identity, issuer, sessions, cookies, now }: SignInDependencies) {
+  /** @throws FrameError `limit`, IssuerUnavailableError, StoreUnavailableError */
+  return async (request: Request, response: Response, next: string, isFresh = false) => {
+    const window = `console-sign-ins:address:${addressGroup(request.ip ?? '')}`;
+    const { count } = await identity.store.increment(window, 60);
+    if (count > SIGN_INS_PER_MINUTE) {
+      throw new FrameError('limit');
+    }
+    const id = cookies.readSession(request);
+    const replaced = id === undefined ? undefined : await sessions.find(id, false);
+    const roundTrip = issuer.newRoundTrip();
+    const address = await issuer.begin(roundTrip, isFresh);
+    cookies.writeSignIn(response, { ...roundTrip, next, replaces: replaced?.key, at: now() });
+    response.redirect(303, address.href);
+  };
+}
+
+/** The browser returns from the authorization server. */
+function createCallback(dependencies: SignInDependencies): RequestHandler {
+  const { issuer, sessions, cookies, sendPage } = dependencies;
+
+  /** Undefined if it rejects the callback, or null the user. */
+  const redeem = (state: RoundTrip, query: string) =>
+    issuer.redeem(state, query).catch((error: unknown) => {
+      if (error instanceof IssuerRejectionError) {
+        return error.code === 'invalid_scope' ? null : undefined;
+      }
+      throw error;
+    });
+
+  /** A user without a role of operators gets no token, unless the role was removed a moment ago. */
+  async function isOperator(tokens: Tokens): Promise<boolean> {
+    const isAccepted = (await sessions.verify(tokens.accessToken)) !== undefined;
+    if (!isAccepted) {
+      await issuer.revoke(tokens.refreshToken ?? tokens.accessToken);
+    }
+    return isAccepted;
+  }
+
+  return async (request, response) => {
+    const { signIn: texts } = textsFor(request);
+    const { notes } = observedRequest(request);
+    const state = cookies.takeSignIn(request, response);
+    const [, query = ''] = request.originalUrl.split(/\?(.*)/s);
+    const tokens = state && (await redeem(state, query));
+    if (state === undefined || tokens === undefined) {
+      Object.assign(notes, { code: 'sign_in_expired', reason: 'sign_in_expired' });
+      const content = html`<p>${texts.failed}</p>${signInLink('/', texts.again)}`;
+      sendPage(request, response, { status: 400, title: texts.failedTitle, content });
+      return;
+    }
+    if (tokens === null || !(await isOperator(tokens))) {
+      Object.assign(notes, { code: 'access_denied', reason: 'role_missing' });
+      const content = html`<p>${texts.refused}</p>${signInLink(state.next, texts.other, true)}`;
+      sendPage(request, response, { status: 403, title: texts.refusedTitle, content });
+      return;
+    }
+    if (state.replaces !== undefined) {
+      await sessions.forget(state.replaces);
+    }
+    cookies.writeSession(response, await sessions.create(tokens));
+    sendOnwards(request, response, state.next, sendPage);
+  };
+}
+
+/** Opens an address of the console from a page of the console. */
+function sendOnwards(
+  request: Request,
+  response: Response,
+  address: string,
+  sendPage: SendPage,
+): void {
+  const { signIn } = textsFor(request);
+  const content = html`<p class="actions"><a class="button primary" href="${address}">${signIn.continue}</a></p>`;
+  sendPage(request, response, { title: signIn.continueTitle, content, continuesAt: address });
+}
+
+function signInLink(next: string, label: string, isFresh = false) {
+  const query = new URLSearchParams({ next, ...(isFresh && { fresh: '1' }) });
+  return html`<p class="actions"><a class="button primary" href="/sign-in?${query.toString()}">${label}</a></p>`;
+}
+
+function operation(name: (typeof signInOperations)[number]): RequestHandler {
+  return (request, _response, next) => {
+    observedRequest(request).notes.operation = name;
+    next();
+  };
+}

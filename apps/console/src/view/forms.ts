@@ -1,0 +1,123 @@
+/** Forms: filters in the URL, and acts with the token of the session and the values of a rejected try. */
+import { type Html, html } from '@gatehouse/server';
+import type { Attempt, Visit } from '../frame/screen.ts';
+import type { Place } from './parts.ts';
+
+export interface Field {
+  readonly name: string;
+  readonly label: string;
+  readonly value?: string | undefined;
+  readonly hint?: string;
+  readonly required?: boolean;
+  readonly type?: 'text' | 'search' | 'email' | 'number' | 'url' | 'datetime-local';
+  /** A list to choose from. */
+  readonly options?: readonly { readonly value: string; readonly label: string }[];
+  /** More than one line. */
+  readonly rows?: number;
+}
+
+/** A list with filters has them in the URL, so that a view can be sent to a colleague. */
+export function filterForm({ texts, path, search }: Place, fields: readonly Field[]): Html {
+  const isFiltered = fields.some(({ name }) => (search.get(name) ?? '') !== '');
+  const tab = search.get('tab');
+  return html`<form class="filter" method="get" action="${path}" role="search">
+${tab === null ? undefined : html`<input type="hidden" name="tab" value="${tab}">`}
+${fields.map((field) =>
+  formField({ value: search.get(field.name) ?? '', ...field }, `filter-${field.name}`),
+)}
+<div class="actions"><button type="submit">${texts.frame.applyFilter}</button>
+${isFiltered ? html`<a class="button plain" href="${path}">${texts.frame.clearFilter}</a>` : undefined}</div>
+</form>`;
+}
+
+/**
+ * The form of an act. After a rejected try, it has the problems and the typed values.
+ *
+ * @param form.hidden what the act needs in addition, such as the version that the operator saw
+ */
+export function actForm(
+  visit: Pick<Visit, 'path' | 'formToken' | 'attempt' | 'mayWrite' | 'texts'>,
+  form: {
+    readonly act: string;
+    readonly fields?: readonly Field[];
+    readonly hidden?: Readonly<Record<string, string>>;
+    readonly button: string;
+    readonly isPrimary?: boolean;
+  },
+): Html | undefined {
+  if (!visit.mayWrite) {
+    return undefined;
+  }
+  const { act, fields = [], hidden = {}, button, isPrimary = true } = form;
+  const attempt = visit.attempt?.act === act ? visit.attempt : undefined;
+  const known = new Set(fields.map(({ name }) => name));
+  return html`<form class="act" method="post" action="${visit.path}/${act}">
+${attempt && problemNotice(attempt, known)}
+<input type="hidden" name="form-token" value="${visit.formToken}">
+${Object.entries(hidden).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
+${fields.map((field) => {
+  const typed = attempt?.values[field.name];
+  const problem = attempt?.problems.find(({ property }) => property === field.name)?.message;
+  return formField(
+    typed === undefined ? field : { ...field, value: typed },
+    `${act}-${field.name}`,
+    problem,
+  );
+})}
+<p class="actions"><button type="submit"${isPrimary ? html` class="primary"` : undefined}>${button}</button></p>
+</form>`;
+}
+
+/** What no field shows. */
+function problemNotice(
+  { message, problems }: Attempt,
+  fields: ReadonlySet<string>,
+): Html | undefined {
+  const others = problems.filter(({ property }) => !fields.has(property));
+  if (problems.length > 0 && others.length === 0) {
+    return undefined;
+  }
+  const lines = others.map(({ property, message: text }) => html`<li>${property}: ${text}</li>`);
+  return html`<div class="problem" role="alert">${lines.length === 0 ? message : html`<ul>${lines}</ul>`}</div>`;
+}
+
+function formField(field: Field, id: string, problem?: string): Html {
+  const { name, label, value = '', hint, required, type = 'text', options, rows } = field;
+  const notes = [hint && `${id}-hint`, problem && `${id}-problem`].filter(Boolean).join(' ');
+  const common = html`id="${id}" name="${name}"${required === true ? html` required` : undefined}${
+    problem && html` aria-invalid="true"`
+  }${notes === '' ? undefined : html` aria-describedby="${notes}"`}`;
+  return html`<div class="field">
+<label for="${id}">${label}</label>
+${
+  options !== undefined
+    ? html`<select ${common}>${options.map(
+        (option) =>
+          html`<option value="${option.value}"${option.value === value ? html` selected` : undefined}>${option.label}</option>`,
+      )}</select>`
+    : rows !== undefined
+      ? html`<textarea ${common} rows="${String(rows)}">${value}</textarea>`
+      : html`<input ${common} type="${type}" value="${value}" autocomplete="off" spellcheck="false">`
+}
+${hint && html`<p class="hint" id="${id}-hint">${hint}</p>`}
+${problem && html`<p class="field-problem" id="${id}-problem">${problem}</p>`}
+</div>`;
+}
+
+/** The link to the page that names what an act destroys. */
+export function destroyLink(
+  { path, mayWrite }: Pick<Visit, 'path' | 'mayWrite'>,
+  {
+    act,
+    label,
+    fields = {},
+  }: {
+    readonly act: string;
+    readonly label: string;
+    readonly fields?: Readonly<Record<string, string>>;
+  },
+): Html | undefined {
+  const query = new URLSearchParams(fields);
+  const address = `${path}/${act}${query.size === 0 ? '' : `?${query}`}`;
+  return mayWrite ? html`<a class="button danger" href="${address}">${label}</a>` : undefined;
+}

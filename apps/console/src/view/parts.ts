@@ -1,0 +1,175 @@
+/** The parts of which screens consist. forms.ts has forms, plots.ts plots, layout.ts the page around. */
+import { fill, type Html, html } from '@gatehouse/server';
+import { addressWith } from './addresses.ts';
+import type { Texts } from './texts-en.ts';
+
+/** What parts need of a visit. */
+export interface Place {
+  readonly texts: Texts;
+  readonly path: string;
+  readonly search: URLSearchParams;
+  /** Epoch milliseconds. */
+  readonly now: number;
+}
+
+type Content = string | Html | undefined;
+
+export interface Column<Row> {
+  readonly label: string;
+  readonly cell: (row: Row) => Content;
+  /** Numbers are aligned at their end. */
+  readonly isNumber?: boolean;
+}
+
+/**
+ * A list with its pages. On a phone, each row is a card.
+ *
+ * @param list.next the cursor of the next page, in the parameter `cursor` unless `cursorName` is set
+ * @param list.empty what the list would contain, and how it gets its first entry
+ */
+export function table<Row>(
+  place: Place,
+  list: {
+    /** For screen readers: the heading above it shows the same. */
+    readonly caption: string;
+    readonly columns: readonly Column<Row>[];
+    readonly rows: readonly Row[];
+    readonly next?: string | undefined;
+    readonly cursorName?: string;
+    readonly empty: Content;
+  },
+): Html {
+  const { caption, columns, rows, next, cursorName = 'cursor', empty } = list;
+  const isFirst = !place.search.has(cursorName);
+  if (rows.length === 0 && isFirst && next === undefined) {
+    return html`<p class="empty">${empty}</p>`;
+  }
+  const classOf = ({ isNumber }: Column<Row>) =>
+    isNumber === true ? html` class="number"` : undefined;
+  // A phone shows the cells as blocks, and browsers then forget that this is a table.
+  return html`<table role="table">
+<caption class="unseen">${caption}</caption>
+<thead role="rowgroup"><tr role="row">${columns.map(
+    (column) => html`<th role="columnheader" scope="col"${classOf(column)}>${column.label}</th>`,
+  )}</tr></thead>
+<tbody role="rowgroup">
+${rows.map(
+  (row) => html`<tr role="row">${columns.map(
+    (column) =>
+      html`<td role="cell" data-label="${column.label}"${classOf(column)}>${column.cell(row) ?? '–'}</td>`,
+  )}</tr>
+`,
+)}</tbody>
+</table>
+${pages(place, { cursorName, next })}`;
+}
+
+function pages(
+  place: Place,
+  { cursorName, next }: { readonly cursorName: string; readonly next: string | undefined },
+): Html | undefined {
+  const { texts, search } = place;
+  const first = addressWith(place, { [cursorName]: undefined });
+  const isFirst = !search.has(cursorName);
+  return isFirst && next === undefined
+    ? undefined
+    : html`<nav class="pages" aria-label="${texts.frame.pages}">
+${isFirst ? undefined : html`<a class="button" href="${first}">${texts.frame.firstPage}</a>`}
+${next === undefined ? undefined : html`<a class="button" rel="next" href="${addressWith(place, { [cursorName]: next })}">${texts.frame.nextPage}</a>`}
+</nav>`;
+}
+
+/** A part of a screen with a heading. */
+export function card(title: string, content: Content, tools?: Html): Html {
+  return html`<section class="card">
+<header><h2>${title}</h2>${tools && html`<div class="tools">${tools}</div>`}</header>
+${content}
+</section>`;
+}
+
+/** Facts by name. A fact without a value is left out. */
+export function definitions(facts: readonly (readonly [label: string, value: Content])[]): Html {
+  const known = facts.filter(([, value]) => value !== undefined);
+  return html`<dl class="facts">${known.map(
+    ([label, value]) => html`<div><dt>${label}</dt><dd>${value}</dd></div>`,
+  )}</dl>`;
+}
+
+export type Tone = 'good' | 'warning' | 'bad' | 'quiet';
+
+/** A state in a word. Its color is never the only sign. */
+export function status(tone: Tone, label: string): Html {
+  return html`<span class="status ${tone}">${label}</span>`;
+}
+
+/** The views of one object. The current one is in the parameter `tab`; the first one by default. */
+export function tabs(
+  place: Place,
+  label: string,
+  entries: readonly { readonly name: string; readonly label: string }[],
+): Html {
+  const current = place.search.get('tab') ?? entries[0]?.name;
+  return html`<nav class="tabs" aria-label="${label}">${entries.map(({ name, label }, index) => {
+    const address = `${place.path}${index === 0 ? '' : `?tab=${encodeURIComponent(name)}`}`;
+    const here = name === current ? html` aria-current="page"` : undefined;
+    return html`<a href="${address}"${here}>${label}</a>`;
+  })}</nav>`;
+}
+
+/** An id or a command that operators copy. Without script, they select it. */
+export function copyable(text: string, { copy, copied }: Texts['frame']): Html {
+  return html`<span class="copyable"><code translate="no">${text}</code><button type="button" data-copied="${copied}" hidden>${copy}</button></span>`;
+}
+
+/** A region that the script loads again. Its content must not depend on scroll or focus. */
+export function live(name: string, seconds: number, content: Html): Html {
+  return html`<div id="live-${name}" data-live="${String(seconds)}">${content}</div>`;
+}
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** How long ago, or the day. The title has the exact time. @param at epoch milliseconds or ISO 8601 */
+export function time(at: number | string, { texts, now }: Pick<Place, 'texts' | 'now'>): Html {
+  const date = new Date(at);
+  if (Number.isNaN(date.getTime())) {
+    return html`${String(at)}`;
+  }
+  const iso = date.toISOString();
+  return html`<time datetime="${iso}" title="${iso}">${timeInWords(date.getTime(), now, texts)}</time>`;
+}
+
+function timeInWords(at: number, now: number, { language }: Texts): string {
+  const ahead = at - now;
+  const distance = Math.abs(ahead);
+  if (distance >= 7 * DAY) {
+    const format = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeZone: 'UTC' });
+    return format.format(at);
+  }
+  const [unit, size] =
+    distance < MINUTE
+      ? (['second', 1000] as const)
+      : distance < HOUR
+        ? (['minute', MINUTE] as const)
+        : distance < DAY
+          ? (['hour', HOUR] as const)
+          : (['day', DAY] as const);
+  const format = new Intl.RelativeTimeFormat(language, { numeric: 'auto' });
+  return format.format(Math.trunc(ahead / size), unit);
+}
+
+export function number(value: number, { language }: Texts, digits = 0): string {
+  return new Intl.NumberFormat(language, { maximumFractionDigits: digits }).format(value);
+}
+
+/** `counted(41, texts, texts.tokens.count)`, whose texts have `{count}`. */
+export function counted(
+  count: number,
+  texts: Texts,
+  forms: { readonly one: string; readonly other: string },
+): string {
+  const form =
+    new Intl.PluralRules(texts.language).select(count) === 'one' ? forms.one : forms.other;
+  return fill(form, { count: number(count, texts) });
+}

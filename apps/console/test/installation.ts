@@ -1,0 +1,82 @@
+/** An installation with a console, and a browser or a visitor that is signed in to it. */
+import { codeOfApp, createPageVisitor, secretOfPage, type VisitedPage } from '@gatehouse/testing';
+
+/** Stored text that a page must show as text in every place. */
+export const hostile = `<img src=x onerror=alert(1)>"'&\u202e`;
+
+export const operator = { username: 'olga', password: 'correct horse battery' } as const;
+export const reader = { username: 'rita', password: 'correct horse battery' } as const;
+export const second = { username: 'theo', password: 'correct horse battery' } as const;
+export const stranger = { username: 'sam', password: 'correct horse battery' } as const;
+
+export const installation = {
+  organizations: [
+    { id: 'org-1', name: 'Northwind Devices' },
+    { id: 'org-2', name: hostile },
+    { id: 'org-3', name: 'Contoso Energy' },
+    { id: 'org-4', name: 'Removable' },
+  ],
+  clients: [
+    {
+      ...{ clientId: 'fleet', secureKey: 'fleetKey0123456789abcdef', name: 'Fleet service' },
+      ...{ orgId: 'org-1', grantTypes: ['client_credentials'], scopes: ['device:read'] },
+    },
+    {
+      ...{ clientId: 'odd', secureKey: 'oddKey0123456789abcdef01', name: hostile, orgId: 'org-2' },
+      ...{ grantTypes: ['client_credentials'], scopes: ['device:read'] },
+    },
+  ],
+  users: [
+    { ...operator, name: 'Olga Operator', orgId: 'org-1', roles: ['operations'] },
+    { ...reader, name: 'Rita Reader', orgId: 'org-1', roles: ['operations'] },
+    { ...second, name: 'Theo Third', orgId: 'org-3', roles: ['operations'] },
+    { ...stranger, name: hostile, orgId: 'org-2', roles: ['user'] },
+  ],
+  operators: { roles: ['operations'] },
+} as const;
+
+export type Visitor = ReturnType<typeof createPageVisitor>;
+
+/** Follows redirects and pages that continue by themselves. */
+export async function follow(visitor: Visitor, first: VisitedPage): Promise<VisitedPage> {
+  let page = first;
+  for (let step = 0; step < 12; step += 1) {
+    const [, onwards] = /http-equiv="refresh" content="0;url=([^"]*)"/.exec(page.body) ?? [];
+    const address = page.location ?? onwards?.replaceAll('&amp;', '&');
+    if (!address) {
+      return page;
+    }
+    page = await visitor.get(new URL(address, page.url).href);
+  }
+  throw new Error(`The redirects do not end: ${page.url}`);
+}
+
+/** Of the authenticator apps that the tests of a file enrolled, by console and user. */
+const secrets = new Map<string, string>();
+
+type Person = Readonly<Record<'username' | 'password', string>>;
+
+/** Opens an address of the console, and signs in. @returns the page that opens */
+export async function signInAt(
+  visitor: Visitor,
+  address: string,
+  user: Person = operator,
+): Promise<VisitedPage> {
+  const signIn = await follow(visitor, await visitor.get(address));
+  const asked = await follow(visitor, await visitor.submit(signIn, user));
+  const place = `${new URL(address).origin} ${user.username}`;
+  const known = secrets.get(place);
+  const secret = secretOfPage(asked);
+  if (secret === '' && known === undefined) {
+    return asked;
+  }
+  // A code works once, and that of the next 30 seconds is accepted, too.
+  const code = codeOfApp(known ?? secret, Date.now() + (known === undefined ? 0 : 30_000));
+  secrets.set(place, known ?? secret);
+  const entered = await follow(visitor, await visitor.submit(asked, { code }));
+  return entered.body.includes('class="code"')
+    ? follow(visitor, await visitor.submit(entered, {}))
+    : entered;
+}
+
+export const newVisitor = createPageVisitor;

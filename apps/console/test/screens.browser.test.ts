@@ -1,0 +1,86 @@
+// requires: chromium
+/** Operators in a real browser: sign-in with a second factor, every screen, light and dark, two sizes. */
+import { mkdirSync } from 'node:fs';
+import { codeOfApp } from '@gatehouse/testing';
+import { accessibilityProblems, launchBrowser } from '@gatehouse/testing/browser';
+import { startSystem } from '@gatehouse/testing/suite';
+import { afterAll, expect, test } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { installation, operator, reader } from './installation.ts';
+
+const { consoleUrl } = await startSystem({
+  engine: 'sqlite',
+  apps: ['authorization-server', 'console'],
+  bootstrap: installation,
+});
+const browser = await launchBrowser();
+afterAll(() => browser.close());
+
+const pictures = process.env.SCREENSHOTS && 'coverage/console';
+if (pictures) {
+  mkdirSync(pictures, { recursive: true });
+}
+
+async function enterPassword(page: Page, user: { username: string; password: string }) {
+  await page.locator('#username').fill(user.username);
+  await page.locator('#password').fill(user.password);
+  await page.locator('button.primary').click();
+}
+
+/** @returns the secret of the authenticator app */
+async function enroll(page: Page, user: { username: string; password: string }): Promise<string> {
+  await enterPassword(page, user);
+  const secret = ((await page.locator('span.code').textContent()) ?? '').replaceAll(' ', '');
+  await page.locator('#code').fill(codeOfApp(secret));
+  await page.locator('button.primary').click();
+  await page.locator('li.code').first().waitFor();
+  await page.locator('button.primary').click();
+  return secret;
+}
+
+/** Accessible in both schemes, as wide as the window, and without an error of the browser. */
+async function look(page: Page, name: string) {
+  const address = page.url();
+  expect([address, await accessibilityProblems(page)]).toEqual([address, []]);
+  const overflow = page.locator('html').evaluate((html) => html.scrollWidth - html.clientWidth);
+  expect([address, await overflow]).toEqual([address, 0]);
+  for (const colorScheme of pictures ? (['light', 'dark'] as const) : []) {
+    await page.emulateMedia({ colorScheme });
+    const path = `${pictures}/${name}-${page.viewportSize()?.width}-${colorScheme}.png`;
+    await page.screenshot({ path, fullPage: true });
+  }
+}
+
+const places = ['/organizations', '/organizations/org-1', '/organizations/org-2', '/nothing'];
+
+test.each([
+  { user: operator, locale: 'en-US', other: 'zh-CN' },
+  { user: reader, locale: 'zh-CN', other: 'en' },
+])('every screen is accessible: %j', async ({ user, locale, other }) => {
+  const context = await browser.newContext({ locale, viewport: { width: 1280, height: 800 } });
+  const page = await context.newPage();
+  const errors: string[] = [];
+  page.on('console', (message) => {
+    if (message.type() === 'error' && !message.text().includes('404')) {
+      errors.push(message.text());
+    }
+  });
+  await page.goto(`${consoleUrl}/organizations/org-1`);
+  await enroll(page, user);
+  await page.waitForURL(`${consoleUrl}/organizations/org-1`);
+  for (const width of [1280, 390]) {
+    await page.setViewportSize({ width, height: 800 });
+    for (const place of places) {
+      await page.goto(consoleUrl + place);
+      await look(page, `${locale}${place.replaceAll('/', '-')}`);
+    }
+    await page.goto(`${consoleUrl}/organizations/org-4/remove`);
+    await look(page, `${locale}-remove`);
+  }
+  await page.locator('label[for=menu]').click();
+  await look(page, `${locale}-menu`);
+  await page.locator(`[name=language][value=${other}]`).click();
+  await page.locator(`html[lang=${other}]`).waitFor();
+  expect(errors).toEqual([]);
+  await context.close();
+});
