@@ -14,6 +14,7 @@ import { identityVariables } from '@gatehouse/identity';
 import { commonVariables, defaultOf } from '@gatehouse/server/configuration';
 import { z } from 'zod';
 import { variables as authorizationServer } from '../apps/authorization-server/src/config.ts';
+import { variables as consoleApp } from '../apps/console/src/config.ts';
 import { variables as deviceService } from '../apps/device-service/src/config.ts';
 import { variables as gateway } from '../apps/gateway/src/config.ts';
 
@@ -57,6 +58,7 @@ const declarations: Readonly<Record<string, Variables>> = {
   'Authorization server': without(authorizationServer.shape),
   Gateway: without(gateway.shape),
   'Device service': without(deviceService.shape),
+  Console: without(consoleApp.shape),
   Containers: containers,
 };
 

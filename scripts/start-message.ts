@@ -5,6 +5,8 @@ export interface StartMessageInput {
   readonly heading?: string;
   readonly authorizationServerUrl: string;
   readonly gatewayUrl: string;
+  /** Undefined: no console runs. */
+  readonly consoleUrl?: string;
   /** The gateway serves the API explorer. */
   readonly explorer: boolean;
   /** The address of the device service, or a description. */
@@ -26,7 +28,7 @@ ${heading}
   Authorization server  ${input.authorizationServerUrl}
   Gateway               ${input.gatewayUrl}
 ${input.explorer ? `  API explorer          ${input.gatewayUrl}/explorer\n` : ''}  Device service        ${input.deviceService}
-${ofDemo === undefined ? '' : `  Demo application      ${ofDemo}\n`}`;
+${input.consoleUrl === undefined ? '' : `  Console               ${input.consoleUrl}\n`}${ofDemo === undefined ? '' : `  Demo application      ${ofDemo}\n`}`;
   const commands = demo === undefined ? '' : demoCommands(input, demo);
   return `${addresses}${commands}\n${input.closing}\n`;
 }
@@ -55,5 +57,13 @@ TIMESTAMP=$(date +%s)000; curl -s '${input.gatewayUrl}/api/device?${query}' -w '
 4. Open this address in a browser, press "Sign in", and sign in as ${demo.username} with the password ${demo.password}:
 
 ${addressOf(demo)}
+${input.consoleUrl === undefined ? '' : consoleCommands(input.consoleUrl)}`;
+}
+
+function consoleCommands(consoleUrl: string): string {
+  return `
+5. Open the console, and sign in as the same user, who sets up an authenticator app:
+
+${consoleUrl}
 `;
 }

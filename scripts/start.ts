@@ -1,5 +1,5 @@
 /**
- * `npm start`: runs the three apps on embedded stores, and the demo application, until Ctrl-C. `npm
+ * `npm start`: runs the four apps on embedded stores, and the demo application, until Ctrl-C. `npm
  * start -- --show` prints the addresses and commands again, and starts nothing.
  *
  * The apps are in this process group, so Ctrl-C reaches them directly. If this process ends in
@@ -19,7 +19,7 @@ import { createApp as createDemoApplication } from '../examples/demo-application
 import { startMessage } from './start-message.ts';
 
 const root = join(import.meta.dirname, '..');
-const apps = ['authorization-server', 'gateway', 'device-service'] as const;
+const apps = ['authorization-server', 'gateway', 'device-service', 'console'] as const;
 
 const settings = readSettings();
 if (process.argv.length > 2) {
@@ -81,6 +81,7 @@ function readSettings() {
       port('AUTHORIZATION_SERVER_PORT', 9000),
     ),
     gatewayUrl,
+    consoleUrl: url('CONSOLE_URL', port('AUTHORIZATION_SERVER_PORT', 9000) + 20),
     explorer: process.env.EXPLORER ? process.env.EXPLORER === 'true' : isLoopback(gatewayUrl),
     deviceServiceUrl,
     deviceService: `${process.env.DEVICE_SERVICE_SOCKET || deviceServiceUrl} (behind the gateway)`,
@@ -132,7 +133,7 @@ function prepareDemo(): Demo | undefined {
 }
 
 function startApp(app: (typeof apps)[number]): ChildProcess {
-  // Three apps cannot share one OPERATIONS_PORT, so each uses its default.
+  // The apps cannot share one OPERATIONS_PORT, so each uses its default.
   const { OPERATIONS_PORT: _shared, ...environment } = process.env;
   return spawn(process.execPath, ['--disable-sigusr1', join(root, 'apps', app, 'src', 'main.ts')], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
@@ -141,6 +142,7 @@ function startApp(app: (typeof apps)[number]): ChildProcess {
       AUTHORIZATION_SERVER_URL: settings.authorizationServerUrl,
       GATEWAY_URL: settings.gatewayUrl,
       DEVICE_SERVICE_URL: settings.deviceServiceUrl,
+      CONSOLE_URL: settings.consoleUrl,
     },
   });
 }

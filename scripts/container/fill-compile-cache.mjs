@@ -1,7 +1,7 @@
 // Loads the modules of the apps while the image is built. With NODE_COMPILE_CACHE, Node stores the
 // compiled code.
 const loaded = [
-  ...['authorization-server', 'gateway', 'device-service'].flatMap((app) => [
+  ...['authorization-server', 'gateway', 'device-service', 'console'].flatMap((app) => [
     `apps/${app}/src/app.ts`,
     `apps/${app}/src/config.ts`,
   ]),

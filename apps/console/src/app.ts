@@ -1,8 +1,8 @@
 /**
  * The console: server-rendered screens for operators, over @gatehouse/operators.
  *
- *   frame/ (shape and routes of screens, errors, headers) ─▶ pages/ (one file a screen) ─▶ view/ (parts)
- *   sign-in/: OAuth client of the authorization server, sessions
+ *   frame/ (sign-in, routes of screens, errors, headers) ─▶ session/ (OAuth client, sessions, cookies)
+ *     └▶ pages/ (one file a screen) ─▶ view/ (parts of pages, texts, styles)
  *
  * Not here: rules of records (@gatehouse/operators) and of tokens (@gatehouse/identity).
  */
@@ -14,11 +14,11 @@ import type { Configuration } from './config.ts';
 import { handleErrors, rejectUnknown } from './frame/errors.ts';
 import { createPageHeaders, createSendPage } from './frame/send-page.ts';
 import { addScreens, operationsOf } from './frame/serve-screens.ts';
+import { createSignIn, signInOperations } from './frame/sign-in.ts';
 import { navigation, screens } from './pages/index.ts';
-import { createCookies } from './sign-in/cookies.ts';
-import { createIssuer } from './sign-in/issuer.ts';
-import { createSessions } from './sign-in/sessions.ts';
-import { createSignIn, signInOperations } from './sign-in/sign-in.ts';
+import { createCookies } from './session/cookies.ts';
+import { createIssuer } from './session/issuer.ts';
+import { createSessions } from './session/sessions.ts';
 import { addAssets } from './view/assets.ts';
 import { chooseLanguage, LANGUAGE_PATH } from './view/languages.ts';
 

@@ -4,8 +4,8 @@ import { ApiError, type FailureReasonName } from '@gatehouse/errors';
 import { html, observedRequest } from '@gatehouse/server';
 import { StoreUnavailableError } from '@gatehouse/store';
 import type { ErrorRequestHandler, Request, RequestHandler, Router } from 'express';
-import { IssuerUnavailableError } from '../sign-in/issuer.ts';
-import type { Session } from '../sign-in/sessions.ts';
+import { IssuerUnavailableError } from '../session/issuer.ts';
+import type { Session } from '../session/sessions.ts';
 import { textsFor } from '../view/languages.ts';
 import type { SendPage } from './send-page.ts';
 

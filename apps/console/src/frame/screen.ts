@@ -21,43 +21,24 @@
  *
  * serve-screens.ts has the routes, the checks of a request, and the errors.
  */
-import type { IllegalArgument } from '@gatehouse/errors';
 import type { Operator, Operators } from '@gatehouse/operators';
 import type { Html } from '@gatehouse/server';
 import type { z } from 'zod';
+import type { FormPlace } from '../view/forms.ts';
+import type { Place } from '../view/parts.ts';
 import type { Texts } from '../view/texts-en.ts';
 
 export type Scope = 'operator:read' | 'operator:write';
 
 /** What a screen knows about the request. */
-export interface Visit<Query = unknown> {
+export interface Visit<Query = unknown> extends FormPlace, Place {
   readonly operators: Operators;
   /** Who acts, for the audit trail. */
   readonly operator: Operator;
-  readonly texts: Texts;
   /** Of the path, decoded. Empty if it has none with this name. */
   readonly parameters: Readonly<Record<string, string>>;
   /** The parameters of the URL that the screen declares. */
   readonly query: Query;
-  /** The path of the screen, encoded, for links and forms. */
-  readonly path: string;
-  /** All parameters of the URL. */
-  readonly search: URLSearchParams;
-  /** Without `operator:write`, the screen shows no form that changes something. */
-  readonly mayWrite: boolean;
-  /** Belongs to the session. Every form that is posted has it. */
-  readonly formToken: string;
-  /** Epoch milliseconds. */
-  readonly now: number;
-  /** The form that was posted and rejected. */
-  readonly attempt?: Attempt | undefined;
-}
-
-export interface Attempt {
-  readonly act: string;
-  readonly values: Readonly<Record<string, string>>;
-  readonly message: string;
-  readonly problems: readonly IllegalArgument[];
 }
 
 /** What a screen shows after an act. */

@@ -2,8 +2,8 @@
 import { type Html, html, observedRequest } from '@gatehouse/server';
 import type { Request, RequestHandler, Response } from 'express';
 import helmet from 'helmet';
-import type { Cookies } from '../sign-in/cookies.ts';
-import type { Session } from '../sign-in/sessions.ts';
+import type { Cookies } from '../session/cookies.ts';
+import type { Session } from '../session/sessions.ts';
 import { addressOf, textsFor } from '../view/languages.ts';
 import { type NavigationEntry, renderDocument } from '../view/layout.ts';
 import type { Texts } from '../view/texts-en.ts';

@@ -7,14 +7,15 @@ import { ApiError, type IllegalArgument } from '@gatehouse/errors';
 import type { Operators } from '@gatehouse/operators';
 import { html, observedRequest } from '@gatehouse/server';
 import type { Express, Request, RequestHandler, Response } from 'express';
-import type { Cookies } from '../sign-in/cookies.ts';
-import type { Session } from '../sign-in/sessions.ts';
-import type { SignIn } from '../sign-in/sign-in.ts';
+import type { Cookies } from '../session/cookies.ts';
+import type { Session } from '../session/sessions.ts';
 import { pathTo } from '../view/addresses.ts';
+import type { Attempt } from '../view/forms.ts';
 import { textsFor } from '../view/languages.ts';
 import { assertOwnForm, FrameError } from './errors.ts';
-import type { Act, Attempt, Outcome, Screen, Visit } from './screen.ts';
+import type { Act, Outcome, Screen, Visit } from './screen.ts';
 import type { SendPage } from './send-page.ts';
+import type { SignIn } from './sign-in.ts';
 
 interface Dependencies {
   readonly operators: Operators;

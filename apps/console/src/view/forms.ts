@@ -1,7 +1,26 @@
 /** Forms: filters in the URL, and acts with the token of the session and the values of a rejected try. */
+import type { IllegalArgument } from '@gatehouse/errors';
 import { type Html, html } from '@gatehouse/server';
-import type { Attempt, Visit } from '../frame/screen.ts';
 import type { Place } from './parts.ts';
+
+/** What forms need of a visit. */
+export interface FormPlace {
+  /** Of the screen, encoded. The path of an act follows it. */
+  readonly path: string;
+  /** Belongs to the session. Every form that is posted has it. */
+  readonly formToken: string;
+  /** Without `operator:write`, the screen shows no form that changes something. */
+  readonly mayWrite: boolean;
+  /** The form that was posted and rejected. */
+  readonly attempt?: Attempt | undefined;
+}
+
+export interface Attempt {
+  readonly act: string;
+  readonly values: Readonly<Record<string, string>>;
+  readonly message: string;
+  readonly problems: readonly IllegalArgument[];
+}
 
 export interface Field {
   readonly name: string;
@@ -36,7 +55,7 @@ ${isFiltered ? html`<a class="button plain" href="${path}">${texts.frame.clearFi
  * @param form.hidden what the act needs in addition, such as the version that the operator saw
  */
 export function actForm(
-  visit: Pick<Visit, 'path' | 'formToken' | 'attempt' | 'mayWrite' | 'texts'>,
+  visit: FormPlace,
   form: {
     readonly act: string;
     readonly fields?: readonly Field[];
@@ -106,7 +125,7 @@ ${problem && html`<p class="field-problem" id="${id}-problem">${problem}</p>`}
 
 /** The link to the page that names what an act destroys. */
 export function destroyLink(
-  { path, mayWrite }: Pick<Visit, 'path' | 'mayWrite'>,
+  { path, mayWrite }: FormPlace,
   {
     act,
     label,

@@ -6,7 +6,9 @@ import type { Texts } from './texts-en.ts';
 /** What parts need of a visit. */
 export interface Place {
   readonly texts: Texts;
+  /** Of the screen, encoded. */
   readonly path: string;
+  /** All parameters of the URL. */
   readonly search: URLSearchParams;
   /** Epoch milliseconds. */
   readonly now: number;

@@ -95,6 +95,7 @@ export function demoDefinition(demo: Demo, gatewayUrl?: string): BootstrapDefini
       },
       ...(gatewayUrl === undefined ? [] : [explorerClient(gatewayUrl)]),
     ],
+    operators: { roles: ['operator'] },
     users: [
       {
         username: demo.username,
@@ -102,7 +103,7 @@ export function demoDefinition(demo: Demo, gatewayUrl?: string): BootstrapDefini
         name: 'Alice Demo',
         email: 'alice@example.com',
         emailVerified: true,
-        roles: ['demo'],
+        roles: ['demo', 'operator'],
         orgId: demoOrganizationId,
       },
     ],

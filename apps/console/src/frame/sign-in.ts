@@ -10,13 +10,18 @@
 import type { Identity } from '@gatehouse/identity';
 import { addressGroup, html, observedRequest } from '@gatehouse/server';
 import type { Express, Request, RequestHandler, Response } from 'express';
-import { assertOwnForm, FrameError } from '../frame/errors.ts';
-import type { SendPage } from '../frame/send-page.ts';
+import type { Cookies } from '../session/cookies.ts';
+import {
+  type Issuer,
+  IssuerRejectionError,
+  type RoundTrip,
+  type Tokens,
+} from '../session/issuer.ts';
+import type { Session, Sessions } from '../session/sessions.ts';
 import { localAddress } from '../view/addresses.ts';
 import { textsFor } from '../view/languages.ts';
-import type { Cookies } from './cookies.ts';
-import { type Issuer, IssuerRejectionError, type RoundTrip, type Tokens } from './issuer.ts';
-import type { Session, Sessions } from './sessions.ts';
+import { assertOwnForm, FrameError } from './errors.ts';
+import type { SendPage } from './send-page.ts';
 
 /** Of one network. Each costs a request to the authorization server and a record of it. */
 const SIGN_INS_PER_MINUTE = 30;
