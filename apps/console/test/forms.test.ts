@@ -4,7 +4,7 @@ import { expect, test } from '@jest/globals';
 import { startConsole } from './in-process-console.ts';
 import { follow, hostile, second, signInAt } from './installation.ts';
 
-const gatehouse = await startConsole();
+const gatehouse = await startConsole({ environment: { SECURITY_PROFILE: 'strict' } });
 const { url, issuer, identity, setAhead } = gatehouse;
 const { visitor } = await gatehouse.signIn();
 const { visitor: other } = await gatehouse.signIn('/organizations', second);

@@ -4,7 +4,13 @@ import { createServer } from 'node:http';
 import { openIdentity } from '@gatehouse/identity';
 import { createLogger, observeRequests } from '@gatehouse/server';
 import { createStore } from '@gatehouse/store';
-import { type Around, freePort, wrappedStore } from '@gatehouse/testing';
+import {
+  type Around,
+  freePort,
+  integrationEngines,
+  type StoreEngineName,
+  wrappedStore,
+} from '@gatehouse/testing';
 import { startSystem } from '@gatehouse/testing/suite';
 import { afterAll } from '@jest/globals';
 import { createApp } from '../src/app.ts';
@@ -13,10 +19,13 @@ import { installation, newVisitor, operator, signInAt } from './installation.ts'
 export type Console = Awaited<ReturnType<typeof startConsole>>;
 
 export async function startConsole({
-  engine = 'sqlite',
+  engine = integrationEngines.at(-1) ?? 'sqlite',
+  environment = {},
   aroundStore,
 }: {
-  readonly engine?: 'sqlite' | 'redis';
+  readonly engine?: StoreEngineName;
+  /** Of the authorization server. */
+  readonly environment?: Readonly<Record<string, string>>;
   readonly aroundStore?: Around;
 } = {}) {
   const port = await freePort();
@@ -25,7 +34,7 @@ export async function startConsole({
     engine,
     apps: ['authorization-server'],
     bootstrap: installation,
-    environment: { CONSOLE_URL: url },
+    environment: { CONSOLE_URL: url, ...environment },
   });
   const opened = createStore(system.storeUrl);
   const store = aroundStore === undefined ? opened : wrappedStore(opened, aroundStore);
@@ -37,7 +46,7 @@ export async function startConsole({
       identity,
       masterKey,
       issuer,
-      internalUrl: issuer,
+      internalUrl: issuer.replace('localhost', '127.0.0.1'),
       consoleUrl: url,
       trustedProxies: ['127.0.0.1', '::1'],
     },

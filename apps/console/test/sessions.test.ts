@@ -1,7 +1,11 @@
 /** How the sessions of operators begin, continue and end. */
+import { randomBytes } from 'node:crypto';
 import { StoreUnavailableError } from '@gatehouse/store';
 import { createPageVisitor, type VisitedPage } from '@gatehouse/testing';
 import { expect, test } from '@jest/globals';
+import express from 'express';
+import supertest from 'supertest';
+import { createCookies } from '../src/session/cookies.ts';
 import { startConsole } from './in-process-console.ts';
 import { follow, reader, signInAt, stranger } from './installation.ts';
 
@@ -181,4 +185,19 @@ test('a sign-out ends the session here and at the authorization server', async (
   });
   expect(again.status).toBe(303);
   expect(gatehouse.log()).not.toContain(session);
+});
+
+test('with https, every cookie belongs to this host alone', async () => {
+  const cookies = createCookies({ secure: true, masterKey: randomBytes(32), now: Date.now });
+  const app = express().get('/', (_request, response) => {
+    cookies.writeSession(response, 'id');
+    cookies.writeSignIn(response, { state: '', nonce: '', verifier: '', next: '/', at: 0 });
+    cookies.writeNotice(response, 'saved');
+    response.end();
+  });
+  const reply = await supertest(app).get('/');
+  const lines: readonly string[] = [reply.headers['set-cookie'] ?? []].flat();
+  expect(
+    lines.map((line) => /^__Host-.*Path=\/; .*HttpOnly; Secure; SameSite=/.test(line)),
+  ).toEqual([true, true, true]);
 });

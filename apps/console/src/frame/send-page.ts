@@ -1,5 +1,5 @@
 /** How a page is sent: its headers, its language, its notice, and what belongs to the session. */
-import { type Html, html, observedRequest } from '@gatehouse/server';
+import { type Html, html } from '@gatehouse/server';
 import type { Request, RequestHandler, Response } from 'express';
 import helmet from 'helmet';
 import type { Cookies } from '../session/cookies.ts';
@@ -43,7 +43,6 @@ export function createSendPage(dependencies: {
         texts,
         notice: notice === undefined ? undefined : noticeText(notice, texts),
         address: addressOf(request),
-        requestId: observedRequest(request).id,
         frame: session && {
           navigation,
           formToken: session.formToken,

@@ -21,7 +21,6 @@ export interface DocumentParts {
   readonly continuesAt?: string;
   /** Opens this page again. */
   readonly address: string;
-  readonly requestId: string;
   /** Of a signed-in operator. */
   readonly frame?:
     | {

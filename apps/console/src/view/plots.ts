@@ -30,9 +30,9 @@ export interface Plot {
   readonly unit?: string;
 }
 
-const WIDTH = 640;
+const WIDTH = 560;
 const HEIGHT = 180;
-const LEFT = 44;
+const LEFT = 48;
 const BOTTOM = 22;
 const TOP = 8;
 const LINES = 4;
