@@ -38,7 +38,7 @@ async function start(configuration: Configuration, logger: Logger): Promise<Serv
     onAuditEvent: () => undefined,
     onRequestLog: createRequestLogMetrics(registry, requestLogResults),
   });
-  // While the store is unavailable, every page says so.
+  // While the store is unavailable, every page reports it.
   const preparation = await retryStart(
     () => prepareStore(identity, { bootstrap: undefined, publicUrl }, { actor: 'console' }),
     (error) => error instanceof StoreUnavailableError,

@@ -36,7 +36,7 @@ test('a form needs the token of its session, and a page of the console', async (
     await visitor.submit(form, { name: 'Evil' }, { ...own, 'sec-fetch-site': 'none' }),
   ];
   expect(attempts.map(({ status }) => status)).toEqual([403, 403, 403, 403, 403, 403]);
-  expect(await nameOf('org-3')).toBe('Contoso Energy');
+  expect(await nameOf('org-3')).toBe('Meadow Energy');
   const anonymous = await createPageVisitor().submit(form, { name: 'Evil' }, own);
   expect(anonymous.status).toBe(401);
   expect((await open(rename)).status).toBe(405);
@@ -44,11 +44,11 @@ test('a form needs the token of its session, and a page of the console', async (
 
 test('an act redirects to its screen, which shows a notice once, and is in the audit trail', async () => {
   const form = withForm(await open('/organizations/org-3'), rename);
-  const done = await visitor.submit(form, { name: 'Contoso & Sons' }, own);
+  const done = await visitor.submit(form, { name: 'Meadow & Sons' }, own);
   expect([done.status, done.location]).toEqual([303, `${url}/organizations/org-3`]);
   const shown = await open('/organizations/org-3');
   expect(shown.body).toContain('<p class="success" role="status">The change is saved.</p>');
-  expect(shown.body).toContain('<h1>Contoso &amp; Sons</h1>');
+  expect(shown.body).toContain('<h1>Meadow &amp; Sons</h1>');
   expect((await open('/organizations/org-3')).body).not.toContain('class="success"');
   await identity.audit.flush();
   const entries = await identity.audit.read({ event: 'organization_changed', limit: 10 });

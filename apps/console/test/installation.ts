@@ -6,14 +6,14 @@ export const hostile = `<img src=x onerror=alert(1)>"'&\u202e`;
 
 export const operator = { username: 'olga', password: 'correct horse battery' } as const;
 export const reader = { username: 'rita', password: 'correct horse battery' } as const;
-export const second = { username: 'theo', password: 'correct horse battery' } as const;
+export const second = { username: 'tina', password: 'correct horse battery' } as const;
 export const stranger = { username: 'sam', password: 'correct horse battery' } as const;
 
 export const installation = {
   organizations: [
-    { id: 'org-1', name: 'Northwind Devices' },
+    { id: 'org-1', name: 'Harbor Devices' },
     { id: 'org-2', name: hostile },
-    { id: 'org-3', name: 'Contoso Energy' },
+    { id: 'org-3', name: 'Meadow Energy' },
     { id: 'org-4', name: 'Removable' },
   ],
   clients: [
@@ -29,7 +29,7 @@ export const installation = {
   users: [
     { ...operator, name: 'Olga Operator', orgId: 'org-1', roles: ['operations'] },
     { ...reader, name: 'Rita Reader', orgId: 'org-1', roles: ['operations'] },
-    { ...second, name: 'Theo Third', orgId: 'org-3', roles: ['operations'] },
+    { ...second, name: 'Tina Third', orgId: 'org-3', roles: ['operations'] },
     { ...stranger, name: hostile, orgId: 'org-2', roles: ['user'] },
   ],
   operators: { roles: ['operations'] },

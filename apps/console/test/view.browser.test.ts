@@ -92,7 +92,7 @@ test('without script, everything is there and accessible at both sizes', async (
   await context.close();
 });
 
-test('the script refreshes regions, copies texts, shows values, and says when it stops', async () => {
+test('the script refreshes regions, copies texts, shows values, and reports when it stops', async () => {
   const context = await browser.newContext({ permissions: ['clipboard-read', 'clipboard-write'] });
   const tab = await context.newPage();
   const errors: string[] = [];

@@ -1,4 +1,4 @@
-/** What goes wrong outside of a screen: its texts, its status, and its name in the log. */
+/** The errors outside of a screen: its texts, its status, and its name in the log. */
 import { timingSafeEqual } from 'node:crypto';
 import { ApiError, type FailureReasonName } from '@gatehouse/errors';
 import { html, observedRequest } from '@gatehouse/server';

@@ -152,7 +152,7 @@ export function screen<Query, Data>(definition: ScreenDefinition<Query, Data>): 
   };
 }
 
-/** Leaves out each parameter that the schema rejects. Empty fields of a filter count as absent. */
+/** Omits each parameter that the schema rejects. Empty fields of a filter count as absent. */
 function acceptedParameters(schema: z.ZodType, search: URLSearchParams) {
   const given = Object.fromEntries([...search].filter(([, value]) => value !== ''));
   const { error } = schema.safeParse(given);

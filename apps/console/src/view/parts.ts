@@ -89,7 +89,7 @@ ${content}
 </section>`;
 }
 
-/** Facts by name. A fact without a value is left out. */
+/** Facts by name. It omits a fact without a value. */
 export function definitions(facts: readonly (readonly [label: string, value: Content])[]): Html {
   const known = facts.filter(([, value]) => value !== undefined);
   return html`<dl class="facts">${known.map(
