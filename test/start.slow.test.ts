@@ -179,7 +179,7 @@ describe('npm start', () => {
       await page.getByRole('link', { name: 'Sign in' }).click();
       await page.getByLabel('Username').fill(username);
       await page.getByLabel('Password').fill(password);
-      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByRole('button', { name: 'Sign in', exact: true }).click();
       await page.getByRole('button', { name: 'Allow' }).click();
       await page.getByText('sent your browser here').waitFor();
       expect(await accessibilityProblems(page)).toEqual([]);
