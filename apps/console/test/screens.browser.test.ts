@@ -77,6 +77,14 @@ test.each([
     await page.goto(`${consoleUrl}/organizations/org-4/remove`);
     await look(page, `${locale}-remove`);
   }
+  await page.keyboard.press('Tab');
+  await page.locator('a.skip:focus').waitFor();
+  await page.keyboard.press('Enter');
+  await page.locator('main:focus').waitFor();
+  await page.locator('#menu').focus();
+  await page.keyboard.press('Space');
+  await page.locator('nav.screens a').first().waitFor();
+  await page.keyboard.press('Space');
   await page.locator('label[for=menu]').click();
   await look(page, `${locale}-menu`);
   await page.locator(`[name=language][value=${other}]`).click();

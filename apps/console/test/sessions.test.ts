@@ -157,6 +157,9 @@ test('a session ends when the user is disabled or loses the role', async () => {
   expect(isSignIn(await other.get(place, asPage))).toBe(true);
   expect(other.cookies.has('console-session|/')).toBe(false);
   await identity.users.update(userId, (user) => ({ ...user, roles }));
+  expect((await follow(other, await other.get(place))).url).toBe(place);
+  await identity.users.update(userId, (user) => ({ ...user, enabled: false }));
+  expect(isSignIn(await other.get(place, asPage))).toBe(true);
 });
 
 test('a sign-out ends the session here and at the authorization server', async () => {
