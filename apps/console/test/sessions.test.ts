@@ -1,6 +1,6 @@
 /** How the sessions of operators begin, continue and end. */
 import { randomBytes } from 'node:crypto';
-import { StoreUnavailableError } from '@gatehouse/store';
+import { StoreFullError, StoreUnavailableError } from '@gatehouse/store';
 import { createPageVisitor, type VisitedPage } from '@gatehouse/testing';
 import { expect, test } from '@jest/globals';
 import express from 'express';
@@ -10,9 +10,17 @@ import { startConsole } from './in-process-console.ts';
 import { follow, reader, signInAt, stranger } from './installation.ts';
 
 let isStoreDown = false;
+let isStoreFull = false;
 const gatehouse = await startConsole({
-  aroundStore: (run) =>
-    isStoreDown ? Promise.reject(new StoreUnavailableError('get', 'test')) : run(),
+  async aroundStore(run, operation) {
+    if (isStoreDown) {
+      throw new StoreUnavailableError('get', 'test');
+    }
+    if (isStoreFull && ['set', 'replace', 'claim'].includes(operation)) {
+      throw new StoreFullError(operation, 'test');
+    }
+    return run();
+  },
 });
 const { url, issuer, identity, setAhead } = gatehouse;
 const place = `${url}/organizations`;
@@ -133,6 +141,15 @@ test('a store that is unavailable is a page with 503, and ends no session', asyn
   expect([reply.status, reply.headers.get('retry-after')]).toEqual([503, '1']);
   expect(reply.body).toContain('The store is unavailable');
   expect((await visitor.get(place, asPage)).status).toBe(200);
+});
+
+test('a full store serves an operator who looks at it', async () => {
+  isStoreFull = true;
+  setAhead(2);
+  const reply = await visitor.get(place, asPage);
+  isStoreFull = false;
+  setAhead(0);
+  expect(reply.status).toBe(200);
 });
 
 test('the sign-ins of one network are limited', async () => {

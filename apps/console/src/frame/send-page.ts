@@ -1,5 +1,5 @@
 /** How a page is sent: its headers, its language, its notice, and what belongs to the session. */
-import { type Html, html } from '@gatehouse/server';
+import { type Html, html, observedRequest } from '@gatehouse/server';
 import type { Request, RequestHandler, Response } from 'express';
 import helmet from 'helmet';
 import type { Cookies } from '../session/cookies.ts';
@@ -89,3 +89,11 @@ export function createPageHeaders(issuer: string): RequestHandler {
     headers(request, response, next);
   };
 }
+
+/** The name of the request in log and metrics. */
+export const noteOperation =
+  (operation: string): RequestHandler =>
+  (request, _response, next) => {
+    observedRequest(request).notes.operation = operation;
+    next();
+  };

@@ -14,7 +14,7 @@ import type { Attempt } from '../view/forms.ts';
 import { textsFor } from '../view/languages.ts';
 import { assertOwnForm, FrameError } from './errors.ts';
 import type { Act, Outcome, Screen, Visit } from './screen.ts';
-import type { SendPage } from './send-page.ts';
+import { noteOperation, type SendPage } from './send-page.ts';
 import type { SignIn } from './sign-in.ts';
 
 interface Dependencies {
@@ -60,13 +60,6 @@ export function operationsOf(screens: readonly Screen[]): readonly string[] {
     ...Object.keys(acts).map((name) => `${path}/${name}`),
   ]);
 }
-
-const noteOperation =
-  (operation: string): RequestHandler =>
-  (request, _response, next) => {
-    observedRequest(request).notes.operation = operation;
-    next();
-  };
 
 type Handler = Parameters<SignIn['withSession']>[0];
 

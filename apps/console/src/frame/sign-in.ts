@@ -22,6 +22,7 @@ import { localAddress } from '../view/addresses.ts';
 import { textsFor } from '../view/languages.ts';
 import { assertOwnForm, FrameError } from './errors.ts';
 import type { SendPage } from './send-page.ts';
+import { noteOperation } from './send-page.ts';
 
 /** Of one network. Each costs a request to the authorization server and a record of it. */
 const SIGN_INS_PER_MINUTE = 30;
@@ -109,18 +110,18 @@ export function createSignIn(dependencies: SignInDependencies) {
     },
 
     addRoutes(app: Express, form: RequestHandler): void {
-      app.get('/sign-in', operation('sign-in'), (request, response) =>
+      app.get('/sign-in', noteOperation('sign-in'), (request, response) =>
         begin(request, response, localAddress(request.query.next), request.query.fresh === '1'),
       );
-      app.get('/callback', operation('callback'), createCallback(dependencies));
-      app.get('/signed-out', operation('signed-out'), (request, response) =>
+      app.get('/callback', noteOperation('callback'), createCallback(dependencies));
+      app.get('/signed-out', noteOperation('signed-out'), (request, response) =>
         sendSignedOut(request, response),
       );
       const leave: SessionHandler = async (request, response, session) => {
         assertOwnForm(request, session);
         await signOut(response, session);
       };
-      app.post('/sign-out', operation('sign-out'), form, withSession(leave));
+      app.post('/sign-out', noteOperation('sign-out'), form, withSession(leave));
     },
   };
 }
@@ -206,11 +207,4 @@ function sendOnwards(
 function signInLink(next: string, label: string, isFresh = false) {
   const query = new URLSearchParams({ next, ...(isFresh && { fresh: '1' }) });
   return html`<p class="actions"><a class="button primary" href="/sign-in?${query.toString()}">${label}</a></p>`;
-}
-
-function operation(name: (typeof signInOperations)[number]): RequestHandler {
-  return (request, _response, next) => {
-    observedRequest(request).notes.operation = name;
-    next();
-  };
 }

@@ -8,6 +8,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { type Identity, type OperatorAccess, withRecordLock } from '@gatehouse/identity';
+import { StoreFullError } from '@gatehouse/store';
 import { z } from 'zod';
 import { type Issuer, IssuerRejectionError, type Tokens } from './issuer.ts';
 
@@ -138,10 +139,15 @@ function createRecords({ identity: { store, sealer }, now }: SessionDependencies
     return sealed !== undefined && isLive ? { sealed, session } : undefined;
   }
 
-  /** Loses against a concurrent change, which is as recent. */
+  /** Loses against a concurrent change, which is as recent. A full store serves readers. */
   async function noteUse(key: string, { sealed, session }: Found): Promise<void> {
     if (now() - session.usedAt >= USE_MILLISECONDS) {
-      await store.replace(key, sealed, seal({ ...session, usedAt: now() }, key));
+      const used = seal({ ...session, usedAt: now() }, key);
+      await store.replace(key, sealed, used).catch((error: unknown) => {
+        if (!(error instanceof StoreFullError)) {
+          throw error;
+        }
+      });
     }
   }
 
