@@ -134,8 +134,8 @@ test('a plot stacks counts, interrupts a line without a value, and has its numbe
   const areas = plot(place(), { title: 'Requests', series, points, kind: 'areas' }).markup;
   expect(areas).toContain('role="img" aria-label="Requests"');
   expect(areas).toContain(`<title>11:58\n${escaped}: 6\nRejected: 2</title>`);
-  // 8 is the top of the scale.
-  expect(areas).toMatch(/class="area bad-series" d="M[\d.]+ 8L/);
+  // Eight requests reach the top.
+  expect(areas).toMatch(/class="area bad-series" d="M[\d.]+ 14L/);
   expect(areas).toContain('<td role="cell" class="number" data-label="Rejected">–</td>');
   const lines = plot(place(), {
     title: 'Latency',

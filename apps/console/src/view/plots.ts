@@ -33,8 +33,8 @@ export interface Plot {
 const WIDTH = 560;
 const HEIGHT = 180;
 const LEFT = 48;
-const BOTTOM = 22;
-const TOP = 8;
+const BOTTOM = 28;
+const TOP = 14;
 const LINES = 4;
 
 export function plot({ texts, now }: Pick<Place, 'texts' | 'now'>, given: Plot): Html {
