@@ -10,6 +10,7 @@ import type { RequestListener } from 'node:http';
 import { consoleSecret, type Identity, type MasterKey } from '@gatehouse/identity';
 import { openOperators } from '@gatehouse/operators';
 import express from 'express';
+import { apiOperations, serveApi } from './api/serve-api.ts';
 import type { Configuration } from './config.ts';
 import { handleErrors, rejectUnknown } from './frame/errors.ts';
 import { createPageHeaders, createSendPage } from './frame/send-page.ts';
@@ -23,7 +24,11 @@ import { addAssets } from './view/assets.ts';
 import { chooseLanguage, LANGUAGE_PATH } from './view/languages.ts';
 
 /** The names in log and metrics. */
-export const operations: readonly string[] = [...signInOperations, ...operationsOf(screens)];
+export const operations: readonly string[] = [
+  ...apiOperations,
+  ...signInOperations,
+  ...operationsOf(screens),
+];
 
 export function createApp(
   dependencies: Pick<Configuration, 'issuer' | 'internalUrl' | 'consoleUrl' | 'trustedProxies'> & {
@@ -49,6 +54,7 @@ export function createApp(
   app.set('trust proxy', [...dependencies.trustedProxies]);
   app.enable('case sensitive routing');
   app.enable('strict routing');
+  app.use(serveApi({ ...dependencies, operators, now }));
   app.use(createPageHeaders(dependencies.issuer));
   addAssets(app);
   app.get('/', (_request, response) => response.redirect(303, navigation[0]?.path ?? '/'));

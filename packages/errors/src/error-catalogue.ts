@@ -114,6 +114,12 @@ export const errorCatalogue = {
     stage: 'validate',
     fix: 'Send an uncompressed body with the Content-Type that the operation reads: application/json for the platform API, application/x-www-form-urlencoded for OAuth.',
   },
+  idempotency_key_reused: {
+    status: 422,
+    message: 'The Idempotency-Key was used for another request. Nothing was changed.',
+    stage: 'validate',
+    fix: 'Send a new key with every new request, and the same key only with a repetition.',
+  },
   headers_too_large: {
     status: 431,
     message: 'The request headers are too large.',

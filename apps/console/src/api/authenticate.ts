@@ -1,0 +1,149 @@
+/**
+ * Who calls the management API. An access token in `Authorization` is the only credential: a cookie,
+ * an X-Access-Token, a signature or a token in the URL is never read.
+ */
+import type { IncomingMessage } from 'node:http';
+import { ApiError } from '@gatehouse/errors';
+import {
+  type Identity,
+  type OperatorAccess,
+  type OperatorRefusal,
+  type OperatorScope,
+  operatorScopes,
+  TWO_FACTORS,
+} from '@gatehouse/identity';
+import { BASE_PATH } from './operation.ts';
+
+/** RFC 9728 §3.1: before the path of the resource. */
+export const METADATA_PATH = `/.well-known/oauth-protected-resource${BASE_PATH}`;
+
+/** As in RFC 6750 §2.1. No token is longer. */
+const BEARER = /^Bearer +([\w.~+/-]{1,4096}=*) *$/i;
+const SCHEME = /^Bearer(?: |$)/i;
+
+export interface Places {
+  /** Of the authorization server. */
+  readonly issuer: string;
+  /** The public origin of the console. */
+  readonly consoleUrl: string;
+}
+
+/** The metadata that names the authorization server of the API (RFC 9728 §2). */
+export const metadataOf = ({ issuer, consoleUrl }: Places) => ({
+  resource: consoleUrl + BASE_PATH,
+  authorization_servers: [issuer],
+  scopes_supported: operatorScopes,
+  bearer_methods_supported: ['header'],
+  resource_name: 'Gatehouse management API',
+});
+
+interface Asked {
+  readonly issuer: string;
+  readonly resource: string;
+  /** What the operation needs. */
+  readonly scope: OperatorScope;
+}
+
+interface Rejection {
+  /** Of RFC 6750 and RFC 9470. Without one, a caller without a token learns only how to get one. */
+  readonly error?: 'invalid_token' | 'insufficient_scope' | 'insufficient_user_authentication';
+  /** More of the challenge. */
+  readonly needs?: (asked: Asked) => Readonly<Record<string, string>>;
+  readonly message: (asked: Asked) => string;
+}
+
+const renewal = ({ issuer, resource }: Asked) =>
+  `Get a new one from ${issuer} for the resource ${resource}.`;
+const needsScope = ({ scope }: Asked) => ({ scope });
+
+const rejections: Readonly<Record<OperatorRefusal | 'token_malformed', Rejection>> = {
+  token_missing: {
+    needs: needsScope,
+    message: ({ issuer, resource }) =>
+      `The request has no access token. Send the header Authorization: Bearer TOKEN, with a token of ${issuer} for the resource ${resource}. This API accepts no cookie, X-Access-Token or signature.`,
+  },
+  token_malformed: {
+    error: 'invalid_token',
+    message: () =>
+      'The header Authorization has a text that is no token. Send the access token exactly as the token reply contains it, without quotation marks or line breaks.',
+  },
+  token_unknown: {
+    error: 'invalid_token',
+    message: (asked) =>
+      `The access token is unknown. It expired or was revoked some time ago, or belongs to another installation. ${renewal(asked)}`,
+  },
+  token_expired: {
+    error: 'invalid_token',
+    message: (asked) => `The access token has expired. ${renewal(asked)}`,
+  },
+  token_revoked: {
+    error: 'invalid_token',
+    message: (asked) =>
+      `The access token was revoked, or its client or user was disabled. ${renewal(asked)} If that fails, ask another operator to enable the client or the user.`,
+  },
+  token_for_other_resource: {
+    error: 'invalid_token',
+    message: ({ resource }) =>
+      `The access token is for another API. Request one with the parameter resource=${resource}.`,
+  },
+  user_authentication_insufficient: {
+    error: 'insufficient_user_authentication',
+    needs: () => ({ acr_values: TWO_FACTORS }),
+    message: () =>
+      'The user of the token signed in with one factor. Send the user to the authorization endpoint with the acr_values of WWW-Authenticate, to sign in with a second factor.',
+  },
+  role_missing: {
+    error: 'insufficient_scope',
+    needs: needsScope,
+    message: () =>
+      'The user of the token has none of the roles in the setting operators. Another operator can give the user one of them.',
+  },
+  access_denied: {
+    error: 'insufficient_scope',
+    needs: needsScope,
+    message: ({ scope }) =>
+      `The operation needs the scope ${scope}, which the token does not have. Register the client for the scope, then request a token with it.`,
+  },
+};
+
+export function createAuthentication(
+  { issuer, consoleUrl }: Places,
+  { verifyOperatorToken }: Pick<Identity, 'verifyOperatorToken'>,
+) {
+  const resource = consoleUrl + BASE_PATH;
+
+  function rejected(reason: keyof typeof rejections, scope: OperatorScope): ApiError {
+    const { error, needs, message } = rejections[reason];
+    const asked = { issuer, resource, scope };
+    const parameters = Object.entries({
+      ...{ realm: 'gatehouse', ...(error && { error }), ...needs?.(asked) },
+      resource_metadata: consoleUrl + METADATA_PATH,
+    });
+    const challenge = parameters.map(([name, value]) => `${name}="${value}"`).join(', ');
+    return new ApiError(error === 'insufficient_scope' ? 'access_denied' : 'unauthorized', {
+      message: message(asked),
+      headers: { 'WWW-Authenticate': `Bearer ${challenge}` },
+      reason,
+      finding: reason === 'access_denied' ? scope : undefined,
+    });
+  }
+
+  /**
+   * @returns who calls
+   * @throws ApiError `unauthorized` or `access_denied` with a challenge, StoreUnavailableError
+   */
+  return async (
+    { headers: { authorization = '' } }: IncomingMessage,
+    scope: OperatorScope,
+  ): Promise<OperatorAccess> => {
+    const [, token] = BEARER.exec(authorization) ?? [];
+    if (token === undefined && SCHEME.test(authorization)) {
+      throw rejected('token_malformed', scope);
+    }
+    const access = await verifyOperatorToken(token, scope);
+    if ('refused' in access) {
+      throw rejected(access.refused, scope);
+    }
+    return access;
+  };
+}

@@ -1,0 +1,182 @@
+/** Users, and what gives access to their accounts. */
+import {
+  invitation,
+  listedUser,
+  memberFilter,
+  newUser,
+  type UserView,
+  userChange,
+  userView,
+} from '@gatehouse/operators';
+import { z } from 'zod';
+import { operation, pageOf, parse, seconds, secret } from './operation.ts';
+
+const user = userView.meta({ id: 'User' });
+const common = { tag: 'Users' } as const;
+const one = { ...common, path: '/users/{userId}' } as const;
+
+const withPassword = z.object({ user, password: secret('The generated password.').optional() });
+const link = z.object({ token: secret('The token of the link.') });
+
+const removal = z.object({
+  ...{ userId: z.string(), username: z.string(), orgId: z.string() },
+  ...{ sessions: z.number(), applications: z.number() },
+});
+
+const details = z.object({
+  ...userView.shape,
+  lastSignInAt: seconds.optional(),
+  locks: z.array(z.looseObject({})).describe('Where sign-ins are blocked, and until when.'),
+  factors: z
+    .object({ enrolledAt: seconds, lastUsedAt: seconds, recoveryCodes: z.number() })
+    .optional()
+    .describe('The authenticator app.'),
+  passkeys: z.array(z.looseObject({ id: z.string(), name: z.string() })),
+  sessions: z.array(z.looseObject({ id: z.string() })),
+  applications: z.array(z.looseObject({ id: z.string(), clientId: z.string() })),
+});
+
+const creation = z.strictObject({
+  ...newUser.shape,
+  password: z.string().optional().describe('Without it, the user gets a generated one.'),
+});
+const password = z.strictObject({
+  password: z.string().optional().describe('Without it, the user gets a generated one.'),
+});
+const invited = invitation.extend({
+  isMailed: z.boolean().default(false).describe('The authorization server sends the link.'),
+});
+const name = z.strictObject({
+  name: z.string().min(1).max(320).describe('A username, a verified address, or a user id.'),
+});
+
+export const userOperations = [
+  operation({
+    ...{ ...common, name: 'users.list', method: 'GET', path: '/users' },
+    ...{ scope: 'operator:read', summary: 'List users' },
+    query: memberFilter,
+    reply: pageOf(listedUser.meta({ id: 'ListedUser' })),
+    run: ({ operators, query }) => operators.users.list(query),
+  }),
+  operation({
+    ...{ ...common, name: 'users.find', method: 'POST', path: '/users/find' },
+    ...{ scope: 'operator:read', summary: 'Find a user by username or verified address' },
+    description: 'Names and addresses of people are in the body, so that no log contains them.',
+    body: name,
+    example: { name: 'olga@example.com' },
+    reply: user,
+    run: ({ operators, body }) => operators.users.find(parse(name, body).name),
+  }),
+  operation({
+    ...{ ...common, name: 'users.create', method: 'POST', path: '/users' },
+    ...{ scope: 'operator:write', summary: 'Create a user', isCreation: true },
+    body: creation,
+    example: { username: 'olga', name: 'Olga Novak', orgId: 'northwind' },
+    reply: withPassword,
+    location: ({ user: { userId } }: { readonly user: UserView }) => `/users/${userId}`,
+    run: ({ operators, operator, body }) => operators.users.create(operator, body),
+  }),
+  operation({
+    ...{ ...one, name: 'users.read', method: 'GET', scope: 'operator:read' },
+    summary: 'Read a user, with locks, factors, sessions and applications',
+    reply: details,
+    async run({ operators, path }) {
+      const { user: view, ...access } = await operators.users.read(path.userId);
+      return { ...view, ...access };
+    },
+  }),
+  operation({
+    ...{ ...one, name: 'users.change', method: 'PATCH', scope: 'operator:write' },
+    ...{ summary: 'Change a user', isConditional: true },
+    description: 'Disabling and moving a user end all sessions.',
+    body: userChange,
+    example: { name: 'Olga N.', attributes: { plant: null } },
+    reply: user,
+    run: ({ operators, operator, path, body, condition }) =>
+      operators.users.change(operator, path.userId, body, condition),
+  }),
+  operation({
+    ...{ ...common, name: 'users.preview-change', method: 'POST', scope: 'operator:read' },
+    path: '/users/{userId}/preview',
+    summary: 'Preview a change of a user',
+    body: userChange,
+    example: { enabled: false },
+    reply: z.object({ movesFrom: z.string().optional(), signsOut: z.boolean() }),
+    run: ({ operators, path, body }) => operators.users.previewChange(path.userId, body),
+  }),
+  operation({
+    ...{ ...common, name: 'users.preview-removal', method: 'GET', scope: 'operator:read' },
+    path: '/users/{userId}/removal',
+    summary: 'Preview the removal of a user',
+    reply: removal,
+    run: ({ operators, path }) => operators.users.previewRemoval(path.userId),
+  }),
+  operation({
+    ...{ ...one, name: 'users.remove', method: 'DELETE', scope: 'operator:write' },
+    ...{ summary: 'Remove a user, with every session and token', isConditional: true },
+    reply: removal,
+    run: ({ operators, operator, path, condition }) =>
+      operators.users.remove(operator, path.userId, condition),
+  }),
+  operation({
+    ...{ ...common, name: 'users.set-password', method: 'POST', scope: 'operator:write' },
+    ...{ path: '/users/{userId}/password', isCreation: true },
+    summary: 'Set the password, unlock the user, and sign the user out everywhere',
+    body: password,
+    example: {},
+    reply: withPassword,
+    run: ({ operators, operator, path, body }) =>
+      operators.users.setPassword(operator, path.userId, parse(password, body).password),
+  }),
+  operation({
+    ...{ ...common, name: 'users.issue-reset-link', method: 'POST', scope: 'operator:write' },
+    ...{ path: '/users/{userId}/reset-link', isCreation: true },
+    summary: 'Issue a link with which the user chooses a password',
+    description: 'Append `/reset-password?token=TOKEN` to the address of the authorization server.',
+    reply: link,
+    run: ({ operators, operator, path }) => operators.users.issueResetLink(operator, path.userId),
+  }),
+  operation({
+    ...{ ...common, name: 'users.unlock', method: 'POST', scope: 'operator:write' },
+    path: '/users/{userId}/unlock',
+    summary: 'Let a user sign in again after too many wrong passwords or codes',
+    reply: user,
+    run: ({ operators, operator, path }) => operators.users.unlock(operator, path.userId),
+  }),
+  operation({
+    ...{ ...common, name: 'users.reset-factors', method: 'DELETE', scope: 'operator:write' },
+    path: '/users/{userId}/factors',
+    summary: 'Remove second factors and passkeys, and sign the user out everywhere',
+    reply: user,
+    run: ({ operators, operator, path }) => operators.users.resetFactors(operator, path.userId),
+  }),
+  operation({
+    ...{ ...common, name: 'users.end-session', method: 'DELETE', scope: 'operator:write' },
+    path: '/users/{userId}/sessions/{sessionId}',
+    summary: 'End the session of a browser',
+    reply: z.object({ clientIds: z.array(z.string()) }),
+    run: ({ operators, operator, path }) =>
+      operators.users.endSession(operator, path.userId, path.sessionId),
+  }),
+  operation({
+    ...{ ...common, name: 'users.end-grants', method: 'DELETE', scope: 'operator:write' },
+    path: '/users/{userId}/applications/{clientId}',
+    summary: 'End the access of an application to a user',
+    reply: z.object({ grantIds: z.array(z.string()) }),
+    run: ({ operators, operator, path }) =>
+      operators.users.endGrants(operator, path.userId, path.clientId),
+  }),
+  operation({
+    ...{ ...common, name: 'invitations.create', method: 'POST', path: '/invitations' },
+    ...{ scope: 'operator:write', summary: 'Invite a person to an organization' },
+    isCreation: true,
+    description: 'Append `/create-account?token=TOKEN` to the address of the authorization server.',
+    body: invited,
+    example: { email: 'paula@example.com', orgId: 'northwind' },
+    reply: link,
+    run({ operators, operator, body }) {
+      const { isMailed, ...person } = parse(invited, body);
+      return operators.users.invite(operator, person, { isMailed });
+    },
+  }),
+];
