@@ -161,10 +161,12 @@ export function assertVersion(view: { readonly version: string }, { ifVersion }:
   }
 }
 
+const LIMITS = 'must be a whole number from 1 to 1000';
+
 export const pageRequest = z.strictObject({
   /** `next` of the page before. */
   cursor: z.string().max(2000).optional(),
-  limit: z.coerce.number().int().min(1).max(1000).default(50),
+  limit: z.coerce.number(LIMITS).int(LIMITS).min(1, LIMITS).max(1000, LIMITS).default(50),
 });
 
 /** The filters of lists of clients and users. */

@@ -14,6 +14,8 @@ export interface SeenReply {
   readonly status: number;
   /** The parsed body. */
   readonly body: unknown;
+  /** Of the body, by default `application/json`. */
+  readonly mediaType?: string | undefined;
 }
 
 /** Throws if the document does not describe such a reply. */
@@ -32,10 +34,11 @@ export function createReplyValidator(document: DescribedApi): ReplyValidator {
     allErrors: true,
   });
   ajv.addSchema(document, 'api');
-  return ({ method, target, status, body }) => {
+  return ({ method, target, status, body, mediaType = 'application/json' }) => {
     const [path = ''] = target.split('?');
     const response = findResponse(document, method, path, status);
-    if (!ajv.validate(`api#${response}/content/application~1json/schema`, body)) {
+    const schema = `${response}/content/${mediaType.replaceAll('/', '~1')}/schema`;
+    if (!ajv.validate(`api#${schema}`, body)) {
       throw new Error(
         `${method} ${path} replied ${JSON.stringify(body)}, which is not ${response}: ${ajv.errorsText()}`,
       );

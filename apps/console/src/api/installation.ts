@@ -138,6 +138,8 @@ const settings = z
 const declared = z.object({ version: z.string(), settings });
 const ofSettings = { tag: 'Settings' } as const;
 const member = { ...ofSettings, path: '/settings/{member}', isConditional: true } as const;
+const named = z.object({ member: settingsMember });
+const memberOf = (path: { readonly member: string }) => parse(named, path).member;
 const toReply = ({ version, ...view }: { readonly version: string }) => ({
   version,
   settings: view,
@@ -161,28 +163,14 @@ const settingsOperations = [
     example: { required: false },
     reply: declared,
     run: async ({ operators, operator, path, body, condition }) =>
-      toReply(
-        await operators.settings.change(
-          operator,
-          parse(settingsMember, path.member),
-          body,
-          condition,
-        ),
-      ),
+      toReply(await operators.settings.change(operator, memberOf(path), body, condition)),
   }),
   operation({
     ...{ ...member, name: 'settings.remove', method: 'DELETE', scope: 'operator:write' },
     summary: 'Remove a member of the settings, so that its default applies',
     reply: declared,
     run: async ({ operators, operator, path, condition }) =>
-      toReply(
-        await operators.settings.change(
-          operator,
-          parse(settingsMember, path.member),
-          null,
-          condition,
-        ),
-      ),
+      toReply(await operators.settings.change(operator, memberOf(path), null, condition)),
   }),
   operation({
     ...{ ...ofSettings, name: 'settings.preview', method: 'POST', scope: 'operator:read' },
@@ -191,8 +179,7 @@ const settingsOperations = [
     body: value,
     example: { required: false },
     reply: z.object({ changes }),
-    run: ({ operators, path, body }) =>
-      operators.settings.previewChange(parse(settingsMember, path.member), body),
+    run: ({ operators, path, body }) => operators.settings.previewChange(memberOf(path), body),
   }),
 ];
 

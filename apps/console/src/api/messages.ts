@@ -1,6 +1,12 @@
 /** How requests to the management API are read, and its replies written: JSON, ETag, problems. */
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from 'node:http';
-import { ApiError, illegalArgument, serviceUnavailable, toApiError } from '@gatehouse/errors';
+import {
+  ApiError,
+  type IllegalArgument,
+  illegalArgument,
+  serviceUnavailable,
+  toApiError,
+} from '@gatehouse/errors';
 import { hasBody, observedRequest, parseStrictJson, StrictJsonError } from '@gatehouse/server';
 import { StoreUnavailableError } from '@gatehouse/store';
 
@@ -91,12 +97,19 @@ export function assertNoBody(request: IncomingMessage): void {
   }
 }
 
-/** @throws ApiError `illegal_argument` for a parameter that occurs twice */
-export function readQuery(search: URLSearchParams): Readonly<Record<string, string>> {
-  const repeated = [...search.keys()].filter((name) => search.getAll(name).length > 1);
-  if (repeated.length > 0) {
-    const message = 'must occur once';
-    throw illegalArgument([...new Set(repeated)].map((property) => ({ property, message })));
+/** @throws ApiError `illegal_argument` for a parameter that is unknown or occurs twice */
+export function readQuery(search: URLSearchParams, known: readonly string[]) {
+  const names = [...new Set(search.keys())];
+  const problems = names.flatMap((property) => {
+    if (!known.includes(property)) {
+      const others = known.length === 0 ? 'It has none' : `It has ${known.join(', ')}`;
+      return [{ property, message: `is not a parameter of this operation. ${others}` }];
+    }
+    const isRepeated = search.getAll(property).length > 1;
+    return isRepeated ? [{ property, message: 'must occur once' }] : [];
+  });
+  if (problems.length > 0) {
+    throw illegalArgument(problems);
   }
   return Object.fromEntries(search);
 }
@@ -146,16 +159,17 @@ export function toFailure(thrown: unknown, method: string | undefined): ApiError
 }
 
 /** RFC 9457. The title is that of the status, because `code` is the type. */
-export function problemOf(error: ApiError, requestId: string) {
-  const { status, code, message, result } = error;
-  return {
-    title: STATUS_CODES[status] ?? 'Error',
-    status,
-    code,
-    detail: message,
-    requestId,
-    ...(Array.isArray(result) && { errors: result }),
-  };
+function problemOf({ status, code, message, result }: ApiError, requestId: string) {
+  const title = STATUS_CODES[status] ?? 'Error';
+  if (!Array.isArray(result)) {
+    return { title, status, code, detail: message, requestId };
+  }
+  const errors = (result as readonly IllegalArgument[]).map(({ property, message: text }) => ({
+    property: property || 'body',
+    message: text.replace(/\.$/, ''),
+  }));
+  const detail = errors.map(({ property, message: text }) => `${property}: ${text}.`).join(' ');
+  return { title, status, code, detail, requestId, errors };
 }
 
 /** Writes every failure. The cause goes to the log. */

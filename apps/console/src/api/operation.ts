@@ -39,7 +39,7 @@ export interface Call<Parameter extends string = string, Query = unknown, Body =
   readonly condition: Condition;
 }
 
-interface Described<Path extends string, Query extends z.ZodType, Body extends z.ZodType> {
+interface Described<Path extends string, Query extends z.ZodObject, Body extends z.ZodType> {
   /** The operationId, and the name in log and metrics. */
   readonly name: string;
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
@@ -61,7 +61,7 @@ interface Described<Path extends string, Query extends z.ZodType, Body extends z
   readonly isConditional?: true;
 }
 
-interface Definition<Path extends string, Query extends z.ZodType, Body extends z.ZodType>
+interface Definition<Path extends string, Query extends z.ZodObject, Body extends z.ZodType>
   extends Described<Path, Query, Body> {
   /** The path of what was created, below BASE_PATH. */
   readonly location?: (result: never) => string;
@@ -70,14 +70,14 @@ interface Definition<Path extends string, Query extends z.ZodType, Body extends 
 }
 
 /** Without the types of its query and its body. */
-export interface Operation extends Described<string, z.ZodType, z.ZodType> {
+export interface Operation extends Described<string, z.ZodObject, z.ZodType> {
   readonly location?: (result: unknown) => string;
   readonly run: (call: Call) => Promise<unknown>;
 }
 
 export const operation = <
   const Path extends string,
-  Query extends z.ZodType = z.ZodType,
+  Query extends z.ZodObject = z.ZodObject,
   Body extends z.ZodType = z.ZodType,
 >(
   definition: Definition<Path, Query, Body>,

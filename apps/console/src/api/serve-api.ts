@@ -8,7 +8,7 @@
  * screens of the console.
  */
 import type { IncomingMessage } from 'node:http';
-import { ApiError, illegalArgument } from '@gatehouse/errors';
+import { ApiError } from '@gatehouse/errors';
 import type { Identity, OperatorAccess } from '@gatehouse/identity';
 import type { Operator, Operators } from '@gatehouse/operators';
 import {
@@ -59,7 +59,9 @@ export const apiOperations: readonly string[] = [
 ];
 
 const router = createRouter(
-  operations.map((operation) => ({ ...operation, path: BASE_PATH + operation.path })),
+  operations.map((operation) => ({
+    ...{ method: operation.method, path: BASE_PATH + operation.path, operation },
+  })),
   { plainPathsHideOthers: true },
 );
 
@@ -86,7 +88,7 @@ export function serveApi(dependencies: Dependencies): RequestHandler {
     const segments = path.slice(1).split('/');
     const match = router.find(request.method ?? '', { path, segments });
     const { notes, startedAt } = observedRequest(request);
-    const operation = match?.entry;
+    const operation = match?.entry?.operation;
     notes.operation = operation === undefined ? 'unmatched' : `api.${operation.name}`;
     const access = await authenticate(request, operation?.scope ?? 'operator:read');
     Object.assign(notes, { clientId: access.clientId, credential: 'bearer', verified: true });
@@ -99,7 +101,8 @@ export function serveApi(dependencies: Dependencies): RequestHandler {
     if (match.entry === undefined) {
       throw methodNotAllowed(allowedMethods(match.others));
     }
-    return perform(request, { operation: match.entry, access, segments, address });
+    const admitted = { operation: match.entry.operation, access, segments, address };
+    return perform(request, admitted);
   }
 
   return (request, response, next) => {
@@ -159,10 +162,8 @@ function createPerform({ identity, operators, consoleUrl, now }: Dependencies) {
   return async (request: IncomingMessage, admitted: Admitted): Promise<Reply> => {
     const { operation, access, segments, address } = admitted;
     const { url = '', headers } = request;
-    const query = readQuery(new URLSearchParams(url.split(/\?(.*)/s)[1] ?? ''));
-    if (operation.query === undefined) {
-      assertNoMembers(query);
-    }
+    const search = new URLSearchParams(url.split(/\?(.*)/s)[1]);
+    const query = readQuery(search, Object.keys(operation.query?.shape ?? {}));
     const call = {
       operators,
       operator: operatorOf(access, address, observedRequest(request).id),
@@ -251,14 +252,6 @@ async function readBody(
   }
   assertNoBody(request);
   return undefined;
-}
-
-function assertNoMembers(query: Query): void {
-  const unknown = Object.keys(query);
-  if (unknown.length > 0) {
-    const message = 'is not a parameter of this operation';
-    throw illegalArgument(unknown.map((property) => ({ property, message })));
-  }
 }
 
 /** @param segments of the whole path @throws ApiError `illegal_argument` */

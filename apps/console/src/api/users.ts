@@ -63,7 +63,7 @@ export const userOperations = [
     ...{ scope: 'operator:read', summary: 'Find a user by username or verified address' },
     description: 'Names and addresses of people are in the body, so that no log contains them.',
     body: name,
-    example: { name: 'olga@example.com' },
+    example: { name: 'paula@example.com' },
     reply: user,
     run: ({ operators, body }) => operators.users.find(parse(name, body).name),
   }),
@@ -71,7 +71,7 @@ export const userOperations = [
     ...{ ...common, name: 'users.create', method: 'POST', path: '/users' },
     ...{ scope: 'operator:write', summary: 'Create a user', isCreation: true },
     body: creation,
-    example: { username: 'olga', name: 'Olga Novak', orgId: 'northwind' },
+    example: { username: 'paula', name: 'Paula Novak', orgId: 'northwind' },
     reply: withPassword,
     location: ({ user: { userId } }: { readonly user: UserView }) => `/users/${userId}`,
     run: ({ operators, operator, body }) => operators.users.create(operator, body),
@@ -90,7 +90,7 @@ export const userOperations = [
     ...{ summary: 'Change a user', isConditional: true },
     description: 'Disabling and moving a user end all sessions.',
     body: userChange,
-    example: { name: 'Olga N.', attributes: { plant: null } },
+    example: { name: 'Paula N.', attributes: { plant: null } },
     reply: user,
     run: ({ operators, operator, path, body, condition }) =>
       operators.users.change(operator, path.userId, body, condition),
@@ -172,7 +172,7 @@ export const userOperations = [
     isCreation: true,
     description: 'Append `/create-account?token=TOKEN` to the address of the authorization server.',
     body: invited,
-    example: { email: 'paula@example.com', orgId: 'northwind' },
+    example: { email: 'quentin@example.com', orgId: 'northwind' },
     reply: link,
     run({ operators, operator, body }) {
       const { isMailed, ...person } = parse(invited, body);
