@@ -172,7 +172,7 @@ function createPerform({ identity, operators, consoleUrl, now }: Dependencies) {
       condition: operation.isConditional ? { ifVersion: readIfMatch(request) } : {},
     };
     const body = await readBody(request, operation);
-    const run = () => operation.run({ ...call, body });
+    const run = async () => operation.run({ ...call, body });
     const key = headers['idempotency-key'];
     if (!operation.isCreation) {
       return replyTo(request, await run(), `${root}${operation.path}`, query);
