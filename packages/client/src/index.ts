@@ -7,6 +7,13 @@
  *
  * Not here: sign-in of users. Use an OAuth client library such as openid-client for that.
  */
+export {
+  type AdminClient,
+  type AdminPage,
+  type ChangeOptions,
+  type CreationOptions,
+  createAdminClient,
+} from './admin-client.ts';
 export type * from './api-types.ts';
 export type { CallOptions, GatehouseFetch } from './call.ts';
 export {
