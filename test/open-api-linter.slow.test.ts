@@ -1,14 +1,15 @@
-/** Redocly accepts the OpenAPI document with its recommended rules. */
+/** Redocly accepts the OpenAPI documents with its recommended rules. */
 
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { temporaryFolder } from '@gatehouse/testing/suite';
+import { startSystem, temporaryFolder } from '@gatehouse/testing/suite';
 import { expect, test } from '@jest/globals';
 import { readApiDocument } from './api-document.ts';
 import { root } from './source-tree.ts';
 
 const directory = temporaryFolder();
+const system = await startSystem({ engine: 'sqlite', apps: ['console'], bootstrap: {} });
 
 /** The problems that the linter finds, and what it prints about the document. */
 function lint(document: object): readonly string[] {
@@ -32,4 +33,14 @@ function lint(document: object): readonly string[] {
 
 test('Redocly finds no problem in the OpenAPI document, not even a warning', async () => {
   expect(lint(await readApiDocument('gatehouse.test'))).toEqual([]);
+});
+
+test('nor in that of the management API', async () => {
+  const { consoleUrl } = system;
+  const reply = await fetch(`${consoleUrl}/admin/v1/openapi.json`);
+  const document = JSON.stringify(await reply.json()).replaceAll(
+    consoleUrl,
+    'https://console.test',
+  );
+  expect(lint(JSON.parse(document))).toEqual([]);
 });

@@ -4,7 +4,12 @@ import { createServer } from 'node:http';
 import { credentialKey, openIdentity } from '@gatehouse/identity';
 import { createLogger, observeRequests } from '@gatehouse/server';
 import { createStore, StoreUnavailableError } from '@gatehouse/store';
-import { integrationEngines, type StoreEngineName, startStoreEngine, wrappedStore } from '@gatehouse/testing';
+import {
+  integrationEngines,
+  type StoreEngineName,
+  startStoreEngine,
+  wrappedStore,
+} from '@gatehouse/testing';
 import { listenForTests, onEachEngine } from '@gatehouse/testing/suite';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { createApp } from '../src/app.ts';

@@ -78,7 +78,7 @@ export function createDocument(operations: readonly Operation[], { issuer, conso
       },
       headers,
       parameters,
-      responses: errorResponses(),
+      responses: errorResponses(operations),
       schemas: {
         Problem: problemSchema(),
         ...{ ...bodies.components, ...queries.components, ...replies.components },
@@ -120,8 +120,7 @@ function describe(operation: Operation, { body, query, reply }: Schemas): Json {
     ...(method === 'GET' && hasVersion ? [component('parameters', 'If-None-Match')] : []),
     ...(isCreation ? [component('parameters', 'Idempotency-Key')] : []),
   ];
-  const codes = [...common, ...codesOf(operation)];
-  const statuses = [...new Set(codes.map((code) => errorCatalogue[code].status))];
+  const statuses = [...new Set(codesOf(operation).map((code) => errorCatalogue[code].status))];
   const success = {
     description: 'The result.',
     headers: headersNamed(
@@ -147,6 +146,7 @@ function describe(operation: Operation, { body, query, reply }: Schemas): Json {
 
 function codesOf({ path, method, body, isConditional, isCreation }: Operation): ErrorCode[] {
   return [
+    ...common,
     ...(path.includes('{') || body !== undefined ? ['not_found' as const] : []),
     ...(method === 'GET' ? [] : ['conflict' as const]),
     ...(isConditional ? ['precondition_failed' as const] : []),
@@ -209,8 +209,11 @@ function problemSchema(): Json {
   };
 }
 
-function errorResponses(): Json {
-  const byStatus = Map.groupBy(Object.entries(errorCatalogue), ([, { status }]) => status);
+/** Only those that an operation names. */
+function errorResponses(operations: readonly Operation[]): Json {
+  const codes = new Set(operations.flatMap(codesOf));
+  const used = Object.entries(errorCatalogue).filter(([code]) => codes.has(code as ErrorCode));
+  const byStatus = Map.groupBy(used, ([, { status }]) => status);
   const content = { 'application/problem+json': { schema: component('schemas', 'Problem') } };
   const responses = [...byStatus].map(([status, errors]) => [
     `Error${status}`,

@@ -160,7 +160,7 @@ const settingsOperations = [
     ...{ summary: 'Replace a member of the settings', acceptsAnyJson: true },
     description: 'The whole member is replaced. An absent client secret of an upstream stays.',
     body: value,
-    example: { required: false },
+    example: { data: true },
     reply: declared,
     run: async ({ operators, operator, path, body, condition }) =>
       toReply(await operators.settings.change(operator, memberOf(path), body, condition)),
@@ -177,7 +177,7 @@ const settingsOperations = [
     ...{ path: '/settings/{member}/preview', acceptsAnyJson: true },
     summary: 'Preview the replacement of a member of the settings',
     body: value,
-    example: { required: false },
+    example: { data: true },
     reply: z.object({ changes }),
     run: ({ operators, path, body }) => operators.settings.previewChange(memberOf(path), body),
   }),

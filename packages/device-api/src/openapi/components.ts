@@ -159,8 +159,10 @@ export function errorSchema(catalogue: ErrorCatalogue): Json {
 /** One response for each status of the catalog, and one for any error. */
 export function errorResponses(catalogue: ErrorCatalogue): Json {
   const byStatus = Map.groupBy(Object.entries(catalogue), ([, { status }]) => status);
-  // Only a method that is not described gets 405.
-  byStatus.delete(405);
+  // Only a method that is not described gets 405. The others belong to the management API.
+  for (const status of [405, 409, 412, 422] as const) {
+    byStatus.delete(status);
+  }
   const responses = [...byStatus].map(([status, errors]) => {
     const schema = {
       allOf: [component('schemas', 'Error')],
