@@ -149,7 +149,7 @@ describe.each(limited)('the limits of the API on $engine', ({ system: { send } }
   });
 });
 
-/** A console in this process, whose store fails when the test says so, and whose clock it sets. */
+/** A console in this process, whose store fails when a test wants it, and whose clock it sets. */
 async function startFailing(engine: StoreEngineName) {
   const running = await startStoreEngine(engine);
   const opened = createStore(running.storeUrl);

@@ -37,12 +37,12 @@ describe.each(apis)('the management API on $engine', ({ system: api }) => {
     }
 
     await call('organizations.create', '/organizations');
-    await call('organizations.list', '/organizations?search=north');
-    await call('organizations.read', '/organizations/northwind');
-    await call('organizations.change', '/organizations/northwind');
+    await call('organizations.list', '/organizations?search=ac');
+    await call('organizations.read', '/organizations/acme');
+    await call('organizations.change', '/organizations/acme');
     const { body: client } = await call('clients.create', '/clients');
     expect(client.secureKey).toMatch(/^[\w-]{20,}$/);
-    await call('clients.list', '/clients?orgId=northwind&disabled=false');
+    await call('clients.list', '/clients?orgId=acme&disabled=false');
     await call('clients.read', '/clients/fleet');
     await call('clients.change', '/clients/fleet');
     await call('clients.preview-change', '/clients/fleet/preview');
@@ -95,8 +95,8 @@ describe.each(apis)('the management API on $engine', ({ system: api }) => {
     await call('users.remove', user);
     await call('clients.preview-removal', '/clients/fleet/removal');
     await call('clients.remove', '/clients/fleet');
-    await call('organizations.preview-removal', '/organizations/northwind/removal');
-    await call('organizations.remove', '/organizations/northwind');
+    await call('organizations.preview-removal', '/organizations/acme/removal');
+    await call('organizations.remove', '/organizations/acme');
     expect([...used].sort()).toEqual(operations.map(({ name }) => name).sort());
   });
 
@@ -122,7 +122,7 @@ describe.each(apis)('the management API on $engine', ({ system: api }) => {
     expect((await patch(place, { name: 'F' })).status).toBe(200);
   });
 
-  test('merges a change of a client as RFC 7396 says', async () => {
+  test('merges a change of a client with the rules of RFC 7396', async () => {
     const { clientId: _id, ...definition } = writer;
     await post('/clients', { ...definition, clientId: 'merged', lifetimes: { accessToken: 600 } });
     const merge = { headers: { 'content-type': 'application/merge-patch+json' } };
@@ -188,9 +188,9 @@ describe.each(apis)('the management API on $engine', ({ system: api }) => {
       [
         400,
         'GET',
-        '/clients?colour=red',
+        '/clients?color=red',
         {},
-        'colour: is not a parameter of this operation. It has cursor, limit',
+        'color: is not a parameter of this operation. It has cursor, limit',
       ],
       [400, 'GET', '/clients?search=a&search=b', {}, 'search: must occur once'],
       [400, 'GET', '/clients?cursor=x', {}, 'cursor'],

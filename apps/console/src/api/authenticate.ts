@@ -1,5 +1,5 @@
 /**
- * Who calls the management API. An access token in `Authorization` is the only credential: a cookie,
+ * The caller of the management API. An access token in `Authorization` is the only credential: a cookie,
  * an X-Access-Token, a signature or a token in the URL is never read.
  */
 import type { IncomingMessage } from 'node:http';

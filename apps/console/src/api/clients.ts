@@ -50,7 +50,7 @@ export const clientOperations = [
     description:
       'Without `secureKey`, a client that needs a key gets a new one, which the reply contains.',
     body: newClient,
-    example: { clientId: 'fleet', name: 'Fleet', orgId: 'northwind', scopes: ['device:read'] },
+    example: { clientId: 'fleet', name: 'Fleet', orgId: 'acme', scopes: ['device:read'] },
     reply: z.object({ client, secureKey: secret('The generated secure key.').optional() }),
     location: ({ client: { clientId } }: { readonly client: ClientView }) =>
       `/clients/${encodeURIComponent(clientId)}`,
@@ -146,7 +146,7 @@ export const clientOperations = [
     ...{ path: '/registration-tokens', scope: 'operator:write', isCreation: true },
     summary: 'Issue a token with which its holder registers clients (RFC 7591)',
     body: registrationTokenSchema,
-    example: { orgId: 'northwind', redirectHosts: ['app.example.com'] },
+    example: { orgId: 'acme', redirectHosts: ['app.example.com'] },
     reply: z.looseObject({ token: secret('The token.'), expiresAt: seconds }),
     run: ({ operators, operator, body }) =>
       operators.clients.issueRegistrationToken(operator, body),

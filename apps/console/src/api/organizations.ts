@@ -31,7 +31,7 @@ export const organizationOperations = [
     ...{ ...common, name: 'organizations.create', method: 'POST', path: '/organizations' },
     ...{ scope: 'operator:write', summary: 'Create an organization', isCreation: true },
     body: creation,
-    example: { id: 'northwind', name: 'Northwind' },
+    example: { id: 'acme', name: 'Acme' },
     reply: organization,
     location: ({ id }: { readonly id: string }) => `/organizations/${encodeURIComponent(id)}`,
     run({ operators, operator, body }) {
@@ -49,7 +49,7 @@ export const organizationOperations = [
     ...{ ...one, name: 'organizations.change', method: 'PATCH', scope: 'operator:write' },
     ...{ summary: 'Change an organization', isConditional: true },
     body: organizationChange,
-    example: { name: 'Northwind Devices' },
+    example: { name: 'Acme Devices' },
     reply: organization,
     run: ({ operators, operator, path, body, condition }) =>
       operators.organizations.change(operator, path.organizationId, body, condition),

@@ -71,7 +71,7 @@ export const userOperations = [
     ...{ ...common, name: 'users.create', method: 'POST', path: '/users' },
     ...{ scope: 'operator:write', summary: 'Create a user', isCreation: true },
     body: creation,
-    example: { username: 'paula', name: 'Paula Novak', orgId: 'northwind' },
+    example: { username: 'paula', name: 'Paula Park', orgId: 'acme' },
     reply: withPassword,
     location: ({ user: { userId } }: { readonly user: UserView }) => `/users/${userId}`,
     run: ({ operators, operator, body }) => operators.users.create(operator, body),
@@ -172,7 +172,7 @@ export const userOperations = [
     isCreation: true,
     description: 'Append `/create-account?token=TOKEN` to the address of the authorization server.',
     body: invited,
-    example: { email: 'quentin@example.com', orgId: 'northwind' },
+    example: { email: 'quentin@example.com', orgId: 'acme' },
     reply: link,
     run({ operators, operator, body }) {
       const { isMailed, ...person } = parse(invited, body);
