@@ -3,6 +3,7 @@
  *
  *   frame/ (sign-in, routes of screens, errors, headers) ─▶ session/ (OAuth client, sessions, cookies)
  *     └▶ pages/ (one file a screen) ─▶ view/ (parts of pages, texts, styles)
+ *   api/ (the management API, /admin/v1: no cookie opens it)
  *
  * Not here: rules of records (@gatehouse/operators) and of tokens (@gatehouse/identity).
  */

@@ -62,7 +62,7 @@ describe.each(apis)('the management API on $engine', ({ system: api }) => {
     const { token } = await api.signIn();
     const signedIn = `/users/${await api.userId(olga.username)}`;
     const { body: details } = await call('users.read', signedIn);
-    expect(details).toMatchObject({ factors: { recoveryCodes: 10 }, passkeys: [] });
+    expect(details).toMatchObject({ factors: { recoveryCodes: 10, passkeys: [] } });
     const [{ id }, ...others] = details.sessions;
     expect([id, others]).toEqual([expect.any(String), []]);
     const found = await call('tokens.find', '/tokens/find', { json: { token } });
@@ -72,6 +72,7 @@ describe.each(apis)('the management API on $engine', ({ system: api }) => {
     await call('users.end-grants', `${signedIn}/applications/gatehouse:console`, {}, 404);
     await call('users.reset-factors', `${signedIn}/factors`);
     await call('invitations.create', '/invitations');
+    await call('invitations.withdraw', '/invitations/withdraw');
     await call('revocations.preview', '/revocations/preview');
     await call('revocations.create', '/revocations');
     await call('signing-keys.list', '/signing-keys');

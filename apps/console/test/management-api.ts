@@ -151,7 +151,7 @@ async function signInAsOperator({
   const user = await identity.users.findByUsername(olga.username);
   const secret = identity.factors.newSecret();
   const earlier = Date.now() - 30_000;
-  const added = { secret, mayReplace: true };
+  const added = { secret, isFirst: false };
   await identity.factors.enroll(user?.userId ?? '', added, codeOfApp(secret, earlier));
   const visitor = createPageVisitor();
   const follow = async (first: VisitedPage) => {

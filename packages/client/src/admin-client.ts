@@ -144,6 +144,7 @@ const userCalls = ({ get, send, create, change, pages }: Calls) => ({
     send<{ grantIds: string[] }>('DELETE', at(at('/users', userId, '/applications'), clientId)),
   invite: (body: Invitation & { readonly isMailed?: boolean }, options?: CreationOptions) =>
     create<{ token: string }>('/invitations', body, options),
+  withdrawInvitation: (email: string) => send<object>('POST', '/invitations/withdraw', { email }),
 });
 
 const installationCalls = ({ get, send, create, change, pages }: Calls) => ({

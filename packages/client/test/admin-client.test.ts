@@ -82,6 +82,7 @@ test('has a function for every operation of the API', async () => {
     ...[users.remove(id), users.setPassword(id), users.issueResetLink(id), users.unlock(id)],
     ...[users.resetFactors(id), users.endSession(id, id), users.endGrants(id, id)],
     users.invite({ email: 'a@example.com', orgId: 'none' }),
+    users.withdrawInvitation('a@example.com'),
     ...[tokens.find('x'), tokens.previewRevocation({ all: true }), tokens.revoke({ userId: id })],
     ...[signingKeys.list(), signingKeys.rotate('gateway'), all(admin.audit.list())],
     ...[all(requests.list()), requests.groups({ limit: 5 }), requests.read('no-such-request')],

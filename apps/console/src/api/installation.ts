@@ -131,7 +131,9 @@ const logOperations = [
 const members = settingsMember.options;
 const value = z
   .union(Object.values(settingsSchemas) as unknown as readonly [z.ZodType, z.ZodType])
-  .describe(`The whole member: ${members.join(', ')}. docs/bootstrap.md describes each of them.`);
+  .describe(
+    `The whole member: ${members.join(', ')}. docs/configuration.md describes each of them.`,
+  );
 const settings = z
   .looseObject({})
   .describe('The declared members, as in a bootstrap file, without secrets.');

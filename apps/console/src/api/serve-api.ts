@@ -7,7 +7,7 @@
  * A caller without a valid token learns nothing about paths. A path outside of the API passes to the
  * screens of the console.
  */
-import type { IncomingMessage } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ApiError } from '@gatehouse/errors';
 import type { Identity, OperatorAccess } from '@gatehouse/identity';
 import type { Operator, Operators } from '@gatehouse/operators';
@@ -26,7 +26,6 @@ import {
   type RateLimit,
   retryAfter,
 } from '@gatehouse/store';
-import type { RequestHandler } from 'express';
 import { createAuthentication, METADATA_PATH, metadataOf, type Places } from './authenticate.ts';
 import { createDocument } from './document.ts';
 import { createIdempotency } from './idempotency.ts';
@@ -72,7 +71,10 @@ interface Dependencies extends Places {
   readonly now: () => number;
 }
 
-export function serveApi(dependencies: Dependencies): RequestHandler {
+/** A request to the console, with the address of its caller. */
+type ConsoleRequest = IncomingMessage & { readonly ip?: string | undefined };
+
+export function serveApi(dependencies: Dependencies) {
   const authenticate = createAuthentication(dependencies, dependencies.identity);
   const limits = createLimits(dependencies);
   const documents = createDocuments(dependencies);
@@ -105,8 +107,8 @@ export function serveApi(dependencies: Dependencies): RequestHandler {
     return perform(request, admitted);
   }
 
-  return (request, response, next) => {
-    const [path = ''] = request.url.split('?', 1);
+  return (request: ConsoleRequest, response: ServerResponse, next: () => void): void => {
+    const [path = ''] = (request.url ?? '').split('?', 1);
     if (path !== METADATA_PATH && path !== BASE_PATH && !path.startsWith(`${BASE_PATH}/`)) {
       next();
       return;

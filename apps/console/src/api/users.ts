@@ -27,11 +27,11 @@ const details = z.object({
   ...userView.shape,
   lastSignInAt: seconds.optional(),
   locks: z.array(z.looseObject({})).describe('Where sign-ins are blocked, and until when.'),
-  factors: z
-    .object({ enrolledAt: seconds, lastUsedAt: seconds, recoveryCodes: z.number() })
-    .optional()
-    .describe('The authenticator app.'),
-  passkeys: z.array(z.looseObject({ id: z.string(), name: z.string() })),
+  factors: z.object({
+    app: z.object({ enrolledAt: seconds, lastUsedAt: seconds.optional() }).optional(),
+    recoveryCodes: z.number().describe('How many are left.'),
+    passkeys: z.array(z.looseObject({ id: z.string(), name: z.string() })),
+  }),
   sessions: z.array(z.looseObject({ id: z.string() })),
   applications: z.array(z.looseObject({ id: z.string(), clientId: z.string() })),
 });
@@ -46,6 +46,7 @@ const password = z.strictObject({
 const invited = invitation.extend({
   isMailed: z.boolean().default(false).describe('The authorization server sends the link.'),
 });
+const address = invitation.pick({ email: true });
 const name = z.strictObject({
   name: z.string().min(1).max(320).describe('A username, a verified address, or a user id.'),
 });
@@ -81,8 +82,11 @@ export const userOperations = [
     summary: 'Read a user, with locks, factors, sessions and applications',
     reply: details,
     async run({ operators, path }) {
-      const { user: view, ...access } = await operators.users.read(path.userId);
-      return { ...view, ...access };
+      const { user: view, factors, ...access } = await operators.users.read(path.userId);
+      const passkeys = factors.passkeys.map(
+        ({ publicKey: _key, counter: _uses, ...shown }) => shown,
+      );
+      return { ...view, ...access, factors: { ...factors, passkeys } };
     },
   }),
   operation({
@@ -177,6 +181,17 @@ export const userOperations = [
     run({ operators, operator, body }) {
       const { isMailed, ...person } = parse(invited, body);
       return operators.users.invite(operator, person, { isMailed });
+    },
+  }),
+  operation({
+    ...{ ...common, name: 'invitations.withdraw', method: 'POST', scope: 'operator:write' },
+    ...{ path: '/invitations/withdraw', summary: 'End the links of the invitations of an address' },
+    body: address,
+    example: { email: 'quentin@example.com' },
+    reply: z.object({}),
+    async run({ operators, operator, body }) {
+      await operators.users.withdrawInvitation(operator, parse(address, body).email);
+      return {};
     },
   }),
 ];
