@@ -1,3 +1,4 @@
+import { errorCatalogue } from '@gatehouse/errors';
 import { connectIdentity, masterKeyId, prepareStore, requestLogResults } from '@gatehouse/identity';
 import {
   addProcessMetrics,
@@ -48,8 +49,8 @@ async function start(configuration: Configuration, logger: Logger): Promise<Serv
     listener: observeRequests(createApp({ ...configuration, identity, masterKey }), logger, {
       observer: createRequestMetrics(registry, {
         operations: ['unmatched', ...operations],
-        credentials: [],
-        codes: problemCodes,
+        credentials: ['bearer'],
+        codes: [...new Set([...problemCodes, ...Object.keys(errorCatalogue)])],
       }),
       isTrustedProxy: createAddressMatcher(trustedProxies),
       tracer,

@@ -177,6 +177,20 @@ describe.each(apis)('the management API on $engine', ({ system: api }) => {
     expect([method.status, method.headers.get('allow')]).toEqual([405, 'GET, HEAD, POST']);
   });
 
+  test('counts requests by operation, credential and code', async () => {
+    await api.send('/clients/nobody');
+    await api.send('/clients', { token: undefined });
+    const { operationsUrl } = api.system.member('console');
+    const metrics = await (await fetch(`${operationsUrl}/metrics`)).text();
+    for (const [operation, credential, code] of [
+      ['api.clients.read', 'bearer', 'not_found'],
+      ['api.clients.list', 'none', 'unauthorized'],
+    ]) {
+      const labels = `operation="${operation}",credential="${credential}",outcome="refused",code="${code}"`;
+      expect(metrics).toContain(`gatehouse_requests_total{${labels}}`);
+    }
+  });
+
   test('has no operation that adds a factor', () => {
     const writing = operations.filter(
       ({ method, path }) => /factor|passkey/.test(path) && method !== 'DELETE',
