@@ -93,7 +93,7 @@ function definitionOf(client: Client): Partial<Client> {
 }
 
 /** Where a page begins: in the registered clients, or in those of metadata documents. */
-const place = z.tuple([z.enum(['registered', 'document']), z.string().optional()]);
+const place = z.tuple([z.enum(['registered', 'document']), z.string()]);
 
 export function createClientActs(dependencies: Dependencies) {
   const { identity, record } = dependencies;
@@ -108,19 +108,24 @@ export function createClientActs(dependencies: Dependencies) {
       const { cursor, limit, ...query } = parseInput(memberFilter, filter);
       const [kind, after] = readCursor(place, cursor) ?? ['registered', undefined];
       const matches = ({ enabled }: Client) => query.disabled !== true || !enabled;
-      const wanted = { ...query, matches, after, limit };
-      const { items, next } = await (kind === 'registered'
-        ? clients.page(wanted)
-        : pageOfDocuments(wanted, identity));
-      const following = next === undefined ? (['document'] as const) : ([kind, next] as const);
+      const wanted = { ...query, matches, limit };
+      const none = { items: [], next: undefined };
+      const registered = kind === 'registered' ? await clients.page({ ...wanted, after }) : none;
+      const limitLeft = limit - registered.items.length;
+      const start = kind === 'document' ? after : undefined;
+      const described =
+        registered.next === undefined
+          ? await pageOfDocuments({ ...wanted, after: start, limit: limitLeft }, identity)
+          : none;
+      const items = [...registered.items, ...described.items].map(async (client) => ({
+        ...view(client),
+        lastUsedAt: await lastUse.ofClient(client.clientId),
+      }));
+      const next = registered.next ?? described.next;
+      const nextKind = registered.next === undefined ? 'document' : 'registered';
       return {
-        items: await Promise.all(
-          items.map(async (client) => ({
-            ...view(client),
-            lastUsedAt: await lastUse.ofClient(client.clientId),
-          })),
-        ),
-        next: next === undefined && kind === 'document' ? undefined : toCursor(following),
+        items: await Promise.all(items),
+        next: next === undefined ? undefined : toCursor([nextKind, next]),
       };
     },
 
@@ -175,7 +180,7 @@ async function pageOfDocuments(
     .filter((client) => matches?.(client) !== false)
     .sort((a, b) => (a.clientId < b.clientId ? -1 : 1));
   const items = found.slice(0, limit);
-  return { items, next: found.length > limit ? items.at(-1)?.clientId : undefined };
+  return { items, next: found.length > limit ? (items.at(-1)?.clientId ?? after) : undefined };
 }
 
 /** Changes and removals, with what they take away. */
