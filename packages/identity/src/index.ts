@@ -29,7 +29,12 @@ export {
   publicKey,
   publicKeyIds,
 } from './clients/public-keys.ts';
-export { isAllowedRedirectUri, redirectUriProblem } from './clients/redirect-uris.ts';
+export {
+  compareRedirectUri,
+  isAllowedRedirectUri,
+  type RedirectUriComparison,
+  redirectUriProblem,
+} from './clients/redirect-uris.ts';
 export { type Registration, registrationTokenSchema } from './clients/registration-tokens.ts';
 export { connectIdentity, prepareStore } from './connect-identity.ts';
 export {
@@ -65,6 +70,7 @@ export {
 export { assertMasterKeyFits } from './master-key-check.ts';
 export { type Identity, openIdentity } from './open-identity.ts';
 export { demoProblems, productionProblems } from './production-problems.ts';
+export { type Practice, practices } from './records/last-use.ts';
 export {
   memoized,
   nextNotBefore,

@@ -231,6 +231,7 @@ function openAudit(dependencies: IdentityDependencies, lastUse: LastUse, now: ()
         lastUse.noteUser(event.userId);
       } else if (event.event === 'token_issued') {
         lastUse.noteClient(event.clientId);
+        lastUse.notePractice(event.clientId, event.grant);
       }
       dependencies.onAuditEvent?.(event);
     },

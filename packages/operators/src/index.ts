@@ -35,6 +35,8 @@
  * clients
  *   list({ search?, orgId?, disabled?, cursor?, limit? }) Page<ListedClient>: ClientView with lastUsedAt?
  *   read(clientId)                                        { client: ClientView, lastUse: { at?, keys } }
+ *   use(clientId)                                         { requests, refusals, rate?, practices,
+ *                                                           signaturesOfKeys }
  *   create(operator, newClient)                           { client, secureKey? }: once, unless supplied
  *   previewChange(clientId, clientChange)                 { changes, movesFrom?, revokes, deletesKeys }
  *   change(operator, clientId, clientChange, condition?)  ClientView. null removes an optional member
@@ -66,8 +68,8 @@
  *   previewRemoval(userId)                                { userId, username, orgId, sessions, applications }
  *   remove(operator, userId, condition?)                  the same
  *
- * tokens (target: { token } | { clientId } | { userId } | { all: true })
- *   find(token)                                           TokenView or not_found
+ * tokens (target: { token } | { reference } | { clientId } | { userId } | { all: true })
+ *   find(token or { reference })                          TokenView with a reference, or not_found
  *   previewRevocation(target)                             { tokens, grants, sessions, clients, users }
  *   revoke(operator, target)                              what ended
  *
@@ -106,6 +108,7 @@ export {
   keyRemoval,
   keyRotation,
 } from './client-keys.ts';
+export type { AtLeast, PracticeUse, RateUse } from './client-use.ts';
 export {
   type ClientChange,
   type ClientView,

@@ -1,6 +1,7 @@
 import type { Identity, SigningKeyPolicy } from '@gatehouse/identity';
 import { createAuditActs } from './audit.ts';
 import { createClientKeyActs } from './client-keys.ts';
+import { createClientUseActs } from './client-use.ts';
 import { createClientActs } from './clients.ts';
 import { createDependencies, withOperatorErrors } from './operator.ts';
 import { createOrganizationActs } from './organizations.ts';
@@ -29,7 +30,10 @@ export function openOperators(
     /** Records what an operator did outside of these acts. */
     record: dependencies.record,
     organizations: withOperatorErrors(createOrganizationActs(dependencies)),
-    clients: withOperatorErrors(createClientActs(dependencies)),
+    clients: withOperatorErrors({
+      ...createClientActs(dependencies),
+      ...createClientUseActs(dependencies),
+    }),
     clientKeys: withOperatorErrors(createClientKeyActs(dependencies)),
     users: withOperatorErrors(users),
     tokens: withOperatorErrors(createTokenActs(dependencies)),

@@ -5,9 +5,10 @@ import { findClient } from './clients.ts';
 import { type Dependencies, type Operator, OperatorError, parseInput } from './operator.ts';
 import { findUser } from './users.ts';
 
-/** A token or code, everything of a client or a user, or everything. */
+/** A token or code by its value or reference, everything of a client or a user, or everything. */
 export const revocationTarget = z.union([
   z.strictObject({ token: z.string().min(1).max(16_384) }),
+  z.strictObject({ reference: z.string().min(1).max(4096) }),
   z.strictObject({ clientId: z.string().max(300) }),
   z.strictObject({ userId: z.string().max(128) }),
   z.strictObject({ all: z.literal(true) }),
@@ -19,6 +20,8 @@ export const tokenView = z.object({
   kind: z.string(),
   /** It names the token in the audit trail. */
   tokenId: z.string(),
+  /** Selects the token for `find` and `revoke`. It cannot be used as a credential. */
+  reference: z.string(),
   state: z.enum(['active', 'revoked', 'expired']),
   clientId: z.string().optional(),
   userId: z.string().optional(),
@@ -54,9 +57,9 @@ const unknown = () =>
 export function createTokenActs({ identity, now, record }: Dependencies) {
   const { revocations } = identity;
   return {
-    /** @param token its value, which is hashed at once */
-    async find(token: string): Promise<TokenView> {
-      const found = await revocations.find(token);
+    /** @param name the value of the token, which is hashed at once, or its reference */
+    async find(name: string | { readonly reference: string }): Promise<TokenView> {
+      const found = await revocations.find(name);
       if (found === undefined) {
         throw unknown();
       }
@@ -74,8 +77,8 @@ export function createTokenActs({ identity, now, record }: Dependencies) {
     async revoke(operator: Operator, input: RevocationTarget): Promise<RevocationEffect> {
       const target = parseInput(revocationTarget, input);
       const effect = await effectOf(target, identity);
-      if ('token' in target) {
-        const revoked = await revocations.token(target.token);
+      if ('token' in target || 'reference' in target) {
+        const revoked = await revocations.token(nameOf(target));
         if (revoked === undefined) {
           throw unknown();
         }
@@ -97,13 +100,16 @@ export function createTokenActs({ identity, now, record }: Dependencies) {
   };
 }
 
+const nameOf = (target: { readonly token: string } | { readonly reference: string }) =>
+  'token' in target ? target.token : target;
+
 async function effectOf(
   target: z.output<typeof revocationTarget>,
   identity: Identity,
 ): Promise<RevocationEffect> {
   const { revocations, removals, userSessions, store } = identity;
-  if ('token' in target) {
-    const found = await revocations.find(target.token);
+  if ('token' in target || 'reference' in target) {
+    const found = await revocations.find(nameOf(target));
     if (found === undefined) {
       throw unknown();
     }

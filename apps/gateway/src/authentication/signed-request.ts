@@ -92,12 +92,12 @@ export function createSignedRequestVerifier(dependencies: SignedRequestDependenc
       liveUntil: timestamp + tolerance,
     });
     if (use === 'replayed') {
-      const { clientId } = client;
-      throw new ApiError('replayed_request', { headers: bearerChallenge(), clientId });
+      throw replayed(client);
     }
     await signatures.count(client);
     return {
       kind: 'signature',
+      practice: presented.version === 2 ? 'HMAC-SHA-256' : algorithm,
       principal: await principalOf(client),
       signer: signed.createSigner(client, secureKey),
       // Known from opening the record. Computing it again would cost an HMAC.
@@ -121,6 +121,9 @@ export function createSignedRequestVerifier(dependencies: SignedRequestDependenc
     }
   };
 }
+
+const replayed = ({ clientId }: Client) =>
+  new ApiError('replayed_request', { headers: bearerChallenge(), clientId });
 
 /** The request as the signer must have seen it. */
 function rejectedSignature(

@@ -67,7 +67,8 @@ export async function verifyBearerToken(
   if (principal === undefined) {
     return rejectToken(text, 'bearer', findTokenKind);
   }
-  return { kind: 'bearer', principal, token: { text, verify }, query };
+  const practice = place === 'query' ? 'query_token' : undefined;
+  return { kind: 'bearer', principal, token: { text, verify }, query, practice };
 }
 
 /** 401 for a token that is unknown, expired or revoked. Clients of the platform check `value`. */

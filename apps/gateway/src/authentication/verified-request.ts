@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { ApiError } from '@gatehouse/errors';
-import type { AccessTokenVerifier, Client, Principal } from '@gatehouse/identity';
+import type { AccessTokenVerifier, Client, Practice, Principal } from '@gatehouse/identity';
 import { type AddressMatcher, createAddressMatcher } from '@gatehouse/server';
 import type {
   CredentialKind,
@@ -32,6 +32,8 @@ export interface VerifiedRequest {
   readonly signer?: Signer;
   /** The id of the key that signed the request. Only a signed request has one. */
   readonly secureKeyId?: string | undefined;
+  /** What operators want to know about, because clients migrate. */
+  readonly practice?: Practice | undefined;
   /** Verified again while a reply stays open. Signed requests have none. */
   readonly token?: { readonly text: string; readonly verify: AccessTokenVerifier };
   /** The query to forward, without its `?`. */

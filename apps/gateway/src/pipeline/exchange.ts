@@ -31,7 +31,7 @@ export interface Pipeline {
   /** The public URL of the gateway, which identifies the device API. */
   readonly deviceApi: string;
   readonly settings: Identity['settings'];
-  readonly lastUse: Pick<Identity['lastUse'], 'noteClient'>;
+  readonly lastUse: Pick<Identity['lastUse'], 'noteClient' | 'notePractice'>;
   readonly crossOrigin: CrossOrigin;
   readonly isTrustedProxy: AddressMatcher;
   readonly signReply: SignReply;

@@ -150,11 +150,14 @@ export async function authenticate(exchange: Exchange, pipeline: Pipeline): Prom
       pipeline.verificationDurations.of(credential.kind, result).observe(seconds);
     }
   }
-  const { principal, kind, secureKeyId } = exchange.verified;
+  const { principal, kind, secureKeyId, practice } = exchange.verified;
   notes.clientId = principal.clientId;
   notes.credential = kind;
   notes.keyId = secureKeyId;
   pipeline.lastUse.noteClient(principal.clientId, secureKeyId);
+  if (practice !== undefined) {
+    pipeline.lastUse.notePractice(principal.clientId, practice, secureKeyId);
+  }
   notes.verifiedMs = performance.now() - observed.startedAt;
   const counting = pipeline.limits.countClient(principal.clientId, route, appliedLimits);
   if (counting !== undefined) {

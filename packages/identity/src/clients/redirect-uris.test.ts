@@ -1,5 +1,5 @@
 import { describe, expect, test } from '@jest/globals';
-import { isAllowedRedirectUri } from '../clients/redirect-uris.ts';
+import { compareRedirectUri, isAllowedRedirectUri } from '../clients/redirect-uris.ts';
 
 describe('a redirect URI that may be registered', () => {
   test.each([
@@ -72,4 +72,36 @@ describe('a redirect URI that may not be registered', () => {
       expect(isAllowedRedirectUri(`https://rp.example/cb?x=1&${name}=a`, 'web')).toBe(false);
     },
   );
+});
+
+describe('the redirect URI of a request', () => {
+  const client = {
+    applicationType: 'web',
+    redirectUris: ['https://rp.example/cb', 'https://other.example', 'http://127.0.0.1:4000/cb'],
+  } as const;
+  const compare = (uri: string, applicationType: 'web' | 'native' = 'web') =>
+    compareRedirectUri(uri, { ...client, applicationType });
+
+  test.each([
+    ['https://rp.example/cb/', 'trailingSlash'],
+    ['https://other.example/', 'trailingSlash'],
+    ['https://RP.example/cb', 'normalForm'],
+    ['https://rp.example:443/cb', 'normalForm'],
+    ['https://rp.example/CB', 'letterCase'],
+    ['https://rp.example/cb?x=1', 'query'],
+    ['http://rp.example/cb', 'scheme'],
+    ['https://rp.example:8443/cb', 'port'],
+    ['http://127.0.0.1:4001/cb', 'port'],
+    ['https://rp.example/callback', 'path'],
+    ['https://evil.example/cb', 'unknown'],
+    ['rp.example/cb', 'malformed'],
+  ])('%s is rejected: %s', (uri, difference) => {
+    expect(compare(uri)).toMatchObject({ accepted: undefined, difference });
+  });
+
+  test('is accepted if it is equal, and at any loopback port of a native application', () => {
+    expect(compare('https://rp.example/cb').accepted).toBe('exact');
+    expect(compare('http://127.0.0.1:4001/cb', 'native').accepted).toBe('loopbackPort');
+    expect(compare('https://rp.example:8443/cb', 'native').accepted).toBeUndefined();
+  });
 });

@@ -35,6 +35,71 @@ export function redirectUriProblem(
   return client.grantTypes.includes('implicit') && isExposed ? problems.implicit : undefined;
 }
 
+/** What to leave out of a URI so that it equals a registered one. Earlier ones are closer. */
+const differences = {
+  normalForm: ({ href }: URL) => href,
+  trailingSlash: ({ href }: URL) => href.replace(/\/(?=$|\?)/, ''),
+  letterCase: ({ href }: URL) => href.toLowerCase(),
+  query: ({ protocol, host, pathname }: URL) => `${protocol} ${host} ${pathname}`,
+  scheme: ({ host, pathname, search }: URL) => `${host} ${pathname} ${search}`,
+  port: ({ protocol, hostname, pathname, search }: URL) =>
+    `${protocol} ${hostname} ${pathname} ${search}`,
+  path: ({ protocol, host }: URL) => `${protocol} ${host}`,
+} as const satisfies Readonly<Record<string, (url: URL) => string>>;
+
+type Difference = keyof typeof differences;
+
+export type RedirectUriComparison =
+  | { readonly accepted: 'exact' | 'loopbackPort'; readonly registered: string }
+  | {
+      readonly accepted: undefined;
+      readonly difference: Difference | 'malformed' | 'unknown';
+      /** The closest one. */
+      readonly registered?: string;
+    };
+
+/**
+ * Whether an authorization request with this redirect URI passes, and otherwise why not. Redirect
+ * URIs are compared exactly (RFC 9700 §2.1), except the port of a native application on loopback
+ * (RFC 8252 §7.3).
+ */
+export function compareRedirectUri(
+  uri: string,
+  client: Readonly<{ applicationType: 'web' | 'native'; redirectUris: readonly string[] }>,
+): RedirectUriComparison {
+  const { redirectUris, applicationType } = client;
+  if (redirectUris.includes(uri)) {
+    return { accepted: 'exact', registered: uri };
+  }
+  const url = URL.parse(uri);
+  if (url === null) {
+    return { accepted: undefined, difference: 'malformed' };
+  }
+  const isLoopback = url.protocol === 'http:' && LOOPBACK_HOSTS.has(url.hostname);
+  const known = redirectUris.flatMap((registered) => {
+    const parsed = URL.parse(registered);
+    return parsed === null ? [] : [{ registered, parsed }];
+  });
+  for (const difference of Object.keys(differences) as Difference[]) {
+    const partsOf = differences[difference];
+    const found = known.find(({ parsed }) => partsOf(parsed) === partsOf(url));
+    if (found !== undefined) {
+      const { registered } = found;
+      if (difference === 'port' && applicationType === 'native' && isLoopback) {
+        return { accepted: 'loopbackPort', registered };
+      }
+      // A parser adds the slash after a host.
+      const isSlash = uri === `${registered}/` || registered === `${uri}/`;
+      return {
+        accepted: undefined,
+        difference: isSlash ? 'trailingSlash' : difference,
+        registered,
+      };
+    }
+  }
+  return { accepted: undefined, difference: 'unknown' };
+}
+
 /**
  * Allows https, http on loopback, and the private-use scheme of a native application. Redirect URIs
  * are compared exactly, so wildcards and fragments are not allowed. RFC 9700 §2.1, RFC 8252 §7.

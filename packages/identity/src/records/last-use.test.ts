@@ -72,3 +72,15 @@ test('a clock that is set back does not stop the writes', async () => {
   lastUse.noteUser('user');
   expect(clock.writes).toBe(2);
 });
+
+test('a practice is noted for its client and key, and any other name is ignored', async () => {
+  const { clock, open } = await prepare();
+  const lastUse = open();
+  lastUse.notePractice('one', 'MD5', 'key-1');
+  lastUse.notePractice('one', 'client_credentials');
+  expect(clock.writes).toBe(2);
+  expect(await lastUse.ofPractice('one', 'MD5')).toBe(START / 1000);
+  expect(await lastUse.ofPractice('one', 'MD5', 'key-1')).toBe(START / 1000);
+  expect(await lastUse.ofPractice('one', 'SHA-256')).toBeUndefined();
+  expect(await lastUse.ofPractice('two', 'MD5')).toBeUndefined();
+});

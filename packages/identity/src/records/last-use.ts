@@ -10,6 +10,22 @@ const KEPT_SECONDS = 400 * 24 * 60 * 60;
 const userKey = (userId: string) => `last-use:user:${userId}`;
 const clientKey = (clientId: string) => `last-use:client:${clientId}`;
 const keyKey = (clientId: string, keyId: string) => `last-use:key:${keyId}:${clientId}`;
+const practiceKey = (clientId: string, practice: Practice, keyId = '') =>
+  `last-use:practice:${practice}:${keyId}:${clientId}`;
+
+/** What clients migrate from, and version 2 of the signature. The first three are signatures. */
+export const practices = [
+  'MD5',
+  'SHA-256',
+  'HMAC-SHA-256',
+  'query_token',
+  'implicit',
+  'password',
+] as const;
+
+export type Practice = (typeof practices)[number];
+
+const isPractice = (name: string): name is Practice => practices.some((each) => each === name);
 
 export type LastUse = ReturnType<typeof createLastUse>;
 
@@ -59,6 +75,21 @@ export function createLastUse(store: Pick<Store, 'get' | 'set'>, now: () => numb
       }
       return keyId;
     },
+    /**
+     * @param practice any other name is ignored
+     * @param keyId of the key that signed
+     */
+    notePractice(clientId: string, practice: string, keyId?: string): void {
+      if (isPractice(practice)) {
+        note(clientId, `${practice} ${keyId ?? ''}`, () => [
+          practiceKey(clientId, practice),
+          ...(keyId === undefined ? [] : [practiceKey(clientId, practice, keyId)]),
+        ]);
+      }
+    },
+    /** @param keyId the signatures of this key only */
+    ofPractice: (clientId: string, practice: Practice, keyId?: string) =>
+      read(practiceKey(clientId, practice, keyId)),
     ofUser: (userId: string) => read(userKey(userId)),
     ofClient: (clientId: string) => read(clientKey(clientId)),
     ofKey: (clientId: string, keyId: string) => read(keyKey(clientId, keyId)),
@@ -72,4 +103,7 @@ export const lastUseOfUser = (userId: string): readonly string[] => [userKey(use
 export const lastUseOfClient = (clientId: string, keyIds: readonly string[]): readonly string[] => [
   clientKey(clientId),
   ...keyIds.map((keyId) => keyKey(clientId, keyId)),
+  ...['', ...keyIds].flatMap((keyId) =>
+    practices.map((practice) => practiceKey(clientId, practice, keyId)),
+  ),
 ];

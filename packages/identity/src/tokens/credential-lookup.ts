@@ -1,4 +1,5 @@
 /** What the holder of a value holds: tokens, codes and sessions of every kind. */
+import { timingSafeEqual } from 'node:crypto';
 import type { Store } from '@gatehouse/store';
 import { z } from 'zod';
 import { parseRecord } from '../records/record.ts';
@@ -12,7 +13,12 @@ import {
 } from '../secrets/credential-keys.ts';
 import { isBrowserClientId } from '../settings/browser-host.ts';
 import type { FindLiveHolder } from './access-tokens.ts';
-import { isJwt, type JwtAccessTokens, tombstoneOf } from './jwt-access-tokens.ts';
+import {
+  isJwt,
+  type JwtAccessTokenClaims,
+  type JwtAccessTokens,
+  tombstoneOf,
+} from './jwt-access-tokens.ts';
 import { X_ACCESS_TOKEN } from './x-access-tokens.ts';
 
 /** The kinds of credentials that an operator can revoke by value. */
@@ -40,7 +46,12 @@ const storedCredential = z.object({
 
 export type CredentialLookup = ReturnType<typeof createCredentialLookup>;
 
-/** Finds a credential with its end, which does not include its grant. */
+/**
+ * Finds a credential with its end, which does not include its grant.
+ *
+ * A reference finds it again, and is no credential: the HMAC of an opaque token, or the claims of a
+ * JWT without its signature, with an HMAC so that nobody can choose them.
+ */
 export function createCredentialLookup(dependencies: {
   readonly store: Store;
   readonly credentialHash: CredentialHash;
@@ -49,17 +60,17 @@ export function createCredentialLookup(dependencies: {
 }) {
   const { store, credentialHash, now } = dependencies;
 
-  async function locateJwt(value: string) {
-    const claims = await dependencies.jwtAccessTokens.read(value);
-    if (claims === undefined) {
-      return undefined;
-    }
+  const macOf = (text: string) => credentialHash(`reference of a credential ${text}`);
+
+  function locateClaims(claims: JwtAccessTokenClaims) {
+    const text = Buffer.from(JSON.stringify(claims)).toString('base64url');
     const { user: userId, grant: grantId, key: keyId } = claims.gatehouse;
     const tokenIds = [credentialId(credentialHash(claims.jti))];
     const { client_id: clientId, iat: issuedAt, exp: expiresAt, aud: resource, scope } = claims;
     const credential = { kind: 'AccessToken', clientId, userId, tokenIds, grantId };
     return {
       credential: { ...credential, scope, resource, keyId, issuedAt, expiresAt },
+      reference: `${text}.${macOf(text)}`,
       tombstone: tombstoneOf(claims),
       /** Services that are not behind the gateway accept the token until it expires. */
       async end() {
@@ -71,11 +82,7 @@ export function createCredentialLookup(dependencies: {
     };
   }
 
-  async function locate(value: string) {
-    if (isJwt(value)) {
-      return locateJwt(value);
-    }
-    const hashed = credentialHash(value);
+  async function locateHashed(hashed: string) {
     const keys = kinds.map((kind) => credentialKey(kind, hashed));
     for (const key of [...keys, xAccessTokenKey(hashed), browserSessionKey(hashed)]) {
       const found = parseRecord(storedCredential, await store.get(key));
@@ -85,6 +92,7 @@ export function createCredentialLookup(dependencies: {
         const credential = { kind, clientId, userId, tokenIds: [credentialId(hashed)], grantId };
         return {
           credential: { ...credential, scope, resource, keyId, ...timesOf(found) },
+          reference: hashed,
           tombstone: grantId,
           end: () => store.delete([key]),
         };
@@ -93,7 +101,22 @@ export function createCredentialLookup(dependencies: {
     return undefined;
   }
 
-  return locate;
+  return {
+    async byValue(value: string) {
+      const claims = isJwt(value) ? await dependencies.jwtAccessTokens.read(value) : undefined;
+      return claims ? locateClaims(claims) : locateHashed(credentialHash(value));
+    },
+    async byReference(reference: string) {
+      const [text = '', mac] = reference.split('.');
+      if (mac === undefined) {
+        return locateHashed(reference);
+      }
+      const expected = Buffer.from(macOf(text));
+      const given = Buffer.from(mac);
+      const isOwn = given.length === expected.length && timingSafeEqual(given, expected);
+      return isOwn ? locateClaims(JSON.parse(String(Buffer.from(text, 'base64url')))) : undefined;
+    },
+  };
 }
 
 /** In epoch seconds. X-Access-Tokens expire at a time in milliseconds. */
@@ -102,23 +125,29 @@ function timesOf({ kind, iat, exp, issuedAt, expiresAt }: z.infer<typeof storedC
   return { issuedAt: iat ?? issuedAt ?? 0, expiresAt: exp ?? seconds };
 }
 
-/** A credential by its value, and whether it was revoked. Undefined if it is unknown. */
+/** Selects a credential: its value, or the reference that an earlier lookup returned. */
+export type CredentialName = string | { readonly reference: string };
+
+/** A credential and whether it was revoked. Undefined if it is unknown. */
 export function createCredentialStates(
-  locate: CredentialLookup,
+  lookup: CredentialLookup,
   { store, findLiveHolder }: { readonly store: Store; readonly findLiveHolder: FindLiveHolder },
 ) {
-  return async (value: string) => {
-    const located = await locate(value);
+  return async (name: CredentialName) => {
+    const located = await locate(lookup, name);
     if (located === undefined) {
       return undefined;
     }
-    const { credential, tombstone } = located;
+    const { credential, reference, tombstone } = located;
     const { clientId, userId, issuedAt, keyId: secureKeyId } = credential;
     // A client of a browser session has no record. The session ends with its user and its grant.
     const holder = isBrowserClientId(clientId) ? { userId } : { clientId, userId, secureKeyId };
     const isLive = (await findLiveHolder({ issuedAt, ...holder })) !== undefined;
     const isEnded =
       tombstone !== undefined && (await store.get(grantTombstoneKey(tombstone))) !== undefined;
-    return { ...credential, isRevoked: !isLive || isEnded };
+    return { ...credential, reference, isRevoked: !isLive || isEnded };
   };
 }
+
+export const locate = (lookup: CredentialLookup, name: CredentialName) =>
+  typeof name === 'string' ? lookup.byValue(name) : lookup.byReference(name.reference);

@@ -16,7 +16,12 @@ import {
 import type { User } from '../users/user.ts';
 import type { UserRegistry } from '../users/users.ts';
 import type { FindLiveHolder, NotBefore } from './access-tokens.ts';
-import { createCredentialLookup, createCredentialStates } from './credential-lookup.ts';
+import {
+  type CredentialName,
+  createCredentialLookup,
+  createCredentialStates,
+  locate,
+} from './credential-lookup.ts';
 import type { JwtAccessTokens } from './jwt-access-tokens.ts';
 import type { LogoutQueue } from './logout-queue.ts';
 
@@ -36,7 +41,7 @@ export function createRevocations(dependencies: {
   readonly now: () => number;
 }) {
   const { store, clients, users, notBefore, now } = dependencies;
-  const locate = createCredentialLookup(dependencies);
+  const lookup = createCredentialLookup(dependencies);
 
   async function deleteIndexed(indexKey: string, keysOf: (member: string) => Promise<string[]>) {
     const members = await store.members(indexKey);
@@ -87,14 +92,14 @@ export function createRevocations(dependencies: {
       const notBefore = nextNotBefore(now());
       return users.update(userId, (user) => ({ ...user, ...change, notBefore }));
     },
-    /** A credential by its value, and whether it was revoked. Undefined if it is unknown. */
-    find: createCredentialStates(locate, dependencies),
+    /** A credential, its reference, and whether it was revoked. Undefined if it is unknown. */
+    find: createCredentialStates(lookup, dependencies),
     /**
      * Revokes an access token, refresh token, code or browser session with its grant. Undefined if it
      * is unknown.
      */
-    async token(value: string) {
-      const located = await locate(value);
+    async token(name: CredentialName) {
+      const located = await locate(lookup, name);
       if (located === undefined) {
         return undefined;
       }
