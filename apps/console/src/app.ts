@@ -61,7 +61,10 @@ export function createApp(
   app.get('/', (_request, response) => response.redirect(303, navigation[0]?.path ?? '/'));
   app.post(LANGUAGE_PATH, form, chooseLanguage(secure));
   signIn.addRoutes(app, form);
-  addScreens(app, screens, form, { operators, signIn, cookies, sendPage, now });
+  addScreens(app, screens, form, {
+    ...{ operators, signIn, cookies, sendPage, now },
+    issuer: dependencies.issuer,
+  });
   app.use(rejectUnknown(app.router));
   app.use(handleErrors(sendPage));
   return app;

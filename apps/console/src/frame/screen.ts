@@ -35,6 +35,8 @@ export interface Visit<Query = unknown> extends FormPlace, Place {
   readonly operators: Operators;
   /** Who acts, for the audit trail. */
   readonly operator: Operator;
+  /** The address of the authorization server, for commands that operators copy. */
+  readonly issuer: string;
   /** Of the path, decoded. Empty if it has none with this name. */
   readonly parameters: Readonly<Record<string, string>>;
   /** The parameters of the URL that the screen declares. */
@@ -46,7 +48,7 @@ export type Outcome =
   | {
       /** A path of the console. By default, that of the screen. */
       readonly to?: string;
-      readonly notice: keyof Texts['notices'];
+      readonly notice?: keyof Texts['notices'];
     }
   /** A page that exists once, such as a new secure key. Browsers do not store it. */
   | { readonly title: string; readonly content: Html };

@@ -22,6 +22,7 @@ interface Dependencies {
   readonly signIn: SignIn;
   readonly cookies: Cookies;
   readonly sendPage: SendPage;
+  readonly issuer: string;
   readonly now: () => number;
 }
 
@@ -102,12 +103,13 @@ function visitOf(
   screen: Screen,
   request: Request,
   session: Session,
-  { operators, now }: Dependencies,
+  { operators, issuer, now }: Dependencies,
 ): Visit {
   const { userId, sessionId, scopes } = session.access;
   const parameters = request.params as Readonly<Record<string, string>>;
   return {
     operators,
+    issuer,
     operator: {
       ...{ actor: 'console', operator: userId, session: sessionId },
       address: request.ip?.replace(/^::ffff:(?=\d+\.)/, ''),
@@ -217,7 +219,9 @@ function sendOutcome(
     sendPage(request, response, outcome, session);
     return;
   }
-  cookies.writeNotice(response, outcome.notice);
+  if (outcome.notice !== undefined) {
+    cookies.writeNotice(response, outcome.notice);
+  }
   response.redirect(303, outcome.to ?? path);
 }
 

@@ -2,15 +2,36 @@
 import { html } from '@gatehouse/server';
 import type { Screen } from '../frame/screen.ts';
 import type { NavigationEntry } from '../view/layout.ts';
+import { client } from './client.ts';
+import { newClientScreen } from './client-wizard.ts';
+import { clients } from './clients.ts';
 import { organization, organizations } from './organizations.ts';
+import { tokens } from './tokens.ts';
 
-export const screens: readonly Screen[] = [organizations, organization];
+export const screens: readonly Screen[] = [
+  clients,
+  client,
+  newClientScreen,
+  organizations,
+  organization,
+  tokens,
+];
 
 /** The first one is the start. Icons are drawn with lines on 24 × 24. */
 export const navigation: readonly NavigationEntry[] = [
   {
+    path: '/clients',
+    label: (texts) => texts.clients.title,
+    icon: html`<rect x="3.5" y="4" width="17" height="6.5" rx="1.5"/><rect x="3.5" y="13.5" width="17" height="6.5" rx="1.5"/><path d="M7 7.25h.01M7 16.75h.01M11 7.25h6M11 16.75h6"/>`,
+  },
+  {
     path: '/organizations',
     label: (texts) => texts.organizations.title,
     icon: html`<path d="M4 20V6l8-3 8 3v14M4 20h16M9 20v-4h6v4M8 9h.01M12 9h.01M16 9h.01M8 12.5h.01M12 12.5h.01M16 12.5h.01"/>`,
+  },
+  {
+    path: '/tokens',
+    label: (texts) => texts.tokens.title,
+    icon: html`<circle cx="8" cy="15" r="4.5"/><path d="M11.2 11.8 20 3M16 7l3 3M13.5 9.5l2 2"/>`,
   },
 ];

@@ -33,6 +33,8 @@ export interface Field {
   readonly options?: readonly { readonly value: string; readonly label: string }[];
   /** More than one line. */
   readonly rows?: number;
+  /** A page never shows what was typed, not even after a rejected try. */
+  readonly isSecret?: true;
 }
 
 /** A list with filters has them in the URL, so that a view can be sent to a colleague. */
@@ -78,7 +80,7 @@ ${fields.map((field) => {
   const typed = attempt?.values[field.name];
   const problem = attempt?.problems.find(({ property }) => property === field.name)?.message;
   return formField(
-    typed === undefined ? field : { ...field, value: typed },
+    typed === undefined || field.isSecret ? field : { ...field, value: typed },
     `${act}-${field.name}`,
     problem,
   );

@@ -1,0 +1,246 @@
+/** Adds a client: which kind of program first, then its form, then its secure key with a command. */
+import { type NewClient, OperatorError } from '@gatehouse/operators';
+import { fill, type Html, html, plainName } from '@gatehouse/server';
+import { z } from 'zod';
+import { act, type Outcome, type Screen, screen, type Visit } from '../frame/screen.ts';
+import { pathTo } from '../view/addresses.ts';
+import { actForm, type Field } from '../view/forms.ts';
+import { card, copyable } from '../view/parts.ts';
+import type { Texts } from '../view/texts-en.ts';
+import { CLIENT_PATH, LIST_PATH, NEW_CLIENT_PATH } from './clients.ts';
+
+type Kind = keyof Texts['wizard']['kinds'];
+
+interface KindFacts {
+  readonly grantTypes: NewClient['grantTypes'];
+  readonly members?: Partial<NewClient>;
+  /** Whether its sign-ins end at a redirect URI. */
+  readonly redirects: 'required' | 'optional' | 'no';
+  readonly scopes: string;
+}
+
+const kinds: Readonly<Record<Kind, KindFacts>> = {
+  web: {
+    grantTypes: ['authorization_code', 'refresh_token'],
+    redirects: 'required',
+    scopes: 'openid profile',
+  },
+  spa: {
+    grantTypes: ['authorization_code', 'refresh_token'],
+    members: { public: true },
+    redirects: 'required',
+    scopes: 'openid profile',
+  },
+  native: {
+    grantTypes: [
+      'authorization_code',
+      'refresh_token',
+      'urn:ietf:params:oauth:grant-type:device_code',
+    ],
+    members: { public: true, applicationType: 'native' },
+    redirects: 'optional',
+    scopes: 'openid profile',
+  },
+  machine: { grantTypes: ['client_credentials'], redirects: 'no', scopes: 'device:read' },
+  signing: {
+    grantTypes: [],
+    members: { signatureAlgorithm: 'HMAC-SHA-256' },
+    redirects: 'no',
+    scopes: 'device:read',
+  },
+};
+
+const kindName = z.enum(Object.keys(kinds) as Kind[]);
+/** As many as fit into a list to choose from. Otherwise, the operator types an id. */
+const LISTED_ORGANIZATIONS = 50;
+
+export const newClientScreen: Screen = screen({
+  path: NEW_CLIENT_PATH,
+  requires: 'operator:write',
+  query: z.object({ kind: kindName.optional() }),
+  async load({ operators, query, attempt }) {
+    const kind = kindName.safeParse(attempt?.values.kind).data ?? query.kind;
+    const [organizations, { settings }] = await Promise.all([
+      operators.organizations.list({ limit: LISTED_ORGANIZATIONS }),
+      operators.settings.read(),
+    ]);
+    const scopes = settings.resources.flatMap((resource) => Object.keys(resource.scopes));
+    return { kind, organizations, scopes: ['device:read', 'device:write', ...scopes] };
+  },
+  title: ({ kind }, { texts }) =>
+    kind === undefined
+      ? texts.wizard.title
+      : `${texts.wizard.title}: ${texts.wizard.kinds[kind].title}`,
+  trail: (_data, { texts }) => [{ address: LIST_PATH, label: texts.clients.title }],
+  view({ kind, organizations, scopes }, visit) {
+    const { wizard: texts } = visit.texts;
+    if (kind === undefined) {
+      return html`<p class="lead">${texts.lead}</p>
+<ul class="choices">${kindName.options.map((name) => {
+        const { title, about, grants } = texts.kinds[name];
+        return html`<li><a href="${NEW_CLIENT_PATH}?kind=${name}"><strong>${title}</strong>${about}<small>${grants}</small></a></li>`;
+      })}</ul>`;
+    }
+    const { redirects, scopes: usual } = kinds[kind];
+    const known = organizations.items.map(({ id, name }) => ({
+      value: id,
+      label: `${plainName(name)} (${id})`,
+    }));
+    const isShort = organizations.next === undefined;
+    const fields: readonly Field[] = [
+      { name: 'name', label: texts.name, hint: texts.nameHint, required: true },
+      { name: 'clientId', label: texts.id, hint: texts.idHint, required: true },
+      {
+        ...{ name: 'orgId', label: texts.organization, required: true },
+        ...(isShort && { options: known }),
+      },
+      ...(redirects === 'no'
+        ? []
+        : [
+            {
+              ...{ name: 'redirectUris', label: texts.redirectUris, rows: 3 },
+              hint: redirects === 'optional' ? texts.nativeHint : texts.redirectsHint,
+              required: redirects === 'required',
+            },
+          ]),
+      {
+        ...{ name: 'scopes', label: texts.scopes, value: usual },
+        hint: fill(texts.scopesHint, { scopes: scopes.join(' ') }),
+      },
+    ];
+    const form = actForm(visit, { act: 'create', fields, hidden: { kind }, button: texts.create });
+    return card(
+      texts.kinds[kind].title,
+      html`<p class="hint">${texts.kinds[kind].about} ${texts.kinds[kind].grants}</p>${form}`,
+      html`<a class="button" href="${NEW_CLIENT_PATH}">${texts.change}</a>`,
+    );
+  },
+  acts: {
+    create: act({
+      fields: z.object({
+        kind: kindName,
+        name: z.string(),
+        clientId: z.string(),
+        orgId: z.string(),
+        redirectUris: z.string().default(''),
+        scopes: z.string(),
+      }),
+      async run({ kind, redirectUris, scopes, ...named }, visit) {
+        const uris = wordsOf(redirectUris);
+        const { grantTypes = [], members, redirects } = kinds[kind];
+        const hasRedirects = redirects === 'required' || uris.length > 0;
+        const definition: NewClient = {
+          ...members,
+          ...named,
+          scopes: wordsOf(scopes),
+          redirectUris: uris,
+          grantTypes: grantTypes.filter((type) => hasRedirects || type !== 'authorization_code'),
+          corsOrigins: kind === 'spa' ? originsOf(uris) : [],
+        };
+        const { secureKey } = await withFieldNames(() =>
+          visit.operators.clients.create(visit.operator, definition),
+        );
+        return created({ kind, definition, secureKey }, visit);
+      },
+    }),
+  },
+});
+
+/** Texts of a field with several values. */
+export const wordsOf = (text: string): string[] => text.split(/\s+/).filter(Boolean);
+
+const originsOf = (uris: readonly string[]): string[] => [
+  ...new Set(uris.flatMap((uri) => URL.parse(uri)?.origin ?? [])),
+];
+
+/** A problem of the second redirect URI belongs to the field with all of them. */
+export async function withFieldNames<Result>(run: () => Promise<Result>): Promise<Result> {
+  try {
+    return await run();
+  } catch (error) {
+    if (error instanceof OperatorError && error.problems.length > 0) {
+      const problems = error.problems.map(({ property, message }) => ({
+        property: property.split('.', 1)[0] ?? '',
+        message,
+      }));
+      throw new OperatorError('illegal_argument', error.message, problems);
+    }
+    throw error;
+  }
+}
+
+interface Created {
+  readonly kind: Kind;
+  readonly definition: NewClient;
+  readonly secureKey: string | undefined;
+}
+
+function created({ kind, definition, secureKey }: Created, { texts, issuer }: Visit): Outcome {
+  const { clientId: id, name, redirectUris = [] } = definition;
+  const [command, result] = commandOf({ kind, definition, secureKey }, { texts, issuer });
+  return {
+    title: fill(texts.wizard.createdTitle, { name: plainName(name) }),
+    content: html`${secureKey && secretCard(secureKey, texts)}
+${card(texts.wizard.tryIt, html`${commandBlock(command, texts)}<p class="hint">${result}</p>`)}
+<p class="actions"><a class="button primary" href="${pathTo(CLIENT_PATH, { id })}">${texts.wizard.open}</a>${
+      redirectUris.length > 0
+        ? html`<a class="button" href="${pathTo(CLIENT_PATH, { id })}?tab=redirects">${texts.clients.redirects}</a>`
+        : undefined
+    }</p>`,
+  };
+}
+
+/** A secure key, which the page shows once. */
+export const secretCard = (secureKey: string, { wizard, frame }: Texts): Html =>
+  card(
+    wizard.secret,
+    html`<p class="warning">${wizard.once}</p><p>${copyable(secureKey, frame)}</p>`,
+  );
+
+/** A command of several lines, with a button to copy it. */
+export const commandBlock = (command: string, { frame }: Texts): Html =>
+  html`<div class="command"><pre translate="no">${command}</pre><button type="button" data-copied="${frame.copied}" hidden>${frame.copy}</button></div>`;
+
+/** A word of a POSIX shell. */
+const quoted = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`;
+
+/** RFC 6749 §2.3.1: both are encoded as in a form. Keys need no encoding. */
+const basic = (clientId: string, secureKey: string): string =>
+  `-u ${quoted(`${encodeURIComponent(clientId)}:${secureKey}`)}`;
+
+/** Gets a token with a secure key. */
+export const tokenCommand = (
+  client: { readonly clientId: string; readonly secureKey: string },
+  issuer: string,
+): string =>
+  `curl -s ${basic(client.clientId, client.secureKey)} ${issuer}/token \\\n  -d grant_type=client_credentials`;
+
+/** @returns the command, and what it shows */
+function commandOf(
+  { kind, definition, secureKey = '' }: Created,
+  { texts: { wizard }, issuer }: Pick<Visit, 'texts' | 'issuer'>,
+): readonly [command: string, result: string] {
+  const { clientId, redirectUris = [], scopes = [] } = definition;
+  const scope =
+    scopes.length === 0 ? '' : ` \\\n  --data-urlencode ${quoted(`scope=${scopes.join(' ')}`)}`;
+  if (kind === 'machine') {
+    return [`${tokenCommand({ clientId, secureKey }, issuer)}${scope}`, wizard.tryMachine];
+  }
+  if (kind === 'signing') {
+    return [
+      `npx gatehouse sign GET "$API/api/device?pageSize=5" --client ${quoted(clientId)}`,
+      wizard.trySigning,
+    ];
+  }
+  const who =
+    secureKey === ''
+      ? ` \\\n  --data-urlencode ${quoted(`client_id=${clientId}`)}`
+      : ` ${basic(clientId, secureKey)}`;
+  const [redirectUri] = redirectUris;
+  return redirectUri === undefined
+    ? [`curl -s ${issuer}/device/auth${who}${scope}`, wizard.tryDevice]
+    : [
+        `curl -s ${issuer}/par${who} \\\n  -d response_type=code \\\n  --data-urlencode ${quoted(`redirect_uri=${redirectUri}`)}${scope} \\\n  -d code_challenge_method=S256 -d code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM`,
+        wizard.tryWeb,
+      ];
+}

@@ -1,0 +1,421 @@
+/** One client: its use, scopes, redirect URIs, limits and migration, and what changes or ends it. */
+import { compareRedirectUri, identityScopes, knownScopes } from '@gatehouse/identity';
+import type { AtLeast, PracticeUse } from '@gatehouse/operators';
+import { fill, foreignName, type Html, html, plainName, sentence } from '@gatehouse/server';
+import { z } from 'zod';
+import { act, type Screen, screen, type Visit } from '../frame/screen.ts';
+import { pathTo } from '../view/addresses.ts';
+import { actForm, destroyLink } from '../view/forms.ts';
+import {
+  type Column,
+  card,
+  copyable,
+  counted,
+  definitions,
+  number,
+  status,
+  table,
+  tabs,
+} from '../view/parts.ts';
+import type { Texts } from '../view/texts-en.ts';
+import { type ClientData, keyActs, keysTab } from './client-keys.ts';
+import { withFieldNames, wordsOf } from './client-wizard.ts';
+import { CLIENT_PATH, kindOf, LIST_PATH, stateOf, useTime } from './clients.ts';
+
+const DAY_SECONDS = 24 * 60 * 60;
+/** The store keeps a last use for so long. */
+const MAXIMUM_DAYS = 400;
+const RECENT_SECONDS = 30 * DAY_SECONDS;
+
+const tabName = z.enum(['overview', 'keys', 'redirects', 'migration']);
+type Tab = z.output<typeof tabName>;
+
+export const client: Screen = screen({
+  path: CLIENT_PATH,
+  requires: 'operator:read',
+  query: z.object({ tab: tabName.default('overview'), uri: z.string().max(2000).optional() }),
+  async load({ operators, parameters: { id: clientId = '' } }) {
+    const [found, use, { tokens = 0 }, { settings }] = await Promise.all([
+      operators.clients.read(clientId),
+      operators.clients.use(clientId),
+      operators.tokens.previewRevocation({ clientId }),
+      operators.settings.read(),
+    ]);
+    return { found, use, tokens, resources: settings.resources };
+  },
+  title: ({ found }) => plainName(found.client.name),
+  trail: (_data, { texts }) => [{ address: LIST_PATH, label: texts.clients.title }],
+  tools({ found: { client } }, { texts: { clients: texts } }) {
+    const query = String(new URLSearchParams({ client: client.clientId }));
+    return html`<a class="button" href="/requests?${query}">${texts.requests}</a><a class="button" href="/audit?${query}">${texts.audit}</a>`;
+  },
+  view(data, visit) {
+    const { clients: texts } = visit.texts;
+    const tab: Tab = visit.attempt?.act === 'redirects' ? 'redirects' : visit.query.tab;
+    const views = { overview, keys: keysTab, redirects: redirectsTab, migration: migrationTab };
+    const names = tabName.options.map((name) => ({ name, label: texts[name] }));
+    return html`${figures(data, visit)}
+${tabs({ ...visit, search: new URLSearchParams({ tab }) }, texts.views, names)}
+${views[tab](data, visit)}`;
+  },
+  acts: {
+    ...keyActs,
+    narrow: act({
+      fields: z.object({ scope: z.string() }),
+      async preview({ scope }, { operators, parameters: { id: clientId = '' } }) {
+        const { client: found } = await operators.clients.read(clientId);
+        return {
+          scope,
+          name: found.name,
+          ...(await operators.tokens.previewRevocation({ clientId })),
+        };
+      },
+      confirm: ({ scope, name, tokens = 0 }, { texts }) => ({
+        title: fill(texts.clients.narrowTitle, { scope }),
+        effect: effectOf(texts.clients.narrowEffect, { name, tokens, scope }, texts),
+        button: texts.clients.narrow,
+      }),
+      async run({ scope }, { operators, operator, parameters: { id = '' } }) {
+        const { client: found } = await operators.clients.read(id);
+        const scopes = found.scopes.filter((each) => each !== scope);
+        const condition = { ifVersion: found.version };
+        await operators.clients.change(operator, id, { scopes }, condition);
+        return { notice: 'saved' };
+      },
+    }),
+    redirects: act({
+      fields: z.object({ redirectUris: z.string(), version: z.string() }),
+      async run({ redirectUris, version }, { operators, operator, path, parameters: { id = '' } }) {
+        const change = { redirectUris: wordsOf(redirectUris) };
+        const condition = { ifVersion: version };
+        await withFieldNames(() => operators.clients.change(operator, id, change, condition));
+        return { to: `${path}?tab=redirects`, notice: 'saved' };
+      },
+    }),
+    enable: act({
+      fields: z.object({}),
+      async run(_fields, { operators, operator, parameters: { id = '' } }) {
+        await operators.clients.change(operator, id, { enabled: true });
+        return { notice: 'saved' };
+      },
+    }),
+    disable: act({
+      fields: z.object({}),
+      preview: (_fields, visit) => endingOf(visit),
+      confirm: (ending, { texts }) => ({
+        title: fill(texts.clients.disableTitle, { name: plainName(ending.name) }),
+        effect: effectOf(texts.clients.disableEffect, ending, texts),
+        button: texts.clients.disable,
+      }),
+      async run(_fields, { operators, operator, parameters: { id = '' } }) {
+        await operators.clients.change(operator, id, { enabled: false });
+        return { notice: 'saved' };
+      },
+    }),
+    revoke: act({
+      fields: z.object({}),
+      preview: (_fields, visit) => endingOf(visit),
+      confirm: (ending, { texts }) => ({
+        title: fill(texts.tokens.confirmClient, { name: plainName(ending.name) }),
+        effect: effectOf(texts.tokens.effectClient, ending, texts),
+        button: texts.clients.revoke,
+      }),
+      async run(_fields, { operators, operator, parameters: { id: clientId = '' } }) {
+        await operators.tokens.revoke(operator, { clientId });
+        return { notice: 'revoked' };
+      },
+    }),
+    remove: act({
+      fields: z.object({}),
+      async preview(_fields, visit) {
+        const { name } = await endingOf(visit);
+        const { id = '' } = visit.parameters;
+        return { name, ...(await visit.operators.clients.previewRemoval(id)) };
+      },
+      confirm: (ending, { texts }) => ({
+        title: fill(texts.clients.removeTitle, { name: plainName(ending.name) }),
+        effect: effectOf(texts.clients.removeEffect, ending, texts),
+        button: texts.clients.remove,
+      }),
+      async run(_fields, { operators, operator, parameters: { id = '' } }) {
+        await operators.clients.remove(operator, id);
+        return { to: LIST_PATH, notice: 'removed' };
+      },
+    }),
+  },
+});
+
+async function endingOf({ operators, parameters: { id: clientId = '' } }: Visit) {
+  const { client: found } = await operators.clients.read(clientId);
+  const { tokens = 0 } = await operators.tokens.previewRevocation({ clientId });
+  return { name: found.name, keys: found.keys.length, tokens };
+}
+
+function effectOf(
+  text: string,
+  values: {
+    readonly name: string;
+    readonly tokens: number;
+    readonly keys?: number;
+    readonly scope?: string;
+  },
+  texts: Texts,
+): Html {
+  const { name, tokens, keys = 0, scope = '' } = values;
+  const { tokenCount, keyCount, clientCount } = texts.clients;
+  return html`<p>${sentence(text, {
+    name: html`<strong>${foreignName(name)}</strong>`,
+    scope: html`<code translate="no">${scope}</code>`,
+    tokens: html`<strong>${counted(tokens, texts, tokenCount)}</strong>`,
+    keys: counted(keys, texts, keyCount),
+    clients: counted(1, texts, clientCount),
+  })}</p>`;
+}
+
+function figures({ found, use, tokens }: ClientData, visit: Visit): Html {
+  const { clients: texts } = visit.texts;
+  const all = use.requests.count + use.refusals.count;
+  const share = all === 0 ? undefined : percent(use.refusals.count / all, visit.texts);
+  const shown = ({ count, isExact }: AtLeast) => {
+    const digits = number(count, visit.texts);
+    return isExact ? digits : fill(texts.atLeast, { count: digits });
+  };
+  const figure = (label: string, value: string | Html, note?: string) =>
+    html`<div><dt>${label}</dt><dd>${value}${note && html`<small>${note}</small>`}</dd></div>`;
+  return html`<dl class="figures">
+${figure(texts.state, stateOf(found.client, visit.texts))}
+${figure(texts.lastUse, useTime(found.lastUse.at, visit))}
+${figure(texts.requests, shown(use.requests), texts.day)}
+${figure(texts.refusals, shown(use.refusals), share ? fill(texts.ofRequests, { share }) : texts.day)}
+${figure(texts.liveTokens, number(tokens, visit.texts))}
+</dl>`;
+}
+
+const percent = (share: number, { language }: Texts): string =>
+  new Intl.NumberFormat(language, { style: 'percent', maximumFractionDigits: 1 }).format(share);
+
+function overview({ found: { client }, use, resources }: ClientData, visit: Visit): Html {
+  const { clients: texts, wizard } = visit.texts;
+  const hasPublicKeys = client.jwks !== undefined || client.jwksUri !== undefined;
+  const authentication = client.public ? 'none' : hasPublicKeys ? 'publicKeys' : 'key';
+  const details = definitions([
+    [texts.id, copyable(client.clientId, visit.texts.frame)],
+    [texts.kind, wizard.kinds[kindOf(client)].title],
+    [
+      wizard.organization,
+      html`<a href="${pathTo('/organizations/:id', { id: client.orgId })}">${client.orgId}</a>`,
+    ],
+    [texts.source, texts.sources[client.source]],
+    [texts.authentication, texts.authentications[authentication]],
+    [texts.grants, client.grantTypes.map(shortGrant).join(', ') || texts.none],
+    [texts.signatures, client.keys.length === 0 ? undefined : client.signatureAlgorithm],
+    [
+      texts.firstParty,
+      client.redirectUris.length === 0
+        ? undefined
+        : client.firstParty
+          ? texts.noConsent
+          : texts.consent,
+    ],
+  ]);
+  return html`<div class="columns">${card(texts.details, details)}${card(texts.limits, limits({ client, rate: use.rate }, visit))}</div>
+${scopes({ client, resources }, visit)}
+${acts(client, visit)}`;
+}
+
+const shortGrant = (name: string): string => name.replace('urn:ietf:params:oauth:grant-type:', '');
+
+type Client = ClientData['found']['client'];
+
+function limits(
+  { client, rate }: { readonly client: Client; readonly rate: ClientData['use']['rate'] },
+  visit: Visit,
+): Html {
+  const { clients: texts } = visit.texts;
+  const lifetimes = Object.entries(client.lifetimes ?? {}).map(
+    ([name, seconds]) => `${name}: ${number(Number(seconds), visit.texts)} s`,
+  );
+  const perMinute = rate ? (rate.requests / rate.windowSeconds) * 60 : 0;
+  return definitions([
+    [
+      texts.rate,
+      rate
+        ? fill(texts.rateValue, {
+            requests: number(rate.requests, visit.texts),
+            seconds: number(rate.windowSeconds, visit.texts),
+          })
+        : texts.unknownRate,
+    ],
+    [
+      texts.busiest,
+      rate &&
+        fill(texts.ofLimit, {
+          count: number(rate.busiestMinute, visit.texts),
+          share: percent(rate.busiestMinute / perMinute, visit.texts),
+        }),
+    ],
+    [texts.lifetimes, lifetimes.join(', ') || texts.installation],
+    [texts.addresses, client.ipAllowList.join(', ') || texts.anyState],
+  ]);
+}
+
+function scopes(
+  { client, resources }: { readonly client: Client; readonly resources: ClientData['resources'] },
+  visit: Visit,
+): Html {
+  const { clients: texts } = visit.texts;
+  const resourceOf = (scope: string) => {
+    const declared = resources.find((each) => Object.hasOwn(each.scopes, scope));
+    const isOf = (known: readonly string[]) => known.includes(scope);
+    const builtIn = isOf(identityScopes) ? texts.openId : texts.deviceApi;
+    return declared?.resource ?? (isOf(knownScopes) ? builtIn : undefined);
+  };
+  const lead = html`<p class="hint">${texts.scopesLead}</p>`;
+  const columns: readonly Column<{ scope: string; resource: string | undefined }>[] = [
+    { label: texts.scope, cell: ({ scope }) => html`<code translate="no">${scope}</code>` },
+    { label: texts.resource, cell: ({ resource }) => resource },
+    {
+      label: texts.narrow,
+      cell: ({ scope }) =>
+        destroyLink(visit, { act: 'narrow', label: texts.narrow, fields: { scope } }),
+    },
+  ];
+  return card(
+    texts.scopes,
+    html`${client.scopes.length === 0 ? undefined : lead}${table(visit, {
+      caption: texts.scopes,
+      columns: visit.mayWrite ? columns : columns.slice(0, 2),
+      rows: client.scopes.map((scope) => ({ scope, resource: resourceOf(scope) })),
+      empty: texts.noScopes,
+    })}`,
+  );
+}
+
+function acts(client: Client, visit: Visit): Html | undefined {
+  const { clients: texts } = visit.texts;
+  const { enabled, source } = client;
+  return visit.mayWrite
+    ? html`<div class="tools">
+${enabled ? destroyLink(visit, { act: 'disable', label: texts.disable }) : actForm(visit, { act: 'enable', button: texts.enable, isPrimary: false })}
+${destroyLink(visit, { act: 'revoke', label: texts.revoke })}
+${source === 'document' ? undefined : destroyLink(visit, { act: 'remove', label: texts.remove })}
+</div>`
+    : undefined;
+}
+
+function redirectsTab(
+  { found: { client } }: ClientData,
+  visit: Visit<{ uri?: string | undefined }>,
+): Html {
+  const { clients: texts } = visit.texts;
+  const { uri } = visit.query;
+  const list = client.redirectUris.map(
+    (each) => html`<li><code translate="no">${each}</code></li>`,
+  );
+  const form = html`<form class="filter" method="get" action="${visit.path}">
+<input type="hidden" name="tab" value="redirects">
+<div class="field"><label for="test-uri">${texts.testerField}</label>
+<input id="test-uri" name="uri" type="text" value="${uri ?? ''}" required autocomplete="off" spellcheck="false"></div>
+<div class="actions"><button type="submit">${texts.test}</button></div>
+</form>`;
+  const edit = actForm(visit, {
+    act: 'redirects',
+    fields: [
+      {
+        ...{ name: 'redirectUris', label: texts.redirects, hint: texts.redirectsHint, rows: 4 },
+        value: client.redirectUris.join('\n'),
+      },
+    ],
+    hidden: { version: client.version },
+    button: texts.save,
+  });
+  return html`${card(texts.tester, html`${form}${uri === undefined ? undefined : comparison(uri, client, texts)}`)}
+${card(
+  texts.registered,
+  list.length === 0
+    ? html`<p class="empty">${texts.noRedirects}</p>`
+    : html`<ul class="uris">${list}</ul>`,
+)}
+${edit && card(texts.editRedirects, edit)}`;
+}
+
+function comparison(uri: string, client: Client, texts: Texts['clients']): Html {
+  const compared = compareRedirectUri(uri, client);
+  const registered = html`<code translate="no">${compared.registered ?? ''}</code>`;
+  return compared.accepted === undefined
+    ? html`<p class="problem" role="status">${sentence(texts.differences[compared.difference], { uri: registered })}</p>`
+    : html`<p class="success" role="status">${sentence(compared.accepted === 'exact' ? texts.exact : texts.loopbackPort, { uri: registered })}</p>`;
+}
+
+const version1: readonly string[] = ['MD5', 'SHA-256'];
+
+type PracticeState = keyof typeof practiceTones;
+
+const practiceTones = {
+  used: 'bad',
+  allowed: 'warning',
+  off: 'good',
+  unused: 'good',
+  target: 'good',
+  missing: 'quiet',
+} as const;
+
+/** Of version 2, clients should have a use. Of everything else, none, and no permission. */
+function practiceState({ practice, isAllowed, lastAt }: PracticeUse, now: number): PracticeState {
+  const isUsed = lastAt !== undefined && lastAt > now / 1000 - RECENT_SECONDS;
+  if (practice === 'HMAC-SHA-256') {
+    return isUsed ? 'target' : 'missing';
+  }
+  if (isUsed) {
+    return 'used';
+  }
+  // The security profile of the installation decides about tokens in queries, for all clients.
+  return practice === 'query_token' ? 'unused' : isAllowed ? 'allowed' : 'off';
+}
+
+function migrationTab({ found: { client }, use }: ClientData, visit: Visit): Html {
+  const { clients: texts } = visit.texts;
+  const rows = use.practices.map((each) => ({ ...each, state: practiceState(each, visit.now) }));
+  const steps = rows.filter(({ practice }) => practice !== 'HMAC-SHA-256');
+  const done = steps.filter(({ state }) => practiceTones[state] === 'good').length;
+  const signsOld = rows.some(
+    ({ practice, state }) => version1.includes(practice) && state !== 'off',
+  );
+  const hasAdvice = (state: PracticeState) =>
+    state === 'used' || state === 'allowed' || (state === 'missing' && signsOld);
+  const progress = fill(texts.migrated, { count: String(done), all: String(steps.length) });
+  return card(
+    texts.migration,
+    html`<p class="hint">${texts.migrationLead}</p>
+<p class="meter"><progress max="${String(steps.length)}" value="${String(done)}" aria-label="${progress}"></progress><strong>${progress}</strong></p>
+${table(visit, {
+  caption: texts.migration,
+  columns: [
+    { label: texts.practice, cell: ({ practice }) => texts.practices[practice] },
+    {
+      label: texts.state,
+      cell: ({ state }) => status(practiceTones[state], texts.practiceStates[state]),
+    },
+    {
+      label: texts.lastSeen,
+      cell: ({ lastAt }) => (lastAt === undefined ? unseen(client, visit) : useTime(lastAt, visit)),
+    },
+    {
+      label: texts.advice,
+      cell: ({ practice, state }) => (hasAdvice(state) ? texts.advices[practice] : undefined),
+    },
+  ],
+  rows,
+  empty: texts.none,
+})}`,
+  );
+}
+
+/** Not seen since its oldest key exists: before that, the client could not be used. */
+function unseen({ keys }: Client, { texts, now }: Visit): string {
+  const oldest = Math.min(...keys.map(({ createdAt = Number.NaN }) => createdAt));
+  const days = Math.min(MAXIMUM_DAYS, Math.floor((now / 1000 - oldest) / DAY_SECONDS));
+  return Number.isFinite(oldest) && days > 0
+    ? counted(days, texts, texts.clients.unseen)
+    : texts.clients.unseenUnknown;
+}
