@@ -66,6 +66,7 @@ export async function startConsole({
     url,
     issuer,
     identity,
+    masterKey,
     store,
     storedText: system.storedText,
     log: () => lines.join(''),

@@ -5,12 +5,13 @@ import { z } from 'zod';
 import { act, type Visit } from '../frame/screen.ts';
 import { pathTo } from '../view/addresses.ts';
 import { actForm, destroyLink } from '../view/forms.ts';
-import { card, copyable, definitions, table, time } from '../view/parts.ts';
+import { card, copyable, definitions, live, table, time } from '../view/parts.ts';
 import type { Texts } from '../view/texts-en.ts';
 import { commandBlock, secretCard, tokenCommand } from './client-wizard.ts';
 import { CLIENT_PATH, useTime } from './clients.ts';
 
 const DAY_SECONDS = 24 * 60 * 60;
+const REFRESH_SECONDS = 15;
 
 export interface ClientData {
   readonly found: Awaited<ReturnType<Operators['clients']['read']>>;
@@ -22,7 +23,11 @@ export interface ClientData {
 
 const tabOf = (id: string) => `${pathTo(CLIENT_PATH, { id })}?tab=keys`;
 
-export function keysTab({ found: { client, lastUse }, use }: ClientData, visit: Visit): Html {
+/** It loads again by itself, so that an operator sees how the old key falls silent. */
+export const keysTab = (data: ClientData, visit: Visit): Html =>
+  live('keys', REFRESH_SECONDS, keysOf(data, visit));
+
+function keysOf({ found: { client, lastUse }, use }: ClientData, visit: Visit): Html {
   const { clients: texts, frame } = visit.texts;
   const { keys, publicKeyIds, keptKeyIds } = client;
   if (keys.length === 0) {

@@ -67,10 +67,7 @@ export const newClientScreen: Screen = screen({
     const scopes = settings.resources.flatMap((resource) => Object.keys(resource.scopes));
     return { kind, organizations, scopes: ['device:read', 'device:write', ...scopes] };
   },
-  title: ({ kind }, { texts }) =>
-    kind === undefined
-      ? texts.wizard.title
-      : `${texts.wizard.title}: ${texts.wizard.kinds[kind].title}`,
+  title: (_data, { texts }) => texts.wizard.title,
   trail: (_data, { texts }) => [{ address: LIST_PATH, label: texts.clients.title }],
   view({ kind, organizations, scopes }, visit) {
     const { wizard: texts } = visit.texts;
@@ -199,7 +196,7 @@ export const secretCard = (secureKey: string, { wizard, frame }: Texts): Html =>
 
 /** A command of several lines, with a button to copy it. */
 export const commandBlock = (command: string, { frame }: Texts): Html =>
-  html`<div class="command"><pre translate="no">${command}</pre><button type="button" data-copied="${frame.copied}" hidden>${frame.copy}</button></div>`;
+  html`<div class="shell"><pre translate="no">${command}</pre><button type="button" data-copied="${frame.copied}" hidden>${frame.copy}</button></div>`;
 
 /** A word of a POSIX shell. */
 const quoted = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`;
@@ -232,10 +229,8 @@ function commandOf(
       wizard.trySigning,
     ];
   }
-  const who =
-    secureKey === ''
-      ? ` \\\n  --data-urlencode ${quoted(`client_id=${clientId}`)}`
-      : ` ${basic(clientId, secureKey)}`;
+  const secret = secureKey === '' ? '' : ` ${basic(clientId, secureKey)}`;
+  const who = `${secret} \\\n  --data-urlencode ${quoted(`client_id=${clientId}`)}`;
   const [redirectUri] = redirectUris;
   return redirectUri === undefined
     ? [`curl -s ${issuer}/device/auth${who}${scope}`, wizard.tryDevice]

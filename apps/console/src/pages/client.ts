@@ -1,6 +1,6 @@
 /** One client: its use, scopes, redirect URIs, limits and migration, and what changes or ends it. */
 import { compareRedirectUri, identityScopes, knownScopes } from '@gatehouse/identity';
-import type { AtLeast, PracticeUse } from '@gatehouse/operators';
+import type { AtLeast } from '@gatehouse/operators';
 import { fill, foreignName, type Html, html, plainName, sentence } from '@gatehouse/server';
 import { z } from 'zod';
 import { act, type Screen, screen, type Visit } from '../frame/screen.ts';
@@ -13,19 +13,14 @@ import {
   counted,
   definitions,
   number,
-  status,
   table,
   tabs,
 } from '../view/parts.ts';
 import type { Texts } from '../view/texts-en.ts';
 import { type ClientData, keyActs, keysTab } from './client-keys.ts';
+import { migrationTab } from './client-migration.ts';
 import { withFieldNames, wordsOf } from './client-wizard.ts';
-import { CLIENT_PATH, kindOf, LIST_PATH, stateOf, useTime } from './clients.ts';
-
-const DAY_SECONDS = 24 * 60 * 60;
-/** The store keeps a last use for so long. */
-const MAXIMUM_DAYS = 400;
-const RECENT_SECONDS = 30 * DAY_SECONDS;
+import { CLIENT_PATH, kindOf, LIST_PATH, logLinks, stateOf, useTime } from './clients.ts';
 
 const tabName = z.enum(['overview', 'keys', 'redirects', 'migration']);
 type Tab = z.output<typeof tabName>;
@@ -45,10 +40,7 @@ export const client: Screen = screen({
   },
   title: ({ found }) => plainName(found.client.name),
   trail: (_data, { texts }) => [{ address: LIST_PATH, label: texts.clients.title }],
-  tools({ found: { client } }, { texts: { clients: texts } }) {
-    const query = String(new URLSearchParams({ client: client.clientId }));
-    return html`<a class="button" href="/requests?${query}">${texts.requests}</a><a class="button" href="/audit?${query}">${texts.audit}</a>`;
-  },
+  tools: ({ found }, { texts }) => logLinks(found.client.clientId, texts),
   view(data, visit) {
     const { clients: texts } = visit.texts;
     const tab: Tab = visit.attempt?.act === 'redirects' ? 'redirects' : visit.query.tab;
@@ -294,12 +286,13 @@ function scopes(
 function acts(client: Client, visit: Visit): Html | undefined {
   const { clients: texts } = visit.texts;
   const { enabled, source } = client;
-  return visit.mayWrite
-    ? html`<div class="tools">
+  const buttons = html`<div class="tools">
 ${enabled ? destroyLink(visit, { act: 'disable', label: texts.disable }) : actForm(visit, { act: 'enable', button: texts.enable, isPrimary: false })}
 ${destroyLink(visit, { act: 'revoke', label: texts.revoke })}
 ${source === 'document' ? undefined : destroyLink(visit, { act: 'remove', label: texts.remove })}
-</div>`
+</div>`;
+  return visit.mayWrite
+    ? card(texts.access, html`<p class="hint">${texts.accessLead}</p>${buttons}`)
     : undefined;
 }
 
@@ -332,11 +325,11 @@ function redirectsTab(
   return html`${card(texts.tester, html`${form}${uri === undefined ? undefined : comparison(uri, client, texts)}`)}
 ${card(
   texts.registered,
-  list.length === 0
-    ? html`<p class="empty">${texts.noRedirects}</p>`
-    : html`<ul class="uris">${list}</ul>`,
-)}
-${edit && card(texts.editRedirects, edit)}`;
+  edit ??
+    (list.length === 0
+      ? html`<p class="empty">${texts.noRedirects}</p>`
+      : html`<ul class="uris">${list}</ul>`),
+)}`;
 }
 
 function comparison(uri: string, client: Client, texts: Texts['clients']): Html {
@@ -345,77 +338,4 @@ function comparison(uri: string, client: Client, texts: Texts['clients']): Html 
   return compared.accepted === undefined
     ? html`<p class="problem" role="status">${sentence(texts.differences[compared.difference], { uri: registered })}</p>`
     : html`<p class="success" role="status">${sentence(compared.accepted === 'exact' ? texts.exact : texts.loopbackPort, { uri: registered })}</p>`;
-}
-
-const version1: readonly string[] = ['MD5', 'SHA-256'];
-
-type PracticeState = keyof typeof practiceTones;
-
-const practiceTones = {
-  used: 'bad',
-  allowed: 'warning',
-  off: 'good',
-  unused: 'good',
-  target: 'good',
-  missing: 'quiet',
-} as const;
-
-/** Of version 2, clients should have a use. Of everything else, none, and no permission. */
-function practiceState({ practice, isAllowed, lastAt }: PracticeUse, now: number): PracticeState {
-  const isUsed = lastAt !== undefined && lastAt > now / 1000 - RECENT_SECONDS;
-  if (practice === 'HMAC-SHA-256') {
-    return isUsed ? 'target' : 'missing';
-  }
-  if (isUsed) {
-    return 'used';
-  }
-  // The security profile of the installation decides about tokens in queries, for all clients.
-  return practice === 'query_token' ? 'unused' : isAllowed ? 'allowed' : 'off';
-}
-
-function migrationTab({ found: { client }, use }: ClientData, visit: Visit): Html {
-  const { clients: texts } = visit.texts;
-  const rows = use.practices.map((each) => ({ ...each, state: practiceState(each, visit.now) }));
-  const steps = rows.filter(({ practice }) => practice !== 'HMAC-SHA-256');
-  const done = steps.filter(({ state }) => practiceTones[state] === 'good').length;
-  const signsOld = rows.some(
-    ({ practice, state }) => version1.includes(practice) && state !== 'off',
-  );
-  const hasAdvice = (state: PracticeState) =>
-    state === 'used' || state === 'allowed' || (state === 'missing' && signsOld);
-  const progress = fill(texts.migrated, { count: String(done), all: String(steps.length) });
-  return card(
-    texts.migration,
-    html`<p class="hint">${texts.migrationLead}</p>
-<p class="meter"><progress max="${String(steps.length)}" value="${String(done)}" aria-label="${progress}"></progress><strong>${progress}</strong></p>
-${table(visit, {
-  caption: texts.migration,
-  columns: [
-    { label: texts.practice, cell: ({ practice }) => texts.practices[practice] },
-    {
-      label: texts.state,
-      cell: ({ state }) => status(practiceTones[state], texts.practiceStates[state]),
-    },
-    {
-      label: texts.lastSeen,
-      cell: ({ lastAt }) => (lastAt === undefined ? unseen(client, visit) : useTime(lastAt, visit)),
-    },
-    {
-      label: texts.advice,
-      cell: ({ practice, state }) => (hasAdvice(state) ? texts.advices[practice] : undefined),
-    },
-  ],
-  rows,
-  empty: texts.none,
-})}`,
-  );
-}
-
-/** Not seen since its oldest key exists: before that, the client could not be used. */
-function unseen({ keys }: Client, { texts, now }: Visit): string {
-  const oldest = Math.min(...keys.map(({ createdAt = Number.NaN }) => createdAt));
-  const days = Math.min(MAXIMUM_DAYS, Math.floor((now / 1000 - oldest) / DAY_SECONDS));
-  return Number.isFinite(oldest) && days > 0
-    ? counted(days, texts, texts.clients.unseen)
-    : texts.clients.unseenUnknown;
 }

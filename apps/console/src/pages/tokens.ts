@@ -13,7 +13,7 @@ import { act, type Screen, screen, type Visit } from '../frame/screen.ts';
 import { pathTo } from '../view/addresses.ts';
 import { actForm, destroyLink } from '../view/forms.ts';
 import { card, copyable, counted, definitions, status, time } from '../view/parts.ts';
-import { CLIENT_PATH, clientLink } from './clients.ts';
+import { CLIENT_PATH, clientLink, logLinks } from './clients.ts';
 
 const PATH = '/tokens';
 
@@ -198,15 +198,9 @@ function tokenCard({ token, ...held }: Held & { readonly token: TokenView }, vis
       [texts.tokenId, copyable(token.tokenId, frame)],
     ])}
 <p class="actions">${state === 'active' ? destroyLink(visit, { act: 'revoke', label: texts.revokeOne, fields: { reference } }) : undefined}
-${clientId === undefined ? undefined : links(clientId, visit)}</p>`,
+${clientId === undefined ? undefined : logLinks(clientId, visit.texts)}</p>`,
   );
 }
-
-const links = (clientId: string, { texts: { clients } }: Visit): Html => {
-  const query = String(new URLSearchParams({ client: clientId }));
-  return html`<a class="button" href="/requests?${query}">${clients.requests}</a>
-<a class="button" href="/audit?${query}">${clients.audit}</a>`;
-};
 
 function requestCard(
   { request, ...held }: Held & { readonly request: ExplainedRequest },

@@ -136,10 +136,8 @@ export const english = {
     day: 'Last 24 hours',
     ofRequests: '{share} of all requests',
     refusals: 'Refusals',
-    refusalsHint: 'Named in the request, proven or not',
     atLeast: 'at least {count}',
     liveTokens: 'Tokens and grants',
-    liveTokensHint: 'Still stored, some may be revoked',
     details: 'Details',
     source: 'Registered by',
     sources: {
@@ -178,6 +176,8 @@ export const english = {
     unknownRate: 'No gateway reports its limit.',
     lifetimes: 'Lifetimes',
     installation: 'As in the installation',
+    access: 'End access',
+    accessLead: 'Each of them names first what ends.',
     disable: 'Disable',
     enable: 'Enable',
     remove: 'Remove client',
@@ -242,7 +242,6 @@ export const english = {
     },
     registered: 'Registered',
     noRedirects: 'No redirect URI is registered, so no user can sign in to this client.',
-    editRedirects: 'Change the redirect URIs',
     redirectsHint: 'One in each line. Requests must send one of them exactly.',
     save: 'Save',
     migrationLead:
@@ -331,7 +330,6 @@ export const english = {
     tryDevice: 'The reply has a code and an address for the user.',
     trySigning:
       'It asks for the key, and prints a signed request for curl. Set API to the address of the gateway.',
-    tryKey: 'The reply is 200 with the new key.',
     open: 'Open the client',
   },
 

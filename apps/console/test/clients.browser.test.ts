@@ -1,0 +1,85 @@
+// requires: chromium
+/** The screens of clients and tokens in a real browser: two languages, two sizes, by keyboard. */
+import { mkdirSync } from 'node:fs';
+import { accessibilityProblems, launchBrowser } from '@gatehouse/testing/browser';
+import { afterAll, expect, test } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { addClients, odd } from './client-fixtures.ts';
+import { startConsole } from './in-process-console.ts';
+
+const gatehouse = await startConsole();
+const { url } = gatehouse;
+const { token, oldKey } = await addClients(gatehouse);
+const { visitor } = await gatehouse.signIn();
+const browser = await launchBrowser();
+afterAll(() => browser.close());
+
+const pictures = process.env.SCREENSHOTS && 'coverage/console';
+if (pictures) {
+  mkdirSync(pictures, { recursive: true });
+}
+
+async function openBrowser(locale: string) {
+  const context = await browser.newContext({ locale, viewport: { width: 1280, height: 800 } });
+  const cookies = [...visitor.cookies].map(([name, value]) => ({
+    ...{ name: name.split('|', 1)[0] ?? '', value, url },
+    sameSite: 'Strict' as const,
+  }));
+  await context.addCookies(cookies);
+  return context;
+}
+
+/** Accessible in both schemes, as wide as the window. */
+async function look(page: Page, name: string) {
+  const address = page.url();
+  expect([address, await accessibilityProblems(page)]).toEqual([address, []]);
+  const overflow = page.locator('html').evaluate((html) => html.scrollWidth - html.clientWidth);
+  expect([address, await overflow]).toEqual([address, 0]);
+  for (const colorScheme of pictures ? (['light', 'dark'] as const) : []) {
+    await page.emulateMedia({ colorScheme });
+    const path = `${pictures}/${name}-${page.viewportSize()?.width}-${colorScheme}.png`;
+    await page.screenshot({ path, fullPage: true });
+  }
+}
+
+const places = {
+  clients: '/clients',
+  'clients-none': '/clients?search=nothing&disabled=true',
+  legacy: '/clients/legacy',
+  'legacy-keys': '/clients/legacy?tab=keys',
+  'legacy-migration': '/clients/legacy?tab=migration',
+  'legacy-remove-key': `/clients/legacy/remove-key?keyId=${oldKey}`,
+  'shop-redirects': '/clients/shop?tab=redirects&uri=https%3A%2F%2Fshop.example%2Fcallback%2F',
+  'fleet-keys': '/clients/fleet?tab=keys',
+  odd: `/clients/${encodeURIComponent(odd)}`,
+  idle: '/clients/idle',
+  disable: '/clients/shop/disable',
+  remove: '/clients/shop/remove',
+  narrow: '/clients/shop/narrow?scope=device:read',
+  wizard: '/new-client',
+  'wizard-native': '/new-client?kind=native',
+  tokens: '/tokens',
+  request: '/tokens?request=request-0001',
+  everything: '/tokens/revoke?all=true',
+};
+
+test.each(['en-US', 'zh-CN'])('every screen is accessible in %s', async (locale) => {
+  const context = await openBrowser(locale);
+  const page = await context.newPage();
+  const errors: string[] = [];
+  page.on('console', (message) => message.type() === 'error' && errors.push(message.text()));
+  for (const width of [1280, 390]) {
+    await page.setViewportSize({ width, height: 800 });
+    for (const [name, place] of Object.entries(places)) {
+      expect((await page.goto(url + place))?.status()).toBe(200);
+      await look(page, `${locale}-${name}`);
+    }
+    await page.goto(`${url}/tokens`);
+    await page.locator('#inspect-value').fill(await token());
+    await page.locator('#inspect-value').press('Enter');
+    await page.waitForURL(/reference=/);
+    await look(page, `${locale}-token`);
+  }
+  expect(errors).toEqual([]);
+  await context.close();
+});
