@@ -284,6 +284,21 @@ describe.each(systems)('on $engine', ({ system }) => {
       expect(await identity.revocations.token(`${token.slice(0, -4)}AAAA`)).toBeUndefined();
     });
 
+    test('by its reference ends it, and nobody can invent a reference', async () => {
+      const { revocations } = identity;
+      const token = await machine();
+      const { reference = '' } = (await revocations.find(token)) ?? {};
+      expect(token).not.toContain(reference.split('.')[1]);
+      expect(await revocations.find(reference)).toBeUndefined();
+      const [text = '', mac] = reference.split('.');
+      const other = String(Buffer.from(text, 'base64url')).replace('biller', 'killer');
+      const forged = `${Buffer.from(other).toString('base64url')}.${mac}`;
+      expect(await revocations.token({ reference: forged })).toBeUndefined();
+      expect(await revocations.find({ reference })).toMatchObject({ isRevoked: false });
+      expect(await revocations.token({ reference })).toMatchObject({ clientId: 'biller' });
+      await isRejected(token);
+    });
+
     test('of an ID token is rejected as before', async () => {
       const { id_token: idToken } = await byCode();
       const reply = await first.revoke(idToken, asBiller);

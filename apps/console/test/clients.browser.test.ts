@@ -83,3 +83,40 @@ test.each(['en-US', 'zh-CN'])('every screen is accessible in %s', async (locale)
   expect(errors).toEqual([]);
   await context.close();
 });
+
+test('a client is added and its key is rotated by keyboard alone', async () => {
+  const context = await openBrowser('en-US');
+  const page = await context.newPage();
+  const press = async (selector: string, key = 'Enter') => {
+    for (let count = 0; count < 60; count += 1) {
+      await page.keyboard.press('Tab');
+      if (await page.locator(`${selector}:focus`).count()) {
+        return page.keyboard.press(key);
+      }
+    }
+    throw new Error(`Tab never reaches ${selector}.`);
+  };
+  await page.goto(`${url}/clients`);
+  await press('.tools a');
+  await page.waitForURL(`${url}/new-client`);
+  await press('.choices a[href$=machine]');
+  await page.waitForURL(/kind=machine/);
+  await press('#create-name', 'M');
+  await page.keyboard.press('Tab');
+  await page.keyboard.type('by-keyboard');
+  await page.keyboard.press('Enter');
+  await page.locator('.shell').waitFor();
+  await look(page, 'created');
+  await press('.actions a.primary');
+  await page.waitForURL(`${url}/clients/by-keyboard`);
+  await press('.tabs a[href$=keys]');
+  await press('[action$=add-key] button');
+  await page.locator('.shell').waitFor();
+  await press('.actions a.primary');
+  await press('.actions a.danger');
+  await press('.confirm button');
+  await page.locator('.success').waitFor();
+  const client = await gatehouse.identity.clients.find('by-keyboard');
+  expect(client?.keys.map(({ state }) => state)).toEqual(['active', 'removed']);
+  await context.close();
+});

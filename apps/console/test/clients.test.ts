@@ -48,6 +48,14 @@ test('the list finds clients by the start of a name or id, by organization and b
 test('one client shows its use, and what it should migrate from', async () => {
   const page = textOf(await open('/clients/legacy'));
   expect(page).toMatch(/Requests1,284Last 24 hours\s*Refusals372\.8% of all requests/);
+  expect(page).toContain('No gateway reports its limit.');
+  await identity.processes.enter().report({
+    ...{ app: 'gateway', version: '1', ready: true, checks: {} },
+    settings: [{ name: 'CLIENT_RATE_LIMIT', value: '6000/60', origin: 'default' }],
+  });
+  expect(textOf(await open('/clients/legacy'))).toMatch(
+    /Requests6,000 in 60 seconds\s*Busiest minute of the last hour1,284 \(21\.4% of the limit\)/,
+  );
   const migration = textOf(await open('/clients/legacy?tab=migration'));
   expect(migration).toContain('3 of 5 steps done');
   expect(migration).toMatch(/MD5In use(now|\d+ seconds? ago)Sign with version 2/);

@@ -234,6 +234,23 @@ describe.each(await onEngines(bootSuiteGateway))(
       expect(await lastUse.ofKey(clientId, newKeyId)).toBeUndefined();
     });
 
+    test('notes which practices its client should give up', async () => {
+      const { lastUse } = gateway.identity;
+      const { Authorization = '' } = await gateway.bearer({ clientId });
+      const inQuery = `/api/device?access_token=${Authorization.slice('Bearer '.length)}`;
+      expect((await gateway.send(inQuery)).status).toBe(200);
+      await until(async () => (await lastUse.ofPractice(clientId, 'query_token')) !== undefined);
+      expect(await lastUse.ofPractice(clientId, 'HMAC-SHA-256')).toBeUndefined();
+      await issue(signers['version 2'](secureKey));
+      await until(async () => (await lastUse.ofPractice(clientId, 'HMAC-SHA-256')) !== undefined);
+      expect(await lastUse.ofPractice(clientId, 'SHA-256')).toBeUndefined();
+      await issue(signers['version 1'](secureKey));
+      await until(
+        async () => (await lastUse.ofPractice(clientId, 'SHA-256', oldKeyId)) !== undefined,
+      );
+      expect(await lastUse.ofPractice(clientId, 'MD5')).toBeUndefined();
+    });
+
     test('revokes only the access tokens that name it', async () => {
       const named = [oldKeyId, newKeyId, undefined, '000000000000'];
       const tokens = await Promise.all(
