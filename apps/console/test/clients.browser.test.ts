@@ -49,7 +49,7 @@ const places = {
   'legacy-keys': '/clients/legacy?tab=keys',
   'legacy-migration': '/clients/legacy?tab=migration',
   'legacy-remove-key': `/clients/legacy/remove-key?keyId=${oldKey}`,
-  'shop-redirects': '/clients/shop?tab=redirects&uri=https%3A%2F%2Fshop.example%2Fcallback%2F',
+  'shop-redirects': `/clients/shop?tab=redirects&uri=${encodeURIComponent('https://shop.example/callback/')}`,
   'fleet-keys': '/clients/fleet?tab=keys',
   odd: `/clients/${encodeURIComponent(odd)}`,
   idle: '/clients/idle',

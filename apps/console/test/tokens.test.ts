@@ -35,7 +35,7 @@ test('a token is found and revoked without a trace of its value', async () => {
   ]);
   const shown = await open(pathOf(found));
   expect(textOf(shown)).toMatch(
-    /StateActive\s*KindAccess token of a machine\s*ClientFleet service\s*Scopesdevice:read\s*ResourceDevice API\s*Key[\da-f]+/,
+    /StateActive\s*KindAccess token of a machine\s*ClientFleet service\s*Scopes *device:read\s*ResourceDevice API\s*Key[\da-f]+/,
   );
   const [, revoke = ''] = /href="(\/tokens\/revoke\?reference[^"]*)"/.exec(shown.body) ?? [];
   const effect = await open(revoke);
@@ -72,7 +72,7 @@ test('a request id finds the client and the key of the request', async () => {
   const found = await inspect('request-0001');
   expect(pathOf(found)).toBe('/tokens?request=request-0001');
   expect(textOf(await open(pathOf(found)))).toMatch(
-    /Outcomeinvalid_signature.*ClientLegacy poller/s,
+    /Outcome *invalid_signature.*ClientLegacy poller/s,
   );
 });
 

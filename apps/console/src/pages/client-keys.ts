@@ -161,10 +161,11 @@ ${
     },
   }),
   'remove-key': act({
-    fields: z.object({ keyId: z.string(), keepTokens: z.stringbool().default(false) }),
+    fields: z.object({ keyId: z.string(), keepTokens: z.enum(['true', 'false']).default('false') }),
     async preview(fields, { operators, parameters: { id = '' } }) {
       const { lastUse } = await operators.clients.read(id);
-      return { ...fields, at: lastUse.keys[fields.keyId] };
+      const keepTokens = fields.keepTokens === 'true';
+      return { keyId: fields.keyId, keepTokens, at: lastUse.keys[fields.keyId] };
     },
     confirm({ keyId, keepTokens, at }, visit) {
       const { clients: texts } = visit.texts;
@@ -180,7 +181,8 @@ ${isRecent ? html`<p class="warning">${texts.stillUsed}</p>` : undefined}
       };
     },
     async run({ keyId, keepTokens }, { operators, operator, parameters: { id = '' } }) {
-      await operators.clientKeys.remove(operator, id, keyId, { keepTokens });
+      const options = { keepTokens: keepTokens === 'true' };
+      await operators.clientKeys.remove(operator, id, keyId, options);
       return { to: tabOf(id), notice: 'removed' };
     },
   }),

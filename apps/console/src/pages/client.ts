@@ -3,7 +3,7 @@ import { compareRedirectUri, identityScopes, knownScopes } from '@gatehouse/iden
 import type { AtLeast } from '@gatehouse/operators';
 import { fill, foreignName, type Html, html, plainName, sentence } from '@gatehouse/server';
 import { z } from 'zod';
-import { act, type Screen, screen, type Visit } from '../frame/screen.ts';
+import { type Act, act, type Outcome, type Screen, screen, type Visit } from '../frame/screen.ts';
 import { pathTo } from '../view/addresses.ts';
 import { actForm, destroyLink } from '../view/forms.ts';
 import {
@@ -46,34 +46,35 @@ export const client: Screen = screen({
     const tab: Tab = visit.attempt?.act === 'redirects' ? 'redirects' : visit.query.tab;
     const views = { overview, keys: keysTab, redirects: redirectsTab, migration: migrationTab };
     const names = tabName.options.map((name) => ({ name, label: texts[name] }));
-    return html`${figures(data, visit)}
+    const { act: failed, message } = visit.attempt ?? {};
+    const problem =
+      failed === undefined || failed === 'redirects'
+        ? undefined
+        : html`<p class="problem" role="alert">${message}</p>`;
+    return html`${problem}${figures(data, visit)}
 ${tabs({ ...visit, search: new URLSearchParams({ tab }) }, texts.views, names)}
 ${views[tab](data, visit)}`;
   },
   acts: {
     ...keyActs,
-    narrow: act({
-      fields: z.object({ scope: z.string() }),
-      async preview({ scope }, { operators, parameters: { id: clientId = '' } }) {
-        const { client: found } = await operators.clients.read(clientId);
-        return {
-          scope,
-          name: found.name,
-          ...(await operators.tokens.previewRevocation({ clientId })),
-        };
-      },
-      confirm: ({ scope, name, tokens = 0 }, { texts }) => ({
-        title: fill(texts.clients.narrowTitle, { scope }),
-        effect: effectOf(texts.clients.narrowEffect, { name, tokens, scope }, texts),
-        button: texts.clients.narrow,
-      }),
-      async run({ scope }, { operators, operator, parameters: { id = '' } }) {
-        const { client: found } = await operators.clients.read(id);
-        const scopes = found.scopes.filter((each) => each !== scope);
-        const condition = { ifVersion: found.version };
-        await operators.clients.change(operator, id, { scopes }, condition);
-        return { notice: 'saved' };
-      },
+    narrow: ending('narrow', async ({ operators, operator }, id, scope) => {
+      const { client: found } = await operators.clients.read(id);
+      const scopes = found.scopes.filter((each) => each !== scope);
+      const condition = { ifVersion: found.version };
+      await operators.clients.change(operator, id, { scopes }, condition);
+      return { notice: 'saved' };
+    }),
+    disable: ending('disable', async ({ operators, operator }, id) => {
+      await operators.clients.change(operator, id, { enabled: false });
+      return { notice: 'saved' };
+    }),
+    revoke: ending('revoke', async ({ operators, operator }, clientId) => {
+      await operators.tokens.revoke(operator, { clientId });
+      return { notice: 'revoked' };
+    }),
+    remove: ending('remove', async ({ operators, operator }, id) => {
+      await operators.clients.remove(operator, id);
+      return { to: LIST_PATH, notice: 'removed' };
     }),
     redirects: act({
       fields: z.object({ redirectUris: z.string(), version: z.string() }),
@@ -91,77 +92,39 @@ ${views[tab](data, visit)}`;
         return { notice: 'saved' };
       },
     }),
-    disable: act({
-      fields: z.object({}),
-      preview: (_fields, visit) => endingOf(visit),
-      confirm: (ending, { texts }) => ({
-        title: fill(texts.clients.disableTitle, { name: plainName(ending.name) }),
-        effect: effectOf(texts.clients.disableEffect, ending, texts),
-        button: texts.clients.disable,
-      }),
-      async run(_fields, { operators, operator, parameters: { id = '' } }) {
-        await operators.clients.change(operator, id, { enabled: false });
-        return { notice: 'saved' };
-      },
-    }),
-    revoke: act({
-      fields: z.object({}),
-      preview: (_fields, visit) => endingOf(visit),
-      confirm: (ending, { texts }) => ({
-        title: fill(texts.tokens.confirmClient, { name: plainName(ending.name) }),
-        effect: effectOf(texts.tokens.effectClient, ending, texts),
-        button: texts.clients.revoke,
-      }),
-      async run(_fields, { operators, operator, parameters: { id: clientId = '' } }) {
-        await operators.tokens.revoke(operator, { clientId });
-        return { notice: 'revoked' };
-      },
-    }),
-    remove: act({
-      fields: z.object({}),
-      async preview(_fields, visit) {
-        const { name } = await endingOf(visit);
-        const { id = '' } = visit.parameters;
-        return { name, ...(await visit.operators.clients.previewRemoval(id)) };
-      },
-      confirm: (ending, { texts }) => ({
-        title: fill(texts.clients.removeTitle, { name: plainName(ending.name) }),
-        effect: effectOf(texts.clients.removeEffect, ending, texts),
-        button: texts.clients.remove,
-      }),
-      async run(_fields, { operators, operator, parameters: { id = '' } }) {
-        await operators.clients.remove(operator, id);
-        return { to: LIST_PATH, notice: 'removed' };
-      },
-    }),
   },
 });
 
-async function endingOf({ operators, parameters: { id: clientId = '' } }: Visit) {
-  const { client: found } = await operators.clients.read(clientId);
-  const { tokens = 0 } = await operators.tokens.previewRevocation({ clientId });
-  return { name: found.name, keys: found.keys.length, tokens };
-}
-
-function effectOf(
-  text: string,
-  values: {
-    readonly name: string;
-    readonly tokens: number;
-    readonly keys?: number;
-    readonly scope?: string;
-  },
-  texts: Texts,
-): Html {
-  const { name, tokens, keys = 0, scope = '' } = values;
-  const { tokenCount, keyCount, clientCount } = texts.clients;
-  return html`<p>${sentence(text, {
-    name: html`<strong>${foreignName(name)}</strong>`,
-    scope: html`<code translate="no">${scope}</code>`,
-    tokens: html`<strong>${counted(tokens, texts, tokenCount)}</strong>`,
-    keys: counted(keys, texts, keyCount),
-    clients: counted(1, texts, clientCount),
-  })}</p>`;
+/** An act that takes something away from the client, with what ends as its effect. */
+function ending(
+  name: 'narrow' | 'disable' | 'revoke' | 'remove',
+  run: (visit: Visit, clientId: string, scope: string) => Promise<Outcome>,
+): Act {
+  return act({
+    fields: z.object({ scope: z.string().default('') }),
+    async preview({ scope }, { operators, parameters: { id: clientId = '' } }) {
+      const { client: found } = await operators.clients.read(clientId);
+      const { tokens = 0 } = await operators.tokens.previewRevocation({ clientId });
+      return { found, tokens, scope };
+    },
+    confirm({ found, tokens, scope }, { texts }) {
+      const { [name]: button, tokenCount, keyCount, clientCount } = texts.clients;
+      const { [`${name}Title` as const]: title, [`${name}Effect` as const]: effect } =
+        texts.clients;
+      return {
+        title: fill(title, { name: plainName(found.name), scope }),
+        effect: html`<p>${sentence(effect, {
+          name: html`<strong>${foreignName(found.name)}</strong>`,
+          scope: html`<code translate="no">${scope}</code>`,
+          tokens: html`<strong>${counted(tokens, texts, tokenCount)}</strong>`,
+          keys: counted(found.keys.length, texts, keyCount),
+          clients: counted(1, texts, clientCount),
+        })}</p>`,
+        button,
+      };
+    },
+    run: ({ scope }, visit) => run(visit, visit.parameters.id ?? '', scope),
+  });
 }
 
 function figures({ found, use, tokens }: ClientData, visit: Visit): Html {

@@ -107,22 +107,26 @@ ${visit.mayWrite ? revocations(visit) : undefined}`;
     revoke: act({
       fields: target,
       preview: (fields, visit) => previewOf(fields, visit),
-      confirm: ({ effect, kind, name }, { texts }) => {
-        const { [`confirm${kind}` as const]: title, [`effect${kind}` as const]: sentenceOf } =
-          texts.tokens;
-        const { clients } = texts;
+      confirm: ({ effect, kind, name = '' }, { texts }) => {
+        const { clients, tokens: words } = texts;
+        const [title, sentenceOf] = {
+          one: [words.confirmOne, words.effectOne],
+          client: [clients.revokeTitle, clients.revokeEffect],
+          user: [words.confirmUser, words.effectUser],
+          all: [words.confirmAll, words.effectAll],
+        }[kind] as [string, string];
         const amount = (count: number, forms: { one: string; other: string }) =>
           html`<strong>${counted(count, texts, forms)}</strong>`;
         return {
-          title: fill(title, { name: plainName(name ?? texts.tokens.unnamed) }),
+          title: fill(title, { name: plainName(name) }),
           effect: html`<p>${sentence(sentenceOf, {
-            client: foreignName(name ?? texts.tokens.unnamed),
+            client: foreignName(name),
             tokens: amount(effect.tokens ?? 0, clients.tokenCount),
             clients: amount(effect.clients ?? effect.clientIds?.length ?? 0, clients.clientCount),
             sessions: amount(effect.sessions ?? 0, texts.tokens.sessions),
             users: amount(effect.users ?? 0, texts.tokens.users),
           })}</p>`,
-          button: kind === 'All' ? texts.tokens.everything : texts.tokens.revokeTitle,
+          button: kind === 'all' ? texts.tokens.everything : texts.tokens.revokeTitle,
         };
       },
       async run(fields, { operators, operator }) {
@@ -141,14 +145,14 @@ async function previewOf(chosen: RevocationTarget, { operators }: Visit) {
   const effect = await operators.tokens.previewRevocation(chosen);
   if ('userId' in chosen) {
     const { user } = await operators.users.read(chosen.userId);
-    return { effect, kind: 'User', name: user.username } as const;
+    return { effect, kind: 'user', name: user.username } as const;
   }
   if ('all' in chosen) {
-    return { effect, kind: 'All', name: undefined } as const;
+    return { effect, kind: 'all', name: undefined } as const;
   }
   const [clientId = ''] = effect.clientIds ?? [];
-  const name = (await orUndefined(operators.clients.read(clientId)))?.client.name;
-  return { effect, kind: 'clientId' in chosen ? 'Client' : 'One', name } as const;
+  const name = (await orUndefined(operators.clients.read(clientId)))?.client.name ?? clientId;
+  return { effect, kind: 'clientId' in chosen ? 'client' : 'one', name } as const;
 }
 
 type Held = Partial<{
@@ -156,7 +160,7 @@ type Held = Partial<{
   readonly user: UserView | undefined;
 }>;
 
-/** Who holds it, with links. A client or user that was removed has only its id. */
+/** The client and the user, with links. A client or user that was removed has only its id. */
 function holders(
   { client, user }: Held,
   ids: { readonly clientId?: string | undefined; readonly userId?: string | undefined },

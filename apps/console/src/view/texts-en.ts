@@ -182,6 +182,8 @@ export const english = {
     enable: 'Enable',
     remove: 'Remove client',
     revoke: 'Revoke all tokens',
+    revokeTitle: 'Revoke all tokens of {name}?',
+    revokeEffect: 'This ends {tokens} of {clients}. The client can get new ones.',
     disableTitle: 'Disable {name}?',
     disableEffect:
       'This ends {tokens}. Every request of {name} is rejected until an operator enables it again.',
@@ -387,17 +389,14 @@ export const english = {
     everythingLead:
       'After a leak or a restored backup: every token, code and session of the installation.',
     confirmOne: 'Revoke this token?',
-    confirmClient: 'Revoke all tokens of {name}?',
     confirmUser: 'Revoke all tokens of {name}?',
     confirmAll: 'Revoke everything?',
     effectOne:
       'This ends {tokens} of {client}: the token, and what was issued with the same grant.',
-    effectClient: 'This ends {tokens} of {clients}. The client can get new ones.',
     effectUser: 'This ends {tokens} of {clients}, and {sessions}. The user can sign in again.',
     effectAll:
       'This ends every token, code and session: {clients} and {users} must authenticate again. You, too.',
     sessions: { one: '{count} session', other: '{count} sessions' },
     users: { one: '{count} user', other: '{count} users' },
-    unnamed: 'an unknown client',
   },
 };

@@ -35,7 +35,7 @@ export function redirectUriProblem(
   return client.grantTypes.includes('implicit') && isExposed ? problems.implicit : undefined;
 }
 
-/** What to leave out of a URI so that it equals a registered one. Earlier ones are closer. */
+/** What to ignore in a URI so that it equals a registered one. Earlier ones are closer. */
 const differences = {
   normalForm: ({ href }: URL) => href,
   trailingSlash: ({ href }: URL) => href.replace(/\/(?=$|\?)/, ''),
