@@ -1,5 +1,5 @@
 /** One client: its use, scopes, redirect URIs, limits and migration, and what changes or ends it. */
-import { compareRedirectUri, identityScopes, knownScopes } from '@gatehouse/identity';
+import { identityScopes, knownScopes } from '@gatehouse/identity';
 import type { AtLeast } from '@gatehouse/operators';
 import { fill, foreignName, type Html, html, plainName, sentence } from '@gatehouse/server';
 import { z } from 'zod';
@@ -19,7 +19,7 @@ import {
 import type { Texts } from '../view/texts-en.ts';
 import { type ClientData, keyActs, keysTab } from './client-keys.ts';
 import { migrationTab } from './client-migration.ts';
-import { withFieldNames, wordsOf } from './client-wizard.ts';
+import { changeRedirects, redirectsTab } from './client-redirects.ts';
 import { CLIENT_PATH, kindOf, LIST_PATH, logLinks, stateOf, useTime } from './clients.ts';
 
 const tabName = z.enum(['overview', 'keys', 'redirects', 'migration']);
@@ -76,15 +76,7 @@ ${views[tab](data, visit)}`;
       await operators.clients.remove(operator, id);
       return { to: LIST_PATH, notice: 'removed' };
     }),
-    redirects: act({
-      fields: z.object({ redirectUris: z.string(), version: z.string() }),
-      async run({ redirectUris, version }, { operators, operator, path, parameters: { id = '' } }) {
-        const change = { redirectUris: wordsOf(redirectUris) };
-        const condition = { ifVersion: version };
-        await withFieldNames(() => operators.clients.change(operator, id, change, condition));
-        return { to: `${path}?tab=redirects`, notice: 'saved' };
-      },
-    }),
+    redirects: changeRedirects,
     enable: act({
       fields: z.object({}),
       async run(_fields, { operators, operator, parameters: { id = '' } }) {
@@ -257,48 +249,4 @@ ${source === 'document' ? undefined : destroyLink(visit, { act: 'remove', label:
   return visit.mayWrite
     ? card(texts.access, html`<p class="hint">${texts.accessLead}</p>${buttons}`)
     : undefined;
-}
-
-function redirectsTab(
-  { found: { client } }: ClientData,
-  visit: Visit<{ uri?: string | undefined }>,
-): Html {
-  const { clients: texts } = visit.texts;
-  const { uri } = visit.query;
-  const list = client.redirectUris.map(
-    (each) => html`<li><code translate="no">${each}</code></li>`,
-  );
-  const form = html`<form class="filter" method="get" action="${visit.path}">
-<input type="hidden" name="tab" value="redirects">
-<div class="field"><label for="test-uri">${texts.testerField}</label>
-<input id="test-uri" name="uri" type="text" value="${uri ?? ''}" required autocomplete="off" spellcheck="false"></div>
-<div class="actions"><button type="submit">${texts.test}</button></div>
-</form>`;
-  const edit = actForm(visit, {
-    act: 'redirects',
-    fields: [
-      {
-        ...{ name: 'redirectUris', label: texts.redirects, hint: texts.redirectsHint, rows: 4 },
-        value: client.redirectUris.join('\n'),
-      },
-    ],
-    hidden: { version: client.version },
-    button: texts.save,
-  });
-  return html`${card(texts.tester, html`${form}${uri === undefined ? undefined : comparison(uri, client, texts)}`)}
-${card(
-  texts.registered,
-  edit ??
-    (list.length === 0
-      ? html`<p class="empty">${texts.noRedirects}</p>`
-      : html`<ul class="uris">${list}</ul>`),
-)}`;
-}
-
-function comparison(uri: string, client: Client, texts: Texts['clients']): Html {
-  const compared = compareRedirectUri(uri, client);
-  const registered = html`<code translate="no">${compared.registered ?? ''}</code>`;
-  return compared.accepted === undefined
-    ? html`<p class="problem" role="status">${sentence(texts.differences[compared.difference], { uri: registered })}</p>`
-    : html`<p class="success" role="status">${sentence(compared.accepted === 'exact' ? texts.exact : texts.loopbackPort, { uri: registered })}</p>`;
 }
