@@ -381,7 +381,7 @@ export const english = {
     ofClient: 'All tokens of a client',
     ofUser: 'All tokens of a user',
     clientField: 'Client id',
-    userField: 'Username, email address or user id',
+    userField: 'Username, address or id',
     next: 'Continue',
     noClient: 'No client has this id.',
     noUser: 'No user has this name, address or id.',
