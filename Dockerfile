@@ -52,4 +52,4 @@ RUN ["/usr/local/bin/node", "--random-seed=1", "--min-semi-space-size=256", "--m
 # Without a shell or npm in between, signals reach the app. SIGUSR1 must not open a debugger.
 # A small semi-space saves memory that these apps do not need (bench/compose).
 ENTRYPOINT ["/usr/local/bin/node", "--disable-sigusr1", "--max-semi-space-size=4"]
-CMD ["--print", "'Name what to run: apps/authorization-server/src/main.ts, apps/gateway/src/main.ts, apps/device-service/src/main.ts or apps/cli/src/main.ts'"]
+CMD ["--print", "'Name what to run: apps/authorization-server/src/main.ts, apps/gateway/src/main.ts, apps/device-service/src/main.ts, apps/console/src/main.ts or apps/cli/src/main.ts'"]

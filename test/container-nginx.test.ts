@@ -25,18 +25,18 @@ import { temporaryFolder } from '@gatehouse/testing/suite';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from '@jest/globals';
 
 const apps = ['gateway', 'authorization-server'] as const;
-type App = (typeof apps)[number];
+type App = (typeof apps)[number] | 'console';
 
 const directory = temporaryFolder();
 const log = join(directory, 'log');
-const ports = { gateway: 0, 'authorization-server': 0 };
+const ports = { gateway: 0, 'authorization-server': 0, console: 0 };
 const servers: Server[] = [];
 let nginx: ChildProcess;
 
 beforeAll(async () => {
   // If this process is root, the workers of nginx run as another user.
   chmodSync(directory, 0o755);
-  for (const app of apps) {
+  for (const app of [...apps, 'console'] as const) {
     mkdirSync(join(directory, `${app}s`));
     ports[app] = await freePort();
   }
@@ -45,7 +45,8 @@ beforeAll(async () => {
     .replaceAll(/\/(?:tmp|run)\//g, `${directory}/`)
     .replace('proxy_read_timeout 20s;', 'proxy_read_timeout 1s;')
     .replace('listen 9000;', `listen 127.0.0.1:${ports['authorization-server']};`)
-    .replace('listen 8844;', `listen 127.0.0.1:${ports.gateway};`);
+    .replace('listen 8844;', `listen 127.0.0.1:${ports.gateway};`)
+    .replace('listen 9020;', `listen 127.0.0.1:${ports.console};`);
   const file = join(directory, 'nginx.conf');
   writeFileSync(file, configuration);
   const output = openSync(log, 'a');
@@ -240,6 +241,23 @@ describe.each(apps)('nginx of the containers in front of %s', (app) => {
     expect(lines.map((line) => JSON.parse(line).status).sort()).toEqual([400, 502, 503]);
     expect(lines.join('\n')).not.toContain('marker');
   });
+});
+
+test('nginx of the containers forwards to the console, and says when it is not available', async () => {
+  const absent = await post('console');
+  expect([absent.status, absent.headers.get('retry-after')]).toEqual([503, '1']);
+  expect(await absent.text()).toContain('The console is not available.');
+  const seen = await serveAt('console', 'console', succeed);
+  expect([(await post('console')).status, seen.requests]).toEqual([200, 1]);
+  expect(seen.head).toMatch(/^x-forwarded-for: 127\.0\.0\.1\r$/im);
+  await Promise.all(servers.splice(0).map((server) => once(server.close(), 'close')));
+  const broken = await serveAt('console', 'console', breakOff);
+  const reply = await post('console');
+  expect([reply.status, reply.headers.get('retry-after')]).toEqual([502, null]);
+  expect([await reply.text(), broken.requests]).toEqual([
+    'The console closed the connection.\n',
+    1,
+  ]);
 });
 
 test('a frozen server delays its caller for a bounded time, and the other one does not get the POST', async () => {

@@ -47,7 +47,7 @@ describe('the image', () => {
       .map((path) => path.replace('./app/', ''));
     expect(ofApp).toEqual(
       expect.arrayContaining([
-        ...['authorization-server', 'gateway', 'device-service', 'cli'].map(
+        ...['authorization-server', 'gateway', 'device-service', 'console', 'cli'].map(
           (app) => `apps/${app}/src/main.ts`,
         ),
         ...['apps/gateway/src/explorer/page/index.html', 'apps/gateway/src/explorer/page/main.ts'],

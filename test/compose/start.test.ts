@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { isNightly } from '@gatehouse/testing';
+import { freePort, isNightly } from '@gatehouse/testing';
 import { launchBrowser } from '@gatehouse/testing/browser';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
 import { root } from '../source-tree.ts';
@@ -10,8 +10,16 @@ const START_LIMIT_MILLISECONDS = 20_000;
 let tier: Tier;
 let milliseconds: number;
 
+const consoleUrl = `http://localhost:${await freePort()}`;
+
 beforeAll(async () => {
-  tier = await createTier();
+  tier = await createTier({
+    environment: {
+      CONSOLE_URL: consoleUrl,
+      CONSOLE_PORT: new URL(consoleUrl).port,
+      COMPOSE_FILE: 'docker-compose.yml:test/compose/console-port.yml',
+    },
+  });
   milliseconds = await tier.up();
 }, 180_000);
 afterAll(() => tier.remove());
@@ -132,6 +140,33 @@ describe('the demo', () => {
   });
 });
 
+describe('the profile console', () => {
+  test('publishes the console on loopback, and lets it reach its nginx and the store', async () => {
+    await tier.compose('--profile', 'console', 'up', '--detach', '--no-build', '--wait');
+    const { NetworkSettings: ofNginx } = await tier.container('console-nginx');
+    const { NetworkSettings: ofConsole } = await tier.container('console');
+    expect(Object.values(ofNginx.Ports).flatMap((bindings) => bindings ?? [])).toEqual([
+      { HostIp: '127.0.0.1', HostPort: new URL(consoleUrl).port },
+    ]);
+    expect(Object.values(ofConsole.Ports).filter(Boolean)).toEqual([]);
+    const networks = (names: readonly string[]) => names.map((name) => `${tier.project}_${name}`);
+    expect(Object.keys(ofNginx.Networks).sort()).toEqual(networks(['console', 'edge']));
+    expect(Object.keys(ofConsole.Networks).sort()).toEqual(networks(['console', 'store']));
+  });
+
+  test('sends the browser to the sign-in page of the authorization server', async () => {
+    const browser = await launchBrowser();
+    try {
+      const page = await browser.newPage();
+      await page.goto(consoleUrl);
+      await page.getByLabel('Username').waitFor();
+      expect(page.url()).toContain(tier.authorizationServerUrl);
+    } finally {
+      await browser.close();
+    }
+  });
+});
+
 describe('a wrong configuration', () => {
   test('ends the app with the name of the variable, and up names the container', async () => {
     const wrong = await createTier({ environment: { SECURITY_PROFILE: 'nonsense' } });
@@ -148,7 +183,7 @@ describe('a wrong configuration', () => {
 describe('the image', () => {
   test('is one for every app, and does not need a shell', async () => {
     const ours = (await running()).filter(
-      ([service]) => !['nginx', 'redis', 'postgres'].includes(service),
+      ([service]) => !['nginx', 'console-nginx', 'redis', 'postgres'].includes(service),
     );
     const images = await Promise.all(
       ours.map(([, { Id }]) => docker('inspect', '--format', '{{.Image}}', Id)),

@@ -17,7 +17,9 @@ import {
   isLoopbackUrl,
   parseEnvironment,
   port,
+  secretFilesOf,
   serverSettings,
+  socketPath,
 } from '@gatehouse/server/configuration';
 import { z } from 'zod';
 
@@ -25,6 +27,10 @@ import { z } from 'zod';
 export const variables = z.object({
   ...commonVariables,
   ...identityVariables,
+  CONSOLE_SOCKET: socketPath.optional().meta({
+    description: 'Path of a [Unix socket](#unix-sockets) to listen on instead.',
+    example: '/run/gatehouse/console.sock',
+  }),
   AUTHORIZATION_SERVER_PORT: port.default(9000),
   AUTHORIZATION_SERVER_URL: baseUrl.optional(),
   AUTHORIZATION_SERVER_INTERNAL_URL: baseUrl.optional().meta({
@@ -62,7 +68,7 @@ export function loadConfiguration(environment: Environment) {
   }
   const { problems: exposed, warnings } = inspectFileAccess({
     files: identitySecretFiles(environment),
-    sockets: [],
+    sockets: secretFilesOf(environment, ['CONSOLE_SOCKET']),
     dataDirectory: read.STORE_URL === undefined ? dataDirectory : undefined,
     publicUrl: consoleUrl,
   });
@@ -76,7 +82,7 @@ export function loadConfiguration(environment: Environment) {
     throw new ConfigurationError([]);
   }
   return {
-    ...serverSettings(read, portOf(consoleUrl), undefined),
+    ...serverSettings(read, portOf(consoleUrl), read.CONSOLE_SOCKET),
     issuer,
     internalUrl: read.AUTHORIZATION_SERVER_INTERNAL_URL ?? issuer,
     consoleUrl,
