@@ -57,12 +57,12 @@ TIMESTAMP=$(date +%s)000; curl -s '${input.gatewayUrl}/api/device?${query}' -w '
 4. Open this address in a browser, press "Sign in", and sign in as ${demo.username} with the password ${demo.password}:
 
 ${addressOf(demo)}
-${input.consoleUrl === undefined ? '' : consoleCommands(input.consoleUrl)}`;
+${input.consoleUrl === undefined ? '' : consoleCommands(input.consoleUrl, demo)}`;
 }
 
-function consoleCommands(consoleUrl: string): string {
+function consoleCommands(consoleUrl: string, { username }: Demo): string {
   return `
-5. Open the console, and sign in as the same user, who sets up an authenticator app:
+5. Open the console, and sign in as ${username} with the same password. The first sign-in sets up an authenticator app or a passkey:
 
 ${consoleUrl}
 `;

@@ -18,6 +18,7 @@ import { createDemoDevice } from './demo-device.ts';
 
 const authorizationServerUrl = process.env.AUTHORIZATION_SERVER_URL ?? '';
 const gatewayUrl = process.env.GATEWAY_URL ?? '';
+const consoleUrl = process.env.CONSOLE_URL;
 
 if (!isLoopbackUrl(authorizationServerUrl) || !isLoopbackUrl(gatewayUrl)) {
   fail(
@@ -35,6 +36,7 @@ try {
     startMessage({
       authorizationServerUrl,
       gatewayUrl,
+      ...(consoleUrl && { consoleUrl }),
       explorer: true,
       deviceService: 'private, behind the gateway',
       demo,

@@ -99,7 +99,8 @@ describe('the demo', () => {
     message = await tier.compose('run', '--rm', '-T', 'demo');
     expect(await tier.compose('run', '--rm', '-T', 'demo')).toBe(message);
     expect(message).toContain('Gatehouse is running.');
-    expect(message.match(/^\d\. /gm)).toHaveLength(4);
+    expect(message.match(/^\d\. /gm)).toHaveLength(5);
+    expect(message).toContain(`\n${consoleUrl}\n`);
   });
 
   test.each([

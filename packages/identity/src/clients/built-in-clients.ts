@@ -35,7 +35,7 @@ const HOUR = 60 * 60;
 function consoleClient(consoleUrl: string): Client {
   return builtInClient({
     clientId: CONSOLE_CLIENT_ID,
-    name: 'Gatehouse',
+    name: 'Gatehouse console',
     public: false,
     grantTypes: ['authorization_code', 'refresh_token'],
     redirectUris: [`${consoleUrl}/callback`],
