@@ -14,22 +14,17 @@ const images = { overview: 'en-overview', request: 'en-request', client: 'en-US-
 const size = { width: 1280, height: 740 };
 
 const browser = await launchBrowser();
-const page = await browser.newPage();
+const page = await browser.newPage({ viewport: size });
+const session = await page.context().newCDPSession(page);
 mkdirSync(join(root, 'docs', 'images'), { recursive: true });
 for (const [name, picture] of Object.entries(images)) {
-  const png = readFileSync(join(root, 'coverage', 'console', `${picture}-1280-light.png`));
-  const webp = await page.evaluate(
-    async ([source, { width, height }]) => {
-      const image = new Image();
-      image.src = source;
-      await image.decode();
-      const canvas = Object.assign(document.createElement('canvas'), { width, height });
-      canvas.getContext('2d')?.drawImage(image, 0, 0);
-      return canvas.toDataURL('image/webp', 0.8).replace(/^.*,/, '');
-    },
-    [`data:image/png;base64,${png.toString('base64')}`, size] as const,
+  const png = readFileSync(
+    join(root, 'coverage', 'console', `${picture}-1280-light.png`),
+    'base64',
   );
-  const file = join(root, 'docs', 'images', `console-${name}.webp`);
-  writeFileSync(file, Buffer.from(webp, 'base64'));
+  await page.setContent(`<body style="margin: 0"><img src="data:image/png;base64,${png}">`);
+  await page.locator('img').evaluate((image) => image.decode());
+  const { data } = await session.send('Page.captureScreenshot', { format: 'webp', quality: 80 });
+  writeFileSync(join(root, 'docs', 'images', `console-${name}.webp`), Buffer.from(data, 'base64'));
 }
 await browser.close();

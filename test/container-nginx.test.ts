@@ -243,7 +243,7 @@ describe.each(apps)('nginx of the containers in front of %s', (app) => {
   });
 });
 
-test('nginx of the containers forwards to the console, and says when it is not available', async () => {
+test('nginx of the containers forwards to the console, and reports when it is not available', async () => {
   const absent = await post('console');
   expect([absent.status, absent.headers.get('retry-after')]).toEqual([503, '1']);
   expect(await absent.text()).toContain('The console is not available.');
