@@ -2,7 +2,7 @@
 
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { knownVariables } from '@gatehouse/server/configuration';
 import { temporaryFolder } from '@gatehouse/testing/suite';
 import { describe, expect, test } from '@jest/globals';
@@ -14,8 +14,21 @@ import { root } from './source-tree.ts';
 const apps = ['authorization-server', 'gateway', 'device-service'];
 const folder = join(root, 'deploy/kubernetes');
 
-describe.each(['small', 'highly-available'])('deploy/kubernetes/%s', (overlay) => {
-  const manifests = renderManifests(join(folder, overlay));
+/** An overlay as an operator writes it. */
+function overlayWithConsole(): string {
+  const directory = temporaryFolder();
+  const path = (name: string) => relative(directory, join(folder, name));
+  const overlay = { resources: [path('small')], components: [path('console')] };
+  writeFileSync(join(directory, 'kustomization.yaml'), JSON.stringify(overlay));
+  return directory;
+}
+
+describe.each([
+  ['small', join(folder, 'small'), apps],
+  ['highly-available', join(folder, 'highly-available'), apps],
+  ['small with the console', overlayWithConsole(), [...apps, 'console']],
+])('deploy/kubernetes: %s', (_overlay, place, expectedApps) => {
+  const manifests = renderManifests(place);
   const ofKind = (kind: string) => manifests.filter((each) => each.kind === kind);
   const names = (kind: string) => ofKind(kind).map(({ metadata }) => metadata.name);
   const pods = podsOf(manifests);
@@ -28,7 +41,7 @@ describe.each(['small', 'highly-available'])('deploy/kubernetes/%s', (overlay) =
 
   test('runs each app, with a Service and a disruption budget that allows a drain', () => {
     for (const kind of ['Deployment', 'Service', 'PodDisruptionBudget']) {
-      expect(names(kind).sort()).toEqual([...apps].sort());
+      expect(names(kind).sort()).toEqual([...expectedApps].sort());
     }
     for (const { spec } of ofKind('PodDisruptionBudget')) {
       expect(spec).toMatchObject({ maxUnavailable: 1 });
