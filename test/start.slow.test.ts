@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { freePort, listen, until } from '@gatehouse/testing';
+import { codeOfApp, freePort, listen, until } from '@gatehouse/testing';
 import { accessibilityProblems, launchBrowser } from '@gatehouse/testing/browser';
 import { temporaryFolder } from '@gatehouse/testing/suite';
 import { afterAll, beforeAll, describe, expect, test } from '@jest/globals';
@@ -196,6 +196,30 @@ describe('npm start', () => {
       expect(page.url()).toBe(`${home}/`);
       expect(await page.locator('pre').textContent()).toContain('demo-device-1');
       expect(refusals).toEqual([]);
+    } finally {
+      await browser.close();
+    }
+  });
+
+  test('prints the address of the console, which its user enters with an authenticator app', async () => {
+    const [, home = ''] = /Console {15}(\S+)/.exec(first.output()) ?? [];
+    const [, password = ''] = /with the password (\w+):/.exec(first.output()) ?? [];
+    const [, username = ''] =
+      /console, and sign in as (\w+) with the same password/.exec(first.output()) ?? [];
+    const browser = await launchBrowser();
+    try {
+      const page = await browser.newPage();
+      await page.goto(home);
+      await page.getByLabel('Username').fill(username);
+      await page.getByLabel('Password').fill(password);
+      await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+      const secret = await page.locator('span.code').textContent();
+      await page.getByLabel('Code from the app').fill(codeOfApp(secret?.replaceAll(' ', '') ?? ''));
+      await page.getByRole('button', { name: 'Continue' }).click();
+      await page.getByText('Your recovery codes').waitFor();
+      await page.getByRole('button', { name: 'Continue' }).click();
+      await page.getByText(`Signed in as ${username}`).waitFor();
+      expect(new URL(page.url()).origin).toBe(home);
     } finally {
       await browser.close();
     }
