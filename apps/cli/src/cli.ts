@@ -24,6 +24,7 @@ import { describeProblem } from './command-line/member-options.ts';
 import { parseArguments } from './command-line/parse-arguments.ts';
 import { withCurrentName } from './command-line/renamed-commands.ts';
 import { assertConfirmed, type CliStreams, createTerminal } from './command-line/terminal.ts';
+import { applyCommand, exportCommand } from './commands/apply.ts';
 import { bootstrapCommand } from './commands/bootstrap.ts';
 import { changeUserCommand } from './commands/change-user.ts';
 import { clientKeyCommands } from './commands/client-keys.ts';
@@ -46,6 +47,8 @@ import { openIdentityStore, operatorOf } from './open-identity-store.ts';
 
 export const commands: readonly Command[] = [
   bootstrapCommand,
+  applyCommand,
+  exportCommand,
   resourcesCommand,
   ...organizationCommands,
   ...clientCommands,
@@ -67,8 +70,14 @@ export const commands: readonly Command[] = [
   verifyCommand,
 ];
 
-/** @returns the exit code: 0 success, 1 the command failed, 2 invalid usage */
-export async function runCli(entered: readonly string[], streams: CliStreams): Promise<0 | 1 | 2> {
+/**
+ * @returns the exit code: 0 success, 1 the command failed, 2 invalid usage, 3 a dry run found a
+ *   difference
+ */
+export async function runCli(
+  entered: readonly string[],
+  streams: CliStreams,
+): Promise<0 | 1 | 2 | 3> {
   const { output, errors } = streams;
   const asJson = entered.includes('--json');
   const warn = (warning: string) =>
@@ -83,7 +92,7 @@ export async function runCli(entered: readonly string[], streams: CliStreams): P
     if (result !== undefined) {
       output.write(`${asJson ? JSON.stringify(result.json) : result.text}\n`);
     }
-    return result?.isFailure === true ? 1 : 0;
+    return result?.isFailure === true ? 1 : result?.isDifferent === true ? 3 : 0;
   } catch (error) {
     const [message = '', ...problems] = describeFailure(error);
     errors.write(

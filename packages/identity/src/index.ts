@@ -1,5 +1,11 @@
 export { applyBootstrap, assertApplicable, keyChanges } from './bootstrap/apply-bootstrap.ts';
 export {
+  type BootstrapFolder,
+  type Declarations,
+  formatBootstrapFolder,
+  readBootstrapFolder,
+} from './bootstrap/bootstrap-folder.ts';
+export {
   bootstrapSchema,
   bootstrapWarnings,
   organizationSchema,
@@ -21,6 +27,7 @@ export {
   grantNames,
 } from './clients/client.ts';
 export type { ClientRegistry, NewClient } from './clients/clients.ts';
+export { withDeclaredScopes } from './clients/declared-scopes.ts';
 export { documentHost, documentScopes } from './clients/document-clients.ts';
 export {
   assertionAlgorithms,

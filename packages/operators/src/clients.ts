@@ -87,7 +87,7 @@ export async function findClient(clientId: string, { clients }: Identity): Promi
 }
 
 /** The members of a record that a bootstrap file can define. */
-function definitionOf(client: Client): Partial<Client> {
+export function definitionOf(client: Client): Partial<Client> {
   const names = Object.keys(members) as (keyof Client)[];
   return Object.fromEntries(names.map((name) => [name, client[name]]));
 }
@@ -192,14 +192,11 @@ function createClientChanges({ identity, now, record }: Dependencies) {
     const change = parseInput(clientChange, input);
     const client = await findClient(clientId, identity);
     const after = changedDefinition(client, change);
-    const movesFrom = after.orgId === client.orgId ? undefined : client.orgId;
-    await (movesFrom && assertOrganizationExists(after.orgId, identity));
+    const effect = effectOf(client, { ...after, enabled: change.enabled }, identity);
+    await (effect.movesFrom && assertOrganizationExists(after.orgId, identity));
     return {
       changes: identity.auditedChanges.ofClient(client, { ...client, ...after }),
-      movesFrom,
-      /** Everything issued to the client ends. */
-      revokes: change.enabled === false || movesFrom !== undefined,
-      deletesKeys: after.public && clients.describeKeys(client).length > 0,
+      ...effect,
     };
   }
 
@@ -262,8 +259,23 @@ function createClientChanges({ identity, now, record }: Dependencies) {
   };
 }
 
+/** What a change of a client takes away. */
+export function effectOf(
+  client: Client,
+  after: Pick<Client, 'orgId' | 'public'> & { readonly enabled?: boolean | undefined },
+  { clients }: Identity,
+) {
+  const movesFrom = after.orgId === client.orgId ? undefined : client.orgId;
+  return {
+    movesFrom,
+    /** Everything issued to the client ends. */
+    revokes: after.enabled === false || movesFrom !== undefined,
+    deletesKeys: after.public && clients.describeKeys(client).length > 0,
+  };
+}
+
 /** The settings of the client after a change. @throws OperatorError if they are invalid */
-function changedDefinition(client: Client, change: object) {
+export function changedDefinition(client: Client, change: object) {
   const wanted = withChange(definitionOf(client), change);
   // The keys do not change here. The schema requires one, so any value will do.
   const secureKey = wanted.public === true ? undefined : generateSecureKey();

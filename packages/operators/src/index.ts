@@ -92,6 +92,12 @@
  *   read()                                                { settings, effective, version }
  *   previewChange(member, value)                          { changes }: before and after
  *   change(operator, member, value, condition?)           as read(). null removes an optional member
+ *   changeMembers(operator, { member: value }, condition?)  the same, of several members
+ *
+ * declarations ({ organizations, clients, settings } of a folder of files)
+ *   plan(declarations, { prune? })                        { changes: PlannedChange[], version }
+ *   apply(operator, declarations, { prune? }, condition?) { done, secureKeys, notDone, failure? }
+ *   export()                                              the declarations of what exists
  */
 export {
   type AuditQuery,
@@ -120,6 +126,7 @@ export {
   newClient,
   type RegistrationTokenInput,
 } from './clients.ts';
+export { type Applied, type PlannedChange, plannedChange } from './declarations.ts';
 export {
   type Condition,
   memberFilter,

@@ -3,6 +3,7 @@ import { createAuditActs } from './audit.ts';
 import { createClientKeyActs } from './client-keys.ts';
 import { createClientUseActs } from './client-use.ts';
 import { createClientActs } from './clients.ts';
+import { createDeclarationActs } from './declarations.ts';
 import { createDependencies, withOperatorErrors } from './operator.ts';
 import { createOrganizationActs } from './organizations.ts';
 import { createRequestActs } from './requests.ts';
@@ -26,20 +27,23 @@ export function openOperators(
   const { now, signingKeyPolicy } = options;
   const dependencies = createDependencies(identity, now);
   const users = { ...createUserActs(dependencies), ...createUserAccessActs(dependencies) };
+  const organizations = withOperatorErrors(createOrganizationActs(dependencies));
+  const clients = withOperatorErrors({
+    ...createClientActs(dependencies),
+    ...createClientUseActs(dependencies),
+  });
+  const settings = withOperatorErrors(createSettingsActs(dependencies));
+  const changed = { organizations, clients, settings };
   return {
     /** Records what an operator did outside of these acts. */
     record: dependencies.record,
-    organizations: withOperatorErrors(createOrganizationActs(dependencies)),
-    clients: withOperatorErrors({
-      ...createClientActs(dependencies),
-      ...createClientUseActs(dependencies),
-    }),
+    ...changed,
+    declarations: withOperatorErrors(createDeclarationActs(dependencies, changed)),
     clientKeys: withOperatorErrors(createClientKeyActs(dependencies)),
     users: withOperatorErrors(users),
     tokens: withOperatorErrors(createTokenActs(dependencies)),
     signingKeys: withOperatorErrors(createSigningKeyActs(dependencies, signingKeyPolicy)),
     audit: withOperatorErrors(createAuditActs(dependencies)),
     requests: withOperatorErrors(createRequestActs(dependencies)),
-    settings: withOperatorErrors(createSettingsActs(dependencies)),
   };
 }

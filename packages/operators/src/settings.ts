@@ -28,25 +28,47 @@ export const settingsSchemas = Object.fromEntries(
   settingsMember.options.map((member) => [member, bootstrapSchema.shape[member]]),
 ) as Pick<typeof bootstrapSchema.shape, SettingsMember>;
 
-const viewOf = (definition: SettingsDefinition) => withVersion(withoutSecrets(definition));
+/** Values by member. Null removes an optional one, and empties another. */
+export type SettingsChange = Readonly<Partial<Record<SettingsMember, unknown>>>;
+
+export const viewOf = (definition: SettingsDefinition) => withVersion(withoutSecrets(definition));
 
 export function createSettingsActs({ identity, record }: Dependencies) {
   const { settings } = identity;
 
-  /** The member after the change, and what it names exists. */
-  async function parse(
-    member: SettingsMember,
-    value: unknown,
-  ): Promise<Partial<SettingsDefinition>> {
-    const schema = z.object({ [parseInput(settingsMember, member)]: settingsSchemas[member] });
-    const change = parseInput(schema, { [member]: value ?? undefined });
-    const empty = bootstrapSchema.parse({});
+  /** The members after the change, and what they name exists. */
+  async function parse(values: SettingsChange): Promise<Partial<SettingsDefinition>> {
+    const names = Object.keys(values) as SettingsMember[];
+    const shapes = names.map((name) => [name, settingsSchemas[parseInput(settingsMember, name)]]);
+    const present = names.map((name) => [name, values[name] ?? undefined]);
+    const change = parseInput(z.object(Object.fromEntries(shapes)), Object.fromEntries(present));
+    const wanted = { ...Object.fromEntries(names.map((name) => [name, undefined])), ...change };
+    const preview = async () => (await settings.previewReplacement(wanted)).after;
     try {
-      await assertApplicable({ ...empty, ...change }, identity);
+      const definition = { ...bootstrapSchema.parse({}), ...change };
+      await assertApplicable(definition, { ...identity, settings: { preview } });
     } catch (error) {
       throw error instanceof ConfigurationError ? invalid(error) : error;
     }
-    return { [member]: undefined, ...change };
+    return wanted;
+  }
+
+  /** Replaces each named member as a whole. An absent client secret of an upstream provider stays. */
+  async function changeMembers(
+    operator: Operator,
+    values: SettingsChange,
+    condition: Condition = {},
+  ) {
+    const change = await parse(values);
+    const { before, after } = await settings.replace((current) => {
+      assertVersion(viewOf(current), condition);
+      return change;
+    });
+    const changes = settingsChangesOf(before, after);
+    if (changes.length > 0) {
+      await record(operator, { event: 'settings_changed', changes });
+    }
+    return viewOf(after);
   }
 
   return {
@@ -61,29 +83,16 @@ export function createSettingsActs({ identity, record }: Dependencies) {
 
     /** @param value of the member. Null removes an optional one, and empties another */
     async previewChange(member: SettingsMember, value: unknown) {
-      const { definition } = await settings.preview({});
-      const after = { ...definition, ...(await parse(member, value)) };
-      return { changes: settingsChangesOf(definition, after) };
+      const change = await parse({ [member]: value });
+      const { before, after } = await settings.previewReplacement(change);
+      return { changes: settingsChangesOf(before, after.definition) };
     },
 
-    /** Replaces one member as a whole. An absent client secret of an upstream provider stays. */
-    async change(
-      operator: Operator,
-      member: SettingsMember,
-      value: unknown,
-      condition: Condition = {},
-    ) {
-      const change = await parse(member, value);
-      const { before, after } = await settings.replace((current) => {
-        assertVersion(viewOf(current), condition);
-        return change;
-      });
-      const changes = settingsChangesOf(before, after);
-      if (changes.length > 0) {
-        await record(operator, { event: 'settings_changed', changes });
-      }
-      return viewOf(after);
-    },
+    changeMembers,
+
+    /** Replaces one member. */
+    change: (operator: Operator, member: SettingsMember, value: unknown, condition?: Condition) =>
+      changeMembers(operator, { [member]: value }, condition),
   };
 }
 

@@ -5,7 +5,7 @@ import type { Terminal } from './terminal.ts';
 
 /**
  * Descriptions by the form of the option: `name` is a switch, `[no-]name` is one that also has the
- * form `--no-name`, `name <value>` has a value, and `name <value...>` can be repeated.
+ * form `--no-name`, `name <value>` has a value, and `name <value...>` can be repeated. `f, --name` has a short form.
  */
 export type Options = Readonly<Record<string, string>>;
 
@@ -50,6 +50,8 @@ export interface CommandResult {
   readonly text: string;
   /** The command worked, but found that its input is wrong: exit code 1. */
   readonly isFailure?: boolean;
+  /** A dry run found a difference: exit code 3. */
+  readonly isDifferent?: boolean;
 }
 
 interface CommandDescription {
@@ -76,7 +78,7 @@ export type Command = CommandDescription &
 export const nameOf = ({ usage }: Pick<Command, 'usage'>): string => usage.replace(/ [<[].*/, '');
 
 /** The name of an option, from its form. */
-export const optionName = (form: string): string => form.replace(/^\[no-]| <.*/g, '');
+export const optionName = (form: string): string => form.replace(/^\[no-]|^\w, --| <.*/g, '');
 
 /**
  * Invalid usage: exit code 2. The message never quotes a value, because a secret could be in the

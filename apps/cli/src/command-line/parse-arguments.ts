@@ -124,7 +124,7 @@ function addOption(command: Program, form: string, description: string): void {
     command.option(`--${name}`, `${description} Opposite: --no-${name}.`);
     command.addOption(new ParserOption(`--no-${name}`).hideHelp());
   } else {
-    command.option(`--${form}`, description);
+    command.option(form.startsWith(`${form[0]}, `) ? `-${form}` : `--${form}`, description);
   }
 }
 

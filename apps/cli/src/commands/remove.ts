@@ -80,7 +80,7 @@ const removeOrganization: Command = {
   },
 };
 
-function warnOfBootstrap({ environment, warn }: CommandContext): void {
+export function warnOfBootstrap({ environment, warn }: CommandContext): void {
   if (environment.BOOTSTRAP_FILE) {
     warn(
       'The next start of a server adds everything in BOOTSTRAP_FILE again. Remove it there first.',
@@ -89,7 +89,7 @@ function warnOfBootstrap({ environment, warn }: CommandContext): void {
 }
 
 /** `none`, or the first names and the number of the others. */
-function few(names: readonly string[]): string {
+export function few(names: readonly string[]): string {
   const others = names.length - NAMED;
   const shown = names.slice(0, NAMED).join(', ') || 'none';
   return others > 0 ? `${shown} and ${others} more` : shown;

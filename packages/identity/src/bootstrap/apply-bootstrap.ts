@@ -69,8 +69,12 @@ export async function applyBootstrap(
 /** Checks what the entries name, with the settings that the definition will result in. */
 export async function assertApplicable(
   definition: BootstrapDefinition,
-  { settings, organizations, clients, users }: Omit<Registries, 'auditedChanges'>,
+  registries: Pick<Registries, 'clients' | 'users'> & {
+    readonly settings: Pick<Registries['settings'], 'preview'>;
+    readonly organizations: Pick<Registries['organizations'], 'find'>;
+  },
 ): Promise<void> {
+  const { settings, organizations, clients, users } = registries;
   const problems: ConfigurationProblem[] = [];
   /** Reports a rejected change as a problem of the file. */
   async function attempt<Result>(member: string, check: () => Promise<Result>) {

@@ -50,16 +50,21 @@ function distinct<Entry extends z.ZodType>(
 
 export type BootstrapDefinition = z.infer<typeof bootstrapSchema>;
 
-/** What an operator should know about a valid definition: lifetimes that are longer than usual. */
-export function bootstrapWarnings(definition: BootstrapDefinition | undefined): readonly string[] {
+/**
+ * What an operator should know about a valid definition: lifetimes that are longer than usual.
+ *
+ * @param source how a warning names the file
+ */
+export function bootstrapWarnings(
+  definition: BootstrapDefinition | undefined,
+  source = 'BOOTSTRAP_FILE',
+): readonly string[] {
   const { lifetimes, resources = [], clients = [] } = definition ?? {};
   const lists = { resources, clients } as const;
   return [
-    ...lifetimeWarnings('BOOTSTRAP_FILE ', lifetimes),
+    ...lifetimeWarnings(`${source} `, lifetimes),
     ...Object.entries(lists).flatMap(([list, entries]) =>
-      entries.flatMap((entry, i) =>
-        lifetimeWarnings(`BOOTSTRAP_FILE ${list}.${i}.`, entry.lifetimes),
-      ),
+      entries.flatMap((entry, i) => lifetimeWarnings(`${source} ${list}.${i}.`, entry.lifetimes)),
     ),
   ];
 }

@@ -53,6 +53,8 @@ export function bootstrapDefinition(settings: BootstrapSettings): BootstrapDefin
     : undefined;
 }
 
+const VARIABLE = 'BOOTSTRAP_FILE';
+
 /** The members that can be read from a file, as `secureKeyFile` and `passwordFile`. */
 const secretMembers = {
   clients: 'secureKey',
@@ -60,7 +62,7 @@ const secretMembers = {
   upstreams: 'clientSecret',
 } as const;
 /** Conforms to all rules, so that an unreadable file is reported as one problem, not two. */
-const unreadableSecret = '-unreadable:QxZ7wK4p9TfR2mVs';
+export const unreadableSecret = '-unreadable:QxZ7wK4p9TfR2mVs';
 
 /**
  * Reads a bootstrap file and the files that it names, relative to its folder.
@@ -69,8 +71,20 @@ const unreadableSecret = '-unreadable:QxZ7wK4p9TfR2mVs';
  *   not checked. Messages never quote values
  */
 export function loadBootstrap(path: string): BootstrapDefinition {
+  return parseBootstrap(readBootstrapJson(path), path);
+}
+
+/**
+ * The definition in the content of a bootstrap file.
+ *
+ * @param source how problems name the file
+ */
+export function parseBootstrap(
+  content: unknown,
+  path: string,
+  source = VARIABLE,
+): BootstrapDefinition {
   const problems: ConfigurationProblem[] = [];
-  const content = readJson(path);
   for (const { entry, member, file, name } of namedSecrets(content)) {
     delete entry[`${member}File`];
     if (entry[member] !== undefined) {
@@ -93,7 +107,7 @@ export function loadBootstrap(path: string): BootstrapDefinition {
   problems.push(...(parsed.success ? [] : toProblems(parsed.error)));
   if (!parsed.success || problems.length > 0) {
     throw new ConfigurationError(
-      problems.map(({ name, message }) => ({ name: `BOOTSTRAP_FILE ${name}`, message })),
+      problems.map(({ name, message }) => ({ name: `${source} ${name}`, message })),
     );
   }
   return parsed.data;
@@ -105,8 +119,8 @@ export function loadBootstrap(path: string): BootstrapDefinition {
  */
 export function bootstrapSecretFiles(path: string): readonly SecretFile[] {
   try {
-    return namedSecrets(readJson(path)).map(({ member, file, name }) => ({
-      name: `BOOTSTRAP_FILE ${name}.${member}File`,
+    return namedSecrets(readBootstrapJson(path)).map(({ member, file, name }) => ({
+      name: `${VARIABLE} ${name}.${member}File`,
       path: resolve(dirname(path), file),
     }));
   } catch {
@@ -128,21 +142,22 @@ function namedSecrets(content: unknown) {
   });
 }
 
-function readJson(path: string): unknown {
+/** @throws ConfigurationError that names the source, and never quotes the text */
+export function readBootstrapJson(path: string, source = VARIABLE): unknown {
   let text: string;
   try {
     text = readFileSync(path, 'utf8');
   } catch {
-    throw refusal('names a file that cannot be read');
+    throw refusal(source, 'names a file that cannot be read');
   }
   try {
     return JSON.parse(text);
   } catch {
     // The message of the parser quotes the text, which can contain a secret.
-    throw refusal('names a file that is not valid JSON');
+    throw refusal(source, 'names a file that is not valid JSON');
   }
 }
 
-function refusal(message: string): ConfigurationError {
-  return new ConfigurationError([{ name: 'BOOTSTRAP_FILE', message }]);
+function refusal(name: string, message: string): ConfigurationError {
+  return new ConfigurationError([{ name, message }]);
 }

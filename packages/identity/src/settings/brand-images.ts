@@ -83,14 +83,21 @@ export async function storeBrandImages(
   store: Store,
   branding: Branding | undefined,
 ): Promise<Branding | undefined> {
-  const stored = structuredClone(branding);
-  for (const image of imagesOf(stored)) {
-    if (image.content !== undefined) {
-      await store.set(imageKey(image.hash), image.content);
-      delete image.content;
+  for (const { hash, content } of imagesOf(branding)) {
+    if (content !== undefined) {
+      await store.set(imageKey(hash), content);
     }
   }
-  return stored;
+  return withoutImageContents(branding);
+}
+
+/** The branding as the record of the settings has it. */
+export function withoutImageContents(branding: Branding | undefined): Branding | undefined {
+  const described = structuredClone(branding);
+  for (const image of imagesOf(described)) {
+    delete image.content;
+  }
+  return described;
 }
 
 /** Deletes the images that a change no longer names. */

@@ -15,7 +15,12 @@ import {
 import { withRecordLock } from '../records/record-lock.ts';
 import type { Sealer } from '../secrets/seal.ts';
 import { type AttributeDeclarations, attributeDeclarations } from './attributes.ts';
-import { deleteFormerImages, readBrandImage, storeBrandImages } from './brand-images.ts';
+import {
+  deleteFormerImages,
+  readBrandImage,
+  storeBrandImages,
+  withoutImageContents,
+} from './brand-images.ts';
 import { brandingSchema, resolveBrands } from './branding.ts';
 import { type BrowserHost, browserClientId, browserHostSchema } from './browser-host.ts';
 import { installationLifetimes, type LifetimeSettings } from './lifetimes.ts';
@@ -144,6 +149,16 @@ export function createSettingsRegistry(
       return { before, after };
     });
 
+  function replaced(existing: SettingsDefinition, change: Partial<SettingsDefinition>): Settings {
+    const { upstreams: known = [] } = existing;
+    const wanted = { ...existing, ...change };
+    const sealed =
+      change.upstreams &&
+      keepClientSecrets(sealClientSecrets(change.upstreams, known, sealer, KEY), known);
+    assertNoConflict(consoleUrl, wanted.resources);
+    return toSettings({ ...wanted, ...(sealed && { upstreams: sealed }) }, consoleUrl);
+  }
+
   return {
     /** The same object as long as nothing changes. @throws StoreUnavailableError */
     read: async (): Promise<Settings> => (await cache.read(KEY)) ?? empty,
@@ -182,17 +197,14 @@ export function createSettingsRegistry(
      * @returns what was and is declared
      */
     replace: (decide: (existing: SettingsDefinition) => Partial<SettingsDefinition>) =>
-      write((existing) => {
-        const change = decide(existing);
-        const { upstreams: known = [] } = existing;
-        const wanted = { ...existing, ...change };
-        const sealed =
-          change.upstreams &&
-          keepClientSecrets(sealClientSecrets(change.upstreams, known, sealer, KEY), known);
-        assertNoConflict(consoleUrl, wanted.resources);
-        const definition = { ...wanted, ...(sealed && { upstreams: sealed }) };
-        return toSettings(definition, consoleUrl).definition;
-      }),
+      write((existing) => replaced(existing, decide(existing)).definition),
+    /** What `replace` would write. @throws RejectedChangeError as `replace` does */
+    async previewReplacement(change: Partial<SettingsDefinition>) {
+      const before = await readDefinition();
+      const { branding } = { ...before, ...change };
+      const described = { ...change, branding: withoutImageContents(branding) };
+      return { before, after: replaced(before, described) };
+    },
     /** An image that `branding` names. @throws StoreUnavailableError */
     readImage: (hash: string) => readBrandImage(store, hash),
     /** A gateway calls this when it starts. */

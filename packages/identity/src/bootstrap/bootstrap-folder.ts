@@ -1,0 +1,171 @@
+/**
+ * Organizations, clients and settings as a folder of bootstrap files, which a team keeps in version
+ * control. `formatBootstrapFolder` makes a file for each of them. `readBootstrapFolder` reads all of
+ * the JSON files, however they are named and divided.
+ *
+ * Not here: secure keys and users, which a repository must not contain.
+ */
+import { readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { ConfigurationError, type ConfigurationProblem } from '@gatehouse/server/configuration';
+import { imagesOf } from '../settings/brand-images.ts';
+import type { BrandImage } from '../settings/branding.ts';
+import {
+  type SettingsDefinition,
+  type SettingsMember,
+  settingsMembers,
+} from '../settings/settings.ts';
+import { type BootstrapDefinition, bootstrapWarnings } from './bootstrap-schema.ts';
+import { parseBootstrap, readBootstrapJson, unreadableSecret } from './load-bootstrap.ts';
+
+type Definition<Kind extends 'organizations' | 'clients'> = BootstrapDefinition[Kind][number];
+
+/** What the files of a folder declare. Images of brands have their content. */
+export interface Declarations {
+  readonly organizations: readonly Definition<'organizations'>[];
+  /** An existing client keeps its secure keys. */
+  readonly clients: readonly Omit<Definition<'clients'>, 'secureKey' | 'keepTokens'>[];
+  /** Only the members that the files name. */
+  readonly settings: Partial<SettingsDefinition>;
+}
+
+const memberNames = Object.keys(settingsMembers) as SettingsMember[];
+
+/**
+ * Reads all files of the folder and of folders in it that end with `.json`. Ignores names that begin
+ * with a dot.
+ *
+ * @throws ConfigurationError with all problems, by file. Messages never quote values
+ */
+export function readBootstrapFolder(folder: string) {
+  const problems: ConfigurationProblem[] = [];
+  const warnings: string[] = [];
+  const files = listJsonFiles(folder).flatMap((file) => {
+    try {
+      return [{ file, ...readDeclarations(join(folder, file), file) }];
+    } catch (error) {
+      if (!(error instanceof ConfigurationError)) {
+        throw error;
+      }
+      problems.push(...error.problems);
+      return [];
+    }
+  });
+  const places = new Map<string, string>();
+  for (const { file, warnings: found, ...declared } of files) {
+    warnings.push(...found);
+    for (const name of namesIn(declared)) {
+      const message = `declares the ${name}, which is also in ${places.get(name)}`;
+      problems.push(...(places.has(name) ? [{ name: file, message }] : []));
+      places.set(name, file);
+    }
+  }
+  if (problems.length > 0) {
+    throw new ConfigurationError(problems);
+  }
+  const declarations: Declarations = {
+    organizations: files.flatMap(({ organizations }) => organizations),
+    clients: files.flatMap(({ clients }) => clients),
+    settings: Object.assign({}, ...files.map(({ settings }) => settings)),
+  };
+  return { declarations, warnings };
+}
+
+function listJsonFiles(folder: string): readonly string[] {
+  let files: readonly string[];
+  try {
+    files = readdirSync(folder, { recursive: true, encoding: 'utf8' });
+  } catch {
+    throw new ConfigurationError([{ name: folder, message: 'is not a folder that can be read' }]);
+  }
+  const found = files.filter((file) => file.endsWith('.json') && !/(^|[\\/])\./.test(file)).sort();
+  if (found.length === 0) {
+    throw new ConfigurationError([{ name: folder, message: 'contains no JSON file' }]);
+  }
+  return found;
+}
+
+/** The names that a second file must not declare. */
+function namesIn({ organizations, clients, settings }: Declarations): readonly string[] {
+  return [
+    ...organizations.map(({ id }) => `organization ${id}`),
+    ...clients.map(({ clientId }) => `client ${clientId}`),
+    ...Object.keys(settings).map((member) => `setting ${member}`),
+  ];
+}
+
+function readDeclarations(path: string, file: string) {
+  const content = readBootstrapJson(path, file);
+  const { clients, users }: Record<string, unknown> = Object(content);
+  const entries: readonly unknown[] = Array.isArray(clients) ? clients : [];
+  const secrets = entries.flatMap((entry, i) =>
+    ['secureKey', 'secureKeyFile', 'keepTokens']
+      .filter((member) => Object(entry)[member] !== undefined)
+      .map((member) => ({
+        name: `${file} clients.${i}.${member}`,
+        message: 'is not for this folder. To replace a key, run gatehouse clients rotate-key',
+      })),
+  );
+  const ofUsers = { name: `${file} users`, message: 'is not for this folder. Use gatehouse users' };
+  const problems = users === undefined ? secrets : [...secrets, ofUsers];
+  if (problems.length > 0) {
+    throw new ConfigurationError(problems);
+  }
+  for (const entry of entries) {
+    const client: Record<string, unknown> = Object(entry);
+    if (client.public !== true && client.jwks === undefined && client.jwksUri === undefined) {
+      // The schema requires a key, so any value will do.
+      client.secureKey = unreadableSecret;
+    }
+  }
+  const definition = parseBootstrap(content, path, file);
+  const named = memberNames.filter((member) => Object.hasOwn(Object(content), member));
+  return {
+    organizations: definition.organizations,
+    clients: definition.clients.map(({ secureKey: _, keepTokens: _kept, ...client }) => client),
+    settings: Object.fromEntries(named.map((member) => [member, definition[member]])),
+    warnings: bootstrapWarnings(definition, file),
+  };
+}
+
+/** The content of files by path, in the order of the paths. */
+export type BootstrapFolder = ReadonlyMap<string, string | Buffer>;
+
+/** The same declarations always give the same files. */
+export function formatBootstrapFolder(declared: {
+  readonly organizations: readonly { readonly id: string }[];
+  readonly clients: readonly { readonly clientId: string }[];
+  readonly settings: Partial<SettingsDefinition>;
+}): BootstrapFolder {
+  const files = new Map<string, string | Buffer>();
+  const taken = new Set<string>();
+  const add = (path: string, content: object) => {
+    // Some file systems do not distinguish `A` from `a`.
+    const name = taken.has(path.toLowerCase()) ? `${path}.${taken.size}` : path;
+    taken.add(name.toLowerCase());
+    files.set(`${name}.json`, `${JSON.stringify(content, withImagePaths, 2)}\n`);
+  };
+  for (const each of declared.organizations) {
+    add(`organizations/${fileName(each.id)}`, { organizations: [each] });
+  }
+  for (const each of declared.clients) {
+    add(`clients/${fileName(each.clientId)}`, { clients: [each] });
+  }
+  const { settings } = declared;
+  add('settings', Object.fromEntries(memberNames.map((member) => [member, settings[member]])));
+  for (const image of imagesOf(settings.branding)) {
+    files.set(imagePath(image), Buffer.from(image.content ?? '', 'base64'));
+  }
+  return files;
+}
+
+/** Only people read it. A name that begins with a dot would be ignored, and file systems limit the length. */
+const fileName = (id: string) => encodeURIComponent(id).replace(/^\./, '%2E').slice(0, 200);
+
+const imagePath = ({ type, hash }: BrandImage) =>
+  `images/${hash}.${type === 'image/png' ? 'png' : 'svg'}`;
+
+function withImagePaths(name: string, value: unknown): unknown {
+  const isImage = (name === 'logo' || name === 'favicon') && Object(value).hash !== undefined;
+  return isImage ? imagePath(value as BrandImage) : value;
+}
