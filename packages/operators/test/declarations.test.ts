@@ -1,6 +1,7 @@
 // requires: redis-server
 import { clientRecordsKey, type Declarations } from '@gatehouse/identity';
 import { expect, test } from '@jest/globals';
+import { openOperators, settingsSchemas } from '../src/index.ts';
 import { describeOnBothEngines, operator } from './opened-operators.ts';
 
 const clientDefaults = {
@@ -104,7 +105,7 @@ describeOnBothEngines('declarations', (opened) => {
     await operators.clients.change(operator, 'exported', { enabled: false });
     await identity.clients.save({
       ...client('registered'),
-      registration: { createdAt: 1, tokenHash: 'hash' } as never,
+      registration: { issuedAt: 1, tokenHash: 'hash', redirectHosts: [] },
     });
     const exported = await acts().export();
     expect(exported.clients).toContainEqual({
@@ -116,7 +117,9 @@ describeOnBothEngines('declarations', (opened) => {
     const { settings } = exported;
     expect((await acts().plan(declare({ settings }), { prune: true })).changes).toEqual([]);
     const other = { ...upstream, clientSecret: 'another-marker' };
-    const rotated = await acts().plan(declare({ settings: { upstreams: [other as never] } }));
+    const rotated = await acts().plan(
+      declare({ settings: { upstreams: settingsSchemas.upstreams.parse([other]) } }),
+    );
     expect(rotated.changes[0]?.members).toContainEqual({ member: 'upstreams.idp.clientSecret' });
     expect(JSON.stringify(rotated)).not.toContain('marker');
   });
@@ -218,7 +221,6 @@ describeOnBothEngines('declarations', (opened) => {
       raced.audit.write = write;
       return write(...words);
     };
-    const { openOperators } = await import('../src/index.ts');
     const applied = await openOperators(raced).declarations.apply(operator, declared);
     expect(applied).toMatchObject({
       done: [{ id: 'first-of-two' }],

@@ -141,7 +141,10 @@ export function formatBootstrapFolder(declared: {
   const taken = new Set<string>();
   const add = (path: string, content: object) => {
     // Some file systems do not distinguish `A` from `a`.
-    const name = taken.has(path.toLowerCase()) ? `${path}.${taken.size}` : path;
+    let name = path;
+    for (let i = 2; taken.has(name.toLowerCase()); i += 1) {
+      name = `${path}.${i}`;
+    }
     taken.add(name.toLowerCase());
     files.set(`${name}.json`, `${JSON.stringify(content, withImagePaths, 2)}\n`);
   };
