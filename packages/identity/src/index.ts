@@ -21,6 +21,7 @@ export { bootstrapDefinition, loadBootstrap } from './bootstrap/load-bootstrap.t
 export { builtInClient, CONSOLE_CLIENT_ID, consoleSecret } from './clients/built-in-clients.ts';
 export {
   type Client,
+  type ClientSettings,
   clientSchema,
   type GrantType,
   grantFacts,

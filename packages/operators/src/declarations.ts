@@ -11,8 +11,10 @@ import {
   assertApplicable,
   bootstrapSchema,
   type Client,
+  type ClientSettings,
   clientSchema,
   type Declarations,
+  hasPublicKeys,
   type Identity,
   imagesOf,
   type Settings,
@@ -192,12 +194,14 @@ async function wantedSettings(
   { settings }: Identity,
 ) {
   const names = Object.keys(declared) as (keyof SettingsDefinition)[];
-  const { definition } = await settings.preview(declared);
-  const merged = Object.fromEntries(names.map((name) => [name, definition[name]]));
   const all = settingsMember.options.map((name) => [name, undefined]);
-  const empty = { ...Object.fromEntries(all), ...emptySettings };
-  const change: Partial<SettingsDefinition> =
-    prune && names.length > 0 ? { ...empty, ...declared } : merged;
+  let change: Partial<SettingsDefinition> = {};
+  if (prune && names.length > 0) {
+    change = { ...Object.fromEntries(all), ...emptySettings, ...declared };
+  } else if (names.length > 0) {
+    const { definition } = await settings.preview(declared);
+    change = Object.fromEntries(names.map((name) => [name, definition[name]]));
+  }
   return { change, ...(await settings.previewReplacement(change)) };
 }
 
@@ -319,6 +323,9 @@ async function clientSteps(
       ...(movesFrom === undefined ? [] : [`moves from ${movesFrom} to ${settled.orgId}`]),
       ...(revokes ? [endsTokens(await identity.removals.countTokens(id))] : []),
       ...(deletesKeys ? ['deletes its secure keys'] : []),
+      ...(members.length > 0 && lacksKey(existing, settled, identity)
+        ? ['leaves it without a key: gatehouse clients rotate-key']
+        : []),
     ];
     const ifVersion = toClientView(existing, identity).version;
     const input = { ...change, enabled: state } as ClientChange;
@@ -329,6 +336,10 @@ async function clientSteps(
   });
   return (await Promise.all(steps)).flat();
 }
+
+/** It was public, or had public keys. */
+const lacksKey = (existing: Client, after: ClientSettings, { clients }: Identity) =>
+  !after.public && !hasPublicKeys(after) && clients.describeKeys(existing).length === 0;
 
 const { clientId: _id, secureKey: _key, enabled: _state, ...ofFiles } = clientSchema.shape;
 const changeable = Object.keys(ofFiles) as (keyof typeof ofFiles)[];

@@ -1,25 +1,19 @@
 // requires: redis-server
-import { clientRecordsKey, type Declarations } from '@gatehouse/identity';
+import { clientRecordsKey, clientSchema, type Declarations } from '@gatehouse/identity';
 import { expect, test } from '@jest/globals';
 import { openOperators, settingsSchemas } from '../src/index.ts';
 import { describeOnBothEngines, operator } from './opened-operators.ts';
-
-const clientDefaults = {
-  ...{ signatureAlgorithm: 'SHA-256', grantTypes: ['client_credentials'], redirectUris: [] },
-  ...{ applicationType: 'web', public: false, firstParty: false, resourceServer: false },
-  ...{ ownOrganizationOnly: false, corsOrigins: [], postLogoutRedirectUris: [], ipAllowList: [] },
-} as const;
 
 type Clients = Declarations['clients'];
 
 describeOnBothEngines('declarations', (opened) => {
   const acts = () => opened().operators.declarations;
-  const client = (clientId: string, more: Partial<Clients[number]> = {}): Clients[number] => ({
-    ...{ ...clientDefaults, grantTypes: ['client_credentials'], redirectUris: [], scopes: [] },
-    ...{ corsOrigins: [], postLogoutRedirectUris: [], ipAllowList: [] },
-    ...{ clientId, name: clientId, orgId: 'acme' },
-    ...more,
-  });
+  const client = (clientId: string, more: Partial<Clients[number]> = {}): Clients[number] => {
+    const secureKey = more.public ? undefined : 'Qx7Zw2Kp9TfR4mVs';
+    const named = { clientId, name: clientId, orgId: 'acme', secureKey };
+    const { secureKey: _, ...declared } = clientSchema.parse({ ...named, ...more });
+    return declared;
+  };
   const declare = (more: Partial<Declarations>): Declarations => ({
     ...{ organizations: [], clients: [], settings: {} },
     ...more,
@@ -203,6 +197,9 @@ describeOnBothEngines('declarations', (opened) => {
     await acts().apply(operator, declared);
     expect(await store.members(key)).toEqual([]);
     expect((await acts().plan(declared)).changes).toEqual([]);
+    const confidential = { ...wanted, public: false };
+    const back = await acts().plan(declare({ clients: [client('moved', confidential)] }));
+    expect(back.changes[0]?.effects).toEqual([expect.stringContaining('without a key')]);
     const silent = declare({ clients: [client('moved', { ...wanted, enabled: undefined })] });
     expect((await acts().plan(silent)).changes).toEqual([]);
   });
