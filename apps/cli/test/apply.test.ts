@@ -55,7 +55,7 @@ describe.each(integrationEngines)('gatehouse apply and export on %s', (engineNam
     expect(first.output).toMatch(/Applied 2 changes.\nSecure key of shop \(shown once\): \w{32}\n/);
     const count = await entries();
     const second = await apply(' --json');
-    expect([second.code, second.json]).toEqual([0, { changes: [] }]);
+    expect([second.code, second.json]).toEqual([0, { done: [], secureKeys: [], notDone: [] }]);
     expect(await apply(' --dry-run')).toMatchObject({
       ...{ code: 0, output: 'There is nothing to change.\n' },
     });

@@ -128,8 +128,7 @@ export {
   signingPurposes,
 } from './secrets/signing-keys.ts';
 export { readAttribute } from './settings/attributes.ts';
-export { imagesOf } from './settings/brand-images.ts';
-export type { Brand, BrandImage } from './settings/branding.ts';
+export { type Brand, type BrandImage, imagesOf } from './settings/branding.ts';
 export {
   BROWSER_CALLBACK_PATH,
   type BrowserHost,

@@ -126,7 +126,8 @@ export {
   newClient,
   type RegistrationTokenInput,
 } from './clients.ts';
-export { type Applied, type PlannedChange, plannedChange } from './declarations.ts';
+export type { Applied } from './declarations.ts';
+export { type PlannedChange, plannedChange } from './declared-changes.ts';
 export {
   type Condition,
   memberFilter,

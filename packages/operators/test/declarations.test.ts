@@ -132,7 +132,8 @@ describeOnBothEngines('declarations', (opened) => {
       exported.clients
         .filter(({ clientId }) => !ids.includes(clientId))
         .map((each) => client(each.clientId, each as Partial<Clients[number]>));
-    const { roles: _roles, lifetimes: _lifetimes, ...settings } = all.settings;
+    const { upstreams: _stays, ...others } = all.settings;
+    const settings = { ...others, lifetimes: {} };
     const declared = declare({
       settings,
       organizations: all.organizations.filter(({ id }) => id !== 'gone'),

@@ -17,8 +17,7 @@ export const applyCommand: Command = {
   options: {
     'f, --file <directory>': 'The folder. All files in it that end with .json are read.',
     'dry-run': 'Show what would change, and change nothing. Exit code 3: there is a difference.',
-    prune:
-      'Also remove what no file declares: organizations, clients and settings, of each kind that occurs.',
+    prune: 'Also remove organizations and clients that no file declares, and entries of settings.',
     ...yesOption,
   },
   notes: [
@@ -38,8 +37,11 @@ export const applyCommand: Command = {
     const options = { prune: input.options.prune === true };
     const { changes, version } = await operators.declarations.plan(declarations, options);
     const diff = describe(changes);
-    if (changes.length === 0 || input.options.dryRun === true) {
+    if (input.options.dryRun === true) {
       return { json: { changes }, text: diff, isDifferent: changes.length > 0 };
+    }
+    if (changes.length === 0) {
+      return { json: { done: [], secureKeys: [], notDone: [] }, text: diff };
     }
     const isJson = input.options.json === true;
     if (!isJson) {

@@ -8,8 +8,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { ConfigurationError, type ConfigurationProblem } from '@gatehouse/server/configuration';
-import { imagesOf } from '../settings/brand-images.ts';
-import type { BrandImage } from '../settings/branding.ts';
+import { type BrandImage, imagesOf } from '../settings/branding.ts';
 import {
   type SettingsDefinition,
   type SettingsMember,

@@ -21,6 +21,14 @@ export const role = text(100).refine(
   'must not start or end with white space',
 );
 
+export const hostName = z
+  .string()
+  .max(253)
+  .refine(
+    (value) => URL.parse(`https://${value}`)?.hostname === value && !/^\[|[*.]$|\.\d+$/.test(value),
+    'must be the name of a host in lower case, without scheme, port and path',
+  );
+
 /** Addresses that the server calls, such as the key set of a client, or an upstream provider. */
 export const calledAddress = z
   .string()

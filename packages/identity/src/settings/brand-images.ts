@@ -7,10 +7,15 @@
 import { hash as digest } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Store } from '@gatehouse/store';
-import type { Brand, BrandImage, Branding } from './branding.ts';
+import {
+  type BrandImage,
+  type Branding,
+  imageMembers,
+  imagesOf,
+  withoutImageContents,
+} from './branding.ts';
 
 const MAXIMUM_IMAGE_BYTES = 32 * 1024;
-const imageMembers = ['logo', 'favicon'] as const;
 
 /**
  * Reads the images that the branding of a bootstrap file names, in place of their paths.
@@ -91,15 +96,6 @@ export async function storeBrandImages(
   return withoutImageContents(branding);
 }
 
-/** The branding as the record of the settings has it. */
-export function withoutImageContents(branding: Branding | undefined): Branding | undefined {
-  const described = structuredClone(branding);
-  for (const image of imagesOf(described)) {
-    delete image.content;
-  }
-  return described;
-}
-
 /** Deletes the images that a change no longer names. */
 export async function deleteFormerImages(
   store: Store,
@@ -114,11 +110,4 @@ export async function deleteFormerImages(
 export async function readBrandImage(store: Store, hash: string): Promise<Buffer | undefined> {
   const content = await store.get(imageKey(hash));
   return content === undefined ? undefined : Buffer.from(content, 'base64');
-}
-
-/** The images of all brands. */
-export function imagesOf(branding: Branding | undefined): readonly BrandImage[] {
-  const brands: readonly Brand[] =
-    branding === undefined ? [] : [branding, ...Object.values(branding.organizations)];
-  return brands.flatMap((brand) => imageMembers.flatMap((member) => brand[member] ?? []));
 }

@@ -59,6 +59,24 @@ export type Branding = Readonly<z.output<typeof brandingSchema>>;
 export type Brand = Readonly<Omit<Branding, 'organizations'>>;
 export type BrandImage = z.output<typeof image>;
 
+export const imageMembers = ['logo', 'favicon'] as const;
+
+/** The images of all brands. */
+export function imagesOf(branding: Branding | undefined): readonly BrandImage[] {
+  const brands: readonly Brand[] =
+    branding === undefined ? [] : [branding, ...Object.values(branding.organizations)];
+  return brands.flatMap((brand) => imageMembers.flatMap((member) => brand[member] ?? []));
+}
+
+/** The branding as the record of the settings has it. */
+export function withoutImageContents(branding: Branding | undefined): Branding | undefined {
+  const described = structuredClone(branding);
+  for (const image of imagesOf(described)) {
+    delete image.content;
+  }
+  return described;
+}
+
 /** The brand of an organization, or of the installation if the organization has none. */
 export type Brands = (orgId: string | undefined) => Brand;
 

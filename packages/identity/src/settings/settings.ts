@@ -6,6 +6,7 @@ import { NEVER_EXPIRES } from '@gatehouse/store';
 import { z } from 'zod';
 import {
   createRecordCache,
+  hostName,
   parseRecord,
   type RecordDependencies,
   RejectedChangeError,
@@ -15,13 +16,8 @@ import {
 import { withRecordLock } from '../records/record-lock.ts';
 import type { Sealer } from '../secrets/seal.ts';
 import { type AttributeDeclarations, attributeDeclarations } from './attributes.ts';
-import {
-  deleteFormerImages,
-  readBrandImage,
-  storeBrandImages,
-  withoutImageContents,
-} from './brand-images.ts';
-import { brandingSchema, resolveBrands } from './branding.ts';
+import { deleteFormerImages, readBrandImage, storeBrandImages } from './brand-images.ts';
+import { brandingSchema, resolveBrands, withoutImageContents } from './branding.ts';
 import { type BrowserHost, browserClientId, browserHostSchema } from './browser-host.ts';
 import { installationLifetimes, type LifetimeSettings } from './lifetimes.ts';
 import { assertNoConflict, operatorApi, operatorsSchema } from './operators.ts';
@@ -40,14 +36,6 @@ import {
   type Upstream,
   upstreamsSchema,
 } from './upstreams.ts';
-
-const hostName = z
-  .string()
-  .max(253)
-  .refine(
-    (value) => URL.parse(`https://${value}`)?.hostname === value && !/^\[|[*.]$|\.\d+$/.test(value),
-    'must be the name of a host in lower case, without scheme, port and path',
-  );
 
 /** What a bootstrap file declares. */
 export const settingsMembers = {
@@ -151,12 +139,11 @@ export function createSettingsRegistry(
 
   function replaced(existing: SettingsDefinition, change: Partial<SettingsDefinition>): Settings {
     const { upstreams: known = [] } = existing;
-    const wanted = { ...existing, ...change };
-    const sealed =
-      change.upstreams &&
-      keepClientSecrets(sealClientSecrets(change.upstreams, known, sealer, KEY), known);
+    const sealed = change.upstreams && sealClientSecrets(change.upstreams, known, sealer, KEY);
+    const upstreams = sealed && keepClientSecrets(sealed, known);
+    const wanted = { ...existing, ...change, ...(upstreams && { upstreams }) };
     assertNoConflict(consoleUrl, wanted.resources);
-    return toSettings({ ...wanted, ...(sealed && { upstreams: sealed }) }, consoleUrl);
+    return toSettings(wanted, consoleUrl);
   }
 
   return {
@@ -201,9 +188,8 @@ export function createSettingsRegistry(
     /** What `replace` would write. @throws RejectedChangeError as `replace` does */
     async previewReplacement(change: Partial<SettingsDefinition>) {
       const before = await readDefinition();
-      const { branding } = { ...before, ...change };
-      const described = { ...change, branding: withoutImageContents(branding) };
-      return { before, after: replaced(before, described) };
+      const branding = withoutImageContents({ ...before, ...change }.branding);
+      return { before, after: replaced(before, { ...change, branding }) };
     },
     /** An image that `branding` names. @throws StoreUnavailableError */
     readImage: (hash: string) => readBrandImage(store, hash),
