@@ -138,6 +138,20 @@ describeOnBothEngines('the logs', (opened) => {
 });
 
 describeOnBothEngines('settings', (opened) => {
+  test('one change moves a scope to another resource', async () => {
+    const { settings } = opened().operators;
+    const scopes = { 'moved:read': { description: 'Read', roles: [] } };
+    const [one, two] = ['https://one.example', 'https://two.example'].map((resource) => ({
+      ...{ resource, name: resource, scopes },
+    }));
+    await settings.change(operator, 'resources', [one]);
+    expect((await settings.change(operator, 'resources', [two])).resources).toEqual([two]);
+    await expect(settings.change(operator, 'resources', [one, two])).rejects.toThrow(
+      'both declare',
+    );
+    await settings.change(operator, 'resources', null);
+  });
+
   test('a member is replaced as a whole under a condition, and audited without secrets', async () => {
     const { settings, audit } = opened().operators;
     const { version: ifVersion } = (await settings.read()).settings;
@@ -179,6 +193,8 @@ describeOnBothEngines('settings', (opened) => {
     const shown = await settings.change(operator, 'upstreams', [{ ...provider, name: 'Renamed' }]);
     expect((await stored())?.clientSecret).toBe(sealed);
     expect(JSON.stringify([shown, await operators.audit.list()])).not.toMatch(/marker|v1\./);
+    const same = await settings.previewChange('upstreams', [{ ...provider, name: 'Renamed' }]);
+    expect(same.changes).toEqual([]);
     const issuer = 'https://other.example';
     await settings.change(operator, 'upstreams', [{ ...provider, issuer }]);
     expect((await stored())?.clientSecret).toBeUndefined();

@@ -60,11 +60,14 @@ export function settingsChangesOf(
 ): readonly AuditedChange[] {
   const members = Object.keys(settingsMembers) as SettingsMember[];
   const changed = changesOf(withoutSecrets(before), withoutSecrets(after), members);
-  const isNew = JSON.stringify(before.upstreams) !== JSON.stringify(after.upstreams);
+  const isNew = clientSecretsOf(before) !== clientSecretsOf(after);
   return isNew && changed.every(({ member }) => member !== 'upstreams')
     ? [...changed, { member: 'upstreams' }]
     : changed;
 }
+
+const clientSecretsOf = ({ upstreams = [] }: SettingsDefinition) =>
+  JSON.stringify(upstreams.map(({ id, clientSecret }) => [id, clientSecret]));
 
 /** For operators, who may see all settings but the secrets. */
 export const withoutSecrets = (definition: SettingsDefinition): SettingsDefinition => ({
