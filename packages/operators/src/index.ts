@@ -98,6 +98,13 @@
  *   plan(declarations, { prune? })                        { changes: PlannedChange[], version }
  *   apply(operator, declarations, { prune? }, condition?) { done, secureKeys, notDone, failure? }
  *   export()                                              the declarations of what exists
+ *
+ * figures
+ *   read('1h' | '24h' | '7d' | '30d')                     what both servers counted: points and totals
+ *   processes()                                           readiness and settings of every process
+ *
+ * findings
+ *   list()                                                [{ id, severity, what, fix, objects }], errors first
  */
 export {
   type AuditQuery,
@@ -128,6 +135,18 @@ export {
 } from './clients.ts';
 export type { Applied } from './declarations.ts';
 export { type PlannedChange, plannedChange } from './declared-changes.ts';
+export { type FigurePeriod, type Figures, figurePeriod, figurePeriods } from './figures.ts';
+export {
+  errorsFirst,
+  examineRecords,
+  examineStore,
+  type FindingSeverity,
+  type FoundObject,
+  findingAdvice,
+  findingSeverities,
+  type RecordFinding,
+  type RecordFindingId,
+} from './findings.ts';
 export {
   type Condition,
   memberFilter,

@@ -4,6 +4,8 @@ import { createClientKeyActs } from './client-keys.ts';
 import { createClientUseActs } from './client-use.ts';
 import { createClientActs } from './clients.ts';
 import { createDeclarationActs } from './declarations.ts';
+import { createFigureActs } from './figures.ts';
+import { createFindingActs } from './findings.ts';
 import { createDependencies, withOperatorErrors } from './operator.ts';
 import { createOrganizationActs } from './organizations.ts';
 import { createRequestActs } from './requests.ts';
@@ -22,7 +24,14 @@ export type Operators = ReturnType<typeof openOperators>;
  */
 export function openOperators(
   identity: Identity,
-  options: { readonly now?: () => number; readonly signingKeyPolicy?: SigningKeyPolicy } = {},
+  options: {
+    readonly now?: () => number;
+    readonly signingKeyPolicy?: SigningKeyPolicy;
+    /** Whether clients reach the servers at a public address. */
+    readonly isPublic?: boolean;
+    /** Settings of the store with which it may lose writes. */
+    readonly storeWarnings?: () => readonly string[];
+  } = {},
 ) {
   const { now, signingKeyPolicy } = options;
   const dependencies = createDependencies(identity, now);
@@ -45,5 +54,7 @@ export function openOperators(
     signingKeys: withOperatorErrors(createSigningKeyActs(dependencies, signingKeyPolicy)),
     audit: withOperatorErrors(createAuditActs(dependencies)),
     requests: withOperatorErrors(createRequestActs(dependencies)),
+    figures: withOperatorErrors(createFigureActs(dependencies)),
+    findings: withOperatorErrors(createFindingActs(dependencies, options)),
   };
 }

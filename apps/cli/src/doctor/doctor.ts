@@ -7,13 +7,8 @@
  * created. A check runs although others fail, so that one run shows everything.
  */
 import { existsSync } from 'node:fs';
-import {
-  type Client,
-  demoProblems,
-  grantFacts,
-  type Identity,
-  identitySecretFiles,
-} from '@gatehouse/identity';
+import { type Identity, identitySecretFiles } from '@gatehouse/identity';
+import { errorsFirst, examineRecords, examineStore as examineRoom } from '@gatehouse/operators';
 import {
   baseUrl,
   ConfigurationError,
@@ -38,15 +33,7 @@ import {
   checkPublicServer,
   type PublicServer,
 } from './check-servers.ts';
-import {
-  describeFindings,
-  errorsFirst,
-  type Finding,
-  type FindingId,
-  finding,
-} from './findings.ts';
-
-const NEARLY_FULL_PERCENT = 80;
+import { describeFindings, type Finding, type FindingId, finding } from './findings.ts';
 
 const schema = variables.extend({
   OPERATIONS_PORT: commonVariables.OPERATIONS_PORT,
@@ -179,12 +166,12 @@ async function examineStore(
     // Opening the store would create it.
     return [finding('store_not_opened', 'STORE_URL names a file that does not exist.')];
   }
-  const warned: Finding[] = [];
-  const warn = (what: string) => warned.push(finding('store_may_lose_writes', what));
+  const warned: string[] = [];
+  const warn = (what: string) => warned.push(what);
   try {
     const { identity, close } = await openIdentityStore(environment, warn, false);
     try {
-      return [...(await checkStore(identity, servers)), ...warned];
+      return await checkStore(identity, servers, warned);
     } finally {
       await close();
     }
@@ -198,56 +185,28 @@ async function examineStore(
 }
 
 /**
- * An open store: its space and clock, its clients, and what its request log shows.
+ * An open store: its space and clock, its records, and what its request log shows.
  *
  * @throws StoreUnavailableError
  */
 async function checkStore(
   identity: Identity,
   servers: readonly PublicServer[],
+  warned: readonly string[],
 ): Promise<readonly Finding[]> {
-  const { store, clients, requestLog } = identity;
+  const { store, requestLog } = identity;
   const remote = servers.filter(({ url }) => !isLoopbackUrl(url));
-  const isPublic = remote.length > 0;
   const startedAt = Date.now();
   const room = await store.ping();
   const at = (startedAt + Date.now()) / 2;
-  const { usedBytes, maximumBytes = Number.POSITIVE_INFINITY } = room;
-  const percent = Math.floor((usedBytes / maximumBytes) * 100);
-  const demo = isPublic ? await demoProblems(identity) : [];
+  const records = await examineRecords(identity, { isPublic: remote.length > 0, now: Date.now });
   const forwarding = await Promise.all(remote.map((each) => checkForwarding(each, requestLog)));
+  const found = [...(await examineRoom(identity, warned)), ...records];
   return [
-    ...(percent < NEARLY_FULL_PERCENT
-      ? []
-      : [finding('store_nearly_full', `The store uses ${percent} % of its space.`)]),
-    ...demo.map(({ name, message }) => finding('demo_in_production', `${name} ${message}.`)),
+    ...found.map(({ id, what }) => finding(id, what)),
     ...room.servers.flatMap(({ time }) => checkClock('Redis', time, at)),
-    ...checkClients(await clients.list(), isPublic, clients),
     ...forwarding.flat(),
   ];
-}
-
-/** Weak settings of the enabled clients. One finding names all clients of a kind. */
-function checkClients(
-  clients: readonly Client[],
-  isPublic: boolean,
-  { keyIds }: Pick<Identity['clients'], 'keyIds'>,
-): readonly Finding[] {
-  const signsWith = (algorithm: string) => (client: Client) =>
-    client.signatureAlgorithm === algorithm && client.keys.some(({ state }) => state === 'active');
-  const hasWeakGrant = ({ grantTypes }: Client) =>
-    grantTypes.some((type) => grantFacts(type).isLegacy);
-  const kinds: readonly (readonly [FindingId, (client: Client) => boolean])[] = [
-    ['client_uses_md5', signsWith('MD5')],
-    ['client_uses_version_1', (client) => isPublic && signsWith('SHA-256')(client)],
-    ['client_has_weak_grant', hasWeakGrant],
-    ['client_has_no_key', (client) => !client.public && keyIds(client).length === 0],
-  ];
-  return kinds.flatMap(([id, isWeak]) => {
-    const found = clients.filter((client) => client.enabled && isWeak(client));
-    const names = found.map(({ clientId }) => clientId).join(', ');
-    return found.length === 0 ? [] : [finding(id, `Clients: ${names}.`)];
-  });
 }
 
 /** @throws the error if it is not about the configuration */

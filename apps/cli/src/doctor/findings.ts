@@ -1,11 +1,13 @@
+/** The findings of the command `doctor`. Those of records are in packages/operators. */
+import { findingAdvice, findingSeverities } from '@gatehouse/operators';
+
 /** The kinds of findings, with the advice of each: the consequence, then what to do. */
 const findings = {
   /** Requests fail, data can be lost, or an attacker gains something. Act now. */
   error: {
+    ...findingAdvice.error,
     variable_invalid:
       'A server with this environment does not start. Correct the variable (docs/configuration.md).',
-    demo_in_production:
-      'Others may know the secrets of the demo. A server with a public address does not start. Disable the demo client and the demo user.',
     store_not_opened:
       'Without the store, every request gets 503. Start the servers once, and give commands and servers the same DATA_DIR or STORE_URL, and MASTER_KEY_FILE.',
     store_unavailable:
@@ -29,18 +31,11 @@ const findings = {
   },
   /** This will fail, or is weaker than it needs to be. Plan a change. */
   warning: {
+    ...findingAdvice.warning,
     variable_misspelled:
       'The servers ignore the variable and use its default. Correct the name of the variable.',
     file_exposed:
       'Another user of the machine can read a secret, or change it. Run the command of the finding. For files that Gatehouse created, gatehouse doctor --fix does it.',
-    store_may_lose_writes:
-      'After a restart or failover, revoked credentials could be valid again. Change the settings of Redis as the finding describes.',
-    store_nearly_full:
-      'A full store accepts no new tokens and no sign-ins. Raise maxmemory (Redis), or free disk space (SQLite).',
-    client_uses_md5:
-      'MD5 is broken, and the strict security profile rejects it. Run gatehouse clients change CLIENT --signature-algorithm HMAC-SHA-256.',
-    client_has_no_key:
-      'The client has no secure key and no public key, so no server accepts it. Run gatehouse clients rotate-key CLIENT, or disable it.',
     certificate_expires_soon:
       'Clients reject the server when the certificate has expired. Renew it, and check the automatic renewal.',
     proxy_not_trusted:
@@ -54,10 +49,7 @@ const findings = {
   },
   /** Worth knowing, or not checked. */
   notice: {
-    client_uses_version_1:
-      'Version 1 does not sign method and path. Others can send a captured request to another operation. Run gatehouse clients change CLIENT --signature-algorithm HMAC-SHA-256.',
-    client_has_weak_grant:
-      'The password grant gives the password to the application. The implicit grant puts tokens into URLs. Use the authorization code flow (RFC 9700).',
+    ...findingAdvice.notice,
     url_not_checked:
       'Nothing answers at this loopback address. The server is stopped, or runs in another container. Start it, or run gatehouse doctor where clients run.',
     forwarding_not_checked:
@@ -65,9 +57,7 @@ const findings = {
   },
 } as const;
 
-const severities = ['error', 'warning', 'notice'] as const;
-
-type Severity = (typeof severities)[number];
+type Severity = (typeof findingSeverities)[number];
 export type FindingId = { [Each in Severity]: keyof (typeof findings)[Each] }[Severity];
 
 export type Finding = ReturnType<typeof finding>;
@@ -78,13 +68,9 @@ export type Finding = ReturnType<typeof finding>;
  * @param what the problem, with its names and figures
  */
 export function finding(id: FindingId, what: string) {
-  const severity = severities.find((each) => id in findings[each]) ?? 'error';
+  const severity = findingSeverities.find((each) => id in findings[each]) ?? 'error';
   const fixes: Readonly<Record<string, string>> = findings[severity];
   return { id, severity, what, fix: fixes[id] };
-}
-
-export function errorsFirst(found: readonly Finding[]): readonly Finding[] {
-  return severities.flatMap((severity) => found.filter((each) => each.severity === severity));
 }
 
 /** The findings for people. */
