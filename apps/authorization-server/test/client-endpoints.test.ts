@@ -394,7 +394,7 @@ const ofClients: readonly Case[] = [
     'web',
     () => token({ ...machineGrant, resource: 'https://unknown.example' }),
   ],
-  ['invalid_grant', 'invalid_grant', 'web', () => token(refreshing('x'))],
+  ['refresh_token_unknown', 'invalid_grant', 'web', () => token(refreshing('x'))],
   ['invalid_token', 'invalid_token', '', () => get('/userinfo')],
   ['client_unknown', IC, '', () => authorize({ client_id: 'unknown' })],
   ['client_disabled', IC, 'disabled', () => authorize({ client_id: 'disabled' })],

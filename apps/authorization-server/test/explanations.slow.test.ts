@@ -206,7 +206,8 @@ describe.each(systems)('on $engine', ({ system }) => {
     );
     expect(lines).toMatchObject(
       explained.map(({ finding, clientId }) => ({
-        ...{ code: 'invalid_grant', reason: 'invalid_grant', finding, clientId },
+        ...{ code: 'invalid_grant', finding, clientId },
+        reason: finding === 'refresh token not found' ? 'refresh_token_unknown' : 'invalid_grant',
       })),
     );
   });

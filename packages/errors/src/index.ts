@@ -11,7 +11,6 @@ export {
   type FailureStage,
   failureStages,
 } from './error-catalogue.ts';
-export { signInReasons } from './reasons/authorization-server-reasons.ts';
 export type { FailureReason } from './reasons/failure-reason.ts';
 export {
   type FailureReasonName,
@@ -20,4 +19,5 @@ export {
   type SignInReasonName,
   type SigningReasonName,
 } from './reasons/failure-reasons.ts';
+export { signInReasons } from './reasons/sign-in-reasons.ts';
 export { signingReasons } from './reasons/signing-reasons.ts';

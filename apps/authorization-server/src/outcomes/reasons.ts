@@ -52,11 +52,16 @@ export function noteReason(context: KoaContextWithOIDC, error: LibraryError): vo
     // The throttle has noted why a password was rejected.
     (noted !== undefined && Object.hasOwn(signInReasons, noted) ? noted : undefined) ??
     reasonOfClient(context, error.error, finding) ??
+    (isRefreshTokenUnknown(finding) ? 'refresh_token_unknown' : undefined) ??
     reasonsOfCodes[error.name] ??
     reasonsOfCodes[error.error ?? ''] ??
     'unexpected_error';
   explainToClient(context, notes.reason, finding);
 }
+
+/** The store deletes an expired token, so the library does not find it. */
+const isRefreshTokenUnknown = (finding: string | undefined) =>
+  finding === 'refresh token not found' || finding === 'refresh token is expired';
 
 /** The reply never tells an unknown client, a disabled client and a wrong secret apart. */
 function reasonOfClient(
@@ -104,7 +109,8 @@ function explainToClient(
 ): void {
   const { body, req } = context;
   const isAuthenticated = contextOf(req).secureKeyId !== undefined;
-  const isRejected = Object(body).error === 'invalid_grant' && reason === 'invalid_grant';
+  const isOfGrant = reason === 'invalid_grant' || reason === 'refresh_token_unknown';
+  const isRejected = Object(body).error === 'invalid_grant' && isOfGrant;
   if (isAuthenticated && isRejected && finding !== undefined) {
     const description = `The check failed: ${finding}. ${failureReasons.invalid_grant.fix}`;
     context.body = { ...Object(body), error_description: description };

@@ -89,11 +89,11 @@ async function rejectToken(
   const mistake = unknownTokenMistake(token);
   // A revoked access token can be a JWT.
   const isDoubtful = mistake?.reason === 'access_token_is_jwt';
-  const kind = mistake === undefined || isDoubtful ? await findTokenKind(token) : undefined;
-  if (mistake !== undefined && kind === undefined) {
+  const genuine = mistake === undefined || isDoubtful ? await findTokenKind(token) : undefined;
+  if (mistake !== undefined && genuine === undefined) {
     throw tokenError(mistake);
   }
-  if (kind === undefined) {
+  if (genuine === undefined) {
     throw new ApiError('unauthorized', {
       message: 'The token is unknown, expired or revoked.',
       result: EXPIRED,
@@ -101,7 +101,9 @@ async function rejectToken(
       reason: 'token_unknown',
     });
   }
-  throw tokenError({ reason: kind === presentedAs ? 'token_revoked' : 'token_in_wrong_header' });
+  const { kind, clientId } = genuine;
+  const reason = kind === presentedAs ? 'token_revoked' : 'token_in_wrong_header';
+  throw tokenError({ reason, clientId });
 }
 
 /** 401 for a genuine token that another API accepts. Its holder learns for which one it is. */
@@ -115,14 +117,20 @@ export function tokenForOtherResource(resource: string, wanted: string): ApiErro
  * credential (RFC 6750 §3.1).
  */
 function tokenError(
-  mistake: { readonly reason: FailureReasonName; readonly found?: string },
+  mistake: {
+    readonly reason: FailureReasonName;
+    readonly found?: string;
+    /** For the log: to whom the token was issued. */
+    readonly clientId?: string;
+  },
   isBearerCredential = true,
 ): ApiError {
-  const { reason, found = failureReasons[reason].cause } = mistake;
+  const { reason, found = failureReasons[reason].cause, clientId } = mistake;
   return new ApiError('unauthorized', {
     message: `${found} ${failureReasons[reason].fix}`,
     result: { ...(isBearerCredential && EXPIRED), ...explanationOf(reason) },
     headers: bearerChallenge(isBearerCredential ? 'invalid_token' : undefined),
     reason,
+    clientId,
   });
 }

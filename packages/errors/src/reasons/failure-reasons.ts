@@ -4,9 +4,10 @@
  * A failure without a finer reason has the name of its error code.
  */
 import { type ErrorCode, errorCatalogue } from '../error-catalogue.ts';
-import { authorizationServerReasons, type signInReasons } from './authorization-server-reasons.ts';
+import { authorizationServerReasons } from './authorization-server-reasons.ts';
 import { type FailureReason, reasons } from './failure-reason.ts';
 import { gatewayReasons } from './gateway-reasons.ts';
+import type { signInReasons } from './sign-in-reasons.ts';
 import { signingReasons } from './signing-reasons.ts';
 
 /** An internal error is an `unexpected_error`, as at the authorization server. */

@@ -109,7 +109,7 @@ export function withJwtAccessTokens(
         : verifyAccessToken(token),
     findTokenKind: async (token) => {
       const known = isJwt(token) && (await jwtAccessTokens.find(token, issuer));
-      return known ? 'bearer' : findTokenKind(token);
+      return known ? { kind: 'bearer', clientId: known.claims.client_id } : findTokenKind(token);
     },
   };
 }

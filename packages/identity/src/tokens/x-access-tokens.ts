@@ -140,17 +140,28 @@ export type TokenKind = 'bearer' | 'access-token';
  */
 export type FindTokenKind = ReturnType<typeof createTokenKinds>;
 
+/** A token of this installation that has not expired, although it may be revoked. */
+export interface GenuineToken {
+  readonly kind: TokenKind;
+  /** To whom it was issued. */
+  readonly clientId: string;
+}
+
 export function createTokenKinds({ store, credentialHash, now }: TokenDependencies) {
-  return async (token: string): Promise<TokenKind | undefined> => {
+  return async (token: string): Promise<GenuineToken | undefined> => {
     const hashed = credentialHash(token);
     // Both reads always happen, so that every unknown token takes the same time.
     const [access, xAccess] = await Promise.all([
       store.get(accessTokenKey(hashed)),
       store.get(xAccessTokenKey(hashed)),
     ]);
-    const { exp = 0 } = parseStoredToken(access ?? '') ?? {};
-    const { expiresAt = 0 } = parseXAccessToken(xAccess ?? '') ?? {};
-    const xAccessToken = expiresAt > now() ? 'access-token' : undefined;
-    return exp * 1000 > now() ? 'bearer' : xAccessToken;
+    const bearer = parseStoredToken(access ?? '');
+    if (bearer !== undefined && bearer.exp * 1000 > now()) {
+      return { kind: 'bearer', clientId: bearer.clientId };
+    }
+    const other = parseXAccessToken(xAccess ?? '');
+    return other !== undefined && other.expiresAt > now()
+      ? { kind: 'access-token', clientId: other.clientId }
+      : undefined;
   };
 }
