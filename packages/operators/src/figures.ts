@@ -108,7 +108,7 @@ function sumOf(parts: readonly Counts[], group: CountedGroup): Map<string, numbe
 const quantileOf = (parts: readonly Counts[], quantile: number) =>
   durationQuantile(sumOf(parts, 'durations'), quantile);
 
-/** The most frequent first. What had no room of its own is left out. */
+/** The most frequent first. It omits what had no room of its own. */
 function ranked(parts: readonly Counts[], group: CountedGroup): readonly Counted[] {
   return [...sumOf(parts, group)]
     .filter(([name, count]) => name !== REST && count > 0)

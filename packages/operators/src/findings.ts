@@ -257,12 +257,9 @@ async function neglectedKeys(
   return (await Promise.all(found)).flat();
 }
 
-async function hasTwo(
-  { userId }: User,
-  { factors, passkeys }: Pick<Identity, 'factors' | 'passkeys'>,
-): Promise<boolean> {
-  const isEnrolled = (await factors.describe(userId)) !== undefined;
-  return isEnrolled || (await passkeys.list(userId)).length > 0;
+async function hasTwo({ userId }: User, { factors }: Pick<Identity, 'factors'>): Promise<boolean> {
+  const { app, passkeys } = await factors.describe(userId);
+  return app !== undefined || passkeys.length > 0;
 }
 
 /** The gateway rejects them in the strict profile and for proxies. */

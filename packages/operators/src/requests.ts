@@ -19,6 +19,9 @@ const requestId = z.string().regex(/^[A-Za-z0-9._-]{8,64}$/, {
 const MAXIMUM_AUDIT_ENTRIES = 20;
 /** All that the log can hold, and more. */
 const ALL = 100_000;
+/** Around a request, for its neighbors. */
+const NEIGHBOR_MILLISECONDS = 30 * 60_000;
+const NEIGHBORS = 5;
 
 /** Times are in epoch milliseconds. */
 export const requestFilter = pageRequest.extend({
@@ -45,6 +48,10 @@ export interface RequestGroup {
   readonly code: string | undefined;
   readonly clientId: string | undefined;
   readonly operation: string;
+  /** Of the failures, the most frequent first. */
+  readonly reasons: readonly string[];
+  /** The id of the latest request. */
+  readonly requestId: string;
   readonly count: number;
   readonly first: number;
   readonly last: number;
@@ -78,11 +85,32 @@ export function createRequestActs({ identity }: Dependencies) {
       return { requests: found.map(explained), audit: await withNames(entries, identity) };
     },
 
-    /** Requests by code, client and operation, the most frequent first. */
+    /**
+     * The requests before and after a request within half an hour, newest first: those of its client,
+     * otherwise those of its address group.
+     */
+    async neighbors({
+      requestId: id,
+      time,
+      clientId,
+      addressGroup,
+    }: Pick<ExplainedRequest, 'requestId' | 'time' | 'clientId' | 'addressGroup'>) {
+      const at = Date.parse(time);
+      const near = { since: at - NEIGHBOR_MILLISECONDS, until: at + NEIGHBOR_MILLISECONDS };
+      const owner = clientId === undefined ? { addressGroup } : { clientId };
+      const found = await requestLog.read({ ...owner, ...near, limit: ALL });
+      const others = found.filter((entry) => entry.requestId !== id);
+      const after = others.filter((entry) => entry.at > at).slice(-NEIGHBORS);
+      const before = others.filter((entry) => entry.at <= at).slice(0, NEIGHBORS);
+      return [...after, ...before].map(explained);
+    },
+
+    /** Failed requests by code, client and operation, the most frequent first. */
     async groups(filter: RequestFilter = {}): Promise<readonly RequestGroup[]> {
       const { cursor: _cursor, limit, ...sought } = parseInput(requestFilter, filter);
       const found = await requestLog.read({ ...sought, limit: ALL });
-      const groups = Map.groupBy(found, ({ code, clientId, operation }) =>
+      const failed = found.filter(({ reason }) => reason !== undefined);
+      const groups = Map.groupBy(failed, ({ code, clientId, operation }) =>
         JSON.stringify([code, clientId, operation]),
       );
       return [...groups.values()]
@@ -102,11 +130,15 @@ function explanationOf({ reason }: RequestEntry): FailureReason | undefined {
   return reason !== undefined && isFailureReason(reason) ? failureReasons[reason] : undefined;
 }
 
+/** @param entries newest first */
 function groupOf(entries: readonly RequestEntry[]): RequestGroup {
-  const { code, clientId, operation = '' } = entries[0] ?? {};
-  const times = entries.map(({ at }) => at);
-  // Not spread: there can be more entries than a call can have arguments.
-  const first = times.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY);
-  const last = times.reduce((a, b) => Math.max(a, b), 0);
-  return { code, clientId, operation, count: entries.length, first, last };
+  const { code, clientId, operation = '', requestId: latest = '', at: last = 0 } = entries[0] ?? {};
+  const counts = new Map<string, number>();
+  for (const { reason = '' } of entries) {
+    counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  }
+  const reasons = [...counts].sort(([, a], [, b]) => b - a).map(([reason]) => reason);
+  const first = entries.at(-1)?.at ?? last;
+  const count = entries.length;
+  return { code, clientId, operation, reasons, requestId: latest, count, first, last };
 }

@@ -103,8 +103,14 @@ describeOnBothEngines('the logs', (opened) => {
     expect([ids[0], ids.at(-1)]).toEqual(['request-8', 'request-9']);
     const group = { clientId: 'caller', operation: 'devices' };
     expect(await operators.requests.groups()).toEqual([
-      { code: 'invalid_signature', ...group, count: 9, first: now, last: now + 2 },
-      { code: 'timeout', ...group, count: 1, first: now - 5000, last: now - 5000 },
+      {
+        ...{ code: 'invalid_signature', ...group, count: 9, first: now, last: now + 2 },
+        ...{ reasons: [expect.any(String)], requestId: 'request-8' },
+      },
+      {
+        ...{ code: 'timeout', ...group, count: 1, first: now - 5000, last: now - 5000 },
+        ...{ reasons: ['timeout'], requestId: 'request-9' },
+      },
     ]);
     expect(await operators.requests.groups({ since: now, code: 'timeout' })).toEqual([]);
     const { requests, audit } = await operators.requests.read('request-9');
