@@ -10,10 +10,12 @@
 import type { RequestListener } from 'node:http';
 import { consoleSecret, type Identity, type MasterKey } from '@gatehouse/identity';
 import { openOperators } from '@gatehouse/operators';
+import { isLoopbackUrl } from '@gatehouse/server/configuration';
 import express from 'express';
 import { apiOperations, serveApi } from './api/serve-api.ts';
 import type { Configuration } from './config.ts';
 import { handleErrors, rejectUnknown } from './frame/errors.ts';
+import { addRequestStreams, streamOperations } from './frame/request-streams.ts';
 import { createPageHeaders, createSendPage } from './frame/send-page.ts';
 import { addScreens, operationsOf } from './frame/serve-screens.ts';
 import { createSignIn, signInOperations } from './frame/sign-in.ts';
@@ -28,6 +30,7 @@ import { chooseLanguage, LANGUAGE_PATH } from './view/languages.ts';
 export const operations: readonly string[] = [
   ...apiOperations,
   ...signInOperations,
+  ...streamOperations,
   ...operationsOf(screens),
 ];
 
@@ -37,6 +40,12 @@ export function createApp(
     readonly masterKey: MasterKey;
     /** Epoch milliseconds. */
     readonly now?: () => number;
+    /** Settings of the store with which it may lose writes. */
+    readonly storeWarnings?: () => readonly string[];
+    /** Ends streams when the server stops. */
+    readonly stopping?: AbortSignal;
+    /** How often a page that follows requests looks for new ones. By default, every two seconds. */
+    readonly pollMilliseconds?: number;
   },
 ): RequestListener {
   const { identity, masterKey, consoleUrl, now = Date.now } = dependencies;
@@ -46,7 +55,9 @@ export function createApp(
   const cookies = createCookies({ secure, masterKey, now });
   const sendPage = createSendPage({ navigation, cookies });
   const signIn = createSignIn({ identity, issuer, sessions, cookies, sendPage, now });
-  const operators = openOperators(identity, { now });
+  const { storeWarnings = () => [], stopping, pollMilliseconds = 2000 } = dependencies;
+  const isPublic = !isLoopbackUrl(dependencies.issuer);
+  const operators = openOperators(identity, { now, isPublic, storeWarnings });
   const form = express.urlencoded({ extended: false, limit: '64kb', parameterLimit: 200 });
 
   const app = express();
@@ -61,6 +72,9 @@ export function createApp(
   app.get('/', (_request, response) => response.redirect(303, navigation[0]?.path ?? '/'));
   app.post(LANGUAGE_PATH, form, chooseLanguage(secure));
   signIn.addRoutes(app, form);
+  const { readSession } = cookies;
+  const streaming = { sessions, readSession, stopping, pollMilliseconds };
+  addRequestStreams(app, { operators, signIn, ...streaming, now });
   addScreens(app, screens, form, {
     ...{ operators, signIn, cookies, sendPage, now },
     issuer: dependencies.issuer,

@@ -33,8 +33,19 @@ async function start(configuration: Configuration, logger: Logger): Promise<Serv
   const registry = createMetricsRegistry();
   addProcessMetrics(registry, { app: 'console' });
   collectMasterKey(registry, () => masterKeyId(settings.masterKey.keys()[0]));
+  const storeWarnings = new Set<string>();
+  const stopping = new AbortController();
   const { identity, checkStore, close } = await connectIdentity(settings, {
-    signals: (store) => storeSignals(registry, logger, store, tracer),
+    signals(store) {
+      const signals = storeSignals(registry, logger, store, tracer);
+      return {
+        ...signals,
+        onWarning: (warning) => {
+          storeWarnings.add(warning);
+          signals.onWarning(warning);
+        },
+      };
+    },
     logger,
     onAuditEvent: () => undefined,
     onRequestLog: createRequestLogMetrics(registry, requestLogResults),
@@ -44,9 +55,15 @@ async function start(configuration: Configuration, logger: Logger): Promise<Serv
     () => prepareStore(identity, { bootstrap: undefined, publicUrl }, { actor: 'console' }),
     (error) => error instanceof StoreUnavailableError,
   );
-  const { masterKey } = settings;
+  const app = createApp({
+    ...configuration,
+    identity,
+    masterKey: settings.masterKey,
+    storeWarnings: () => [...storeWarnings],
+    stopping: stopping.signal,
+  });
   return {
-    listener: observeRequests(createApp({ ...configuration, identity, masterKey }), logger, {
+    listener: observeRequests(app, logger, {
       observer: createRequestMetrics(registry, {
         operations: ['unmatched', ...operations],
         credentials: ['bearer'],
@@ -57,7 +74,10 @@ async function start(configuration: Configuration, logger: Logger): Promise<Serv
     }),
     metrics: registry,
     checks: { store: checkStore, preparation: preparation.ready },
-    stopStarting: preparation.close,
+    stopStarting() {
+      preparation.close();
+      stopping.abort();
+    },
     async release() {
       await close();
       await tracer?.close();

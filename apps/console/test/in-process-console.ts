@@ -51,6 +51,7 @@ export async function startConsole({
       trustedProxies: ['127.0.0.1', '::1'],
     },
     now: () => Date.now() + aheadMilliseconds,
+    pollMilliseconds: 50,
   });
   const lines: string[] = [];
   const destination = { write: (line: string) => lines.push(line) };

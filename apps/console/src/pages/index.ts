@@ -5,10 +5,18 @@ import type { NavigationEntry } from '../view/layout.ts';
 import { client } from './client.ts';
 import { newClientScreen } from './client-wizard.ts';
 import { clients } from './clients.ts';
+import { findings } from './findings.ts';
 import { organization, organizations } from './organizations.ts';
+import { overview } from './overview.ts';
+import { request } from './request.ts';
+import { requests } from './requests.ts';
 import { tokens } from './tokens.ts';
 
 export const screens: readonly Screen[] = [
+  overview,
+  findings,
+  requests,
+  request,
   clients,
   client,
   newClientScreen,
@@ -19,6 +27,16 @@ export const screens: readonly Screen[] = [
 
 /** The first one is the start. Icons are drawn with lines on 24 × 24. */
 export const navigation: readonly NavigationEntry[] = [
+  {
+    path: '/overview',
+    label: (texts) => texts.overview.title,
+    icon: html`<path d="M3 20h18M6 16v-4M11 16V6M16 16v-7M21 16v-2"/>`,
+  },
+  {
+    path: '/requests',
+    label: (texts) => texts.requests.title,
+    icon: html`<path d="M4 8h14m-4-4 4 4-4 4M20 16H6m4-4-4 4 4 4"/>`,
+  },
   {
     path: '/clients',
     label: (texts) => texts.clients.title,

@@ -8,7 +8,9 @@ const read = (name: string) => readFileSync(new URL(`./assets/${name}`, import.m
 
 const stylesheet = [
   readSharedStyles(),
-  ...['frame', 'content', 'tables', 'plots', 'clients'].map((name) => read(`${name}.css`)),
+  ...['frame', 'content', 'tables', 'plots', 'clients', 'requests'].map((name) =>
+    read(`${name}.css`),
+  ),
 ].join('\n');
 const script = read('console.js');
 const icon = read('favicon.svg');

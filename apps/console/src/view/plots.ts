@@ -9,7 +9,7 @@ export interface Series {
   /** Of the values of a point. */
   readonly name: string;
   readonly label: string;
-  readonly color: 'good' | 'warning' | 'bad' | 'first' | 'second';
+  readonly color: 'good' | 'warning' | 'bad' | 'first' | 'second' | 'third' | 'fourth' | 'quiet';
 }
 
 export interface Point {
@@ -57,6 +57,10 @@ export function plot({ texts, now }: Pick<Place, 'texts' | 'now'>, given: Plot):
         return `${each.label}: ${value === undefined ? '–' : shown(value)}`;
       }),
     ].join('\n');
+  const tickLabel = new Intl.NumberFormat(texts.language, {
+    notation: 'compact',
+    maximumFractionDigits: 1,
+  });
   const ticks = Array.from({ length: LINES + 1 }, (_value, index) => (highest / LINES) * index);
   const every = Math.max(1, Math.ceil(points.length / 6));
   const scale = { x, y, kind, series };
@@ -66,7 +70,7 @@ export function plot({ texts, now }: Pick<Place, 'texts' | 'now'>, given: Plot):
 <svg viewBox="0 0 ${String(WIDTH)} ${String(HEIGHT)}" role="img" aria-label="${title}">
 ${ticks.map(
   (tick) =>
-    html`<path class="grid" d="M${String(LEFT)} ${coordinate(y(tick))}H${String(WIDTH)}"/><text x="${String(LEFT - 6)}" y="${coordinate(y(tick) + 4)}" text-anchor="end">${number(tick, texts, 1)}</text>`,
+    html`<path class="grid" d="M${String(LEFT)} ${coordinate(y(tick))}H${String(WIDTH)}"/><text x="${String(LEFT - 6)}" y="${coordinate(y(tick) + 4)}" text-anchor="end">${tickLabel.format(tick)}</text>`,
 )}
 ${[...series.keys()].reverse().map((index) => shapeOf(index, points, scale))}
 ${points.map((point, index) => {
@@ -95,7 +99,8 @@ function shapeOf(
       const value = point.values[name];
       const command = isDown ? 'L' : 'M';
       isDown = value !== undefined;
-      return value === undefined ? '' : `${command}${coordinate(x(at))} ${coordinate(y(value))}`;
+      // A point of its own is a line without a length, which is drawn as a dot.
+      return value === undefined ? '' : `${command}${coordinate(x(at))} ${coordinate(y(value))}h0`;
     });
     return html`<path class="line ${color}-series" d="${path.join('')}"/>`;
   }

@@ -89,5 +89,17 @@ function prepare(root) {
   }
 }
 
+/** The server says when there is something new. It ends the stream with the session. */
+function follow(region) {
+  const source = new EventSource(region.dataset.events);
+  source.onmessage = () => refresh([region]);
+  source.onerror = () => {
+    document.getElementById('live-stopped').hidden = source.readyState !== EventSource.CLOSED;
+  };
+}
+
 prepare(document);
 schedule();
+for (const region of document.querySelectorAll('[data-events]')) {
+  follow(region);
+}
