@@ -8,7 +8,12 @@
  * Not here: rules of records (@gatehouse/operators) and of tokens (@gatehouse/identity).
  */
 import type { RequestListener } from 'node:http';
-import { consoleSecret, type Identity, type MasterKey } from '@gatehouse/identity';
+import {
+  consoleSecret,
+  type Identity,
+  type MasterKey,
+  type SigningKeyPolicy,
+} from '@gatehouse/identity';
 import { openOperators } from '@gatehouse/operators';
 import { isLoopbackUrl } from '@gatehouse/server/configuration';
 import express from 'express';
@@ -19,6 +24,8 @@ import { addRequestStreams, streamOperations } from './frame/request-streams.ts'
 import { createPageHeaders, createSendPage } from './frame/send-page.ts';
 import { addScreens, operationsOf } from './frame/serve-screens.ts';
 import { createSignIn, signInOperations } from './frame/sign-in.ts';
+import { AUDIT_EXPORT_PATH } from './pages/audit.ts';
+import { addAuditExport } from './pages/audit-export.ts';
 import { navigation, screens } from './pages/index.ts';
 import { createCookies } from './session/cookies.ts';
 import { createIssuer } from './session/issuer.ts';
@@ -30,6 +37,7 @@ import { chooseLanguage, LANGUAGE_PATH } from './view/languages.ts';
 export const operations: readonly string[] = [
   ...apiOperations,
   ...signInOperations,
+  AUDIT_EXPORT_PATH,
   ...streamOperations,
   ...operationsOf(screens),
 ];
@@ -38,6 +46,8 @@ export function createApp(
   dependencies: Pick<Configuration, 'issuer' | 'internalUrl' | 'consoleUrl' | 'trustedProxies'> & {
     readonly identity: Identity;
     readonly masterKey: MasterKey;
+    readonly masterKeyFile?: string;
+    readonly signingKeyPolicy?: SigningKeyPolicy;
     /** Epoch milliseconds. */
     readonly now?: () => number;
     /** Settings of the store with which it may lose writes. */
@@ -55,9 +65,11 @@ export function createApp(
   const cookies = createCookies({ secure, masterKey, now });
   const sendPage = createSendPage({ navigation, cookies });
   const signIn = createSignIn({ identity, issuer, sessions, cookies, sendPage, now });
+  const { masterKeyFile, signingKeyPolicy } = dependencies;
   const { storeWarnings = () => [], stopping, pollMilliseconds = 2000 } = dependencies;
   const isPublic = !isLoopbackUrl(dependencies.issuer);
-  const operators = openOperators(identity, { now, isPublic, storeWarnings });
+  const keys = { masterKeyFile, signingKeyPolicy };
+  const operators = openOperators(identity, { now, isPublic, storeWarnings, ...keys });
   const form = express.urlencoded({ extended: false, limit: '64kb', parameterLimit: 200 });
 
   const app = express();
@@ -72,6 +84,7 @@ export function createApp(
   app.get('/', (_request, response) => response.redirect(303, navigation[0]?.path ?? '/'));
   app.post(LANGUAGE_PATH, form, chooseLanguage(secure));
   signIn.addRoutes(app, form);
+  addAuditExport(app, { operators, signIn });
   const { readSession } = cookies;
   const streaming = { sessions, readSession, stopping, pollMilliseconds };
   addRequestStreams(app, { operators, signIn, ...streaming, now });

@@ -12,6 +12,7 @@ import {
   createProblemCollector,
   debuggingProblems,
   type Environment,
+  effectiveSettings,
   findMisspelledVariables,
   inspectFileAccess,
   isLoopbackUrl,
@@ -87,6 +88,8 @@ export function loadConfiguration(environment: Environment) {
     internalUrl: read.AUTHORIZATION_SERVER_INTERNAL_URL ?? issuer,
     consoleUrl,
     trustedProxies,
+    /** For operators. */
+    settings: effectiveSettings(variables, environment),
     identity,
     warnings: [...findMisspelledVariables(environment).warnings, ...warnings],
   };

@@ -1,15 +1,23 @@
 import { errorCatalogue } from '@gatehouse/errors';
-import { connectIdentity, masterKeyId, prepareStore, requestLogResults } from '@gatehouse/identity';
+import {
+  connectIdentity,
+  masterKeyId,
+  prepareStore,
+  reportProcess,
+  requestLogResults,
+} from '@gatehouse/identity';
 import {
   addProcessMetrics,
   collectMasterKey,
   createAddressMatcher,
   createMetricsRegistry,
+  createOperations,
   createRequestLogMetrics,
   createRequestMetrics,
   type Logger,
   observeRequests,
   openTracer,
+  readVersion,
   retryStart,
   runApp,
   type ServedApp,
@@ -55,10 +63,20 @@ async function start(configuration: Configuration, logger: Logger): Promise<Serv
     () => prepareStore(identity, { bootstrap: undefined, publicUrl }, { actor: 'console' }),
     (error) => error instanceof StoreUnavailableError,
   );
+  const checks = { store: checkStore, preparation: preparation.ready };
+  const { readiness } = createOperations({ checks, metrics: registry });
+  const described = { version: readVersion(), settings: configuration.settings };
+  const reporting = reportProcess(identity, {
+    app: 'console',
+    describe: async () => ({ ...described, ...(await readiness()) }),
+    // The requests of operators are in no plot.
+    take: () => ({}),
+    countWrite: () => undefined,
+  });
+  const { masterKey, masterKeyFile, signingKeyPolicy } = settings;
   const app = createApp({
     ...configuration,
-    identity,
-    masterKey: settings.masterKey,
+    ...{ identity, masterKey, masterKeyFile, signingKeyPolicy },
     storeWarnings: () => [...storeWarnings],
     stopping: stopping.signal,
   });
@@ -73,12 +91,13 @@ async function start(configuration: Configuration, logger: Logger): Promise<Serv
       tracer,
     }),
     metrics: registry,
-    checks: { store: checkStore, preparation: preparation.ready },
+    checks,
     stopStarting() {
       preparation.close();
       stopping.abort();
     },
     async release() {
+      await reporting.close();
       await close();
       await tracer?.close();
     },

@@ -1,7 +1,10 @@
 /** A console in the process of the tests of a file, which can advance its clock and fail its store. */
 import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
-import { openIdentity } from '@gatehouse/identity';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openIdentity, type SigningKeyPolicy } from '@gatehouse/identity';
 import { createLogger, observeRequests } from '@gatehouse/server';
 import { createStore } from '@gatehouse/store';
 import {
@@ -22,11 +25,13 @@ export async function startConsole({
   engine = integrationEngines.at(-1) ?? 'sqlite',
   environment = {},
   aroundStore,
+  signingKeyPolicy,
 }: {
   readonly engine?: StoreEngineName;
   /** Of the authorization server. */
   readonly environment?: Readonly<Record<string, string>>;
   readonly aroundStore?: Around;
+  readonly signingKeyPolicy?: SigningKeyPolicy;
 } = {}) {
   const port = await freePort();
   const url = `http://localhost:${port}`;
@@ -40,16 +45,21 @@ export async function startConsole({
   const store = aroundStore === undefined ? opened : wrappedStore(opened, aroundStore);
   const { masterKey, authorizationServerUrl: issuer } = system;
   const identity = openIdentity({ store, masterKey, consoleUrl: url });
+  const directory = await mkdtemp(join(tmpdir(), 'gatehouse-console-'));
+  const masterKeyFile = join(directory, 'master.key');
+  await writeFile(masterKeyFile, masterKey.toString('hex'));
   let aheadMilliseconds = 0;
   const app = createApp({
     ...{
       identity,
       masterKey,
+      masterKeyFile,
       issuer,
       internalUrl: issuer.replace('localhost', '127.0.0.1'),
       consoleUrl: url,
       trustedProxies: ['127.0.0.1', '::1'],
     },
+    ...(signingKeyPolicy && { signingKeyPolicy }),
     now: () => Date.now() + aheadMilliseconds,
     pollMilliseconds: 50,
   });
@@ -62,6 +72,7 @@ export async function startConsole({
     server.closeAllConnections();
     server.close();
     await store.close();
+    await rm(directory, { recursive: true });
   });
   return {
     url,
@@ -69,6 +80,7 @@ export async function startConsole({
     identity,
     masterKey,
     store,
+    masterKeyFile,
     storedText: system.storedText,
     log: () => lines.join(''),
     /** Of the console. The authorization server keeps the time. */

@@ -6,13 +6,16 @@ import { accessibilityProblems, launchBrowser } from '@gatehouse/testing/browser
 import { startSystem } from '@gatehouse/testing/suite';
 import { afterAll, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
-import { installation, operator, reader } from './installation.ts';
+import { follow, installation, newVisitor, operator, reader, stranger } from './installation.ts';
 
 const { consoleUrl } = await startSystem({
   engine: 'sqlite',
   apps: ['authorization-server', 'console'],
   bootstrap: installation,
 });
+const attacker = newVisitor();
+const signIn = await follow(attacker, await attacker.get(`${consoleUrl}/users`));
+await attacker.submit(signIn, { username: stranger.username, password: 'wrong' });
 const browser = await launchBrowser();
 afterAll(() => browser.close());
 
@@ -51,7 +54,40 @@ async function look(page: Page, name: string) {
   }
 }
 
-const places = ['/organizations', '/organizations/org-1', '/organizations/org-2', '/nothing'];
+const places = [
+  ...['/organizations', '/organizations/org-1', '/organizations/org-2', '/nothing'],
+  ...[
+    '/users',
+    '/audit',
+    '/audit?severity=alert',
+    '/keys',
+    '/keys/rotate?purpose=authorization-server',
+  ],
+  ...['/settings', '/settings?tab=processes', '/settings?tab=configuration', '/settings/operators'],
+];
+
+/** The screens of one user, whose id is new in each installation. */
+async function lookAtUsers(page: Page, locale: string) {
+  for (const { username } of [operator, stranger]) {
+    await page.goto(`${consoleUrl}/users?search=${username}`);
+    await page.locator('td a').first().click();
+    const { href } = new URL(page.url());
+    await look(page, `${locale}-user-${username}`);
+    await page.goto(`${href}?tab=audit`);
+    await look(page, `${locale}-user-${username}-audit`);
+    await page.goto(`${href}/remove`);
+    await look(page, `${locale}-user-${username}-remove`);
+  }
+}
+
+async function proposeRoles(page: Page, locale: string) {
+  await page.goto(`${consoleUrl}/settings/operators`);
+  await page.locator('textarea').fill('{ "roles": ["operations", "help-desk"] }');
+  await page.locator('form.act button.primary').click();
+  await page.locator('ins', { hasText: 'help-desk' }).waitFor();
+  await look(page, `${locale}-proposed`);
+  await page.goto(`${consoleUrl}/organizations`);
+}
 
 test.each([
   { user: operator, locale: 'en-US', other: 'zh-CN' },
@@ -72,11 +108,16 @@ test.each([
     await page.setViewportSize({ width, height: 800 });
     for (const place of places) {
       await page.goto(consoleUrl + place);
-      await look(page, `${locale}${place.replaceAll('/', '-')}`);
+      for (const summary of await page.locator('summary').all()) {
+        await summary.click();
+      }
+      await look(page, `${locale}${place.replace(/[^\w-]/g, '-')}`);
     }
+    await lookAtUsers(page, locale);
     await page.goto(`${consoleUrl}/organizations/org-4/remove`);
     await look(page, `${locale}-remove`);
   }
+  await proposeRoles(page, locale);
   await page.keyboard.press('Tab');
   await page.locator('a.skip:focus').waitFor();
   await page.keyboard.press('Enter');

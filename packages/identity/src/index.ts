@@ -88,6 +88,7 @@ export {
 } from './records/record.ts';
 export { withRecordLock } from './records/record-lock.ts';
 export {
+  describeMasterKey,
   examineRecords,
   finishMasterKeyRotation,
   LONGEST_UNLISTED_SECONDS,

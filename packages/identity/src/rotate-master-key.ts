@@ -118,6 +118,24 @@ export async function finishMasterKeyRotation(rotation: Rotation): Promise<strin
   return masterKeyId(checked.current);
 }
 
+/**
+ * Where a rotation is, without any key. `next` only decrypts. While there is a previous key,
+ * `switchedAt` is when every listed record was encrypted with the current one.
+ */
+export async function describeMasterKey({ identity, path }: Pick<Rotation, 'identity' | 'path'>) {
+  const { current, next, previous } = readMasterKeyFile(path);
+  const switchedAt = Number((await identity.store.get(SWITCHED_KEY)) ?? Number.NaN);
+  const isSwitched = previous !== undefined && !Number.isNaN(switchedAt);
+  return {
+    keyId: masterKeyId(current),
+    nextKeyId: next && masterKeyId(next),
+    previousKeyId: previous && masterKeyId(previous),
+    /** Epoch milliseconds. */
+    switchedAt: isSwitched ? switchedAt : undefined,
+    finishAt: isSwitched ? switchedAt + LONGEST_UNLISTED_SECONDS * 1000 : undefined,
+  };
+}
+
 /** Counts the records that need another key than the first one, and those that no key decrypts. */
 export async function examineRecords({ identity, path }: Pick<Rotation, 'identity' | 'path'>) {
   const outdated = new Map<string, number>();

@@ -6,6 +6,7 @@ import {
   auditSeverities,
   type Identity,
   lastTimeOf,
+  MAXIMUM_AUDIT_ENTRIES,
 } from '@gatehouse/identity';
 import { z } from 'zod';
 import { type Dependencies, type Page, pageRequest, parseInput, readLogPage } from './operator.ts';
@@ -28,12 +29,16 @@ export type NamedEntry = Awaited<ReturnType<typeof withNames>>[number];
 
 export function createAuditActs({ identity }: Dependencies) {
   const { audit, users } = identity;
+  async function filterOf(query: AuditQuery) {
+    const { user: name, ...parsed } = parseInput(auditFilter, query);
+    const user = name === undefined ? undefined : await users.findByUsername(name);
+    return { ...parsed, userId: user?.userId ?? name };
+  }
+
   return {
     /** Newest first, by the last event of each entry. */
     async list(query: AuditQuery = {}): Promise<Page<NamedEntry>> {
-      const { cursor, limit, user: name, ...sought } = parseInput(auditFilter, query);
-      const user = name === undefined ? undefined : await users.findByUsername(name);
-      const filter = { ...sought, userId: user?.userId ?? name };
+      const { cursor, limit, ...filter } = await filterOf(query);
       const page = await readLogPage(
         { cursor, limit },
         (entry: AuditEntry) => Date.parse(lastTimeOf(entry)),
@@ -41,7 +46,21 @@ export function createAuditActs({ identity }: Dependencies) {
       );
       return { ...page, items: await withNames(page.items, identity) };
     },
+
+    /** The lines of an export with their line breaks, oldest first. It has ids instead of names. */
+    async export(query: AuditQuery = {}): Promise<Iterable<string>> {
+      const { cursor: _first, limit: _all, ...filter } = await filterOf(query);
+      const entries = await audit.read({ ...filter, limit: MAXIMUM_AUDIT_ENTRIES });
+      return exportLines(entries.toReversed());
+    },
   };
+}
+
+function* exportLines(entries: readonly AuditEntry[]): Generator<string> {
+  const chain = createExportChain(null);
+  for (const entry of entries) {
+    yield `${chain.add(entry)}\n`;
+  }
 }
 
 /** Names can change, so the audit trail stores ids only. An id without a record has no name. */

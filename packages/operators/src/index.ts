@@ -80,7 +80,8 @@
  * audit
  *   list({ event?, clientId?, user?, requestId?, severities?, since?, until?, cursor?, limit? })
  *                                                         Page<NamedEntry>: with current names and changes
- *   createChain(lastHash)                                 the lines of an export, each with the hash of the last
+ *   export(filter)                                        all lines, oldest first, each with the hash of the last
+ *   createChain(lastHash)                                 the same, for lines that follow an export
  *
  * requests
  *   list({ clientId?, code?, reason?, addressGroup?, since?, until?, cursor?, limit? })
@@ -105,6 +106,10 @@
  *
  * findings
  *   list()                                                [{ id, severity, what, fix, objects }], errors first
+ *
+ * installation
+ *   masterKey()                                           { keyId, nextKeyId?, previousKeyId?, … } or undefined
+ *   countOutdated()                                       how many records need the previous master key
  */
 export {
   type AuditQuery,
@@ -147,6 +152,7 @@ export {
   type RecordFinding,
   type RecordFindingId,
 } from './findings.ts';
+export type { MasterKeyState } from './installation.ts';
 export {
   type Condition,
   memberFilter,

@@ -6,6 +6,7 @@ import { createClientActs } from './clients.ts';
 import { createDeclarationActs } from './declarations.ts';
 import { createFigureActs } from './figures.ts';
 import { createFindingActs } from './findings.ts';
+import { createInstallationActs } from './installation.ts';
 import { createDependencies, withOperatorErrors } from './operator.ts';
 import { createOrganizationActs } from './organizations.ts';
 import { createRequestActs } from './requests.ts';
@@ -26,14 +27,15 @@ export function openOperators(
   identity: Identity,
   options: {
     readonly now?: () => number;
-    readonly signingKeyPolicy?: SigningKeyPolicy;
+    readonly signingKeyPolicy?: SigningKeyPolicy | undefined;
+    readonly masterKeyFile?: string | undefined;
     /** Whether clients reach the servers at a public address. */
     readonly isPublic?: boolean;
     /** Settings of the store with which it may lose writes. */
     readonly storeWarnings?: () => readonly string[];
   } = {},
 ) {
-  const { now, signingKeyPolicy } = options;
+  const { now, signingKeyPolicy, masterKeyFile } = options;
   const dependencies = createDependencies(identity, now);
   const users = { ...createUserActs(dependencies), ...createUserAccessActs(dependencies) };
   const organizations = withOperatorErrors(createOrganizationActs(dependencies));
@@ -54,6 +56,7 @@ export function openOperators(
     signingKeys: withOperatorErrors(createSigningKeyActs(dependencies, signingKeyPolicy)),
     audit: withOperatorErrors(createAuditActs(dependencies)),
     requests: withOperatorErrors(createRequestActs(dependencies)),
+    installation: withOperatorErrors(createInstallationActs(dependencies, masterKeyFile)),
     figures: withOperatorErrors(createFigureActs(dependencies)),
     findings: withOperatorErrors(createFindingActs(dependencies, options)),
   };

@@ -10,7 +10,7 @@ import type { Express, Request, RequestHandler, Response } from 'express';
 import type { Cookies } from '../session/cookies.ts';
 import type { Session } from '../session/sessions.ts';
 import { pathTo } from '../view/addresses.ts';
-import type { Attempt } from '../view/forms.ts';
+import { type Attempt, problemNotice } from '../view/forms.ts';
 import { textsFor } from '../view/languages.ts';
 import { assertOwnForm, FrameError } from './errors.ts';
 import type { Act, Outcome, Screen, Visit } from './screen.ts';
@@ -25,6 +25,9 @@ interface Dependencies {
   readonly issuer: string;
   readonly now: () => number;
 }
+
+/** A cookie keeps the address that opens after the sign-in. */
+const MAXIMUM_NEXT_CHARACTERS = 1500;
 
 /** Errors of an act that the operator can correct. */
 const correctable: readonly string[] = [
@@ -95,8 +98,15 @@ async function sendScreen(
   if (shown === undefined) {
     throw new FrameError('notFound');
   }
-  const status = visit.attempt === undefined ? 200 : 422;
-  sendPage(request, response, { ...shown, status }, session);
+  const { attempt } = visit;
+  if (attempt === undefined) {
+    sendPage(request, response, shown, session);
+    return;
+  }
+  // The form of this act was on a page of its own.
+  const hasOwnPage = screen.acts[attempt.act]?.confirmation !== undefined;
+  const content = html`${hasOwnPage ? problemNotice(attempt) : undefined}${shown.content}`;
+  sendPage(request, response, { ...shown, content, status: 422 }, session);
 }
 
 function visitOf(
@@ -171,8 +181,10 @@ function perform({ screen, name, act }: Acting, dependencies: Dependencies): Han
     assertOwnForm(request, session);
     const { 'form-token': _token, ...values } = typedValues(request);
     if (act.confirmation !== undefined && !signIn.isFresh(session)) {
-      // The confirmation page had the fields in its address.
-      const next = `${request.path}?${new URLSearchParams(values)}`;
+      // The confirmation page had the fields in its address, unless they are long.
+      const search = String(new URLSearchParams(values));
+      const isShort = search.length <= MAXIMUM_NEXT_CHARACTERS;
+      const next = isShort ? `${request.path}?${search}` : request.path.slice(0, -name.length - 1);
       signIn.sendConfirmIdentity(request, response, { session, next });
       return;
     }

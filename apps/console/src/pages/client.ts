@@ -46,12 +46,7 @@ export const client: Screen = screen({
     const tab: Tab = visit.attempt?.act === 'redirects' ? 'redirects' : visit.query.tab;
     const views = { overview, keys: keysTab, redirects: redirectsTab, migration: migrationTab };
     const names = tabName.options.map((name) => ({ name, label: texts[name] }));
-    const { act: failed, message } = visit.attempt ?? {};
-    const problem =
-      failed === undefined || failed === 'redirects'
-        ? undefined
-        : html`<p class="problem" role="alert">${message}</p>`;
-    return html`${problem}${figures(data, visit)}
+    return html`${figures(data, visit)}
 ${tabs({ ...visit, search: new URLSearchParams({ tab }) }, texts.views, names)}
 ${views[tab](data, visit)}`;
   },

@@ -2,15 +2,21 @@
 import { html } from '@gatehouse/server';
 import type { Screen } from '../frame/screen.ts';
 import type { NavigationEntry } from '../view/layout.ts';
+import { audit } from './audit.ts';
 import { client } from './client.ts';
 import { newClientScreen } from './client-wizard.ts';
 import { clients } from './clients.ts';
 import { findings } from './findings.ts';
+import { keys } from './keys.ts';
 import { organization, organizations } from './organizations.ts';
 import { overview } from './overview.ts';
 import { request } from './request.ts';
 import { requests } from './requests.ts';
+import { settings } from './settings.ts';
+import { settingsMemberScreen } from './settings-member.ts';
 import { tokens } from './tokens.ts';
+import { user } from './user.ts';
+import { users } from './users.ts';
 
 export const screens: readonly Screen[] = [
   overview,
@@ -22,7 +28,13 @@ export const screens: readonly Screen[] = [
   newClientScreen,
   organizations,
   organization,
+  users,
+  user,
   tokens,
+  audit,
+  keys,
+  settings,
+  settingsMemberScreen,
 ];
 
 /** The first one is the start. Icons are drawn with lines on 24 × 24. */
@@ -48,8 +60,28 @@ export const navigation: readonly NavigationEntry[] = [
     icon: html`<path d="M4 20V6l8-3 8 3v14M4 20h16M9 20v-4h6v4M8 9h.01M12 9h.01M16 9h.01M8 12.5h.01M12 12.5h.01M16 12.5h.01"/>`,
   },
   {
+    path: '/users',
+    label: (texts) => texts.users.title,
+    icon: html`<circle cx="12" cy="8" r="4"/><path d="M4 20.5c1-4 4-6 8-6s7 2 8 6"/>`,
+  },
+  {
     path: '/tokens',
     label: (texts) => texts.tokens.title,
     icon: html`<circle cx="8" cy="15" r="4.5"/><path d="M11.2 11.8 20 3M16 7l3 3M13.5 9.5l2 2"/>`,
+  },
+  {
+    path: '/audit',
+    label: (texts) => texts.audit.title,
+    icon: html`<path d="M6 3.5h9l3.5 3.5v13.5H6zM9 10h6.5M9 13.5h6.5M9 17h4"/>`,
+  },
+  {
+    path: '/keys',
+    label: (texts) => texts.keys.title,
+    icon: html`<path d="M12 3.5 19.5 6v5.5c0 4.5-3 7.5-7.5 9-4.5-1.5-7.5-4.5-7.5-9V6zM12 10.5V15"/><circle cx="12" cy="9.5" r="1.25"/>`,
+  },
+  {
+    path: '/settings',
+    label: (texts) => texts.settings.title,
+    icon: html`<path d="M4 7h9M17 7h3M4 17h3M11 17h9"/><circle cx="15" cy="7" r="2"/><circle cx="9" cy="17" r="2"/>`,
   },
 ];

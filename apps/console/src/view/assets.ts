@@ -8,7 +8,7 @@ const read = (name: string) => readFileSync(new URL(`./assets/${name}`, import.m
 
 const stylesheet = [
   readSharedStyles(),
-  ...['frame', 'content', 'tables', 'plots', 'clients', 'requests'].map((name) =>
+  ...['frame', 'content', 'tables', 'plots', 'clients', 'requests', 'records'].map((name) =>
     read(`${name}.css`),
   ),
 ].join('\n');

@@ -90,9 +90,9 @@ ${fields.map((field) => {
 }
 
 /** What no field shows. */
-function problemNotice(
+export function problemNotice(
   { message, problems }: Attempt,
-  fields: ReadonlySet<string>,
+  fields: ReadonlySet<string> = new Set(),
 ): Html | undefined {
   const others = problems.filter(({ property }) => !fields.has(property));
   if (problems.length > 0 && others.length === 0) {
@@ -125,20 +125,28 @@ ${problem && html`<p class="field-problem" id="${id}-problem">${problem}</p>`}
 </div>`;
 }
 
-/** The link to the page that names what an act destroys. */
+/**
+ * The link to the page that names what an act destroys.
+ *
+ * @param form.isDanger false: it has an effect worth a second look, and destroys nothing
+ */
 export function destroyLink(
   { path, mayWrite }: FormPlace,
   {
     act,
     label,
     fields = {},
+    isDanger = true,
   }: {
     readonly act: string;
     readonly label: string;
+    readonly isDanger?: boolean;
     readonly fields?: Readonly<Record<string, string>>;
   },
 ): Html | undefined {
   const query = new URLSearchParams(fields);
   const address = `${path}/${act}${query.size === 0 ? '' : `?${query}`}`;
-  return mayWrite ? html`<a class="button danger" href="${address}">${label}</a>` : undefined;
+  return mayWrite
+    ? html`<a class="button${isDanger ? ' danger' : ''}" href="${address}">${label}</a>`
+    : undefined;
 }

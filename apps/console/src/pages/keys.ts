@@ -1,0 +1,155 @@
+/** The signing keys with their schedule, and the master key with the progress of a rotation. */
+
+import type { SigningKeyView } from '@gatehouse/operators';
+import { type MasterKeyState, OperatorError, signingPurpose } from '@gatehouse/operators';
+import { fill, type Html, html } from '@gatehouse/server';
+import { z } from 'zod';
+import { act, type Screen, screen, type Visit } from '../frame/screen.ts';
+import { destroyLink } from '../view/forms.ts';
+import {
+  card,
+  copyable,
+  counted,
+  definitions,
+  status,
+  type Tone,
+  table,
+  time,
+} from '../view/parts.ts';
+
+const PATH = '/keys';
+const tones = { published: 'warning', signing: 'good', retired: 'quiet' } as const satisfies Record<
+  SigningKeyView['state'],
+  Tone
+>;
+
+export const keys: Screen = screen({
+  path: PATH,
+  requires: 'operator:read',
+  query: z.object({ count: z.literal('1').optional() }),
+  async load({ operators: { signingKeys, installation }, query: { count } }) {
+    const [found, masterKey] = await Promise.all([signingKeys.list(), installation.masterKey()]);
+    const isCounted = count !== undefined && masterKey !== undefined;
+    const outdated = isCounted ? await installation.countOutdated() : undefined;
+    return { keys: found, masterKey, outdated };
+  },
+  title: (_data, { texts }) => texts.keys.title,
+  view({ keys: found, masterKey, outdated }, visit) {
+    const { keys: texts } = visit.texts;
+    return html`<p class="lead">${texts.lead}</p>
+${signingPurpose.options.map((purpose) => {
+  const ofPurpose = found.filter((key) => key.purpose === purpose);
+  const mayRotate = ofPurpose.length > 0 && ofPurpose.every(({ state }) => state !== 'published');
+  return card(
+    texts.purposes[purpose],
+    keyTable(ofPurpose, visit),
+    mayRotate
+      ? destroyLink(visit, {
+          act: 'rotate',
+          label: texts.rotate,
+          fields: { purpose },
+          isDanger: false,
+        })
+      : undefined,
+  );
+})}
+${masterKey && card(texts.masterKey, masterKeyFacts({ ...masterKey, outdated }, visit))}`;
+  },
+  acts: {
+    rotate: act({
+      fields: z.object({ purpose: signingPurpose }),
+      async preview({ purpose }, { operators }) {
+        const found = await operators.signingKeys.list();
+        const signing = found.find((key) => key.purpose === purpose && key.state === 'signing');
+        if (signing === undefined) {
+          throw new OperatorError('not_found');
+        }
+        return { purpose, kid: signing.kid };
+      },
+      confirm: ({ purpose, kid }, { texts: { keys: texts } }) => ({
+        title: fill(texts.rotateTitle, { purpose: texts.purposes[purpose] }),
+        effect: html`<p>${texts.rotateEffect}</p><p><code translate="no">${kid}</code></p>`,
+        button: texts.rotate,
+      }),
+      async run({ purpose }, { operators, operator }) {
+        await operators.signingKeys.rotate(operator, purpose);
+        return { notice: 'published' };
+      },
+    }),
+  },
+});
+
+function keyTable(found: readonly SigningKeyView[], visit: Visit): Html {
+  const { keys: texts } = visit.texts;
+  return table(visit, {
+    caption: texts.title,
+    columns: [
+      {
+        label: texts.id,
+        cell: ({ kid, algorithm }) =>
+          html`<div class="entry"><code translate="no">${kid}</code><small translate="no">${algorithm}</small></div>`,
+      },
+      { label: texts.state, cell: ({ state }) => status(tones[state], texts.states[state]) },
+      { label: texts.created, cell: ({ createdAt }) => time(createdAt * 1000, visit) },
+      {
+        label: texts.signsUntil,
+        cell: ({ state, signsUntil }) =>
+          state === 'retired' ? undefined : time(signsUntil * 1000, visit),
+      },
+      {
+        label: texts.deleted,
+        cell: ({ deletedAt }) =>
+          deletedAt === undefined ? texts.afterSuccessor : time(deletedAt * 1000, visit),
+      },
+    ],
+    rows: found,
+    empty: texts.empty,
+  });
+}
+
+type RotationStep = 'settled' | 'added' | 'encrypting' | 'switched' | 'finish';
+
+function stepOf({ nextKeyId, previousKeyId, finishAt }: MasterKeyState, now: number): RotationStep {
+  if (previousKeyId === undefined) {
+    return nextKeyId === undefined ? 'settled' : 'added';
+  }
+  if (finishAt === undefined) {
+    return 'encrypting';
+  }
+  return finishAt > now ? 'switched' : 'finish';
+}
+
+/** Only the command line changes the file, on the host that has it. */
+const commands: Readonly<Record<RotationStep, string | undefined>> = {
+  settled: 'gatehouse master-key rotate',
+  added: 'gatehouse master-key rotate',
+  encrypting: 'gatehouse master-key rotate',
+  switched: undefined,
+  finish: 'gatehouse master-key rotate --finish',
+};
+
+function masterKeyFacts(
+  state: MasterKeyState & { readonly outdated: number | undefined },
+  visit: Visit,
+): Html {
+  const { keys: texts, frame } = visit.texts;
+  const { keyId, nextKeyId, previousKeyId, switchedAt, finishAt, outdated } = state;
+  const step = stepOf(state, visit.now);
+  const command = commands[step];
+  const code = (id: string | undefined) => id && html`<code translate="no">${id}</code>`;
+  const count =
+    outdated === undefined
+      ? html`<a href="${visit.path}?count=1">${texts.count}</a>`
+      : counted(outdated, visit.texts, texts.records);
+  return html`${definitions([
+    [texts.current, copyable(keyId, frame)],
+    [texts.next, code(nextKeyId)],
+    [texts.previous, code(previousKeyId)],
+    [texts.rotation, status(step === 'settled' ? 'good' : 'warning', texts.steps[step].state)],
+    [texts.switched, switchedAt === undefined ? undefined : time(switchedAt, visit)],
+    [texts.finish, finishAt === undefined ? undefined : time(finishAt, visit)],
+    [texts.outdated, previousKeyId === undefined ? undefined : count],
+  ])}
+<p class="hint after">${texts.steps[step].next}</p>
+${command && html`<p>${copyable(command, frame)}</p>`}`;
+}
