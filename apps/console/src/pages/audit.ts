@@ -1,35 +1,15 @@
 /** The audit trail: all trails in one list, with what each change did. */
 import { auditEvents, auditSeverities, lastTimeOf } from '@gatehouse/identity';
-import type { AuditQuery, NamedEntry, Page } from '@gatehouse/operators';
+import type { NamedEntry, Page } from '@gatehouse/operators';
 import { foreignName, type Html, html, plainName } from '@gatehouse/server';
 import { z } from 'zod';
+import { AUDIT_EXPORT_PATH, auditQuery, toAuditQuery } from '../frame/audit-export.ts';
 import { type Screen, screen, type Visit } from '../frame/screen.ts';
 import { addressWith, pathTo } from '../view/addresses.ts';
 import { filterForm } from '../view/forms.ts';
 import { card, number, status, type Tone, table, time } from '../view/parts.ts';
 
 export const AUDIT_PATH = '/audit';
-export const AUDIT_EXPORT_PATH = '/audit/export';
-
-/** The filters in the URL. A time is in UTC, without its zone, as a browser sends it. */
-export const auditQuery = z.object({
-  user: z.string().max(300).optional(),
-  client: z.string().max(300).optional(),
-  event: z.enum(Object.keys(auditEvents) as [keyof typeof auditEvents]).optional(),
-  severity: z.enum(auditSeverities).optional(),
-  request: z.string().max(64).optional(),
-  since: z.iso.datetime({ local: true }).optional(),
-  until: z.iso.datetime({ local: true }).optional(),
-});
-
-export function toAuditQuery(query: z.output<typeof auditQuery>): AuditQuery {
-  const { user, client: clientId, event, severity, request: requestId, since, until } = query;
-  const severities = severity === undefined ? undefined : [severity];
-  return { user, clientId, event, requestId, severities, since: utc(since), until: utc(until) };
-}
-
-const utc = (local: string | undefined) =>
-  local === undefined || local.endsWith('Z') ? local : new Date(`${local}Z`).toISOString();
 
 export const audit: Screen = screen({
   path: AUDIT_PATH,

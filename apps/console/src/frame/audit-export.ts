@@ -1,0 +1,60 @@
+/** The entries of the audit trail as JSON lines, which `gatehouse audit verify` checks. */
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { auditEvents, auditSeverities } from '@gatehouse/identity';
+import type { AuditQuery, Operators } from '@gatehouse/operators';
+import type { Express } from 'express';
+import { z } from 'zod';
+import { FrameError } from './errors.ts';
+import { noteOperation } from './send-page.ts';
+import type { SignIn } from './sign-in.ts';
+
+export const AUDIT_EXPORT_PATH = '/audit/export';
+
+/** The filters in the URL. A time is in UTC, without its zone, as a browser sends it. */
+export const auditQuery = z.object({
+  user: z.string().max(300).optional(),
+  client: z.string().max(300).optional(),
+  event: z.enum(Object.keys(auditEvents) as [keyof typeof auditEvents]).optional(),
+  severity: z.enum(auditSeverities).optional(),
+  request: z.string().max(64).optional(),
+  since: z.iso.datetime({ local: true }).optional(),
+  until: z.iso.datetime({ local: true }).optional(),
+});
+
+export function toAuditQuery(query: z.output<typeof auditQuery>): AuditQuery {
+  const { user, client: clientId, event, severity, request: requestId, since, until } = query;
+  const severities = severity === undefined ? undefined : [severity];
+  return { user, clientId, event, requestId, severities, since: utc(since), until: utc(until) };
+}
+
+const utc = (local: string | undefined) =>
+  local === undefined || local.endsWith('Z') ? local : new Date(`${local}Z`).toISOString();
+
+/** Entries of a filter are a chain of their own. */
+export function addAuditExport(
+  app: Express,
+  { operators, signIn }: { readonly operators: Operators; readonly signIn: SignIn },
+): void {
+  app.get(
+    AUDIT_EXPORT_PATH,
+    noteOperation(AUDIT_EXPORT_PATH),
+    signIn.withSession(async (request, response, { access }) => {
+      if (!access.scopes.has('operator:read')) {
+        throw new FrameError('forbidden');
+      }
+      const given = Object.entries(request.query).filter(([, value]) => value !== '');
+      const query = auditQuery.safeParse(Object.fromEntries(given));
+      // The screen ignores a filter that it does not know. A file must not have more than its address asks for.
+      if (!query.success) {
+        throw new FrameError('bad');
+      }
+      const lines = await operators.audit.export(toAuditQuery(query.data));
+      response.writeHead(200, {
+        'Content-Type': 'application/jsonl; charset=utf-8',
+        'Content-Disposition': 'attachment; filename="audit.jsonl"',
+      });
+      await pipeline(Readable.from(lines), response);
+    }),
+  );
+}
