@@ -21,10 +21,7 @@ import { organizationLink, USER_PATH, USERS_PATH, userState } from './users.ts';
 const FAILURES = 10;
 const tabName = z.enum(['overview', 'audit']);
 
-const endingFields = z.object({
-  session: z.string().default(''),
-  client: z.string().default(''),
-});
+const endingFields = z.object({ session: z.string().default(''), client: z.string().default('') });
 
 type Data = Awaited<ReturnType<typeof load>>;
 
