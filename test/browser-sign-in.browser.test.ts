@@ -60,7 +60,7 @@ const servicePort = await listenForTests(service);
 async function enterPassword(page: Page): Promise<void> {
   await page.getByLabel('Username').fill(alice.username);
   await page.getByLabel('Password').fill(alice.password);
-  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
 }
 
 const heading = (page: Page, name: string) =>

@@ -37,6 +37,6 @@ export function startServerFor(clients: readonly Readonly<Record<string, unknown
 export async function signInAndAllow(page: Page): Promise<void> {
   await page.getByLabel('Username').fill(alice.username);
   await page.getByLabel('Password').fill(alice.password);
-  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
   await page.getByRole('button', { name: 'Allow' }).click();
 }

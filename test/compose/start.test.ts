@@ -123,7 +123,7 @@ describe('the demo', () => {
       await page.getByRole('link', { name: 'Sign in' }).click();
       await page.getByLabel('Username').fill(username);
       await page.getByLabel('Password').fill(password);
-      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByRole('button', { name: 'Sign in', exact: true }).click();
       await page.getByRole('button', { name: 'Allow' }).click();
       await page.getByRole('button', { name: 'Redeem it' }).click();
       await page.getByText('You are signed in.').waitFor();

@@ -37,7 +37,7 @@ describe('every grant, through the published ports', () => {
       await page.goto(authorizationUrl({ response_type: 'code', client_id: web.clientId }));
       await page.getByLabel('Username').fill(alice.username);
       await page.getByLabel('Password').fill(alice.password);
-      await page.getByRole('button', { name: 'Sign in' }).click();
+      await page.getByRole('button', { name: 'Sign in', exact: true }).click();
       await page.waitForURL(`${redirectUri}*`);
       const { searchParams } = new URL(page.url());
       expect(searchParams.get('state')).toBe('xyz');

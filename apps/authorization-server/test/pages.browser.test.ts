@@ -66,7 +66,7 @@ async function pressAndLand(page: Page, name: string): Promise<URL> {
 async function signIn(page: Page, user: User): Promise<void> {
   await page.getByLabel('Username').fill(user.username);
   await page.getByLabel('Password').fill(user.password);
-  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
 }
 
 const heading = (page: Page, name: string) =>

@@ -127,7 +127,7 @@ async function signIn(): Promise<void> {
   await page.getByRole('button', { name: 'Sign in as a user' }).click();
   await page.getByLabel('Username').fill(demo.username);
   await page.getByLabel('Password').fill(demo.password);
-  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
   await page.getByRole('button', { name: 'Allow' }).click();
   await page.getByText('You are signed in.').waitFor();
 }
