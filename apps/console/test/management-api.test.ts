@@ -170,7 +170,7 @@ describe.each(apis)('the management API on $engine', ({ system: api }) => {
     expect([...seen].sort()).toEqual(expected.sort());
   });
 
-  test('explains what is wrong with a request, also to someone who has nothing else', async () => {
+  test('explains in the reply what is wrong with a request', async () => {
     const json = { 'content-type': 'application/json' };
     const rows: readonly (readonly [number, string, string, Sent, string])[] = [
       [400, 'POST', '/organizations', { json: { id: 'a b', name: '' } }, 'id: '],

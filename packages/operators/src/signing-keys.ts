@@ -43,7 +43,7 @@ export function createSigningKeyActs(
       if (newest === undefined || !isMade) {
         throw new OperatorError(
           'conflict',
-          `A successor is already published: ${newest?.kid}. Rotate again after it signs.`,
+          `The newest key, ${newest?.kid}, is so young that not every verifier may have loaded it. Rotate again later.`,
         );
       }
       await record(operator, { event: 'signing_key_made', purpose, kid: newest.kid });

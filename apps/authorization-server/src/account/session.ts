@@ -188,7 +188,7 @@ export const whileAllowed =
 /**
  * The parameters of a new sign-in, if the session is too weak for the page: it can come from a client
  * that asks for no second factor. With `recent`, the page also needs a sign-in of the last ten
- * minutes, and the passkey of a user who has no other factor. Undefined if the session suffices.
+ * minutes, with a passkey if the user has no other factor. Undefined if the session suffices.
  */
 async function missingSignIn(
   { user, session }: SignedIn,

@@ -129,7 +129,7 @@ export function createAuthentication(
   }
 
   /**
-   * @returns who calls
+   * @returns the caller
    * @throws ApiError `unauthorized` or `access_denied` with a challenge, StoreUnavailableError
    */
   return async (

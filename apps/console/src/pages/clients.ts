@@ -4,7 +4,7 @@ import { foreignName, type Html, html } from '@gatehouse/server';
 import { z } from 'zod';
 import { type Screen, screen } from '../frame/screen.ts';
 import { pathTo } from '../view/addresses.ts';
-import { filterForm } from '../view/forms.ts';
+import { memberFilter } from '../view/forms.ts';
 import { type Place, status, table, time } from '../view/parts.ts';
 import type { Texts } from '../view/texts-en.ts';
 
@@ -31,17 +31,7 @@ export const clients: Screen = screen({
   view({ items, next }, visit) {
     const { clients: texts } = visit.texts;
     return html`<p class="lead">${texts.lead}</p>
-${filterForm(visit, [
-  { name: 'search', label: texts.search, type: 'search' },
-  { name: 'orgId', label: texts.organization },
-  {
-    ...{ name: 'disabled', label: texts.state },
-    options: [
-      { value: '', label: texts.anyState },
-      { value: 'true', label: texts.onlyDisabled },
-    ],
-  },
-])}
+${memberFilter(visit, texts)}
 ${table(visit, {
   caption: texts.title,
   columns: [

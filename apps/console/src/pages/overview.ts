@@ -48,7 +48,7 @@ export const overview: Screen = screen({
       REFRESH_SECONDS,
       html`${tiles(figures, visit)}
 <div class="columns">${outcomes(figures, visit)}${latency(figures, visit)}</div>
-<div class="columns">${refusals(figures, visit)}<div>${attention(found, visit)}${topClients(figures, visit)}${grants(figures, visit)}${verifications(figures, visit)}</div></div>
+<div class="columns"><div>${refusals(figures, visit)}${topClients(figures, visit)}${verifications(figures, visit)}</div><div>${attention(found, visit)}${grants(figures, visit)}</div></div>
 ${card(visit.texts.overview.processes, processTable(processes, visit))}`,
     ),
 });

@@ -1,4 +1,4 @@
-/** Tokens: what a token is and who holds it, and what a revocation ends, before it does. */
+/** Tokens: what a token is, who holds it, and what its revocation would end. */
 import {
   type ClientView,
   type ExplainedRequest,

@@ -150,3 +150,22 @@ export function destroyLink(
     ? html`<a class="button${isDanger ? ' danger' : ''}" href="${address}">${label}</a>`
     : undefined;
 }
+
+/** The filters of a list of clients or users. */
+export const memberFilter = (
+  place: Parameters<typeof filterForm>[0],
+  texts: Readonly<
+    Record<'search' | 'organization' | 'state' | 'anyState' | 'onlyDisabled', string>
+  >,
+): Html =>
+  filterForm(place, [
+    { name: 'search', label: texts.search, type: 'search' },
+    { name: 'orgId', label: texts.organization },
+    {
+      ...{ name: 'disabled', label: texts.state },
+      options: [
+        { value: '', label: texts.anyState },
+        { value: 'true', label: texts.onlyDisabled },
+      ],
+    },
+  ]);

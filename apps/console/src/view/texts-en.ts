@@ -341,7 +341,7 @@ export const english = {
 
   tokens: {
     title: 'Tokens',
-    lead: 'Find out what a token is and who holds it, and end what must not live on.',
+    lead: 'Find out what a token is and who holds it, and revoke it.',
     inspectTitle: 'Look up a token or a request',
     field: 'Token or request id',
     fieldHint: 'The server hashes a token at once. It is in no address, log, page or audit entry.',
@@ -477,7 +477,7 @@ export const english = {
     resetFactors: 'Reset factors',
     resetFactorsTitle: 'Reset the factors of {name}?',
     resetFactorsEffect:
-      'This removes {factors} and {codes}, and ends {sessions} and {tokens}. The password alone is then enough to enroll a new factor: be sure who asks.',
+      'This removes {factors} and {codes}, and ends {sessions} and {tokens}. The password alone is then enough to enroll a new factor, so make sure that the user really asked for this.',
     disable: 'Disable',
     disableTitle: 'Disable {name}?',
     disableEffect:

@@ -50,7 +50,7 @@ export interface OperatorAccess {
  *
  * @param token undefined if the request has none
  * @param scope that the operation needs. No scope contains the other
- * @returns who calls, or why the token is rejected, with a name of `failureReasons`
+ * @returns the caller, or why the token is rejected, as a name of `failureReasons`
  * @throws StoreUnavailableError
  */
 export type VerifyOperatorToken = ReturnType<typeof createOperatorTokens>;
