@@ -174,7 +174,7 @@ function openLogouts(
   },
 ) {
   const { clients, users, notBefore } = dependencies;
-  const findLiveHolder = createLiveHolders(clients, { find: users.read }, notBefore);
+  const findLiveHolder = createLiveHolders(clients, { find: users.readStored }, notBefore);
   const userSessions = createUserSessions({ ...dependencies, findLiveHolder });
   return createLogoutQueue({ ...dependencies, userSessions });
 }

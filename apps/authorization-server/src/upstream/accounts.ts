@@ -100,7 +100,8 @@ async function choose(
   if (!upstream.createUsers || orgId === undefined) {
     throw refused('upstream_not_linked', 'no user is linked');
   }
-  if ((await identity.organizations.find(orgId)) === undefined) {
+  const { isRemoved, find } = identity.organizations;
+  if ((await isRemoved(orgId, 'now')) || (await find(orgId)) === undefined) {
     const finding = `the organization ${orgId} of the provider does not exist`;
     throw refused('upstream_not_linked', finding);
   }

@@ -92,9 +92,13 @@ export function createOrganizationRegistry({ store, now, onDamagedRecord }: Reco
       await store.removeFromIndex(INDEX_KEY, id);
       await (former && pages.remove(former));
     },
-    /** Whether it is removed now. The copy is at most 50 ms old. */
-    isRemoved: async (id: string): Promise<boolean> =>
-      (await cache.read(keyOf(id)))?.isRemoved === true,
+    /** Whether it is removed. The copy is at most 50 ms old, unless the state of this moment decides. */
+    async isRemoved(id: string, when?: 'now'): Promise<boolean> {
+      if (when === 'now') {
+        cache.forget(keyOf(id));
+      }
+      return (await cache.read(keyOf(id)))?.isRemoved === true;
+    },
     /** When an organization with this id was removed, in epoch seconds. */
     removedAt: async (id: string): Promise<number | undefined> =>
       (await cache.read(keyOf(id)))?.removedAt,

@@ -54,6 +54,9 @@ export function createRegistry<
     dependencies.onDamagedRecord?.(kind, key),
   );
 
+  const readStored = (id: string) => readForUpdate(store, keyOf(id), parse);
+  const readers = createReaders((id) => cache.read(keyOf(id)), readStored, organizations);
+
   /**
    * Changes a record under its lock, or creates it. The not-before never decreases, because that
    * would undo a revocation. A move to another organization revokes what was issued before.
@@ -61,8 +64,10 @@ export function createRegistry<
   function write(id: string, change: (existing: Stored | undefined) => Stored): Promise<Stored> {
     const key = keyOf(id);
     return withRecordLock(store, key, async (assertHeld) => {
-      const existing = await readForUpdate(store, key, parse);
-      const wanted = await settle(change(existing), existing);
+      const existing = await readStored(id);
+      const changed = change(existing);
+      await (existing ?? assertNotRemoved(changed.orgId, organizations));
+      const wanted = await settle(changed, existing);
       const former = existing?.notBefore ?? Number((await store.get(removedKeyOf(id))) ?? 0);
       const isMoved = existing !== undefined && existing.orgId !== wanted.orgId;
       const notBefore = Math.max(wanted.notBefore, former, isMoved ? nextNotBefore(now()) : 0);
@@ -83,16 +88,10 @@ export function createRegistry<
     });
   }
 
-  /** A copy that is at most 50 ms old. Undefined also for members of a removed organization. */
-  async function find(id: string): Promise<Stored | undefined> {
-    const found = await cache.read(keyOf(id));
-    return found && (await organizations.isRemoved(found.orgId)) ? undefined : found;
-  }
-
-  const pages = createRecordPages({ ...records.paging, kind, orgOf, find }, store);
+  const pages = createRecordPages({ ...records.paging, kind, orgOf, find: readers.find }, store);
 
   return {
-    find,
+    ...readers,
     /** Records in `list`, in the order of their ids, or of the names that begin with `search`. */
     page: pages.read,
     /** Also those of removed organizations. */
@@ -101,8 +100,6 @@ export function createRegistry<
       const found = await Promise.all(keys.map((key) => cache.read(key)));
       return found.filter((record) => record !== undefined);
     },
-    /** Without the copy. @throws Error if the record is damaged */
-    read: (id: string) => readForUpdate(store, keyOf(id), parse),
     write,
     /** @throws RejectedChangeError if the record does not exist, or `change` throws it */
     update: (id: string, change: (existing: Stored) => Stored): Promise<Stored> =>
@@ -120,7 +117,7 @@ export function createRegistry<
      */
     remove: (id: string, keysOf: (existing: Stored) => Promise<readonly string[]>) =>
       withRecordLock(store, keyOf(id), async (assertHeld) => {
-        const existing = await readForUpdate(store, keyOf(id), parse);
+        const existing = await readStored(id);
         if (existing === undefined) {
           return undefined;
         }
@@ -135,4 +132,31 @@ export function createRegistry<
         return existing;
       }),
   };
+}
+
+function createReaders<Stored extends { readonly orgId: string }>(
+  readCopy: (id: string) => Promise<Stored | undefined>,
+  readStored: (id: string) => Promise<Stored | undefined>,
+  organizations: RegistryDependencies['organizations'],
+) {
+  const unlessRemoved = async (found: Stored | undefined): Promise<Stored | undefined> =>
+    found && (await organizations.isRemoved(found.orgId)) ? undefined : found;
+  return {
+    /** A copy that is at most 50 ms old. Undefined also for members of a removed organization. */
+    find: async (id: string) => unlessRemoved(await readCopy(id)),
+    /** The same without the copy of the record. @throws Error if the record is damaged */
+    read: async (id: string) => unlessRemoved(await readStored(id)),
+    /** Also the member of a removed organization. @throws Error if the record is damaged */
+    readStored,
+  };
+}
+
+/** A new member of an organization whose removal is not yet in the copy would outlast it. */
+async function assertNotRemoved(
+  orgId: string,
+  organizations: RegistryDependencies['organizations'],
+): Promise<void> {
+  if (await organizations.isRemoved(orgId, 'now')) {
+    throw new RejectedChangeError(`The organization ${orgId} does not exist.`);
+  }
 }

@@ -15,7 +15,10 @@ export const isNamed = (user: User, username: string): boolean =>
   canonicalUsername(user.username) === canonicalUsername(username);
 
 /** Finds users by username and address. The record of a user confirms both. */
-export function createNameIndex(store: Store, users: { readonly find: Find; readonly read: Find }) {
+export function createNameIndex(
+  store: Store,
+  users: { readonly find: Find; readonly readStored: Find },
+) {
   async function findBy(key: string, confirms: (user: User) => boolean) {
     const userId = await store.get(key);
     const user = userId === undefined ? undefined : await users.find(userId);
@@ -74,7 +77,7 @@ export function createNameIndex(store: Store, users: { readonly find: Find; read
       }
       const key = emailKeyOf(email);
       const holder = await store.claim(key, userId);
-      const other = holder === userId ? undefined : await users.read(holder);
+      const other = holder === userId ? undefined : await users.readStored(holder);
       if (holder !== userId && !(other && hasVerified(other, email))) {
         await store.replace(key, holder, userId);
       }

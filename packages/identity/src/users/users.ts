@@ -84,7 +84,7 @@ export function createUserRegistry(
       (await findByUsername(name)) ??
       (name.includes('@') ? names.findByEmail(name.trim()) : undefined),
     /** Without the copy. @throws Error if the record is damaged */
-    read: users.read,
+    ...{ read: users.read, readStored: users.readStored },
     verify: createUserVerification(findByUsername, users.read, update),
     /** Takes as long as `verify` without hashing, for a sign-in that the throttle rejects. */
     async reject(username: string): Promise<void> {
@@ -95,7 +95,7 @@ export function createUserRegistry(
     async ensure(wanted: BootstrapUser): Promise<User> {
       const userId = await store.claim(usernameKeyOf(wanted.username), generateId());
       for (;;) {
-        const known = await users.read(userId);
+        const known = await users.readStored(userId);
         // A command that renames this user has taken the name, or died before it gave it up.
         if (known !== undefined && !isNamed(known, wanted.username)) {
           throw nameTaken();
