@@ -141,7 +141,7 @@ describeOnEngines('removals', ({ openIdentity, openStore }) => {
     await expect(identity.removals.organization(orgId, failing)).rejects.toThrow('interrupted');
     await new Promise((resolve) => setTimeout(resolve, 60));
     expect(await usable()).toEqual([undefined, undefined, undefined, undefined]);
-    expect(await server.users.read(user.userId)).toBeDefined();
+    expect(await server.users.readStored(user.userId)).toBeDefined();
     expect(await identity.organizations.find(orgId)).toBeUndefined();
     expect(await identity.removals.organization(orgId, auditTo(identity))).toMatchObject({
       users: 1,
