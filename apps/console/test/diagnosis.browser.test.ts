@@ -326,6 +326,21 @@ test.each(failures)('two clicks lead from the overview to the cause: $name', asy
   }
 });
 
+test('a user and an organization lead to their own requests', async () => {
+  const { userId } = await operators.users.find(locked.username);
+  await page.goto(`${consoleUrl}/users/${userId}`);
+  await page.locator('main a', { hasText: /^Requests$/ }).click();
+  await page.locator('tbody a[href^="/requests/"]').first().click();
+  await page.locator('.stages').waitFor();
+  expect(await page.locator('main').textContent()).toContain('account_locked');
+  expect(await page.locator(`main a[href="/users/${userId}"]`).count()).toBe(1);
+  await page.goto(`${consoleUrl}/organizations/org-1`);
+  await page.locator('main a', { hasText: /^Requests$/ }).click();
+  expect(await page.locator('tbody a[href="/clients/shop"]').count()).toBeGreaterThan(0);
+  await page.goto(`${consoleUrl}/requests?orgId=elsewhere`);
+  expect(await page.locator('tbody a').count()).toBe(0);
+});
+
 test('each finding leads to its client or user', async () => {
   const { userId } = await operators.users.find(careless.username);
   await page.goto(`${consoleUrl}/overview`);

@@ -154,7 +154,8 @@ test('the audit trail is filtered by its address', async () => {
   );
   expect(found.body).toMatch(/<del>.*&lt;img.*<\/del> → <ins>.*Sam Stranger.*<\/ins>/s);
   expect(found.body).toContain(`href="/users/${olga}"`);
-  expect((await open('/audit?client=none')).body).toContain('No entry matches.');
+  expect((await open('/audit?clientId=none')).body).toContain('No entry matches.');
+  expect((await open('/audit?orgId=none')).body).toContain('No entry matches.');
   expect((await open('/audit?until=2020-01-01T00:00')).body).toContain('No entry matches.');
 });
 

@@ -170,6 +170,7 @@ export {
   secondFactorPolicy,
 } from './settings/second-factor.ts';
 export {
+  membersByOrganization,
   noSettings,
   SETTINGS_KEY,
   type Settings,

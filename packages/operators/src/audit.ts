@@ -17,6 +17,8 @@ export const auditFilter = pageRequest.extend({
   clientId: z.string().max(300).optional(),
   /** A username or a user id. */
   user: z.string().max(300).optional(),
+  /** Of events about the organization itself, not about its clients and users. */
+  orgId: z.string().max(128).optional(),
   requestId: z.string().max(64).optional(),
   severities: z.array(z.enum(auditSeverities)).optional(),
   since: z.iso.datetime().optional(),
@@ -28,11 +30,11 @@ export type AuditQuery = z.input<typeof auditFilter>;
 export type NamedEntry = Awaited<ReturnType<typeof withNames>>[number];
 
 export function createAuditActs({ identity }: Dependencies) {
-  const { audit, users } = identity;
+  const { audit } = identity;
   async function filterOf(query: AuditQuery) {
-    const { user: name, ...parsed } = parseInput(auditFilter, query);
-    const user = name === undefined ? undefined : await users.findByUsername(name);
-    return { ...parsed, userId: user?.userId ?? name };
+    const { user, orgId: organizationId, ...parsed } = parseInput(auditFilter, query);
+    const userId = user === undefined ? undefined : await userIdOf(user, identity);
+    return { ...parsed, userId, organizationId };
   }
 
   return {
@@ -55,6 +57,10 @@ export function createAuditActs({ identity }: Dependencies) {
     },
   };
 }
+
+/** @param name a username. Any other text is a user id: that of a removed user has no record */
+export const userIdOf = async (name: string, { users }: Identity): Promise<string> =>
+  (await users.findByUsername(name))?.userId ?? name;
 
 function* exportLines(entries: readonly AuditEntry[]): Generator<string> {
   const chain = createExportChain(null);

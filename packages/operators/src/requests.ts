@@ -2,7 +2,7 @@
 import { type FailureReason, failureReasons, isFailureReason } from '@gatehouse/errors';
 import type { RequestEntry } from '@gatehouse/identity';
 import { z } from 'zod';
-import { withNames } from './audit.ts';
+import { userIdOf, withNames } from './audit.ts';
 import {
   type Dependencies,
   OperatorError,
@@ -27,6 +27,10 @@ const NEIGHBORS = 5;
 export const requestFilter = pageRequest.extend({
   /** A verified client, or one that the request names. */
   clientId: z.string().max(300).optional(),
+  /** A username or a user id. */
+  user: z.string().max(300).optional(),
+  /** The organization of the client. */
+  orgId: z.string().max(128).optional(),
   code: z.string().max(100).optional(),
   reason: z
     .string()
@@ -39,6 +43,7 @@ export const requestFilter = pageRequest.extend({
   until: z.coerce.number().optional(),
 });
 export type RequestFilter = z.input<typeof requestFilter>;
+type Sought = Omit<z.output<typeof requestFilter>, 'cursor'>;
 
 /** One request. `explanation` is the entry of its reason in the catalogue. */
 export type ExplainedRequest = ReturnType<typeof explained>;
@@ -58,7 +63,22 @@ export interface RequestGroup {
 }
 
 export function createRequestActs({ identity }: Dependencies) {
-  const { requestLog, audit } = identity;
+  const { requestLog, audit, clients } = identity;
+
+  async function read({ orgId, user, limit, ...filter }: Sought): Promise<readonly RequestEntry[]> {
+    const userId = user === undefined ? undefined : await userIdOf(user, identity);
+    if (orgId === undefined) {
+      return requestLog.read({ ...filter, userId, limit });
+    }
+    const found = await requestLog.read({ ...filter, userId, limit: ALL });
+    const ids = new Set(found.flatMap(({ clientId }) => clientId ?? []));
+    const owners = await Promise.all([...ids].map((id) => clients.find(id)));
+    const own = new Set(
+      owners.flatMap((client) => (client?.orgId === orgId ? client.clientId : [])),
+    );
+    return found.filter(({ clientId = '' }) => own.has(clientId)).slice(0, limit);
+  }
+
   return {
     /** Newest first: failures, and a sample of the others. */
     async list(filter: RequestFilter = {}): Promise<Page<ExplainedRequest>> {
@@ -66,7 +86,7 @@ export function createRequestActs({ identity }: Dependencies) {
       const page = await readLogPage(
         { cursor, limit },
         ({ at }: RequestEntry) => at,
-        (until = sought.until, most) => requestLog.read({ ...sought, until, limit: most }),
+        (until = sought.until, most) => read({ ...sought, until, limit: most }),
       );
       return { ...page, items: page.items.map(explained) };
     },
@@ -108,7 +128,7 @@ export function createRequestActs({ identity }: Dependencies) {
     /** Failed requests by code, client and operation, the most frequent first. */
     async groups(filter: RequestFilter = {}): Promise<readonly RequestGroup[]> {
       const { cursor: _cursor, limit, ...sought } = parseInput(requestFilter, filter);
-      const found = await requestLog.read({ ...sought, limit: ALL });
+      const found = await read({ ...sought, limit: ALL });
       const failed = found.filter(({ reason }) => reason !== undefined);
       const groups = Map.groupBy(failed, ({ code, clientId, operation }) =>
         JSON.stringify([code, clientId, operation]),

@@ -74,6 +74,7 @@ function logClient(context: Context, clients: ClientRegistry): void {
     const isOfToken = oidc?.route === 'userinfo' && oidc.entities.AccessToken !== undefined;
     const verified = keyId !== undefined || isOfToken;
     Object.assign(notes, { clientId: client.clientId, keyId, verified });
+    notes.userId ??= oidc?.account?.accountId;
     if (context.headers.authorization !== undefined) {
       const isBasic = /^basic /i.test(context.headers.authorization);
       notes.credential = isBasic ? 'basic' : 'bearer';

@@ -45,6 +45,9 @@ export function recordEvent(
   event: AuditEvent,
   { audit }: Pick<Identity, 'audit'>,
 ): void {
+  if ('userId' in event) {
+    observedRequest(request).notes.userId = event.userId;
+  }
   audit.record(event, requestOrigin(request));
 }
 

@@ -24,7 +24,7 @@ export async function checkCode(
   const { userId } = user;
   const origin = requestOrigin(request);
   const noteFailure = (reason: SignInReasonName) => {
-    observedRequest(request).notes.reason = reason;
+    Object.assign(observedRequest(request).notes, { reason, userId });
     audit.record({ event: 'sign_in_failed', method, reason, clientId, userId }, origin);
   };
   const isKnown = device?.userId === userId;

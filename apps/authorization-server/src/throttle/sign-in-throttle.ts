@@ -189,8 +189,8 @@ export function createSignInAudit({ audit, users }: Pick<Identity, 'audit' | 'us
   /**
    * The reply does not wait for this lookup, so its timing does not reveal whether the user exists.
    */
-  function withUser(username: string, then: (userId: string | undefined) => void): void {
-    users.findByUsername(username).then(
+  function withUser(username: string, then: (userId: string | undefined) => void): Promise<void> {
+    return users.findByUsername(username).then(
       (user) => then(user?.userId),
       () => then(undefined),
     );
@@ -208,8 +208,10 @@ export function createSignInAudit({ audit, users }: Pick<Identity, 'audit' | 'us
     failed(attempt: SignInAttempt, reason: SignInReasonName): void {
       const { method, username, clientId, request } = attempt;
       const origin = requestOrigin(request);
-      observedRequest(request).notes.reason = reason;
-      withUser(username, (userId) => {
+      const observed = observedRequest(request);
+      observed.notes.reason = reason;
+      observed.completing = withUser(username, (userId) => {
+        observed.notes.userId = userId;
         audit.record({ event: 'sign_in_failed', method, reason, clientId, userId }, origin);
       });
     },
@@ -220,7 +222,7 @@ export function createSignInAudit({ audit, users }: Pick<Identity, 'audit' | 'us
     locked(attempt: SignInAttempt): void {
       const { username, clientId, request } = attempt;
       const origin = requestOrigin(request);
-      withUser(username, (userId) => {
+      void withUser(username, (userId) => {
         audit.record({ event: 'account_locked', clientId, userId }, origin);
       });
     },

@@ -14,6 +14,7 @@ const list: Command = {
   summary: 'List requests of the request log, newest first: failures, and a sample of the others.',
   options: {
     'client <id>': 'Requests of this client, or that name it.',
+    'user <name>': 'Requests for this user, by username or id.',
     'code <code>': 'Requests with this error code: invalid_signature.',
     'reason <reason>': 'Requests with this internal reason.',
     'from <address>': 'Requests from an address group of the column FROM.',
@@ -31,6 +32,7 @@ const list: Command = {
     const since = readTime('since', input);
     const filter = {
       clientId: text(options.client),
+      user: text(options.user),
       code: text(options.code),
       reason,
       addressGroup: text(options.from),

@@ -14,7 +14,8 @@ export const AUDIT_EXPORT_PATH = '/audit/export';
 /** The filters in the URL. A time is in UTC, without its zone, as a browser sends it. */
 export const auditQuery = z.object({
   user: z.string().max(300).optional(),
-  client: z.string().max(300).optional(),
+  clientId: z.string().max(300).optional(),
+  orgId: z.string().max(128).optional(),
   event: z.enum(Object.keys(auditEvents) as [keyof typeof auditEvents]).optional(),
   severity: z.enum(auditSeverities).optional(),
   request: z.string().max(64).optional(),
@@ -23,9 +24,9 @@ export const auditQuery = z.object({
 });
 
 export function toAuditQuery(query: z.output<typeof auditQuery>): AuditQuery {
-  const { user, client: clientId, event, severity, request: requestId, since, until } = query;
+  const { severity, request: requestId, since, until, ...others } = query;
   const severities = severity === undefined ? undefined : [severity];
-  return { user, clientId, event, requestId, severities, since: utc(since), until: utc(until) };
+  return { ...others, requestId, severities, since: utc(since), until: utc(until) };
 }
 
 const utc = (local: string | undefined) =>

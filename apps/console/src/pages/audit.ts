@@ -32,7 +32,8 @@ export const audit: Screen = screen({
     return html`<p class="lead">${texts.lead}</p>
 ${filterForm(visit, [
   { name: 'user', label: texts.user },
-  { name: 'client', label: texts.client },
+  { name: 'clientId', label: texts.client },
+  { name: 'orgId', label: visit.texts.clients.organization },
   { name: 'event', label: texts.event, options: choices(Object.keys(auditEvents).sort()) },
   { name: 'severity', label: texts.severity, options: choices(auditSeverities, severityName) },
   { name: 'request', label: texts.request },

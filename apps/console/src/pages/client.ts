@@ -40,7 +40,7 @@ export const client: Screen = screen({
   },
   title: ({ found }) => plainName(found.client.name),
   trail: (_data, { texts }) => [{ address: LIST_PATH, label: texts.clients.title }],
-  tools: ({ found }, { texts }) => logLinks(found.client.clientId, texts),
+  tools: ({ found }, { texts }) => logLinks({ clientId: found.client.clientId }, texts),
   view(data, visit) {
     const { clients: texts } = visit.texts;
     const tab: Tab = visit.attempt?.act === 'redirects' ? 'redirects' : visit.query.tab;

@@ -68,13 +68,12 @@ export const useTime = (
   { texts, now }: Pick<Place, 'texts' | 'now'>,
 ): Html => (at === undefined ? html`${texts.clients.never}` : time(at * 1000, { texts, now }));
 
-/** To the request log and the audit trail, with what this client did. */
-export function logLinks(clientId: string, { clients: texts }: Texts): Html {
-  const [requests, audit] = ['/requests', '/audit'].map(
-    (path) => `${path}?${new URLSearchParams({ clientId })}`,
-  );
-  return html`<a class="button" href="${requests ?? ''}">${texts.requests}</a><a class="button" href="${audit ?? ''}">${texts.audit}</a>`;
-}
+/** To the request log and the audit trail, with what concerns this client, user or organization. */
+export const logLinks = (
+  filter: Readonly<Partial<Record<'clientId' | 'user' | 'orgId', string>>>,
+  { clients: texts }: Texts,
+): Html =>
+  html`<a class="button" href="/requests?${String(new URLSearchParams(filter))}">${texts.requests}</a><a class="button" href="/audit?${String(new URLSearchParams(filter))}">${texts.audit}</a>`;
 
 /** What kind of program it is, as far as its registration shows it. */
 export function kindOf(client: ClientView): keyof Texts['wizard']['kinds'] {

@@ -1,10 +1,15 @@
 /** Organizations: the list, and one with its members. */
-import { foreignName, html, sentence } from '@gatehouse/server';
+import { membersByOrganization } from '@gatehouse/identity';
+import { foreignName, type Html, html, sentence } from '@gatehouse/server';
 import { z } from 'zod';
 import { act, type Screen, screen, type Visit } from '../frame/screen.ts';
 import { pathTo } from '../view/addresses.ts';
 import { actForm, destroyLink, filterForm } from '../view/forms.ts';
 import { card, copyable, counted, definitions, status, table } from '../view/parts.ts';
+
+import { clientLink, logLinks } from './clients.ts';
+import { MEMBER_PATH, summary } from './settings.ts';
+import { USER_PATH } from './users.ts';
 
 const LIST_PATH = '/organizations';
 const PATH = '/organizations/:id';
@@ -65,18 +70,19 @@ export const organization: Screen = screen({
   requires: 'operator:read',
   query: z.object({ users: z.string().optional(), clients: z.string().optional() }),
   async load({ operators, parameters: { id: orgId = '' }, query }) {
-    const [found, users, clients] = await Promise.all([
+    const [found, users, clients, { settings }] = await Promise.all([
       operators.organizations.read(orgId),
       operators.users.list({ orgId, cursor: query.users, limit: MEMBERS }),
       operators.clients.list({ orgId, cursor: query.clients, limit: MEMBERS }),
+      operators.settings.read(),
     ]);
-    return { organization: found, users, clients };
+    return { organization: found, users, clients, settings };
   },
   title: (data) => data.organization.name,
   trail: (_data, { texts }) => [{ address: LIST_PATH, label: texts.organizations.title }],
-  tools: (_data, visit) =>
-    destroyLink(visit, { act: 'remove', label: visit.texts.organizations.remove }),
-  view({ organization: { id, name, version }, users, clients }, visit) {
+  tools: ({ organization: { id: orgId } }, visit) =>
+    html`${logLinks({ orgId }, visit.texts)}${destroyLink(visit, { act: 'remove', label: visit.texts.organizations.remove })}`,
+  view({ organization: { id, name, version }, users, clients, settings }, visit) {
     const { organizations: texts, frame } = visit.texts;
     const rename = actForm(visit, {
       act: 'rename',
@@ -87,12 +93,17 @@ export const organization: Screen = screen({
     const state = (enabled: boolean) =>
       enabled ? status('good', texts.enabled) : status('quiet', texts.disabled);
     return html`${card(texts.details, html`${definitions([[texts.id, copyable(id, frame)]])}${rename}`)}
+${card(texts.policy, definitions(membersByOrganization.map((member) => [member, ownPart(member, { id, settings }, visit)])))}
 ${card(
   texts.members,
   table(visit, {
     caption: texts.members,
     columns: [
-      { label: texts.username, cell: ({ username }) => foreignName(username) },
+      {
+        label: texts.username,
+        cell: ({ userId, username }) =>
+          html`<a href="${pathTo(USER_PATH, { id: userId })}">${foreignName(username)}</a>`,
+      },
       { label: texts.name, cell: (user) => foreignName(user.name) },
       { label: texts.roles, cell: ({ roles }) => roles.join(', ') || undefined },
       { label: texts.state, cell: ({ enabled }) => state(enabled) },
@@ -108,7 +119,7 @@ ${card(
   table(visit, {
     caption: texts.clients,
     columns: [
-      { label: texts.name, cell: (client) => foreignName(client.name) },
+      { label: texts.name, cell: (client) => clientLink(client.clientId, client.name) },
       { label: texts.id, cell: ({ clientId }) => html`<code translate="no">${clientId}</code>` },
       { label: texts.state, cell: ({ enabled }) => state(enabled) },
     ],
@@ -151,3 +162,21 @@ ${card(
     }),
   },
 });
+
+/** What the settings declare for this organization, with a link to where that is changed. */
+function ownPart(
+  member: (typeof membersByOrganization)[number],
+  {
+    id,
+    settings,
+  }: {
+    readonly id: string;
+    readonly settings: Awaited<ReturnType<Visit['operators']['settings']['read']>>['settings'];
+  },
+  visit: Visit,
+): Html {
+  const { organizations: texts } = visit.texts;
+  const own = settings[member]?.organizations?.[id];
+  const value = own === undefined ? texts.asInstallation : summary(own, visit);
+  return html`${value} <a href="${pathTo(MEMBER_PATH, { member })}">${texts.edit}</a>`;
+}

@@ -144,7 +144,7 @@ function stageList(entry: ExplainedRequest, { texts }: Visit): Html {
 
 function details(entry: ExplainedRequest, visit: Visit): Html {
   const { requests: texts, frame } = visit.texts;
-  const { clientId, verified, app, credential, keyId, addressGroup, userAgent } = entry;
+  const { clientId, userId, verified, app, credential, keyId, addressGroup, userAgent } = entry;
   const client =
     clientId &&
     html`${clientLink(clientId)}${verified ? undefined : html` <span class="aside">${texts.unverified}</span>`}`;
@@ -154,6 +154,11 @@ function details(entry: ExplainedRequest, visit: Visit): Html {
     [texts.app, html`<code translate="no">${app}</code>`],
     [texts.status, entry.status === undefined ? undefined : String(entry.status)],
     [texts.client, client || undefined],
+    [
+      visit.texts.tokens.user,
+      userId &&
+        html`<a href="${pathTo('/users/:id', { id: userId })}"><code translate="no">${userId}</code></a>`,
+    ],
     [texts.credential, credential && html`<code translate="no">${credential}</code>`],
     [texts.keyId, keyId && html`<code translate="no">${keyId}</code>`],
     [

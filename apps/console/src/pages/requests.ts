@@ -53,6 +53,8 @@ ${card(texts.list, requestTable(page, visit))}`;
 ${findForm(visit)}
 ${filterForm(visit, [
   { name: 'clientId', label: texts.clientId },
+  { name: 'user', label: visit.texts.audit.user },
+  { name: 'orgId', label: visit.texts.clients.organization },
   { name: 'reason', label: texts.reason },
   { name: 'code', label: texts.code },
   { name: 'operation', label: texts.operation },
@@ -84,17 +86,14 @@ function findForm({ texts: { requests: texts } }: Visit<Query>): Html {
 
 function groupTable(groups: readonly RequestGroup[], visit: Visit<Query>): Html {
   const { requests: texts } = visit.texts;
-  const { since, until, addressGroup } = visit.query;
+  const { cursor: _cursor, follow: _follow, ...filters } = visit.query;
   return table(visit, {
     caption: texts.groups,
     columns: [
       {
         label: texts.cause,
         cell: ({ code, clientId, operation, reasons: [reason = ''] }) =>
-          reasonCell(
-            reason,
-            logAddress({ reason, code, clientId, operation, addressGroup, since, until }),
-          ),
+          reasonCell(reason, logAddress({ ...filters, reason, code, clientId, operation })),
       },
       {
         label: texts.operation,

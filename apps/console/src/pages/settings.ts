@@ -85,7 +85,7 @@ function duration(seconds: number, { texts }: Visit): string {
 const SUMMARY_CHARACTERS = 90;
 
 /** The beginning of the value. Its own screen has all of it. */
-function summary(value: unknown, { texts: { settings: texts } }: Visit): Html {
+export function summary(value: unknown, { texts: { settings: texts } }: Visit): Html {
   const isEmpty = value === undefined || Object.keys(Object(value)).length === 0;
   const text = JSON.stringify(value) ?? '';
   const isLong = text.length > SUMMARY_CHARACTERS;

@@ -202,7 +202,7 @@ function tokenCard({ token, ...held }: Held & { readonly token: TokenView }, vis
       [texts.tokenId, copyable(token.tokenId, frame)],
     ])}
 <p class="actions">${state === 'active' ? destroyLink(visit, { act: 'revoke', label: texts.revokeOne, fields: { reference } }) : undefined}
-${clientId === undefined ? undefined : logLinks(clientId, visit.texts)}</p>`,
+${clientId === undefined ? undefined : logLinks({ clientId }, visit.texts)}</p>`,
   );
 }
 

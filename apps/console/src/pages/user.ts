@@ -16,6 +16,7 @@ import {
   time,
 } from '../view/parts.ts';
 import { auditTable } from './audit.ts';
+import { logLinks } from './clients.ts';
 import { organizationLink, USER_PATH, USERS_PATH, userState } from './users.ts';
 
 const FAILURES = 10;
@@ -49,7 +50,8 @@ export const user: Screen = screen({
   load,
   title: (data) => plainName(data.user.name),
   trail: (_data, { texts }) => [{ address: USERS_PATH, label: texts.users.title }],
-  tools: (data, visit) => acts(data, visit),
+  tools: (data, visit) =>
+    html`${logLinks({ user: data.user.userId }, visit.texts)}${acts(data, visit)}`,
   view(data, visit) {
     const { users: texts } = visit.texts;
     const names = tabName.options.map((name) => ({ name, label: texts[name] }));

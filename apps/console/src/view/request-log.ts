@@ -18,6 +18,8 @@ const localTime = z
 /** The filters in the URL. */
 export const requestQuery = z.object({
   clientId: z.string().max(300).optional(),
+  user: z.string().max(300).optional(),
+  orgId: z.string().max(128).optional(),
   reason: z.string().refine(isFailureReason).optional(),
   code: z.string().max(100).optional(),
   operation: z.string().max(200).optional(),
@@ -30,11 +32,10 @@ export type RequestQuery = z.output<typeof requestQuery>;
 
 /** The same filters, as the acts of operators take them. */
 export function toFilter({ since, until, ...members }: RequestQuery) {
-  const { clientId, reason, code, operation, addressGroup } = members;
   const toTime = (text: string | undefined) =>
     text === undefined ? undefined : Date.parse(`${text}Z`);
   const times = { since: toTime(since), until: toTime(until) };
-  return { clientId, reason, code, operation, addressGroup, ...times };
+  return { ...members, ...times };
 }
 
 /** @param since epoch milliseconds */

@@ -152,6 +152,7 @@ export async function authenticate(exchange: Exchange, pipeline: Pipeline): Prom
   }
   const { principal, kind, secureKeyId, practice } = exchange.verified;
   notes.clientId = principal.clientId;
+  notes.userId = principal.userId;
   notes.credential = kind;
   notes.keyId = secureKeyId;
   pipeline.lastUse.noteClient(principal.clientId, secureKeyId);

@@ -50,7 +50,7 @@ export interface RecordedOrigin extends AuditOrigin {
 }
 
 /** Members of the entries that a search can select. The request is that of the first event. */
-const filterNames = ['event', 'clientId', 'userId', 'requestId'] as const;
+const filterNames = ['event', 'clientId', 'userId', 'organizationId', 'requestId'] as const;
 
 export interface AuditFilter
   extends Readonly<Partial<Record<(typeof filterNames)[number], string | undefined>>> {

@@ -107,10 +107,11 @@ const newestFirst =
     timeOf(b) - timeOf(a);
 
 /** Whether the entry has each of these members that the filter names. */
-export function hasMembers<Entry, Name extends keyof Entry>(
-  entry: Entry,
+export function hasMembers<Name extends string>(
+  entry: object,
   filter: Readonly<Partial<Record<Name, unknown>>>,
   names: readonly Name[],
 ): boolean {
-  return names.every((name) => filter[name] === undefined || entry[name] === filter[name]);
+  const sought = names.filter((name) => filter[name] !== undefined);
+  return sought.every((name) => Reflect.get(entry, name) === filter[name]);
 }

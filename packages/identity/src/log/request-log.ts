@@ -26,6 +26,8 @@ const requestEntry = z.object({
   operation: z.string(),
   /** A registered client. */
   clientId: z.string().optional(),
+  /** For whom the client acts, or who signed in. */
+  userId: z.string().optional(),
   /** Whether the client proved its identity. Otherwise the request only names it. */
   verified: z.boolean(),
   credential: z.string().optional(),
@@ -79,7 +81,9 @@ export const requestLogResults = ['stored', 'over_quota', 'queue_full', 'unavail
 export type RequestLogResult = (typeof requestLogResults)[number];
 
 /** Members of the entries that a search can select. */
-const filterNames = ['clientId', 'code', 'reason', 'operation', 'addressGroup'] as const;
+const filterNames = [
+  ...(['clientId', 'userId', 'code', 'reason', 'operation', 'addressGroup'] as const),
+] as const;
 
 interface RequestFilter
   extends Readonly<Partial<Record<(typeof filterNames)[number], string | undefined>>> {

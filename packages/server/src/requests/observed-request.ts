@@ -17,6 +17,8 @@ export interface RequestNotes {
   method?: string;
   /** Only a registered client, never text that an unauthenticated caller sent as its id. */
   clientId?: string;
+  /** For whom the client acts, or who signs in. */
+  userId?: string | undefined;
   credential?: string;
   /**
    * Whether the client proved its identity without a verification time: with its secret, for

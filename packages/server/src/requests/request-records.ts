@@ -74,6 +74,7 @@ export interface RecordedRequest extends Omit<RequestLine, 'operation' | 'stage'
   readonly operation: string;
   /** Whether the client proved its identity. */
   readonly verified: boolean;
+  readonly userId?: string | undefined;
   readonly keyId?: string | undefined;
   readonly verifiedMs?: number | undefined;
   readonly addressGroup: string;
@@ -118,6 +119,7 @@ export function createRequestRecorder(dependencies: {
         at: receivedAt,
         verified:
           clientId !== undefined && (notes.verified === true || notes.verifiedMs !== undefined),
+        userId: notes.userId,
         keyId: notes.keyId,
         verifiedMs: notes.verifiedMs && Math.round(notes.verifiedMs * 10) / 10,
         addressGroup: addressGroupOf(request),
