@@ -20,10 +20,10 @@ describe.each(systems)('on $engine', ({ system: { first, storeUrl } }) => {
   const { authorizationUrl, connectDevice, get, issuer, open, openConsent, openSignIn, post } =
     first;
 
-  /** Names without the request log, which servers write some time after a failure. */
+  /** Names without the request log and the figures, which servers write from time to time. */
   async function names(): Promise<readonly string[]> {
     const keys = (await listStoredKeys(storeUrl)).map(({ key }) => key);
-    return keys.filter((key) => !key.startsWith('request-log'));
+    return keys.filter((key) => !/^(request-log|time-series:)/.test(key));
   }
   async function expectOnlyCounters(before: readonly string[]) {
     const added = (await names()).filter((key) => !before.includes(key));

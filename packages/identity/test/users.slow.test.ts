@@ -139,14 +139,20 @@ describeOnEngines('users', ({ openIdentity }) => {
     ['is signed out everywhere', { notBefore: 2_000_000_000 }],
     ['gets another password', { passwordHash: 'the hash of another' }],
   ])('a user who %s while the password is hashed is not signed in', async (_name, changes) => {
-    const { users } = openIdentity();
     const wanted = newUser();
-    const { userId } = await users.ensure(wanted);
-    const signIn = () => users.verify(wanted.username, wanted.password);
-    expect(await signIn()).toBeDefined();
-    const signingIn = signIn();
-    await openIdentity().users.update(userId, (user) => ({ ...user, ...changes }));
-    expect(await signingIn).toBeUndefined();
+    const { userId } = await openIdentity().users.ensure(wanted);
+    const change = () => openIdentity().users.update(userId, (user) => ({ ...user, ...changes }));
+    const { users, store } = openIdentity();
+    const { get } = store;
+    let reads = 0;
+    store.get = async (key) => {
+      reads += key === `user:${userId}` ? 1 : 0;
+      // The first read is before the password is hashed, and the second one after it.
+      await (key === `user:${userId}` && reads === 2 && change());
+      return get.call(store, key);
+    };
+    expect(await users.verify(wanted.username, wanted.password)).toBeUndefined();
+    expect(reads).toBe(2);
   });
 
   test('the not-before of a user never decreases, even if an older record is saved', async () => {

@@ -54,9 +54,13 @@ export function createOrganizationRegistry({ store, now, onDamagedRecord }: Reco
       return found.filter((organization) => organization !== undefined);
     },
     /**
-     * @throws RejectedChangeError if it does not exist, another change is faster, or `change` throws it
+     * @param change runs again if another change is faster
+     * @throws RejectedChangeError if it does not exist, or `change` throws it
      */
-    async change(id: string, change: (current: Organization) => Organization) {
+    async change(
+      id: string,
+      change: (current: Organization) => Organization,
+    ): Promise<Readonly<Record<'before' | 'after', Organization>>> {
       const text = await store.get(keyOf(id));
       const stored = parse(text ?? '');
       if (text === undefined || stored === undefined || stored.isRemoved === true) {
@@ -67,7 +71,7 @@ export function createOrganizationRegistry({ store, now, onDamagedRecord }: Reco
       await pages.add(after, before);
       const { removedAt } = stored;
       if (!(await store.replace(keyOf(id), text, JSON.stringify({ ...after, removedAt })))) {
-        throw new RejectedChangeError(`The organization ${id} was changed in the meantime.`);
+        return this.change(id, change);
       }
       cache.forget(keyOf(id));
       await pages.remove(before, after);
