@@ -142,7 +142,7 @@ describe('the demo', () => {
 });
 
 describe('the profile console', () => {
-  test('publishes the console on loopback, and lets it reach its nginx and the store', async () => {
+  test('publishes the console on loopback, and lets it reach only what it needs', async () => {
     await tier.compose('--profile', 'console', 'up', '--detach', '--no-build', '--wait');
     const { NetworkSettings: ofNginx } = await tier.container('console-nginx');
     const { NetworkSettings: ofConsole } = await tier.container('console');
@@ -152,7 +152,9 @@ describe('the profile console', () => {
     expect(Object.values(ofConsole.Ports).filter(Boolean)).toEqual([]);
     const networks = (names: readonly string[]) => names.map((name) => `${tier.project}_${name}`);
     expect(Object.keys(ofNginx.Networks).sort()).toEqual(networks(['console', 'edge']));
-    expect(Object.keys(ofConsole.Networks).sort()).toEqual(networks(['console', 'store']));
+    expect(Object.keys(ofConsole.Networks).sort()).toEqual(
+      networks(['console', 'service', 'store']),
+    );
   });
 
   test('sends the browser to the sign-in page of the authorization server', async () => {

@@ -43,6 +43,8 @@ export const operations: readonly string[] = [
 
 export function createApp(
   dependencies: Pick<Configuration, 'issuer' | 'internalUrl' | 'consoleUrl' | 'trustedProxies'> & {
+    readonly deviceService?: Configuration['deviceService'];
+    readonly explorerUrl?: Configuration['explorerUrl'];
     readonly identity: Identity;
     readonly masterKey: MasterKey;
     readonly masterKeyFile?: string;
@@ -64,10 +66,10 @@ export function createApp(
   const cookies = createCookies({ secure, masterKey, now });
   const sendPage = createSendPage({ navigation, cookies });
   const signIn = createSignIn({ identity, issuer, sessions, cookies, sendPage, now });
-  const { masterKeyFile, signingKeyPolicy } = dependencies;
+  const { masterKeyFile, signingKeyPolicy, deviceService, explorerUrl } = dependencies;
   const { storeWarnings = () => [], stopping, pollMilliseconds = 2000 } = dependencies;
   const isPublic = !isLoopbackUrl(dependencies.issuer);
-  const keys = { masterKeyFile, signingKeyPolicy };
+  const keys = { masterKeyFile, signingKeyPolicy, deviceService };
   const operators = openOperators(identity, { now, isPublic, storeWarnings, ...keys });
   const form = express.urlencoded({ extended: false, limit: '64kb', parameterLimit: 200 });
 
@@ -89,7 +91,7 @@ export function createApp(
   addRequestStreams(app, { operators, signIn, ...streaming, now });
   addScreens(app, screens, form, {
     ...{ operators, signIn, cookies, sendPage, now },
-    issuer: dependencies.issuer,
+    ...{ issuer: dependencies.issuer, explorerUrl },
   });
   app.use(rejectUnknown(app.router));
   app.use(handleErrors(sendPage));

@@ -41,6 +41,11 @@ export const variables = z.object({
     example: 'http://authorization-server:9000',
   }),
   TRUSTED_PROXIES: addressList.default([]),
+  GATEWAY_PORT: port.default(8844),
+  GATEWAY_URL: baseUrl.optional(),
+  EXPLORER: z.enum(['true', 'false'], 'must be true or false').optional(),
+  DEVICE_SERVICE_URL: baseUrl.optional(),
+  DEVICE_SERVICE_SOCKET: socketPath.optional(),
 });
 
 /** Where it listens if CONSOLE_URL is that of a proxy. */
@@ -69,7 +74,7 @@ export function loadConfiguration(environment: Environment) {
   }
   const { problems: exposed, warnings } = inspectFileAccess({
     files: identitySecretFiles(environment),
-    sockets: secretFilesOf(environment, ['CONSOLE_SOCKET']),
+    sockets: secretFilesOf(environment, ['CONSOLE_SOCKET', 'DEVICE_SERVICE_SOCKET']),
     dataDirectory: read.STORE_URL === undefined ? dataDirectory : undefined,
     publicUrl: consoleUrl,
   });
@@ -88,10 +93,24 @@ export function loadConfiguration(environment: Environment) {
     internalUrl: read.AUTHORIZATION_SERVER_INTERNAL_URL ?? issuer,
     consoleUrl,
     trustedProxies,
+    ...gatewayOf(read),
     /** For operators. */
     settings: effectiveSettings(variables, environment),
     identity,
     warnings: [...findMisspelledVariables(environment).warnings, ...warnings],
+  };
+}
+
+/** Where the console reads devices, and where the gateway has its explorer. Undefined: not at all. */
+function gatewayOf(read: z.output<typeof variables>) {
+  const gatewayUrl = read.GATEWAY_URL ?? `http://localhost:${read.GATEWAY_PORT}`;
+  const { DEVICE_SERVICE_SOCKET: socketPath } = read;
+  const url = socketPath === undefined ? read.DEVICE_SERVICE_URL : 'http://localhost';
+  const hasExplorer =
+    read.EXPLORER === undefined ? isLoopbackUrl(gatewayUrl) : read.EXPLORER === 'true';
+  return {
+    explorerUrl: hasExplorer ? `${gatewayUrl}/explorer` : undefined,
+    deviceService: url === undefined ? undefined : { url, socketPath, gatewayUrl },
   };
 }
 

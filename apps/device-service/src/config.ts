@@ -25,7 +25,7 @@ export const variables = z.object({
   DEVICE_SERVICE_PORT: port.default(8850).describe('Port to listen on.'),
   DEVICE_SERVICE_SOCKET: socketPath.optional().meta({
     description:
-      'Path of a [Unix socket](#unix-sockets) that replaces the port. Set it for the gateway, too.',
+      'Path of a [Unix socket](#unix-sockets) that replaces the port. Set it for the gateway and the console, too.',
     example: '/run/gatehouse/device-service.sock',
   }),
   GATEWAY_PORT: port.default(8844),

@@ -41,7 +41,7 @@ export const variables = z.object({
     .optional()
     .meta({
       description:
-        'Public URL, and issuer of internal tokens. The device service needs the same value.',
+        'Public URL, and issuer of internal tokens. The device service and the console need the same value.',
       default: '`http://localhost:` and the port',
       protects: true,
       example: 'http://localhost:8844',
@@ -49,7 +49,9 @@ export const variables = z.object({
   AUTHORIZATION_SERVER_URL: baseUrl.default('http://localhost:9000'),
   DEVICE_SERVICE_URL: baseUrl
     .default('http://localhost:8850')
-    .describe('Address at which the gateway reaches the device service.'),
+    .describe(
+      'Address at which the gateway and the console reach the device service. The console has no default.',
+    ),
   DEVICE_SERVICE_SOCKET: socketPath.optional(),
   ROUTES_FILE: z.string().optional().meta({
     description: 'JSON file with [routes](routes.md) to your services.',

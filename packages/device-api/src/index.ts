@@ -12,6 +12,7 @@ export {
   type DeviceSummaryRecord,
   deviceChangesRequest,
   deviceIdPattern,
+  deviceRecord,
   type IdResult,
   type IdsResult,
   idsRequest,

@@ -182,6 +182,7 @@ export { organizationsOf, type Upstream } from './settings/upstreams.ts';
 export type { AccessTokenVerifier, Principal, StoredAccessToken } from './tokens/access-tokens.ts';
 export type { ActionLink, WantedLink } from './tokens/action-links.ts';
 export { deliverQueues } from './tokens/delivery-queue.ts';
+export { signInternalToken } from './tokens/internal-tokens.ts';
 export { type JwtAccessTokenClaims, withJwtAccessTokens } from './tokens/jwt-access-tokens.ts';
 export type { LogoutNotice } from './tokens/logout-queue.ts';
 export type { QueuedMail, WantedMail } from './tokens/mail-queue.ts';

@@ -4,6 +4,7 @@ import { createClientKeyActs } from './client-keys.ts';
 import { createClientUseActs } from './client-use.ts';
 import { createClientActs } from './clients.ts';
 import { createDeclarationActs } from './declarations.ts';
+import { createDeviceActs, type DeviceServiceSettings } from './devices.ts';
 import { createFigureActs } from './figures.ts';
 import { createFindingActs } from './findings.ts';
 import { createInstallationActs } from './installation.ts';
@@ -29,13 +30,14 @@ export function openOperators(
     readonly now?: () => number;
     readonly signingKeyPolicy?: SigningKeyPolicy | undefined;
     readonly masterKeyFile?: string | undefined;
+    readonly deviceService?: DeviceServiceSettings | undefined;
     /** Whether clients reach the servers at a public address. */
     readonly isPublic?: boolean;
     /** Settings of the store with which it may lose writes. */
     readonly storeWarnings?: () => readonly string[];
   } = {},
 ) {
-  const { now, signingKeyPolicy, masterKeyFile } = options;
+  const { now, signingKeyPolicy, masterKeyFile, deviceService } = options;
   const dependencies = createDependencies(identity, now);
   const users = { ...createUserActs(dependencies), ...createUserAccessActs(dependencies) };
   const organizations = withOperatorErrors(createOrganizationActs(dependencies));
@@ -55,6 +57,8 @@ export function openOperators(
     tokens: withOperatorErrors(createTokenActs(dependencies)),
     signingKeys: withOperatorErrors(createSigningKeyActs(dependencies, signingKeyPolicy)),
     audit: withOperatorErrors(createAuditActs(dependencies)),
+    /** Undefined without the address of the device service. */
+    devices: deviceService && createDeviceActs(dependencies, deviceService, signingKeyPolicy),
     requests: withOperatorErrors(createRequestActs(dependencies)),
     installation: withOperatorErrors(createInstallationActs(dependencies, masterKeyFile)),
     figures: withOperatorErrors(createFigureActs(dependencies)),

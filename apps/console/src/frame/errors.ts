@@ -1,6 +1,7 @@
 /** The errors outside of a screen: its texts, its status, and its name in the log. */
 import { timingSafeEqual } from 'node:crypto';
 import { ApiError, type FailureReasonName } from '@gatehouse/errors';
+import { DeviceServiceUnavailableError } from '@gatehouse/operators';
 import { html, observedRequest } from '@gatehouse/server';
 import { StoreUnavailableError } from '@gatehouse/store';
 import type { ErrorRequestHandler, Request, RequestHandler, Router } from 'express';
@@ -19,6 +20,7 @@ const problems = {
   bad: { status: 400, reason: 'illegal_argument' },
   unavailable: { status: 503, reason: 'store_unavailable' },
   issuer: { status: 503, reason: 'upstream_failed' },
+  devices: { status: 503, reason: 'upstream_failed' },
   unexpected: { status: 500, reason: 'unexpected_error' },
 } as const satisfies Readonly<
   Record<string, { readonly status: number; readonly reason: FailureReasonName }>
@@ -99,6 +101,9 @@ function problemOf(error: unknown): ProblemName {
   }
   if (error instanceof IssuerUnavailableError) {
     return 'issuer';
+  }
+  if (error instanceof DeviceServiceUnavailableError) {
+    return 'devices';
   }
   if (error instanceof ApiError) {
     return problemOfCode(error);

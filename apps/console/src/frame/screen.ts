@@ -37,6 +37,8 @@ export interface Visit<Query = unknown> extends FormPlace, Place {
   readonly operator: Operator;
   /** The address of the authorization server, for commands that operators copy. */
   readonly issuer: string;
+  /** The API explorer of the gateway. Undefined: it is off. */
+  readonly explorerUrl: string | undefined;
   /** Of the path, decoded. Empty if it has none with this name. */
   readonly parameters: Readonly<Record<string, string>>;
   /** The parameters of the URL that the screen declares. */

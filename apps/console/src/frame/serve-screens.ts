@@ -23,6 +23,7 @@ interface Dependencies {
   readonly cookies: Cookies;
   readonly sendPage: SendPage;
   readonly issuer: string;
+  readonly explorerUrl: string | undefined;
   readonly now: () => number;
 }
 
@@ -113,13 +114,14 @@ function visitOf(
   screen: Screen,
   request: Request,
   session: Session,
-  { operators, issuer, now }: Dependencies,
+  { operators, issuer, explorerUrl, now }: Dependencies,
 ): Visit {
   const { userId, sessionId, scopes } = session.access;
   const parameters = request.params as Readonly<Record<string, string>>;
   return {
     operators,
     issuer,
+    explorerUrl,
     operator: {
       ...{ actor: 'console', operator: userId, session: sessionId },
       address: request.ip?.replace(/^::ffff:(?=\d+\.)/, ''),

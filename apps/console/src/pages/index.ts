@@ -6,6 +6,7 @@ import { audit } from './audit.ts';
 import { client } from './client.ts';
 import { newClientScreen } from './client-wizard.ts';
 import { clients } from './clients.ts';
+import { device, devices } from './devices.ts';
 import { findings } from './findings.ts';
 import { keys } from './keys.ts';
 import { organization, organizations } from './organizations.ts';
@@ -28,6 +29,8 @@ export const screens: readonly Screen[] = [
   newClientScreen,
   organizations,
   organization,
+  devices,
+  device,
   users,
   user,
   tokens,
@@ -63,6 +66,11 @@ export const navigation: readonly NavigationEntry[] = [
     path: '/users',
     label: (texts) => texts.users.title,
     icon: html`<circle cx="12" cy="8" r="4"/><path d="M4 20.5c1-4 4-6 8-6s7 2 8 6"/>`,
+  },
+  {
+    path: '/devices',
+    label: (texts) => texts.devices.title,
+    icon: html`<rect x="6" y="6" width="12" height="12" rx="2"/><path d="M9.5 6V3M14.5 6V3M9.5 21v-3M14.5 21v-3M6 9.5H3M6 14.5H3M21 9.5h-3M21 14.5h-3"/>`,
   },
   {
     path: '/tokens',

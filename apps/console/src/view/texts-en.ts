@@ -75,6 +75,9 @@ export const english = {
       'The console reads everything from the store, which does not answer. Nothing was changed. Try again in a moment.',
     issuerTitle: 'The authorization server is unavailable',
     issuer: 'The console cannot sign you in without it. Try again in a moment.',
+    devicesTitle: 'The device service is unavailable',
+    devices:
+      'It does not answer, or does not accept the console. Check DEVICE_SERVICE_URL and GATEWAY_URL, and the clocks of both hosts.',
     unexpectedTitle: 'Something went wrong',
     unexpected: 'The console has a defect. The log has the details under this request id.',
     badTitle: 'The console cannot read this request',
@@ -496,6 +499,37 @@ export const english = {
       factors: { one: '{count} factor', other: '{count} factors' },
       codes: { one: '{count} recovery code', other: '{count} recovery codes' },
     },
+  },
+
+  devices: {
+    title: 'Devices',
+    lead: 'What the device service stores. Each device belongs to one organization.',
+    choose: 'Choose an organization',
+    unset:
+      'The console does not know the device service. Set {url} or {socket} for the console, as for the gateway, and restart it.',
+    organization: 'Organization id',
+    search: 'Name or id starts with',
+    state: 'State',
+    anyState: 'All',
+    product: 'Product',
+    productId: 'Product id',
+    name: 'Name',
+    id: 'Device id',
+    kind: 'Kind',
+    protocol: 'Protocol',
+    address: 'Last address',
+    online: 'Last online',
+    offline: 'Last offline',
+    created: 'Created',
+    configuration: 'Configured values',
+    tags: 'Tags',
+    empty: 'No device matches.',
+    details: 'Details',
+    explore: 'Open in the API explorer',
+    calls: 'Latest calls in this organization',
+    callsHint:
+      'The request log names neither devices nor users. These are calls for single devices, of any device, by clients of this organization: every failed call, and one in 100 of the others, for seven days.',
+    noCalls: 'The request log has no such call.',
   },
 
   audit: {

@@ -71,6 +71,9 @@ export const chinese: Texts = {
     unavailable: '控制台的所有数据均来自存储，而存储没有响应。没有任何更改。请稍后重试。',
     issuerTitle: '授权服务器不可用',
     issuer: '没有授权服务器，控制台无法让您登录。请稍后重试。',
+    devicesTitle: '设备服务不可用',
+    devices:
+      '设备服务没有响应，或不接受控制台。请检查 DEVICE_SERVICE_URL 和 GATEWAY_URL，以及两台主机的时钟。',
     unexpectedTitle: '出现错误',
     unexpected: '控制台存在缺陷。日志中有此请求编号的详细信息。',
     badTitle: '控制台无法读取此请求',
@@ -478,6 +481,37 @@ export const chinese: Texts = {
       factors: { one: '{count} 个因素', other: '{count} 个因素' },
       codes: { one: '{count} 个恢复码', other: '{count} 个恢复码' },
     },
+  },
+
+  devices: {
+    title: '设备',
+    lead: '设备服务中存储的设备。每个设备属于一个组织。',
+    choose: '选择组织',
+    unset:
+      '控制台不知道设备服务的地址。请为控制台设置与网关相同的 {url} 或 {socket}，然后重新启动。',
+    organization: '组织编号',
+    search: '名称或编号开头',
+    state: '状态',
+    anyState: '全部',
+    product: '产品',
+    productId: '产品编号',
+    name: '名称',
+    id: '设备编号',
+    kind: '类型',
+    protocol: '协议',
+    address: '最近地址',
+    online: '最近上线',
+    offline: '最近离线',
+    created: '创建时间',
+    configuration: '已配置的值',
+    tags: '标签',
+    empty: '没有匹配的设备。',
+    details: '详细信息',
+    explore: '在 API 浏览器中打开',
+    calls: '此组织的最近调用',
+    callsHint:
+      '请求日志不记录设备和用户。这里是此组织的客户端对单个设备（任何设备）的调用：七天内的所有失败调用，以及其他调用的百分之一。',
+    noCalls: '请求日志中没有这样的调用。',
   },
 
   audit: {

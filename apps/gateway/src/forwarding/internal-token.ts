@@ -1,10 +1,7 @@
-import { randomUUID } from 'node:crypto';
-import type { Principal, SigningKey } from '@gatehouse/identity';
-import { SignJWT } from 'jose/jwt/sign';
+import { type Principal, type SigningKey, signInternalToken } from '@gatehouse/identity';
 import { LRUCache } from 'lru-cache';
 import { type Route, userClaims } from '../routes/route.ts';
 
-const LIFETIME_SECONDS = 60;
 /** Every token that an upstream gets is valid for at least half of its lifetime. */
 const REUSE_MILLISECONDS = 30_000;
 const MAXIMUM_ENTRIES = 10_000;
@@ -36,25 +33,12 @@ export function createInternalTokenIssuer(dependencies: {
     { upstream: audience = '', claims }: TokenRecipient,
     cacheKey: string,
   ): Promise<string> {
-    const { clientId, subject, orgId, scopes } = principal;
     const issuedAt = now();
-    const scope = [...scopes].join(' ');
-    const { kid, privateKey } = await signingKey();
-    const issuedAtSeconds = Math.floor(issuedAt / 1000);
-    const token = await new SignJWT({
-      ...claimsOf(principal, claims),
-      client_id: clientId,
-      org: orgId,
-      scope,
-    })
-      .setProtectedHeader({ alg: 'EdDSA', typ: 'at+jwt', kid })
-      .setIssuer(issuer)
-      .setAudience(audience)
-      .setSubject(subject)
-      .setIssuedAt(issuedAtSeconds)
-      .setExpirationTime(issuedAtSeconds + LIFETIME_SECONDS)
-      .setJti(randomUUID())
-      .sign(privateKey);
+    const token = await signInternalToken(
+      { ...principal, issuer, audience, claims: claimsOf(principal, claims) },
+      await signingKey(),
+      issuedAt,
+    );
     cache.set(cacheKey, { token, freshUntil: issuedAt + REUSE_MILLISECONDS });
     return token;
   }

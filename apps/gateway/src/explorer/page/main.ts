@@ -30,7 +30,9 @@ async function start(): Promise<void> {
     );
   }
   const operationForm = createOperationForm(api, showNothing);
-  operationForm.choose(signInReply?.pending?.operation ?? '');
+  // A sign-in returns without the fragment.
+  const fragment = signInReply?.pending?.fragment ?? window.location.hash.slice(1);
+  operationForm.choose(signInReply?.pending?.operation, new URLSearchParams(fragment));
   createCredentialForm(showNothing);
 
   async function send(values: FormData, isSent: boolean): Promise<void> {

@@ -97,11 +97,24 @@ export function createOperationForm({ paths, components }: ApiDocument, onChange
     onChange();
   });
   return {
-    /** An unknown id chooses the first operation. */
-    choose(id: string): void {
-      choice.value = id;
+    /**
+     * An unknown id chooses the first operation.
+     *
+     * @param link names an operation, and values for its path: `operation=device.detail&deviceId=…`.
+     *   Anyone can write a link, so it chooses only what reads, and nothing is sent
+     */
+    choose(id: string | undefined, link: URLSearchParams): void {
+      const linked = operations.find(
+        ({ method, operationId }) => method === 'GET' && operationId === link.get('operation'),
+      );
+      choice.value = id ?? linked?.operationId ?? '';
       choice.selectedIndex = Math.max(0, choice.selectedIndex);
       showFields();
+      for (const parameter of current() === linked ? linked.parameters : []) {
+        if (parameter.in === 'path') {
+          find(fieldId(parameter), HTMLInputElement).value = link.get(parameter.name) ?? '';
+        }
+      }
     },
     /** The request with the values of the form. */
     read(values: FormData): ApiRequest {

@@ -6,8 +6,10 @@
  */
 type SignInSettings = Readonly<Record<'authorizationUrl' | 'tokenUrl' | 'redirectUri', string>>;
 
-/** With the operation that the page showed. */
-type PendingSignIn = Readonly<Record<'state' | 'verifier' | 'clientId' | 'operation', string>>;
+/** With the operation that the page showed, and the fragment of its address. */
+type PendingSignIn = Readonly<
+  Record<'state' | 'verifier' | 'clientId' | 'operation' | 'fragment', string>
+>;
 
 const PENDING = 'gatehouse-explorer-sign-in';
 
@@ -30,7 +32,8 @@ export async function startSignIn(
     code_challenge: base64Url(challenge),
     code_challenge_method: 'S256',
   });
-  const pending: PendingSignIn = { state, verifier, clientId, operation };
+  const fragment = window.location.hash.slice(1);
+  const pending: PendingSignIn = { state, verifier, clientId, operation, fragment };
   sessionStorage.setItem(PENDING, JSON.stringify(pending));
   window.location.assign(`${authorizationUrl}?${parameters}`);
 }
