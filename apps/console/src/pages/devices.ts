@@ -58,7 +58,7 @@ ${
           socket: html`<code translate="no">DEVICE_SERVICE_SOCKET</code>`,
         })}</p>`
       : html`${filters(visit)}
-${card(organization.name, deviceTable(organization, page, visit))}`
+${card(plainName(organization.name), deviceTable(organization, page, visit))}`
 }`;
   },
 });
