@@ -1,9 +1,12 @@
 // requires: chromium
 /** The screens of devices, with a real device service: lists, limits, outages, and the explorer. */
 import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { openIdentity } from '@gatehouse/identity';
+import { createStore } from '@gatehouse/store';
 import { machineToken, until } from '@gatehouse/testing';
 import { accessibilityProblems, launchBrowser } from '@gatehouse/testing/browser';
-import { listenForTests, startSystem } from '@gatehouse/testing/suite';
+import { listenForTests, startSystem, temporaryFolder } from '@gatehouse/testing/suite';
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { decodeJwt } from 'jose';
 import { hostile, installation, newVisitor, operator, signInAt } from './installation.ts';
@@ -19,6 +22,8 @@ const system = await startSystem({
   bootstrap: { ...installation, clients: [...installation.clients, ...machines] },
 });
 const { consoleUrl, gatewayUrl } = system;
+const store = createStore(system.storeUrl);
+const { requestLog } = openIdentity({ store, masterKey: system.masterKey });
 const visitor = newVisitor();
 const tokens = new Map(
   await Promise.all(
@@ -71,7 +76,10 @@ const seen: string[] = [];
 const silent = createServer(({ headers }) => seen.push(headers.authorization ?? ''));
 const silentPort = await listenForTests(silent, '127.0.0.1');
 const browser = await launchBrowser();
-afterAll(() => browser.close());
+afterAll(async () => {
+  await browser.close();
+  await store.close();
+});
 
 test('an operator chooses an organization, and pages through its devices', async () => {
   expect((await open('/devices')).body).toContain('href="/devices?orgId=org-1"');
@@ -109,25 +117,34 @@ test.each([
   expect((await open(path)).status).toBe(404);
 });
 
-test('the token of the console reads the devices of one organization, and expires', async () => {
+async function restartConsole(environment: Readonly<Record<string, string>> = {}) {
   const member = system.member('console');
   await member.process.stop();
-  await member.start({ DEVICE_SERVICE_URL: `http://127.0.0.1:${silentPort}` });
-  const page = await open('/devices?orgId=org-1');
-  expect(page.status).toBe(503);
+  await member.start(environment);
+}
+
+test('the token of the console reads the devices of one organization, and expires', async () => {
+  await restartConsole({ DEVICE_SERVICE_URL: `http://127.0.0.1:${silentPort}` });
+  // The server never answers.
+  expect((await open('/devices?orgId=org-1')).status).toBe(503);
   const { exp = 0, iat = 0, ...claims } = decodeJwt(seen[0]?.split(' ')[1] ?? '');
   expect(exp - iat).toBe(60);
   expect(claims).toMatchObject({
     ...{ iss: gatewayUrl, aud: 'device-service', org: 'org-1', scope: 'device:read' },
     ...{ client_id: 'gatehouse:console', sub: expect.stringMatching(/^[\da-f]{32}$/) },
   });
-  await member.process.stop();
-  await member.start({ DEVICE_SERVICE_URL: '' });
+});
+
+test('a console without the right addresses names them', async () => {
+  await restartConsole({ GATEWAY_URL: 'http://localhost:8844' });
+  const rejected = await open('/devices?orgId=org-1');
+  expect([rejected.status, rejected.body.includes('GATEWAY_URL')]).toEqual([503, true]);
+  expect(await system.output()).toContain('The device service replied with 401.');
+  await restartConsole({ DEVICE_SERVICE_URL: '' });
   const unset = await open('/devices?orgId=org-1');
   expect([unset.status, unset.body.includes('DEVICE_SERVICE_URL')]).toEqual([200, true]);
   expect((await open('/devices/org-1/pump-11')).status).toBe(404);
-  await member.process.stop();
-  await member.start();
+  await restartConsole();
 });
 
 test('stored text of devices is escaped in every field, and no value of a configuration is shown', async () => {
@@ -139,8 +156,8 @@ test('stored text of devices is escaped in every field, and no value of a config
     expect(page.body).not.toContain('the secret of a device');
   }
   const { body } = await open('/devices/org-2/odd');
-  // The product, the protocol with its transport, the configuration and the tags.
-  expect(body.match(/<dd>(?:(?!<\/dd>).)*&lt;img(?:(?!<\/dd>).)*<\/dd>/g)).toHaveLength(4);
+  // The product, the connection and the tags.
+  expect(body.match(/<dd>(?:(?!<\/dd>).)*&lt;img(?:(?!<\/dd>).)*<\/dd>/g)).toHaveLength(3);
 });
 
 test('a device has the latest calls for devices by clients of its organization', async () => {
@@ -152,6 +169,15 @@ test('a device has the latest calls for devices by clients of its organization',
   expect(await callsOf('/devices/org-2/odd')).toContain('href="/clients/meadow"');
   expect(await callsOf('/devices/org-1/pump-11')).not.toContain('meadow');
   expect(await callsOf('/devices/org-1/pump-11')).toContain('device.deploy');
+  const entry = { app: 'gateway', verified: true, aborted: false, durationMs: 1 };
+  const ofUser = { clientId: 'harbor', userId: 'a1b2c3d4e5', operation: 'tag.set' };
+  const origin = { at: Date.now(), requestId: 'request-of-a-user', addressGroup: '192.0.2.1' };
+  requestLog.record({ ...entry, ...ofUser, ...origin });
+  requestLog.record({ ...entry, ...ofUser, ...origin, operation: 'product.list', userId: 'other' });
+  await requestLog.flush();
+  const shown = await callsOf('/devices/org-1/pump-11');
+  expect(shown).toMatch(/href="\/clients\/harbor".*href="\/users\/a1b2c3d4e5"/);
+  expect(shown).not.toContain('product.list');
 });
 
 test('the screens are accessible, change nothing, and open the explorer', async () => {
@@ -202,4 +228,11 @@ test('a device service that does not answer is a page with 503', async () => {
     expect(page.body).toContain('The device service is unavailable');
   }
   expect((await open('/devices')).status).toBe(200);
+});
+
+test('the console reaches a device service on a Unix socket', async () => {
+  const environment = { DEVICE_SERVICE_SOCKET: join(temporaryFolder(), 'device-service.sock') };
+  await system.member('device-service').start(environment);
+  await restartConsole({ ...environment, DEVICE_SERVICE_URL: 'http://127.0.0.1:9' });
+  expect((await open('/devices/org-1/pump-11')).body).toContain('Pump 11');
 });

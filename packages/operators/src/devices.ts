@@ -8,51 +8,41 @@ import http, { type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { json } from 'node:stream/consumers';
 import { deviceIdPattern, deviceRecord, stateLabels } from '@gatehouse/device-api';
+import { ApiError } from '@gatehouse/errors';
 import { CONSOLE_CLIENT_ID, type SigningKeyPolicy, signInternalToken } from '@gatehouse/identity';
 import { z } from 'zod';
-import {
-  type Dependencies,
-  type Operator,
-  OperatorError,
-  type Page,
-  parseInput,
-} from './operator.ts';
+import { type Dependencies, type Operator, OperatorError, parseInput } from './operator.ts';
 
 export interface DeviceServiceSettings {
   /** Without a trailing slash. */
   readonly url: string;
   /** The Unix socket on which it listens instead. */
-  readonly socketPath?: string | undefined;
+  readonly socketPath: string | undefined;
   /** The public URL of the gateway, which issues internal tokens. */
   readonly gatewayUrl: string;
-}
-
-/** The device service does not answer, or does not accept the token. */
-export class DeviceServiceUnavailableError extends Error {
-  override name = 'DeviceServiceUnavailableError';
 }
 
 const TIMEOUT_MILLISECONDS = 3000;
 const PAGE_SIZE = 25;
 
-const word = z
+const line = z
   .string()
-  .max(200)
-  .refine((text) => text.isWellFormed() && !text.includes('\0'));
-const states = Object.keys(stateLabels) as (keyof typeof stateLabels)[];
+  .max(500)
+  .regex(/^\P{Cc}*$/u)
+  .optional();
 
 export const deviceFilter = z.object({
   /** The id or the name begins with it, in the same case. */
-  search: word.optional(),
-  state: z.enum(states).optional(),
-  productId: word.optional(),
-  cursor: z.string().regex(deviceIdPattern).optional(),
+  search: line,
+  state: z.enum(Object.keys(stateLabels) as (keyof typeof stateLabels)[]).optional(),
+  productId: line,
+  cursor: line,
 });
 
 /** A newer device service can reply with further members. */
 const device = deviceRecord.strip();
-const listedDevice = device.omit({ metadata: true, configuration: true, tags: true });
-export type ListedDevice = z.output<typeof listedDevice>;
+export type DeviceView = Readonly<z.output<typeof device>>;
+const listed = device.omit({ metadata: true, configuration: true, tags: true });
 
 export function createDeviceActs(
   { identity, now }: Dependencies,
@@ -61,51 +51,49 @@ export function createDeviceActs(
 ) {
   const keys = identity.keepSigningKeys('gateway', { actor: 'console' }, { now, policy });
 
-  async function ask<Result>(
+  /**
+   * @throws OperatorError `not_found`; ApiError `service_unavailable` with the reason
+   * `upstream_unreachable` if the service does not answer, or rejects the token
+   */
+  async function ask<Reply>(
     { operator: subject = CONSOLE_CLIENT_ID }: Operator,
     orgId: string,
-    question: { readonly path: string; readonly query?: object; readonly reply: z.ZodType<Result> },
-  ): Promise<Result> {
-    const token = await signInternalToken(
-      {
-        ...{ issuer: settings.gatewayUrl, audience: 'device-service', orgId },
-        ...{ clientId: CONSOLE_CLIENT_ID, subject, scopes: new Set(['device:read'] as const) },
-      },
-      await keys.current(),
-      now(),
-    );
-    const { status, content } = await send(settings, { ...question, token }).catch((cause) => {
-      throw new DeviceServiceUnavailableError('The device service did not answer.', { cause });
-    });
-    const parsed = z.object({ result: question.reply }).safeParse(content);
-    if (status === 404) {
-      throw noDevice();
+    { reply, ...question }: { path: string; query?: object; reply: z.ZodType<Reply> },
+  ): Promise<Reply> {
+    const scopes = new Set(['device:read']);
+    const caller = { clientId: CONSOLE_CLIENT_ID, subject, orgId, scopes };
+    const recipient = { issuer: settings.gatewayUrl, audience: 'device-service' };
+    const key = await keys.current();
+    const token = await signInternalToken({ ...caller, ...recipient }, key, now());
+    try {
+      const { status, content } = await send(settings, { ...question, token });
+      if (status === 404) {
+        throw noDevice();
+      }
+      if (status !== 200) {
+        throw new Error(`The device service replied with ${status}.`);
+      }
+      return z.object({ result: reply }).parse(content).result;
+    } catch (cause) {
+      const isMissing = cause instanceof OperatorError;
+      const reason = 'upstream_unreachable';
+      throw isMissing ? cause : new ApiError('service_unavailable', { cause, reason });
     }
-    if (status !== 200 || !parsed.success) {
-      const message = `The device service replied with ${status}.`;
-      throw new DeviceServiceUnavailableError(message, { cause: parsed.error });
-    }
-    return parsed.data.result;
   }
 
   return {
-    /** By id. @throws DeviceServiceUnavailableError */
-    async list(
-      operator: Operator,
-      orgId: string,
-      filter: z.input<typeof deviceFilter> = {},
-    ): Promise<Page<ListedDevice>> {
-      const { data } = await ask(operator, orgId, {
-        path: '/api/v1/device/_query',
-        query: toQuery(parseInput(deviceFilter, filter)),
-        reply: z.object({ data: z.array(listedDevice) }),
-      });
+    /** By id. */
+    async list(operator: Operator, orgId: string, filter: z.input<typeof deviceFilter> = {}) {
+      const query = toQuery(parseInput(deviceFilter, filter));
+      const reply = z.object({ data: z.array(listed) });
+      const path = '/api/v1/device/_query';
+      const { data } = await ask(operator, orgId, { path, query, reply });
       const items = data.slice(0, PAGE_SIZE);
       return { items, next: data.length > PAGE_SIZE ? items.at(-1)?.id : undefined };
     },
 
-    /** @throws OperatorError `not_found`, DeviceServiceUnavailableError */
-    async read(operator: Operator, orgId: string, id: string) {
+    /** @throws OperatorError `not_found` */
+    async read(operator: Operator, orgId: string, id: string): Promise<DeviceView> {
       if (!deviceIdPattern.test(id)) {
         throw noDevice();
       }
@@ -120,31 +108,21 @@ const noDevice = () =>
 /** One device more than a page has shows that another page follows. */
 function toQuery({ search, state, productId, cursor }: z.output<typeof deviceFilter>) {
   const term = (column: string, value: string | undefined, termType = 'eq') =>
-    value === undefined ? [] : [{ column, value, termType }];
+    value === undefined ? [] : [{ column, value, termType, type: 'and' }];
   const start = search && `${search.replace(/[\\%_]/g, '\\$&')}%`;
-  const found = [...term('id', start, 'like'), ...term('name', start, 'like')];
-  return {
-    // With a total, the service does not count.
-    ...{ pageSize: PAGE_SIZE + 1, total: 0, sorts: [{ name: 'id' }] },
-    terms: [
-      ...term('id', cursor, 'gt'),
-      ...term('state', state),
-      ...term('productId', productId),
-      ...(found.length === 0 ? [] : [{ terms: found.map((each) => ({ ...each, type: 'or' })) }]),
-    ],
-  };
+  const [ofId] = term('id', start, 'like');
+  const found = ofId && { ...ofId, terms: [{ ...ofId, column: 'name', type: 'or' }] };
+  const others = [term('id', cursor, 'gt'), term('state', state), term('productId', productId)];
+  // With a total, the service does not count.
+  const page = { pageSize: PAGE_SIZE + 1, total: 0, sorts: [{ name: 'id' }] };
+  return { ...page, terms: [...others.flat(), ...(found ? [found] : [])] };
 }
 
 async function send(
   { url, socketPath }: DeviceServiceSettings,
-  {
-    path,
-    query,
-    token,
-  }: { readonly path: string; readonly query?: object; readonly token: string },
+  { path, query, token }: { path: string; query?: object; token: string },
 ) {
-  const { request } = url.startsWith('https:') ? https : http;
-  const sent = request(url + path, {
+  const sent = (url.startsWith('https:') ? https : http).request(url + path, {
     ...{ method: query === undefined ? 'GET' : 'POST', socketPath, agent: false },
     headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
     signal: AbortSignal.timeout(TIMEOUT_MILLISECONDS),

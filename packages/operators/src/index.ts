@@ -85,14 +85,13 @@
  *
  * devices (of one organization, from the device service; undefined without its address)
  *   list(operator, orgId, { search?, state?, productId?, cursor? })
- *                                                         Page<ListedDevice>, by id
- *   read(operator, orgId, id)                             the device with configuration and tags
+ *                                                         Page of DeviceView without metadata, configuration and tags
+ *   read(operator, orgId, id)                             DeviceView
  *
  * requests
  *   list({ clientId?, code?, reason?, addressGroup?, since?, until?, cursor?, limit? })
  *                                                         Page<ExplainedRequest>: with cause and fix
  *   read(requestId)                                       { requests, audit }
- *   ofOrganization({ orgId, operations, limit })          the latest of its clients for these operations
  *   groups(filter)                                        [{ code?, clientId?, operation, count, first, last }]
  *
  * settings
@@ -146,12 +145,7 @@ export {
 } from './clients.ts';
 export type { Applied } from './declarations.ts';
 export { type PlannedChange, plannedChange } from './declared-changes.ts';
-export {
-  type DeviceServiceSettings,
-  DeviceServiceUnavailableError,
-  deviceFilter,
-  type ListedDevice,
-} from './devices.ts';
+export { type DeviceServiceSettings, type DeviceView, deviceFilter } from './devices.ts';
 export { type FigurePeriod, type Figures, figurePeriod, figurePeriods } from './figures.ts';
 export {
   errorsFirst,

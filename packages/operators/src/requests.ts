@@ -125,36 +125,6 @@ export function createRequestActs({ identity }: Dependencies) {
       return [...after, ...before].map(explained);
     },
 
-    /**
-     * The latest requests for these operations by clients of an organization, newest first. Only the
-     * clients that proved their identity count.
-     */
-    async ofOrganization({
-      orgId,
-      operations,
-      limit,
-    }: {
-      readonly orgId: string;
-      readonly operations: ReadonlySet<string>;
-      readonly limit: number;
-    }): Promise<readonly ExplainedRequest[]> {
-      const organizations = new Map<string, string | undefined>();
-      const items: ExplainedRequest[] = [];
-      for (const entry of await requestLog.read({ limit: ALL })) {
-        const { clientId, verified, operation } = entry;
-        if (clientId === undefined || !verified || !operations.has(operation)) {
-          continue;
-        }
-        if (!organizations.has(clientId)) {
-          organizations.set(clientId, (await identity.clients.find(clientId))?.orgId);
-        }
-        if (organizations.get(clientId) === orgId && items.push(explained(entry)) === limit) {
-          break;
-        }
-      }
-      return items;
-    },
-
     /** Failed requests by code, client and operation, the most frequent first. */
     async groups(filter: RequestFilter = {}): Promise<readonly RequestGroup[]> {
       const { cursor: _cursor, limit, ...sought } = parseInput(requestFilter, filter);

@@ -1,7 +1,6 @@
 /** The errors outside of a screen: its texts, its status, and its name in the log. */
 import { timingSafeEqual } from 'node:crypto';
 import { ApiError, type FailureReasonName } from '@gatehouse/errors';
-import { DeviceServiceUnavailableError } from '@gatehouse/operators';
 import { html, observedRequest } from '@gatehouse/server';
 import { StoreUnavailableError } from '@gatehouse/store';
 import type { ErrorRequestHandler, Request, RequestHandler, Router } from 'express';
@@ -20,7 +19,7 @@ const problems = {
   bad: { status: 400, reason: 'illegal_argument' },
   unavailable: { status: 503, reason: 'store_unavailable' },
   issuer: { status: 503, reason: 'upstream_failed' },
-  devices: { status: 503, reason: 'upstream_failed' },
+  devices: { status: 503, reason: 'upstream_unreachable' },
   unexpected: { status: 500, reason: 'unexpected_error' },
 } as const satisfies Readonly<
   Record<string, { readonly status: number; readonly reason: FailureReasonName }>
@@ -102,9 +101,6 @@ function problemOf(error: unknown): ProblemName {
   if (error instanceof IssuerUnavailableError) {
     return 'issuer';
   }
-  if (error instanceof DeviceServiceUnavailableError) {
-    return 'devices';
-  }
   if (error instanceof ApiError) {
     return problemOfCode(error);
   }
@@ -113,12 +109,12 @@ function problemOf(error: unknown): ProblemName {
   return status < 500 ? 'bad' : 'unexpected';
 }
 
-function problemOfCode({ code, status }: ApiError): ProblemName {
+function problemOfCode({ code, status, reason }: ApiError): ProblemName {
   if (code === 'not_found') {
     return 'notFound';
   }
   if (code === 'service_unavailable') {
-    return 'unavailable';
+    return reason === 'upstream_unreachable' ? 'devices' : 'unavailable';
   }
   return status < 500 ? 'bad' : 'unexpected';
 }

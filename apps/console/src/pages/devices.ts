@@ -1,149 +1,102 @@
 /** Devices: those of one organization, and one device with the latest calls of its organization. */
-import { operations as apiOperations, deviceTypeLabels, stateLabels } from '@gatehouse/device-api';
-import {
-  deviceFilter,
-  type ListedDevice,
-  type OrganizationView,
-  type Page,
-} from '@gatehouse/operators';
+import { operations as apiOperations, stateLabels } from '@gatehouse/device-api';
+import { type DeviceView, deviceFilter } from '@gatehouse/operators';
 import { foreignName, type Html, html, plainName, sentence } from '@gatehouse/server';
 import { z } from 'zod';
 import { type Screen, screen, type Visit } from '../frame/screen.ts';
 import { addressWith, pathTo } from '../view/addresses.ts';
 import { filterForm } from '../view/forms.ts';
 import { card, copyable, definitions, status, table, time } from '../view/parts.ts';
-import type { Texts } from '../view/texts-en.ts';
+import { organizationTable } from './organizations.ts';
 import { requestTable } from './requests.ts';
 import { organizationLink } from './users.ts';
 
-const DEVICES_PATH = '/devices';
-const DEVICE_PATH = '/devices/:orgId/:id';
+const LIST_PATH = '/devices';
+const PATH = '/devices/:orgId/:id';
+/** Of the latest requests of the organization, which are the most that a list can have. */
+const REQUESTS = 1000;
 const CALLS = 20;
 
-/** The operations on one device. */
-const calls = new Set<string>(
-  apiOperations
-    .filter(({ paths }) => paths.some((path) => path.includes('{deviceId}')))
-    .map(({ name }) => name),
-);
+const ofOneDevice = apiOperations.filter(({ paths: [path = ''] }) => path.includes('{deviceId}'));
+const calls = new Set<string>(ofOneDevice.map(({ name }) => name));
 
 /** One organization at a time: its id is in the URL. */
 export const devices: Screen = screen({
-  path: DEVICES_PATH,
+  path: LIST_PATH,
   requires: 'operator:read',
-  query: deviceFilter.extend({
-    orgId: z.string().optional(),
-    organizations: z.string().optional(),
-  }),
-  async load({ operators, operator, query: { orgId, organizations: cursor, ...filter } }) {
+  query: deviceFilter.extend({ orgId: z.string().optional() }),
+  async load({ operators, operator, query: { orgId, ...filter } }) {
     if (operators.devices === undefined) {
       return {};
     }
     if (orgId === undefined) {
-      return { organizations: await operators.organizations.list({ cursor }) };
+      return { organizations: await operators.organizations.list({ cursor: filter.cursor }) };
     }
-    const organization = await operators.organizations.read(orgId);
-    return { organization, page: await operators.devices.list(operator, orgId, filter) };
+    const { name } = await operators.organizations.read(orgId);
+    return { found: { orgId, name, ...(await operators.devices.list(operator, orgId, filter)) } };
   },
   title: (_data, { texts }) => texts.devices.title,
-  view({ organizations, organization, page }, visit) {
-    const { devices: texts } = visit.texts;
-    return html`<p class="lead">${texts.lead}</p>
-${
-  organizations !== undefined
-    ? organizationTable(organizations, visit)
-    : organization === undefined
-      ? html`<p class="empty">${sentence(texts.unset, {
-          url: html`<code translate="no">DEVICE_SERVICE_URL</code>`,
-          socket: html`<code translate="no">DEVICE_SERVICE_SOCKET</code>`,
-        })}</p>`
-      : html`${filters(visit)}
-${card(plainName(organization.name), deviceTable(organization, page, visit))}`
-}`;
+  view({ organizations, found }, visit) {
+    const { devices: texts, organizations: shared } = visit.texts;
+    const lead = html`<p class="lead">${texts.lead}</p>`;
+    if (organizations !== undefined) {
+      const addressOf = (orgId: string) => addressWith(visit, { orgId, cursor: undefined });
+      return html`${lead}${card(texts.choose, organizationTable(organizations, visit, addressOf))}`;
+    }
+    if (found === undefined) {
+      const variable = html`<code translate="no">DEVICE_SERVICE_URL</code>`;
+      return html`${lead}<p class="empty">${sentence(texts.unset, { variable })}</p>`;
+    }
+    const { orgId, name: organizationName, items: rows, next } = found;
+    const list = table(visit, {
+      caption: texts.title,
+      columns: [
+        {
+          label: shared.name,
+          cell: ({ id, name }) =>
+            html`<div class="entry"><a href="${pathTo(PATH, { orgId, id })}">${foreignName(name)}</a><small translate="no">${id}</small></div>`,
+        },
+        { label: shared.state, cell: (device) => stateOf(device, visit) },
+        { label: texts.product, cell: (device) => productLink(orgId, device) },
+        { label: texts.online, cell: ({ onlineTime }) => momentOf(onlineTime, visit) },
+      ],
+      ...{ rows, next, empty: texts.empty },
+    });
+    return html`${lead}${filters(visit)}${card(plainName(organizationName), list)}`;
   },
 });
 
 function filters(visit: Visit): Html {
-  const { devices: texts } = visit.texts;
-  const states = Object.keys(stateLabels) as ListedDevice['state']['value'][];
+  const { devices: texts, organizations, users } = visit.texts;
+  const states = Object.keys(stateLabels) as DeviceView['state']['value'][];
+  const options = states.map((value) => ({ value, label: stateName(value, visit) }));
   return filterForm(visit, [
-    { name: 'orgId', label: texts.organization, required: true },
-    { name: 'search', label: texts.search, type: 'search' },
+    { name: 'orgId', label: users.organization, required: true },
+    { name: 'search', label: organizations.search, type: 'search' },
     {
-      ...{ name: 'state', label: texts.state },
-      options: [
-        { value: '', label: texts.anyState },
-        ...states.map((value) => ({ value, label: labelOf(stateLabels[value], visit) })),
-      ],
+      ...{ name: 'state', label: organizations.state },
+      options: [{ value: '', label: users.anyState }, ...options],
     },
     { name: 'productId', label: texts.productId },
   ]);
 }
 
-function organizationTable({ items, next }: Page<OrganizationView>, visit: Visit): Html {
-  const { devices: texts, organizations } = visit.texts;
-  return card(
-    texts.choose,
-    table(visit, {
-      caption: texts.choose,
-      columns: [
-        {
-          label: organizations.name,
-          cell: ({ id, name }) =>
-            html`<a href="${addressWith(visit, { orgId: id })}">${foreignName(name)}</a>`,
-        },
-        { label: organizations.id, cell: ({ id }) => html`<code translate="no">${id}</code>` },
-      ],
-      rows: items,
-      next,
-      cursorName: 'organizations',
-      empty: organizations.empty,
-    }),
-  );
-}
-
-function deviceTable(
-  { id: orgId }: OrganizationView,
-  page: Page<ListedDevice>,
-  visit: Visit,
-): Html {
-  const { devices: texts } = visit.texts;
-  return table(visit, {
-    caption: texts.title,
-    columns: [
-      {
-        label: texts.name,
-        cell: ({ id, name }) =>
-          html`<div class="entry"><a href="${pathTo(DEVICE_PATH, { orgId, id })}">${foreignName(name)}</a><small translate="no">${id}</small></div>`,
-      },
-      { label: texts.state, cell: (device) => stateOf(device, visit) },
-      { label: texts.product, cell: (device) => productLink(orgId, device) },
-      { label: texts.online, cell: ({ onlineTime }) => momentOf(onlineTime, visit) },
-    ],
-    rows: page.items,
-    next: page.next,
-    empty: texts.empty,
-  });
-}
-
 export const device: Screen = screen({
-  path: DEVICE_PATH,
+  path: PATH,
   requires: 'operator:read',
   query: z.object({}),
   async load({ operators, operator, parameters: { orgId = '', id = '' } }) {
-    if (operators.devices === undefined) {
-      return undefined;
-    }
-    const organization = await operators.organizations.read(orgId);
-    const [found, items] = await Promise.all([
-      operators.devices.read(operator, orgId, id),
-      operators.requests.ofOrganization({ orgId, operations: calls, limit: CALLS }),
+    const [organization, found, { items }] = await Promise.all([
+      operators.organizations.read(orgId),
+      operators.devices?.read(operator, orgId, id),
+      operators.requests.list({ orgId, limit: REQUESTS }),
     ]);
-    return { organization, found, items };
+    const ofDevices = items.filter((each) => each.verified && calls.has(each.operation));
+    return found && { organization, found, items: ofDevices.slice(0, CALLS) };
   },
   title: ({ found }) => plainName(found.name),
   trail: ({ organization: { id, name } }, { texts }) => [
-    { address: DEVICES_PATH, label: texts.devices.title },
+    { address: LIST_PATH, label: texts.devices.title },
     { address: listAddress(id), label: plainName(name) },
   ],
   tools({ found: { id } }, { texts, explorerUrl }) {
@@ -153,44 +106,37 @@ export const device: Screen = screen({
       : html`<a class="button" href="${explorerUrl}#${String(operation)}">${texts.devices.explore}</a>`;
   },
   view({ organization, found, items }, visit) {
-    const { devices: texts } = visit.texts;
-    const { protocol, transport, address, configuration, tags } = found;
-    const foreign = (text: string) => (text === '' ? undefined : foreignName(text));
+    const { devices: texts, organizations, users } = visit.texts;
+    const { protocol, transport, address, tags } = found;
+    const foreign = (words: readonly string[]) => foreignName(words.filter(Boolean).join(', '));
+    // Not the configuration: its values can be secrets of the device.
     const details = definitions([
       [texts.id, copyable(found.id, visit.texts.frame)],
-      [texts.state, stateOf(found, visit)],
+      [organizations.state, stateOf(found, visit)],
       [texts.product, productLink(organization.id, found)],
-      [texts.organization, organizationLink(organization.id)],
-      [texts.kind, labelOf(deviceTypeLabels[found.deviceType.value], visit)],
-      [texts.protocol, foreign([protocol, transport].filter(Boolean).join(', '))],
-      [texts.address, foreign(address)],
+      [users.organization, organizationLink(organization.id)],
+      [texts.connection, foreign([protocol, transport, address])],
       [texts.online, momentOf(found.onlineTime, visit)],
-      [texts.offline, momentOf(found.offlineTime, visit)],
       [texts.created, momentOf(found.createTime, visit)],
-      // A value can be a secret of the device.
-      [texts.configuration, foreign(Object.keys(configuration).join(', '))],
-      [texts.tags, foreign(tags.map(({ key, value }) => `${key}: ${value}`).join(', '))],
+      [texts.tags, foreign(tags.map(({ key, value }) => `${key}: ${value}`))],
     ]);
-    return html`${card(texts.details, details)}
-${card(
-  texts.calls,
-  html`<p class="hint">${texts.callsHint}</p>
-${requestTable({ items }, visit, { empty: texts.noCalls })}`,
-)}`;
+    return html`${card(organizations.details, details)}
+${card(texts.calls, html`<p class="hint">${texts.callsHint}</p>${requestTable({ items }, visit)}`)}`;
   },
 });
 
 const listAddress = (orgId: string, more: Readonly<Record<string, string>> = {}) =>
-  addressWith({ path: DEVICES_PATH, search: new URLSearchParams() }, { orgId, ...more });
-
-const labelOf = (label: Readonly<Record<'en' | 'zh', string>>, { texts }: { texts: Texts }) =>
-  label[texts.language === 'en' ? 'en' : 'zh'];
+  addressWith({ path: LIST_PATH, search: new URLSearchParams() }, { orgId, ...more });
 
 /** @param at 0 means never */
 const momentOf = (at: number, visit: Visit) => (at === 0 ? undefined : time(at, visit));
 
-const stateOf = ({ state: { value } }: Pick<ListedDevice, 'state'>, visit: Visit): Html =>
-  status(value === 'online' ? 'good' : 'quiet', labelOf(stateLabels[value], visit));
+const stateName = (value: DeviceView['state']['value'], { texts: { language } }: Visit): string =>
+  stateLabels[value][language === 'en' ? 'en' : 'zh'];
 
-const productLink = (orgId: string, { productId, productName }: ListedDevice): Html =>
+const stateOf = ({ state: { value } }: Pick<DeviceView, 'state'>, visit: Visit): Html =>
+  status(value === 'online' ? 'good' : 'quiet', stateName(value, visit));
+
+type Product = Pick<DeviceView, 'productId' | 'productName'>;
+const productLink = (orgId: string, { productId, productName }: Product): Html =>
   html`<a href="${listAddress(orgId, { productId })}">${foreignName(productName)}</a>`;

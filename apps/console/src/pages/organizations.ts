@@ -1,5 +1,6 @@
 /** Organizations: the list, and one with its members. */
 import { membersByOrganization } from '@gatehouse/identity';
+import type { OrganizationView, Page } from '@gatehouse/operators';
 import { foreignName, type Html, html, sentence } from '@gatehouse/server';
 import { z } from 'zod';
 import { act, type Screen, screen, type Visit } from '../frame/screen.ts';
@@ -23,23 +24,11 @@ export const organizations: Screen = screen({
   query: z.object({ search: z.string().optional(), cursor: z.string().optional() }),
   load: ({ operators, query }) => operators.organizations.list(query),
   title: (_data, { texts }) => texts.organizations.title,
-  view({ items, next }, visit) {
+  view(page, visit) {
     const { organizations: texts } = visit.texts;
     return html`<p class="lead">${texts.lead}</p>
 ${filterForm(visit, [{ name: 'search', label: texts.search, type: 'search' }])}
-${table(visit, {
-  caption: texts.title,
-  columns: [
-    {
-      label: texts.name,
-      cell: ({ id, name }) => html`<a href="${pathTo(PATH, { id })}">${foreignName(name)}</a>`,
-    },
-    { label: texts.id, cell: ({ id }) => html`<code translate="no">${id}</code>` },
-  ],
-  rows: items,
-  next,
-  empty: texts.empty,
-})}
+${organizationTable(page, visit, (id) => pathTo(PATH, { id }))}
 ${visit.mayWrite ? card(texts.addTitle, addForm(visit)) : undefined}`;
   },
   acts: {
@@ -52,6 +41,28 @@ ${visit.mayWrite ? card(texts.addTitle, addForm(visit)) : undefined}`;
     }),
   },
 });
+
+/** @param addressOf where an organization leads, by its id */
+export function organizationTable(
+  { items, next }: Page<OrganizationView>,
+  visit: Visit,
+  addressOf: (id: string) => string,
+): Html {
+  const { organizations: texts } = visit.texts;
+  return table(visit, {
+    caption: texts.title,
+    columns: [
+      {
+        label: texts.name,
+        cell: ({ id, name }) => html`<a href="${addressOf(id)}">${foreignName(name)}</a>`,
+      },
+      { label: texts.id, cell: ({ id }) => html`<code translate="no">${id}</code>` },
+    ],
+    rows: items,
+    next,
+    empty: texts.empty,
+  });
+}
 
 const addForm = (visit: Visit) => {
   const { organizations: texts } = visit.texts;

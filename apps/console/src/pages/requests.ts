@@ -16,6 +16,7 @@ import {
   requestQuery,
   toFilter,
 } from '../view/request-log.ts';
+import { userLink } from './audit.ts';
 import { clientLink, duration, outcome, reasonCell } from './request-parts.ts';
 
 const GROUPS = 20;
@@ -149,10 +150,10 @@ export function requestTable(
       },
       {
         label: texts.client,
-        cell: ({ clientId, verified, addressGroup }) =>
+        cell: ({ clientId, userId, verified, addressGroup }) =>
           clientId === undefined
             ? html`<span class="aside">${addressGroup}</span>`
-            : html`${clientLink(clientId)}${verified ? undefined : html` <span class="aside">${texts.unverified}</span>`}`,
+            : html`${clientLink(clientId)}${verified ? undefined : html` <span class="aside">${texts.unverified}</span>`}${userId && html`<br>${userLink(userId)}`}`,
       },
       {
         label: texts.cause,
