@@ -203,6 +203,26 @@ describe('the explorer', () => {
     }
   });
 
+  test('follows a link to an operation that reads, also after a sign-in', async () => {
+    const follow = async (fragment: string) => {
+      await page.goto('about:blank');
+      await page.goto(`${address}#${fragment}`);
+      await page.locator('#content').waitFor();
+      return page.getByLabel('Operation').inputValue();
+    };
+    // Anyone can write a link.
+    expect(await follow('operation=device.delete&deviceId=pump-1')).toBe('device.list');
+    expect(await follow('operation=device.detail&deviceId=..')).toBe('device.detail');
+    expect(await invalidField()).toBe('path-deviceId');
+    expect(await follow('operation=device.detail&deviceId=pump-1&token=x')).toBe('device.detail');
+    expect(await page.locator('#access-token').inputValue()).toBe('');
+    await signIn();
+    expect(page.url()).toBe(address);
+    expect(await page.getByLabel('Operation').inputValue()).toBe('device.detail');
+    expect(await page.locator('#path-deviceId').inputValue()).toBe('pump-1');
+    expect(await send()).toBe('404 Not Found');
+  });
+
   test('sends a pasted access token, and copies the call without it', async () => {
     const issued = await fetch(`${system.authorizationServerUrl}/token`, {
       method: 'POST',

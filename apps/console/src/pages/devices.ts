@@ -108,7 +108,11 @@ export const device: Screen = screen({
   view({ organization, found, items }, visit) {
     const { devices: texts, organizations, users } = visit.texts;
     const { protocol, transport, address, tags } = found;
-    const foreign = (words: readonly string[]) => foreignName(words.filter(Boolean).join(', '));
+    // The address of a device that never connected is a slash.
+    const foreign = (words: readonly string[]) => {
+      const known = words.filter((word) => !['', '/'].includes(word));
+      return known.length === 0 ? undefined : foreignName(known.join(', '));
+    };
     // Not the configuration: its values can be secrets of the device.
     const details = definitions([
       [texts.id, copyable(found.id, visit.texts.frame)],
