@@ -92,7 +92,8 @@ export const organization: Screen = screen({
   title: (data) => data.organization.name,
   trail: (_data, { texts }) => [{ address: LIST_PATH, label: texts.organizations.title }],
   tools: ({ organization: { id: orgId } }, visit) =>
-    html`${logLinks({ orgId }, visit.texts)}${destroyLink(visit, { act: 'remove', label: visit.texts.organizations.remove })}`,
+    html`<a class="button" href="/devices?${String(new URLSearchParams({ orgId }))}">${visit.texts.devices.title}</a>
+${logLinks({ orgId }, visit.texts)}${destroyLink(visit, { act: 'remove', label: visit.texts.organizations.remove })}`,
   view({ organization: { id, name, version }, users, clients, settings }, visit) {
     const { organizations: texts, frame } = visit.texts;
     const rename = actForm(visit, {
