@@ -1,4 +1,4 @@
-export { applyBootstrap, assertApplicable, keyChanges } from './bootstrap/apply-bootstrap.ts';
+export { applyBootstrap, assertApplicable } from './bootstrap/apply-bootstrap.ts';
 export {
   type BootstrapFolder,
   type Declarations,
@@ -64,7 +64,12 @@ export {
   userChangeNames,
 } from './log/audit-event.ts';
 export { type AuditFilter, MAXIMUM_AUDIT_ENTRIES, type RecordedOrigin } from './log/audit-trail.ts';
-export { type AuditedChange, settingsChangesOf, withoutSecrets } from './log/audited-changes.ts';
+export {
+  type AuditedChange,
+  clientChangesOf,
+  settingsChangesOf,
+  withoutSecrets,
+} from './log/audited-changes.ts';
 export { PROCESS_EXPIRES_SECONDS, type ProcessEntry } from './log/process-list.ts';
 export { reportProcess } from './log/report-process.ts';
 export { type RequestEntry, type RequestLog, requestLogResults } from './log/request-log.ts';

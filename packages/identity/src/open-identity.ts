@@ -127,7 +127,7 @@ export function openIdentity(dependencies: IdentityDependencies) {
     revocations,
     audit,
     /** What a change did, for the audit trail. */
-    auditedChanges: createAuditedChanges(store, credentialHash),
+    auditedChanges: createAuditedChanges({ store, credentialHash, clients, users }),
     ...openLogs(dependencies, now),
     replayGuard: createReplayGuard(store, now),
     ...createSigningKeys({ ...records, sealer }, audit),

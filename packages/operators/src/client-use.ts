@@ -8,31 +8,15 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const signatures = ['MD5', 'SHA-256', 'HMAC-SHA-256'] as const;
 
-/** A count that can be too low: the time series names only the largest clients of each cell. */
-export interface AtLeast {
-  readonly count: number;
-  readonly isExact: boolean;
-}
-
-/** One thing that clients migrate from or to. Times are epoch seconds. */
-export interface PracticeUse {
-  readonly practice: Practice;
-  /** Whether the settings of the client allow it. */
-  readonly isAllowed: boolean;
-  readonly lastAt: number | undefined;
-}
-
-/** The rate limit of the gateways, and the busiest minute of the last hour. */
-export interface RateUse {
-  readonly requests: number;
-  readonly windowSeconds: number;
-  readonly busiestMinute: number;
-}
+type ClientUse = Awaited<ReturnType<ReturnType<typeof createClientUseActs>['use']>>;
+export type AtLeast = ClientUse['requests'];
+export type PracticeUse = ClientUse['practices'][number];
 
 export function createClientUseActs({ identity, now }: Dependencies) {
   const { timeSeries, processes } = identity;
 
-  async function count(clientId: string, group: 'clients' | 'failingClients'): Promise<AtLeast> {
+  /** A count can be too low: the time series names only the largest clients of each cell. */
+  async function count(clientId: string, group: 'clients' | 'failingClients') {
     const range = { from: now() - DAY + HOUR, to: now() + 1, stepSeconds: 3600 };
     const read = await Promise.all(
       ['gateway', 'authorization-server'].map((app) => timeSeries.read({ app, ...range })),
@@ -44,7 +28,8 @@ export function createClientUseActs({ identity, now }: Dependencies) {
     };
   }
 
-  async function rateOf(clientId: string): Promise<RateUse | undefined> {
+  /** The rate limit of the gateways, and the busiest minute of the last hour. */
+  async function rateOf(clientId: string) {
     const gateway = (await processes.read()).find(({ app }) => app === 'gateway');
     const limit = gateway?.settings.find(({ name }) => name === 'CLIENT_RATE_LIMIT')?.value;
     const [requests, windowSeconds] = (limit ?? '').split('/').map(Number);
@@ -73,10 +58,8 @@ export function createClientUseActs({ identity, now }: Dependencies) {
   };
 }
 
-async function practicesOf(
-  client: Client,
-  { lastUse, clients }: Identity,
-): Promise<readonly PracticeUse[]> {
+/** What the client migrates from or to: whether its settings allow it, and when it was last seen. */
+function practicesOf(client: Client, { lastUse, clients }: Identity) {
   const canSign = clients.describeKeys(client).length > 0;
   const allowed: Readonly<Record<Practice, boolean>> = {
     MD5: canSign && client.signatureAlgorithm === 'MD5',
@@ -90,16 +73,14 @@ async function practicesOf(
     practices.map(async (practice) => ({
       practice,
       isAllowed: allowed[practice],
+      /** Epoch seconds. */
       lastAt: await lastUse.ofPractice(client.clientId, practice),
     })),
   );
 }
 
 /** By key id: the newest first. */
-async function signaturesOfKeys(
-  client: Client,
-  { lastUse, clients }: Identity,
-): Promise<ReadonlyMap<string, readonly Required<Pick<PracticeUse, 'practice' | 'lastAt'>>[]>> {
+async function signaturesOfKeys(client: Client, { lastUse, clients }: Identity) {
   const found = clients.describeKeys(client).map(async ({ keyId }) => {
     const uses = signatures.map(async (practice) => ({
       practice,

@@ -1,11 +1,10 @@
 /** Registered OAuth clients, without their keys. */
 import {
-  type AuditEvent,
   type Client,
+  clientChangesOf,
   clientSchema,
   generateSecureKey,
   type Identity,
-  keyChanges,
   nextNotBefore,
   publicKeyIds,
   registrationTokenSchema,
@@ -17,13 +16,13 @@ import {
   type Condition,
   changeOf,
   type Dependencies,
-  memberFilter,
+  listMembers,
+  type memberFilter,
   type Operator,
   OperatorError,
+  orNotFound,
   type Page,
   parseInput,
-  readCursor,
-  toCursor,
   version,
   viewOf,
   withChange,
@@ -78,13 +77,8 @@ export function toClientView(client: Client, { clients }: Identity): ClientView 
 }
 
 /** @throws OperatorError if the client does not exist */
-export async function findClient(clientId: string, { clients }: Identity): Promise<Client> {
-  const client = await clients.find(clientId);
-  if (client === undefined) {
-    throw new OperatorError('not_found', `The client ${clientId} does not exist.`);
-  }
-  return client;
-}
+export const findClient = async (clientId: string, { clients }: Identity): Promise<Client> =>
+  orNotFound(await clients.find(clientId), `The client ${clientId} does not exist.`);
 
 /** The members of a record that a bootstrap file can define. */
 export function definitionOf(client: Client): Partial<Client> {
@@ -94,6 +88,7 @@ export function definitionOf(client: Client): Partial<Client> {
 
 /** Where a page begins: in the registered clients, or in those of metadata documents. */
 const place = z.tuple([z.enum(['registered', 'document']), z.string()]);
+type Place = z.output<typeof place>;
 
 export function createClientActs(dependencies: Dependencies) {
   const { identity, record } = dependencies;
@@ -104,30 +99,16 @@ export function createClientActs(dependencies: Dependencies) {
     ...createClientChanges(dependencies),
 
     /** The registered clients, in the order of their ids or names. Then those of documents. */
-    async list(filter: z.input<typeof memberFilter> = {}): Promise<Page<ListedClient>> {
-      const { cursor, limit, ...query } = parseInput(memberFilter, filter);
-      const [kind, after] = readCursor(place, cursor) ?? ['registered', undefined];
-      const matches = ({ enabled }: Client) => query.disabled !== true || !enabled;
-      const wanted = { ...query, matches, limit };
-      const none = { items: [], next: undefined };
-      const registered = kind === 'registered' ? await clients.page({ ...wanted, after }) : none;
-      const limitLeft = limit - registered.items.length;
-      const start = kind === 'document' ? after : undefined;
-      const described =
-        registered.next === undefined
-          ? await pageOfDocuments({ ...wanted, after: start, limit: limitLeft }, identity)
-          : none;
-      const items = [...registered.items, ...described.items].map(async (client) => ({
-        ...view(client),
-        lastUsedAt: await lastUse.ofClient(client.clientId),
-      }));
-      const next = registered.next ?? described.next;
-      const nextKind = registered.next === undefined ? 'document' : 'registered';
-      return {
-        items: await Promise.all(items),
-        next: next === undefined ? undefined : toCursor([nextKind, next]),
-      };
-    },
+    list: (filter: z.input<typeof memberFilter> = {}): Promise<Page<ListedClient>> =>
+      listMembers(
+        filter,
+        place,
+        (query) => pageOfClients(query, identity),
+        async (client: Client) => ({
+          ...view(client),
+          lastUsedAt: await lastUse.ofClient(client.clientId),
+        }),
+      ),
 
     /** A client, and when it and its keys were last used. */
     async read(clientId: string) {
@@ -167,9 +148,36 @@ export function createClientActs(dependencies: Dependencies) {
   };
 }
 
+type ClientQuery = Parameters<Identity['clients']['page']>[0];
+
+async function pageOfClients(
+  {
+    after: [kind, after] = ['registered', ''],
+    ...query
+  }: Omit<ClientQuery, 'after'> & {
+    readonly after: Place | undefined;
+  },
+  identity: Identity,
+) {
+  const registered =
+    kind === 'registered'
+      ? await identity.clients.page({ ...query, after: after || undefined })
+      : { items: [] };
+  if (registered.next !== undefined) {
+    return { items: registered.items, next: ['registered', registered.next] satisfies Place };
+  }
+  const limit = query.limit - registered.items.length;
+  const start = kind === 'document' ? after : '';
+  const { items, next } = await pageOfDocuments({ ...query, limit, after: start }, identity);
+  return {
+    items: [...registered.items, ...items],
+    next: next === undefined ? undefined : (['document', next] satisfies Place),
+  };
+}
+
 /** Their records expire, so that no index has them in order. */
 async function pageOfDocuments(
-  { search = '', orgId, matches, after = '', limit }: Parameters<Identity['clients']['page']>[0],
+  { search = '', orgId, matches, after = '', limit }: ClientQuery,
   { clients }: Identity,
 ) {
   const isFound = ({ clientId, name }: Client) =>
@@ -195,7 +203,7 @@ function createClientChanges({ identity, now, record }: Dependencies) {
     const effect = effectOf(client, { ...after, enabled: change.enabled }, identity);
     await (effect.movesFrom && assertOrganizationExists(after.orgId, identity));
     return {
-      changes: identity.auditedChanges.ofClient(client, { ...client, ...after }),
+      changes: clientChangesOf(client, { ...client, ...after }),
       ...effect,
     };
   }
@@ -226,21 +234,10 @@ function createClientChanges({ identity, now, record }: Dependencies) {
       const { enabled, ...change } = parseInput(clientChange, input);
       // Enabling the client again must not restore its old tokens.
       const state = enabled === false ? { notBefore: nextNotBefore(now()) } : {};
-      let before: Client | undefined;
-      const after = await clients.change(clientId, (current) => {
+      const { after, events } = await identity.auditedChanges.changeClient(clientId, (current) => {
         assertVersion(view(current), condition);
-        before = current;
         return { ...changedDefinition(current, change), enabled, ...state };
       });
-      const changes = identity.auditedChanges.ofClient(before ?? after, after);
-      const changed = { event: 'client_changed', clientId } as const;
-      const events: AuditEvent[] = [
-        ...(changes.length === 0 ? [] : [{ ...changed, change: 'changed', changes } as const]),
-        ...keyChanges(before ?? after, after, publicKeyIds),
-      ];
-      if (enabled !== undefined) {
-        events.push({ ...changed, change: enabled ? 'enabled' : 'disabled' });
-      }
       await record(operator, ...events);
       await (revokes && identity.revocations.deleteTokens(clientId));
       return view(after);

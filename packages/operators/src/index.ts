@@ -131,7 +131,7 @@ export {
   keyRemoval,
   keyRotation,
 } from './client-keys.ts';
-export type { AtLeast, PracticeUse, RateUse } from './client-use.ts';
+export type { AtLeast, PracticeUse } from './client-use.ts';
 export {
   type ClientChange,
   type ClientView,

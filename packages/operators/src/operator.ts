@@ -118,15 +118,13 @@ type Changed<Type> =
         : never;
 
 /** The members of a schema as a representation has them: without defaults. */
-export function viewOf<Shape extends z.ZodRawShape>(shape: Shape) {
+export function viewOf<Shape extends z.ZodRawShape>(shape: Shape): Shape {
   const members = Object.entries(shape).map(([name, type]) => [
     name,
     type instanceof z.ZodDefault ? type.unwrap() : type,
   ]);
-  return Object.fromEntries(members) as { [Name in keyof Shape]: Viewed<Shape[Name]> };
+  return Object.fromEntries(members) as Shape;
 }
-
-type Viewed<Type> = Type extends z.ZodDefault<infer Inner> ? Inner : Type;
 
 /** `record` after a change: null removes a member, and undefined keeps it. */
 export function withChange<Stored extends object>(record: Stored, change: object): Stored {
@@ -206,6 +204,29 @@ export function readCursor<Place>(
   }
 }
 
+/**
+ * A page of clients or users.
+ *
+ * @param place the schema of where a page begins
+ */
+export async function listMembers<Stored extends { readonly enabled: boolean }, Place, View>(
+  filter: z.input<typeof memberFilter>,
+  place: z.ZodType<Place>,
+  read: (query: {
+    readonly search?: string | undefined;
+    readonly orgId?: string | undefined;
+    readonly matches: (record: Stored) => boolean;
+    readonly after: Place | undefined;
+    readonly limit: number;
+  }) => Promise<{ readonly items: readonly Stored[]; readonly next?: Place | undefined }>,
+  viewOfEach: (record: Stored) => Promise<View>,
+): Promise<Page<View>> {
+  const { cursor, disabled, ...query } = parseInput(memberFilter, filter);
+  const matches = ({ enabled }: Stored) => disabled !== true || !enabled;
+  const { items, next } = await read({ ...query, matches, after: readCursor(place, cursor) });
+  return { items: await Promise.all(items.map(viewOfEach)), next: next && toCursor(next) };
+}
+
 /** The time of the last entry in a page, and how many entries of that time were in it. */
 const logPlace = z.tuple([z.number(), z.number()]);
 
@@ -229,6 +250,14 @@ export async function readLogPage<Entry>(
   const time = timeOf(last);
   const ofTime = items.filter((entry) => timeOf(entry) === time).length;
   return { items, next: toCursor([time, ofTime + (time === until ? known : 0)]) };
+}
+
+/** @throws OperatorError if there is no value */
+export function orNotFound<Value>(value: Value | undefined, message: string): Value {
+  if (value === undefined) {
+    throw new OperatorError('not_found', message);
+  }
+  return value;
 }
 
 /** @throws OperatorError if it does not exist */

@@ -8,6 +8,7 @@ import {
   memberFilter,
   type Operator,
   OperatorError,
+  orNotFound,
   type Page,
   parseInput,
   readCursor,
@@ -126,10 +127,5 @@ function createOrganizationRemovals({ identity, record }: Dependencies) {
   };
 }
 
-async function findOrganization(id: string, { organizations }: Identity) {
-  const organization = await organizations.find(id);
-  if (organization === undefined) {
-    throw new OperatorError('not_found', 'The organization does not exist.');
-  }
-  return organization;
-}
+const findOrganization = async (id: string, { organizations }: Identity) =>
+  orNotFound(await organizations.find(id), 'The organization does not exist.');

@@ -49,18 +49,7 @@ type Sought = Omit<z.output<typeof requestFilter>, 'cursor'>;
 export type ExplainedRequest = ReturnType<typeof explained>;
 
 /** Requests with the same outcome. Times are in epoch milliseconds. */
-export interface RequestGroup {
-  readonly code: string | undefined;
-  readonly clientId: string | undefined;
-  readonly operation: string;
-  /** Of the failures, the most frequent first. */
-  readonly reasons: readonly string[];
-  /** The id of the latest request. */
-  readonly requestId: string;
-  readonly count: number;
-  readonly first: number;
-  readonly last: number;
-}
+export type RequestGroup = ReturnType<typeof groupOf>;
 
 export function createRequestActs({ identity }: Dependencies) {
   const { requestLog, audit, clients } = identity;
@@ -151,12 +140,13 @@ function explanationOf({ reason }: RequestEntry): FailureReason | undefined {
 }
 
 /** @param entries newest first */
-function groupOf(entries: readonly RequestEntry[]): RequestGroup {
+function groupOf(entries: readonly RequestEntry[]) {
   const { code, clientId, operation = '', requestId: latest = '', at: last = 0 } = entries[0] ?? {};
   const counts = new Map<string, number>();
   for (const { reason = '' } of entries) {
     counts.set(reason, (counts.get(reason) ?? 0) + 1);
   }
+  /** The most frequent first. */
   const reasons = [...counts].sort(([, a], [, b]) => b - a).map(([reason]) => reason);
   const first = entries.at(-1)?.at ?? last;
   const count = entries.length;

@@ -2,7 +2,7 @@
 import type { Identity } from '@gatehouse/identity';
 import { z } from 'zod';
 import { findClient } from './clients.ts';
-import { type Dependencies, type Operator, OperatorError, parseInput } from './operator.ts';
+import { type Dependencies, type Operator, orNotFound, parseInput } from './operator.ts';
 import { findUser } from './users.ts';
 
 /** A token or code by its value or reference, everything of a client or a user, or everything. */
@@ -48,21 +48,15 @@ export const revocationEffect = z.object({
 });
 export type RevocationEffect = Readonly<z.output<typeof revocationEffect>>;
 
-const unknown = () =>
-  new OperatorError(
-    'not_found',
-    'Unknown token. It has expired, is already revoked, or belongs to another installation.',
-  );
+const UNKNOWN =
+  'Unknown token. It has expired, is already revoked, or belongs to another installation.';
 
 export function createTokenActs({ identity, now, record }: Dependencies) {
   const { revocations } = identity;
   return {
     /** @param name the value of the token, which is hashed at once, or its reference */
     async find(name: string | { readonly reference: string }): Promise<TokenView> {
-      const found = await revocations.find(name);
-      if (found === undefined) {
-        throw unknown();
-      }
+      const found = orNotFound(await revocations.find(name), UNKNOWN);
       const { isRevoked, tokenIds, scope = '', ...members } = found;
       const isExpired = (members.expiresAt ?? Number.POSITIVE_INFINITY) * 1000 <= now();
       const state = isExpired ? 'expired' : isRevoked ? 'revoked' : 'active';
@@ -78,10 +72,7 @@ export function createTokenActs({ identity, now, record }: Dependencies) {
       const target = parseInput(revocationTarget, input);
       const effect = await effectOf(target, identity);
       if ('token' in target || 'reference' in target) {
-        const revoked = await revocations.token(nameOf(target));
-        if (revoked === undefined) {
-          throw unknown();
-        }
+        const revoked = orNotFound(await revocations.token(nameOf(target)), UNKNOWN);
         await record(operator, { event: 'token_revoked', ...revoked });
       } else if ('clientId' in target) {
         const { clientId } = target;
@@ -109,11 +100,7 @@ async function effectOf(
 ): Promise<RevocationEffect> {
   const { revocations, removals, userSessions, store } = identity;
   if ('token' in target || 'reference' in target) {
-    const found = await revocations.find(nameOf(target));
-    if (found === undefined) {
-      throw unknown();
-    }
-    const { grantId, clientId } = found;
+    const { grantId, clientId } = orNotFound(await revocations.find(nameOf(target)), UNKNOWN);
     const tokens = grantId === undefined ? 1 : await revocations.countOfGrant(grantId);
     return { tokens: Math.max(1, tokens), clientIds: clientId === undefined ? [] : [clientId] };
   }

@@ -13,6 +13,7 @@ import {
   type Dependencies,
   type Operator,
   OperatorError,
+  orNotFound,
   parseInput,
 } from './operator.ts';
 import { findUser, toUserView, type UserView } from './users.ts';
@@ -124,10 +125,8 @@ function createEndingActs({ identity, now, record }: Dependencies) {
   return {
     /** Ends the session of one browser, with the access of the applications in it. */
     async endSession(operator: Operator, userId: string, sessionId: string) {
-      const applications = await userSessions.end(userId, sessionId);
-      if (applications === undefined) {
-        throw new OperatorError('not_found', 'The session does not exist, or has ended.');
-      }
+      const ended = await userSessions.end(userId, sessionId);
+      const applications = orNotFound(ended, 'The session does not exist, or has ended.');
       await logouts.addForApplications(userId, applications);
       await record(operator, { event: 'sign_out', userId, everywhere: false });
       return { clientIds: applications.map(({ clientId }) => clientId) };

@@ -1,6 +1,5 @@
 /** User accounts: find, add, change and remove them. user-access.ts has what they sign in with. */
 import {
-  type AuditEvent,
   changedEmail,
   generateSecureKey,
   hashPassword,
@@ -16,13 +15,13 @@ import {
   assertVersion,
   type Condition,
   type Dependencies,
-  memberFilter,
+  listMembers,
+  type memberFilter,
   type Operator,
   OperatorError,
+  orNotFound,
   type Page,
   parseInput,
-  readCursor,
-  toCursor,
   version,
   withChange,
   withVersion,
@@ -73,32 +72,15 @@ export const userChange = z.strictObject({
 });
 export type UserChange = z.input<typeof userChange>;
 
-export function toUserView(user: User): UserView {
-  const { attributes = {}, emailVerified: isVerified, ...members } = user;
-  return withVersion({
-    userId: members.userId,
-    username: members.username,
-    name: members.name,
-    givenName: members.givenName,
-    familyName: members.familyName,
-    orgId: members.orgId,
-    email: members.email,
-    emailVerified: isVerified,
-    roles: members.roles,
-    attributes,
-    enabled: members.enabled,
-    notBefore: members.notBefore,
-  });
-}
+/** The schema has no secret, and omits every other member. */
+export const toUserView = (user: User): UserView =>
+  withVersion(unversioned.parse({ ...user, attributes: user.attributes ?? {} }));
+
+const unversioned = userView.omit({ version: true });
 
 /** @throws OperatorError if the user does not exist */
-export async function findUser(userId: string, { users }: Identity): Promise<User> {
-  const user = await users.find(userId);
-  if (user === undefined) {
-    throw new OperatorError('not_found', 'The user does not exist.');
-  }
-  return user;
-}
+export const findUser = async (userId: string, { users }: Identity): Promise<User> =>
+  orNotFound(await users.find(userId), 'The user does not exist.');
 
 export function createUserActs(dependencies: Dependencies) {
   const { identity, record } = dependencies;
@@ -108,17 +90,11 @@ export function createUserActs(dependencies: Dependencies) {
     ...createUserChanges(dependencies),
 
     /** In the order of user ids, or of names. */
-    async list(filter: z.input<typeof memberFilter> = {}): Promise<Page<ListedUser>> {
-      const { cursor, limit, disabled, ...query } = parseInput(memberFilter, filter);
-      const after = readCursor(z.string(), cursor);
-      const matches = ({ enabled }: User) => disabled !== true || !enabled;
-      const { items, next } = await users.page({ ...query, matches, after, limit });
-      const listed = items.map(async (user) => {
-        const lastSignInAt = await lastUse.ofUser(user.userId);
-        return { ...toUserView(user), lastSignInAt };
-      });
-      return { items: await Promise.all(listed), next: next && toCursor(next) };
-    },
+    list: (filter: z.input<typeof memberFilter> = {}): Promise<Page<ListedUser>> =>
+      listMembers(filter, z.string(), users.page, async (user: User) => ({
+        ...toUserView(user),
+        lastSignInAt: await lastUse.ofUser(user.userId),
+      })),
 
     /** @param entered a username, a verified address, or a user id */
     async find(entered: string): Promise<UserView> {
@@ -162,7 +138,7 @@ export function createUserActs(dependencies: Dependencies) {
 
 /** Changes and removals, with what they take away. */
 function createUserChanges({ identity, now, record }: Dependencies) {
-  const { users, logouts } = identity;
+  const { logouts } = identity;
 
   async function previewChange(userId: string, input: UserChange) {
     const change = parseInput(userChange, input);
@@ -201,19 +177,10 @@ function createUserChanges({ identity, now, record }: Dependencies) {
       await (signsOut && logouts.addForUser(userId));
       // Enabling the user again must not restore old sessions and tokens.
       const state = enabled === false ? { notBefore: nextNotBefore(now()) } : {};
-      let before: User | undefined;
-      const after = await users.update(userId, (current) => {
+      const { after, events } = await identity.auditedChanges.changeUser(userId, (current) => {
         assertVersion(toUserView(current), condition);
-        before = current;
         return { ...changedUser(current, change), ...state };
       });
-      const changed = { event: 'user_changed', userId } as const;
-      const values = await identity.auditedChanges.ofUser(before ?? after, after);
-      const events: AuditEvent[] =
-        values.changes.length === 0 ? [] : [{ ...changed, change: 'changed', ...values }];
-      if (enabled !== undefined) {
-        events.push({ ...changed, change: enabled ? 'enabled' : 'disabled' });
-      }
       await record(operator, ...events);
       return toUserView(after);
     },

@@ -56,18 +56,12 @@ export async function changeUser(
   request: IncomingMessage,
   userId: string,
   change: (user: User) => User,
-  identity: Pick<Identity, 'users' | 'auditedChanges' | 'audit'>,
+  identity: Pick<Identity, 'auditedChanges' | 'audit'>,
   decided: { readonly upstream?: string } = {},
 ): Promise<User> {
-  let before: User | undefined;
-  const after = await identity.users.update(userId, (current) => {
-    before = current;
-    return change(current);
-  });
-  const changed = await identity.auditedChanges.ofUser(before ?? after, after);
-  if (changed.changes.length > 0) {
-    const event = { event: 'user_changed', userId, change: 'changed' } as const;
-    recordEvent(request, { ...event, ...changed, ...decided }, identity);
+  const { after, events } = await identity.auditedChanges.changeUser(userId, change);
+  for (const event of events) {
+    recordEvent(request, { ...event, ...decided }, identity);
   }
   return after;
 }

@@ -10,11 +10,11 @@
  */
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import {
-  type AuditedChange,
   type Client,
   clientSchema,
   generateSecureKey,
   type Identity,
+  type NewClient,
   nextNotBefore,
   type Registration,
   RejectedChangeError,
@@ -24,7 +24,7 @@ import { readableIssue } from '@gatehouse/server/configuration';
 import express, { type ErrorRequestHandler, type Request, type Response } from 'express';
 import { z } from 'zod';
 import { reasonsOfCodes } from '../outcomes/reasons.ts';
-import { requestOrigin } from '../requests/caller.ts';
+import { recordEvent } from '../requests/caller.ts';
 import { REGISTRATION_PATH } from '../requests/routes.ts';
 import { replyHeaders, writeTransportError } from './replies.ts';
 import { peekBody } from './transport.ts';
@@ -67,13 +67,19 @@ const rejectToken = () =>
 
 /** @param issuer the addresses in replies begin with it */
 export function createRegistration(identity: Identity, issuer: string): express.Router {
-  const { clients, registrationTokens, revocations, audit } = identity;
-  const record = (
+  const { clients, registrationTokens, revocations } = identity;
+
+  async function changeClient(
     request: Request,
     clientId: string,
-    change: 'added' | 'changed' | 'disabled',
-    changes?: readonly AuditedChange[],
-  ) => audit.record({ event: 'client_changed', clientId, change, changes }, requestOrigin(request));
+    change: (client: Client) => NewClient,
+  ): Promise<Client> {
+    const { after, events } = await identity.auditedChanges.changeClient(clientId, change);
+    for (const event of events) {
+      recordEvent(request, event, identity);
+    }
+    return after;
+  }
 
   async function findAllowed(token: string) {
     const allowed = await registrationTokens.find(token);
@@ -103,20 +109,18 @@ export function createRegistration(identity: Identity, issuer: string): express.
     };
     const secureKey = described.public ? undefined : generateSecureKey();
     const client = await clients.save({ ...described, registration }, secureKey);
-    record(request, clientId, 'added');
+    recordEvent(request, { event: 'client_changed', clientId, change: 'added' }, identity);
     send(response.status(201), issuer, client, managementToken, secureKey);
   }
 
   async function change(request: Request, response: Response): Promise<void> {
     await managed(request, identity);
     const metadata = await readMetadata(request);
-    const before = await managed(request, identity);
-    const { clientId } = before;
-    const client = await clients.change(clientId, (current) =>
+    const { clientId } = await managed(request, identity);
+    const client = await changeClient(request, clientId, (current) =>
       // An operator may have changed the client since it was read.
       describeChange(metadata, current, assertManaged(request, current, identity), identity),
     );
-    record(request, clientId, 'changed', identity.auditedChanges.ofClient(before, client));
     send(response, issuer, client, bearerOf(request));
   }
 
@@ -135,9 +139,8 @@ export function createRegistration(identity: Identity, issuer: string): express.
   router.delete('/:clientId', async (request, response) => {
     const { clientId } = await managed(request, identity);
     const notBefore = nextNotBefore(Date.now());
-    await clients.update(clientId, (client) => ({ ...client, enabled: false, notBefore }));
+    await changeClient(request, clientId, (client) => ({ ...client, enabled: false, notBefore }));
     await revocations.deleteTokens(clientId);
-    record(request, clientId, 'disabled');
     response.status(204).set('Cache-Control', 'no-store').end();
   });
   router.use(replyToError);

@@ -1,13 +1,10 @@
 import { ConfigurationError, type ConfigurationProblem } from '@gatehouse/server/configuration';
-import type { Client } from '../clients/client.ts';
-import type { ClientRegistry } from '../clients/clients.ts';
 import { withDeclaredScopes } from '../clients/declared-scopes.ts';
 import type { AuditEvent } from '../log/audit-event.ts';
-import { clientChangesOf, settingsChangesOf } from '../log/audited-changes.ts';
+import { settingsChangesOf } from '../log/audited-changes.ts';
 import type { Identity } from '../open-identity.ts';
 import { RejectedChangeError } from '../records/record.ts';
 import { membersByOrganization, type SettingsMember } from '../settings/settings.ts';
-import type { User } from '../users/user.ts';
 import { assertDeclaredAttributes } from '../users/users.ts';
 import type { BootstrapDefinition } from './bootstrap-schema.ts';
 
@@ -43,24 +40,23 @@ export async function applyBootstrap(
   for (const organization of definition.organizations) {
     await registries.organizations.save(organization);
   }
-  const { clients, users } = registries;
+  const { clients, users, auditedChanges } = registries;
   for (const { secureKey, keepTokens, ...client } of definition.clients) {
     const before = await clients.find(client.clientId);
     const after = await clients.save(client, secureKey, { keepTokens });
-    for (const change of before ? clientChanges(before, after, clients) : []) {
+    for (const change of before ? auditedChanges.ofClient(before, after) : []) {
       await onChange?.(change);
     }
   }
   for (const user of definition.users) {
     const before = await users.findByUsername(user.username);
     const after = await users.ensure(user);
-    for (const change of before ? userChanges(before, after) : []) {
-      await onChange?.(change);
-    }
-    const changed = before && (await registries.auditedChanges.ofUser(before, after));
-    if (changed !== undefined && changed.changes.length > 0) {
+    if (before !== undefined && before.passwordHash !== after.passwordHash) {
       const { userId } = after;
-      await onChange?.({ event: 'user_changed', userId, change: 'changed', ...changed });
+      await onChange?.({ event: 'user_changed', userId, change: 'password_changed' });
+    }
+    for (const change of before ? await auditedChanges.ofUser(before, after) : []) {
+      await onChange?.(change);
     }
   }
   return changedSettings;
@@ -126,51 +122,4 @@ export async function assertApplicable(
   if (problems.length > 0) {
     throw new ConfigurationError(problems);
   }
-}
-
-/** What a bootstrap file gave to an existing client, or removed from it, as audit events. */
-function clientChanges(
-  before: Client,
-  after: Client,
-  { keyIds }: ClientRegistry,
-): readonly AuditEvent[] {
-  const changed = { event: 'client_changed', clientId: after.clientId } as const;
-  const changes = clientChangesOf(before, after);
-  return [
-    ...(changes.length === 0 ? [] : [{ ...changed, change: 'changed', changes } as const]),
-    ...keyChanges(before, after, keyIds),
-    ...stateChange(before, after).map((change) => ({ ...changed, change })),
-  ];
-}
-
-/** The keys that a client got or lost, as audit events. */
-export function keyChanges(
-  before: Client,
-  after: Client,
-  idsOf: (client: Client) => readonly string[],
-): readonly AuditEvent[] {
-  const changed = { event: 'client_changed', clientId: after.clientId } as const;
-  const [old, current] = [idsOf(before), idsOf(after)];
-  const added = current.filter((keyId) => !old.includes(keyId));
-  const removed = old.filter((keyId) => !current.includes(keyId));
-  return [
-    ...added.map((keyId) => ({ ...changed, change: 'key_added', keyId }) as const),
-    ...removed.map((keyId) => ({ ...changed, change: 'key_removed', keyId }) as const),
-  ];
-}
-
-/** What a bootstrap file changed about the access of an existing user, as audit events. */
-function userChanges(before: User, after: User): readonly AuditEvent[] {
-  const changed = { event: 'user_changed', userId: after.userId } as const;
-  const hasNewPassword = before.passwordHash !== after.passwordHash;
-  return [
-    ...(hasNewPassword ? [{ ...changed, change: 'password_changed' } as const] : []),
-    ...stateChange(before, after).map((change) => ({ ...changed, change })),
-  ];
-}
-
-type Enabled = Pick<Client, 'enabled'>;
-
-function stateChange(before: Enabled, after: Enabled): readonly ('enabled' | 'disabled')[] {
-  return before.enabled === after.enabled ? [] : [after.enabled ? 'enabled' : 'disabled'];
 }

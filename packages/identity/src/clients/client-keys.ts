@@ -143,6 +143,12 @@ export const isActive = ({ state }: ClientKey): boolean => state === 'active';
 export const isKept = ({ state }: ClientKey): boolean =>
   state === 'replaced' || state === 'retired';
 
+/** The ids of the active secure keys and the public keys. */
+export const activeKeyIds = (client: Client, keys = client.keys): readonly string[] => [
+  ...keys.filter(isActive).map(({ id }) => id),
+  ...publicKeyIds(client),
+];
+
 const removedState = ({ keepTokens }: RemovalOptions) =>
   keepTokens === true ? 'retired' : 'removed';
 
@@ -152,7 +158,7 @@ function inactive({ id, createdAt }: ClientKey, state: ClientKey['state']): Clie
 
 function assertRemovable(client: Client, keyId: string, keys: readonly ClientKey[]): void {
   const { clientId } = client;
-  const ids = [...keys.filter(isActive).map(({ id }) => id), ...publicKeyIds(client)];
+  const ids = activeKeyIds(client, keys);
   if (!ids.includes(keyId)) {
     throw new RejectedChangeError(`${clientId} has no key ${keyId}. Its keys: ${ids.join(', ')}.`);
   }

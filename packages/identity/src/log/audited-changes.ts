@@ -8,6 +8,8 @@
 import type { Store } from '@gatehouse/store';
 import { z } from 'zod';
 import { type Client, clientSchema } from '../clients/client.ts';
+import { activeKeyIds } from '../clients/client-keys.ts';
+import type { ClientRegistry } from '../clients/clients.ts';
 import { parseRecord } from '../records/record.ts';
 import { auditKeyOf, type CredentialHash } from '../secrets/credential-keys.ts';
 import { createSealer } from '../secrets/seal.ts';
@@ -18,6 +20,8 @@ import {
   settingsMembers,
 } from '../settings/settings.ts';
 import { type User, userProfileSchema } from '../users/user.ts';
+import type { UserRegistry } from '../users/users.ts';
+import type { AuditEvent } from './audit-event.ts';
 
 const auditedChange = z.object({
   member: z.string(),
@@ -75,31 +79,67 @@ export const withoutSecrets = (definition: SettingsDefinition): SettingsDefiniti
   upstreams: definition.upstreams?.map(({ clientSecret: _secret, ...upstream }) => upstream),
 });
 
-export type AuditedChanges = ReturnType<typeof createAuditedChanges>;
+/** What the change of a client did, as audit events. */
+function ofClient(before: Client, after: Client): readonly AuditEvent[] {
+  const changed = { event: 'client_changed', clientId: after.clientId } as const;
+  const changes = clientChangesOf(before, after);
+  const [old, current] = [activeKeyIds(before), activeKeyIds(after)];
+  const added = current.filter((keyId) => !old.includes(keyId));
+  const removed = old.filter((keyId) => !current.includes(keyId));
+  return [
+    ...(changes.length > 0 ? [{ ...changed, change: 'changed', changes } as const] : []),
+    ...added.map((keyId) => ({ ...changed, change: 'key_added', keyId }) as const),
+    ...removed.map((keyId) => ({ ...changed, change: 'key_removed', keyId }) as const),
+    ...stateChange(before, after).map((change) => ({ ...changed, change })),
+  ];
+}
 
-export function createAuditedChanges(
-  store: Pick<Store, 'get' | 'claim'>,
-  credentialHash: CredentialHash,
-) {
+/** Disabling again revokes again, so it is an event, too. */
+function stateChange(
+  before: Client | User,
+  after: Client | User,
+): readonly ('enabled' | 'disabled')[] {
+  const isRevoked = !after.enabled && before.notBefore < after.notBefore;
+  const isChanged = before.enabled !== after.enabled || isRevoked;
+  return isChanged ? [after.enabled ? 'enabled' : 'disabled'] : [];
+}
+
+/** Changes records, and describes the changes as events. */
+export function createAuditedChanges(dependencies: {
+  readonly store: Pick<Store, 'get' | 'claim'>;
+  readonly credentialHash: CredentialHash;
+  readonly clients: Pick<ClientRegistry, 'change'>;
+  readonly users: Pick<UserRegistry, 'update'>;
+}) {
+  const { store, credentialHash, clients, users } = dependencies;
   const sealerOf = (key: string) =>
     createSealer(Buffer.from(credentialHash(`audit:${key}`), 'base64url'));
 
+  async function ofUser(before: User, after: User): Promise<readonly AuditEvent[]> {
+    const { userId } = after;
+    const changed = { event: 'user_changed', userId } as const;
+    const plain = changesOf(before, after, userMembers);
+    const personal = changesOf(before, after, personalMembers);
+    const changes = [...plain, ...personal.map(({ member }) => ({ member }))];
+    const key = personal.length > 0 && (await store.claim(auditKeyOf(userId), generateId()));
+    const sealed = key && { personal: sealerOf(key).seal(JSON.stringify(personal), userId) };
+    return [
+      ...(changes.length > 0
+        ? [{ ...changed, change: 'changed', changes, ...sealed } as const]
+        : []),
+      ...stateChange(before, after).map((change) => ({ ...changed, change })),
+    ];
+  }
+
   return {
-    ofClient: clientChangesOf,
-    /** @returns members of a `user_changed` event */
-    async ofUser(before: User, after: User) {
-      const changes = changesOf(before, after, userMembers);
-      const personal = changesOf(before, after, personalMembers);
-      if (personal.length === 0) {
-        return { changes };
-      }
-      const { userId } = after;
-      const sealer = sealerOf(await store.claim(auditKeyOf(userId), generateId()));
-      return {
-        changes: [...changes, ...personal.map(({ member }) => ({ member }))],
-        personal: sealer.seal(JSON.stringify(personal), userId),
-      };
-    },
+    ofClient,
+    ofUser,
+    /** @throws RejectedChangeError if the client does not exist, or `change` throws it */
+    changeClient: (clientId: string, change: Parameters<ClientRegistry['change']>[1]) =>
+      describing(ofClient, change, (observed) => clients.change(clientId, observed)),
+    /** @throws RejectedChangeError if the user does not exist, or `change` throws it */
+    changeUser: (userId: string, change: (user: User) => User) =>
+      describing(ofUser, change, (observed) => users.update(userId, observed)),
     /** The changes of an entry, with the values of a user who still exists. */
     async read(entry: {
       readonly userId?: string | undefined;
@@ -116,6 +156,23 @@ export function createAuditedChanges(
       return changes.map((each) => values.find(({ member }) => member === each.member) ?? each);
     },
   };
+}
+
+/** The record after a change, and the events that describe it. */
+async function describing<Stored, Changed>(
+  eventsOf: (
+    before: Stored,
+    after: Stored,
+  ) => Promise<readonly AuditEvent[]> | readonly AuditEvent[],
+  change: (current: Stored) => Changed,
+  make: (observed: (current: Stored) => Changed) => Promise<Stored>,
+) {
+  let before: Stored | undefined;
+  const after = await make((current) => {
+    before = current;
+    return change(current);
+  });
+  return { after, events: await eventsOf(before ?? after, after) };
 }
 
 function changesOf<Stored>(
