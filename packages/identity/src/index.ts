@@ -23,7 +23,6 @@ export {
   type Client,
   type ClientSettings,
   clientSchema,
-  type GrantType,
   grantFacts,
   grantNames,
 } from './clients/client.ts';
@@ -40,7 +39,6 @@ export {
 export {
   compareRedirectUri,
   isAllowedRedirectUri,
-  type RedirectUriComparison,
   redirectUriProblem,
 } from './clients/redirect-uris.ts';
 export { type Registration, registrationTokenSchema } from './clients/registration-tokens.ts';

@@ -20,9 +20,9 @@ import { createLastUse, type LastUse } from './records/last-use.ts';
 import { createOrganizationRegistry } from './records/organizations.ts';
 import { limitReports, type OnDamagedRecord } from './records/record.ts';
 import { createRemovals } from './removals.ts';
-import { type CredentialHash, createCredentialHash } from './secrets/credential-keys.ts';
+import { createCredentialHash } from './secrets/credential-keys.ts';
 import type { MasterKey } from './secrets/master-key.ts';
-import { createSealer, type Sealer } from './secrets/seal.ts';
+import { createSealer, type SecretDependencies } from './secrets/seal.ts';
 import { describeSigningKeys, rotateSigningKeys } from './secrets/signing-key-schedule.ts';
 import {
   createPublicKeys,
@@ -36,6 +36,7 @@ import {
   createLiveHolders,
   createNotBefore,
   createTokenPrincipals,
+  type NotBefore,
 } from './tokens/access-tokens.ts';
 import { createActionLinks } from './tokens/action-links.ts';
 import { createBrowserSessions } from './tokens/browser-sessions.ts';
@@ -79,46 +80,53 @@ interface IdentityDependencies {
 
 export function openIdentity(dependencies: IdentityDependencies) {
   const { store, masterKey, consoleUrl, now = Date.now } = dependencies;
-  const onDamagedRecord = limitReports(dependencies.onDamagedRecord, now);
-  const credentialHash = createCredentialHash(masterKey);
-  const sealer = createSealer(masterKey);
-  const settings = createSettingsRegistry({ store, sealer, consoleUrl, onDamagedRecord, now });
-  const organizations = createOrganizationRegistry({ store, onDamagedRecord, now });
-  const shared = { store, settings, organizations, onDamagedRecord, now };
-  const records = { ...shared, console: consoleOf(dependencies) };
+  const records: SecretDependencies = {
+    ...{ store, now, sealer: createSealer(masterKey) },
+    onDamagedRecord: limitReports(dependencies.onDamagedRecord, now),
+    credentialHash: createCredentialHash(masterKey),
+  };
+  const settings = createSettingsRegistry({ ...records, consoleUrl });
+  const organizations = createOrganizationRegistry(records);
   const lastUse = createLastUse(store, now);
-  const clients = createClientRegistry({ ...records, sealer, credentialHash, lastUse });
-  const users = createUserRegistry(records);
+  const declared = {
+    ...records,
+    settings,
+    organizations,
+    lastUse,
+    console: consoleOf(dependencies),
+  };
+  const clients = createClientRegistry(declared);
+  const users = createUserRegistry(declared);
   const notBefore = createNotBefore(store, now);
-  const accounts = createAccounts({ ...records, users, sealer, credentialHash, notBefore });
+  const holders = { ...declared, clients, users, notBefore };
+  const accounts = createAccounts(holders);
   const principalOf = createClientPrincipals(settings);
   const findLiveHolder = createLiveHolders(clients, users, notBefore);
-  const verification = { ...records, credentialHash, findLiveHolder };
-  const userSessions = createUserSessions({ ...verification, sealer });
-  const tokenPrincipals = createTokenPrincipals(verification);
-  const tokens = { ...verification, tokenPrincipals };
-  const findKey = createPublicKeys('authorization-server', { ...records, sealer });
+  const verification = { ...holders, findLiveHolder };
+  const userSessions = createUserSessions(verification);
+  const tokens = { ...verification, tokenPrincipals: createTokenPrincipals(verification) };
+  const findKey = createPublicKeys('authorization-server', records);
   const jwtAccessTokens = createJwtAccessTokens({ ...tokens, findKey });
-  const audit = openAudit(dependencies, lastUse, now);
-  const logouts = openLogouts({ ...verification, sealer, clients, users, notBefore, audit });
-  const registrationTokens = createRegistrationTokens({ ...records, credentialHash });
+  const audit = openAudit(dependencies, records, lastUse);
+  const logouts = openLogouts({ ...holders, audit });
+  const registrationTokens = createRegistrationTokens(declared);
   /** Logouts: sign-outs of which clients are notified. */
   const parties = { organizations, clients, registrationTokens, users, logouts, jwtAccessTokens };
-  const revocations = createRevocations({ ...verification, ...parties, notBefore });
+  const revocations = createRevocations({ ...verification, ...parties });
   return {
-    store,
+    ...records,
     /** What operators declare for the installation: resources with their scopes, and roles. */
     settings,
     ...parties,
     /** Removes users, clients and organizations, with everything that belongs to them. */
-    removals: createRemovals({ ...records, ...parties, ...accounts, revocations }),
+    removals: createRemovals({ ...declared, ...parties, ...accounts, revocations }),
     lastUse,
     ...accounts,
     userSessions,
     ...createVerifiers(tokens),
     xAccessTokens: createXAccessTokens({ ...verification, principalOf }),
     /** Of users at the hosts in `browserHosts`. */
-    browserSessions: createBrowserSessions({ ...verification, clients, users, notBefore }),
+    browserSessions: createBrowserSessions(verification),
     principalOf,
     /** Explains a token that a verifier rejected. */
     findTokenKind: createTokenKinds(verification),
@@ -126,22 +134,19 @@ export function openIdentity(dependencies: IdentityDependencies) {
     findLiveHolder,
     revocations,
     audit,
-    /** What a change did, for the audit trail. */
-    auditedChanges: createAuditedChanges({ store, credentialHash, clients, users }),
-    ...openLogs(dependencies, now),
+    auditedChanges: createAuditedChanges(holders),
+    requestLog: createRequestLog({ ...records, count: dependencies.onRequestLog }),
+    /** What all processes counted. */
+    timeSeries: createTimeSeries(records),
+    /** The running processes. */
+    processes: createProcessList(records),
     replayGuard: createReplayGuard(store, now),
-    ...createSigningKeys({ ...records, sealer }, audit),
-    credentialHash,
-    sealer,
-    onDamagedRecord,
+    ...createSigningKeys(records, audit),
   };
 }
 
 function createSigningKeys(
-  dependencies: Pick<
-    Parameters<typeof createPublicKeys>[1],
-    'store' | 'sealer' | 'onDamagedRecord'
-  >,
+  dependencies: SecretDependencies,
   audit: ReturnType<typeof createAuditTrail>,
 ) {
   return {
@@ -165,13 +170,12 @@ function createSigningKeys(
 
 /** Clients are also notified about the users of a removed organization, whose sessions have ended. */
 function openLogouts(
-  dependencies: Omit<Parameters<typeof createLogoutQueue>[0], 'userSessions'> & {
-    readonly clients: ClientRegistry;
-    readonly sealer: Sealer;
-    readonly credentialHash: CredentialHash;
-    readonly users: UserRegistry;
-    readonly notBefore: ReturnType<typeof createNotBefore>;
-  },
+  dependencies: SecretDependencies &
+    Omit<Parameters<typeof createLogoutQueue>[0], 'userSessions'> & {
+      readonly clients: ClientRegistry;
+      readonly users: UserRegistry;
+      readonly notBefore: NotBefore;
+    },
 ) {
   const { clients, users, notBefore } = dependencies;
   const findLiveHolder = createLiveHolders(clients, { find: users.readStored }, notBefore);
@@ -195,9 +199,7 @@ function createVerifiers(tokens: Parameters<typeof createAccessTokenVerifier>[0]
 
 /** What else belongs to the account of a user. */
 function createAccounts(
-  dependencies: Parameters<typeof createActionLinks>[0] &
-    Parameters<typeof createFactorRecords>[0] &
-    Parameters<typeof createMailQueue>[0],
+  dependencies: Parameters<typeof createActionLinks>[0] & Parameters<typeof createUpstreamLinks>[0],
 ) {
   const { store, credentialHash } = dependencies;
   const factors = { ...dependencies, factorRecords: createFactorRecords(dependencies) };
@@ -211,20 +213,15 @@ function createAccounts(
   };
 }
 
-function openLogs({ store, onRequestLog: count }: IdentityDependencies, now: () => number) {
-  return {
-    requestLog: createRequestLog({ store, now, count }),
-    /** What all processes counted. */
-    timeSeries: createTimeSeries({ store, now }),
-    /** The running processes. */
-    processes: createProcessList({ store, now }),
-  };
-}
-
-function openAudit(dependencies: IdentityDependencies, lastUse: LastUse, now: () => number) {
-  const { store, auditRetentionDays: retentionDays, onAuditLost: onLost } = dependencies;
+function openAudit(
+  dependencies: IdentityDependencies,
+  records: SecretDependencies,
+  lastUse: LastUse,
+) {
   return createAuditTrail({
-    ...{ store, now, retentionDays, onLost },
+    ...records,
+    retentionDays: dependencies.auditRetentionDays,
+    onLost: dependencies.onAuditLost,
     /** Keys and requests are noted where they are verified. */
     onEvent(event) {
       if (event.event === 'sign_in_succeeded') {

@@ -3,12 +3,12 @@
  * credential of a user or client is valid, so all end within 50 ms. The rest only frees space. The
  * audit trail stays. Its user ids are pseudonyms, because nothing leads from them to a person any more.
  */
-import type { Store } from '@gatehouse/store';
 import type { Client } from './clients/client.ts';
 import type { ClientRegistry } from './clients/clients.ts';
 import type { createRegistrationTokens } from './clients/registration-tokens.ts';
 import type { AuditEvent } from './log/audit-event.ts';
 import type { OrganizationRegistry } from './records/organizations.ts';
+import type { RecordDependencies } from './records/record.ts';
 import {
   clientRecordShards,
   clientShardKey,
@@ -33,19 +33,19 @@ const MAXIMUM_AUDITED = 500;
 /** Stores an entry of the audit trail. */
 type Audit = (event: AuditEvent) => Promise<void>;
 
-export function createRemovals(dependencies: {
-  readonly store: Store;
-  readonly organizations: Pick<OrganizationRegistry, 'remove'>;
-  readonly settings: Pick<SettingsRegistry, 'forgetOrganization'>;
-  readonly clients: ClientRegistry;
-  readonly users: UserRegistry;
-  readonly registrationTokens: ReturnType<typeof createRegistrationTokens>;
-  readonly revocations: ReturnType<typeof createRevocations>;
-  readonly logouts: Pick<LogoutQueue, 'addForUser'>;
-  readonly upstreamLinks: Pick<UpstreamLinks, 'removeAll'>;
-  readonly actionLinks: Pick<ActionLinks, 'endForAddress'>;
-  readonly now: () => number;
-}) {
+export function createRemovals(
+  dependencies: RecordDependencies & {
+    readonly organizations: Pick<OrganizationRegistry, 'remove'>;
+    readonly settings: Pick<SettingsRegistry, 'forgetOrganization'>;
+    readonly clients: ClientRegistry;
+    readonly users: UserRegistry;
+    readonly registrationTokens: ReturnType<typeof createRegistrationTokens>;
+    readonly revocations: ReturnType<typeof createRevocations>;
+    readonly logouts: Pick<LogoutQueue, 'addForUser'>;
+    readonly upstreamLinks: Pick<UpstreamLinks, 'removeAll'>;
+    readonly actionLinks: Pick<ActionLinks, 'endForAddress'>;
+  },
+) {
   const { store, organizations, clients, users, revocations, logouts, now } = dependencies;
 
   async function membersOf(orgId: string) {

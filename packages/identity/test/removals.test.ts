@@ -27,15 +27,12 @@ describeOnEngines('removals', ({ openIdentity, openStore }) => {
 
   /** Renames, with the events that the command records. */
   async function rename(identity: Identity, before: User, username: string, changes = {}) {
-    const after = await identity.users.update(before.userId, (user) => ({
+    const { after, events } = await identity.auditedChanges.changeUser(before.userId, (user) => ({
       ...user,
       username,
       ...changes,
     }));
-    const described = await identity.auditedChanges.ofUser(before, after);
-    const { userId } = before;
-    const event = { event: 'user_changed', userId, change: 'changed', ...described } as const;
-    await auditTo(identity)(event);
+    await Promise.all(events.map(auditTo(identity)));
     return after;
   }
 

@@ -4,11 +4,9 @@ import {
   memoized,
   type OnDamagedRecord,
   parseRecord,
-  type RecordDependencies,
   RejectedChangeError,
 } from '../records/record.ts';
-import type { CredentialHash } from '../secrets/credential-keys.ts';
-import type { Sealer } from '../secrets/seal.ts';
+import type { Sealer, SecretDependencies } from '../secrets/seal.ts';
 import { findMatchingSecret, generateSecureKey } from '../secrets/secure-keys.ts';
 import { type Client, type ClientKey, storedClient } from './client.ts';
 import { hasPublicKeys, publicKeyIds, withoutPublicKey } from './public-keys.ts';
@@ -36,11 +34,7 @@ const decoyKeys: readonly string[] = Array.from({ length: MAXIMUM_ACTIVE_KEYS },
 
 /** The secure keys of clients: encrypted, newest first, at most two active. */
 export function createClientKeys(
-  dependencies: RecordDependencies & {
-    readonly sealer: Sealer;
-    readonly credentialHash: CredentialHash;
-    readonly lastUse: Pick<LastUse, 'noteKey'>;
-  },
+  dependencies: SecretDependencies & { readonly lastUse: Pick<LastUse, 'noteKey'> },
 ) {
   const { sealer, credentialHash, onDamagedRecord, lastUse, now } = dependencies;
   /** Twelve hexadecimal digits of an HMAC, which identify a key. Not a secret. */

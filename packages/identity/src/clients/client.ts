@@ -45,7 +45,7 @@ const grantTypes = {
   'urn:ietf:params:oauth:grant-type:device_code': { secrets: ['device_code'] },
 } as const satisfies Readonly<Record<string, GrantFacts>>;
 
-export type GrantType = keyof typeof grantTypes;
+type GrantType = keyof typeof grantTypes;
 
 export const grantNames = Object.keys(grantTypes) as GrantType[];
 

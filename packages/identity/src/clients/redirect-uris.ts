@@ -49,15 +49,6 @@ const differences = {
 
 type Difference = keyof typeof differences;
 
-export type RedirectUriComparison =
-  | { readonly accepted: 'exact' | 'loopbackPort'; readonly registered: string }
-  | {
-      readonly accepted: undefined;
-      readonly difference: Difference | 'malformed' | 'unknown';
-      /** The closest one. */
-      readonly registered?: string;
-    };
-
 /**
  * Whether an authorization request with this redirect URI passes, and otherwise why not. Redirect
  * URIs are compared exactly (RFC 9700 §2.1), except the port of a native application on loopback
@@ -66,14 +57,14 @@ export type RedirectUriComparison =
 export function compareRedirectUri(
   uri: string,
   client: Readonly<{ applicationType: 'web' | 'native'; redirectUris: readonly string[] }>,
-): RedirectUriComparison {
+) {
   const { redirectUris, applicationType } = client;
   if (redirectUris.includes(uri)) {
-    return { accepted: 'exact', registered: uri };
+    return { accepted: 'exact', registered: uri } as const;
   }
   const url = URL.parse(uri);
   if (url === null) {
-    return { accepted: undefined, difference: 'malformed' };
+    return { accepted: undefined, difference: 'malformed', registered: undefined } as const;
   }
   const isLoopback = url.protocol === 'http:' && LOOPBACK_HOSTS.has(url.hostname);
   const known = redirectUris.flatMap((registered) => {
@@ -86,18 +77,15 @@ export function compareRedirectUri(
     if (found !== undefined) {
       const { registered } = found;
       if (difference === 'port' && applicationType === 'native' && isLoopback) {
-        return { accepted: 'loopbackPort', registered };
+        return { accepted: 'loopbackPort', registered } as const;
       }
       // A parser adds the slash after a host.
       const isSlash = uri === `${registered}/` || registered === `${uri}/`;
-      return {
-        accepted: undefined,
-        difference: isSlash ? 'trailingSlash' : difference,
-        registered,
-      };
+      const closest = isSlash ? 'trailingSlash' : difference;
+      return { accepted: undefined, difference: closest, registered } as const;
     }
   }
-  return { accepted: undefined, difference: 'unknown' };
+  return { accepted: undefined, difference: 'unknown', registered: undefined } as const;
 }
 
 /**

@@ -4,14 +4,9 @@
  */
 import { randomBytes } from 'node:crypto';
 import { z } from 'zod';
-import {
-  identifier,
-  parseRecord,
-  type RecordDependencies,
-  RejectedChangeError,
-  readRecord,
-} from '../records/record.ts';
-import { type CredentialHash, credentialKey } from '../secrets/credential-keys.ts';
+import { identifier, parseRecord, RejectedChangeError, readRecord } from '../records/record.ts';
+import { credentialKey } from '../secrets/credential-keys.ts';
+import type { SecretDependencies } from '../secrets/seal.ts';
 import { isKnownScope, scopeName } from '../settings/resource.ts';
 import type { SettingsRegistry } from '../settings/settings.ts';
 
@@ -54,10 +49,7 @@ const DAY = 24 * 60 * 60;
 const INDEX_KEY = 'registration-tokens';
 
 export function createRegistrationTokens(
-  dependencies: RecordDependencies & {
-    readonly credentialHash: CredentialHash;
-    readonly settings: SettingsRegistry;
-  },
+  dependencies: SecretDependencies & { readonly settings: SettingsRegistry },
 ) {
   const { store, credentialHash, settings, onDamagedRecord, now } = dependencies;
   const keyOf = (token: string) => credentialKey('InitialAccessToken', credentialHash(token));

@@ -8,7 +8,6 @@
  * why servers do not wait.
  */
 import { randomBytes } from 'node:crypto';
-import type { Store } from '@gatehouse/store';
 import { z } from 'zod';
 import { parseRecord } from '../records/record.ts';
 import {
@@ -21,7 +20,7 @@ import {
   lastTimeOf,
   severityOf,
 } from './audit-event.ts';
-import { createBoundedLog, hasMembers } from './bounded-log.ts';
+import { createBoundedLog, hasMembers, type LogDependencies } from './bounded-log.ts';
 import {
   type AuditLog,
   createAggregation,
@@ -65,13 +64,13 @@ export interface AuditFilter
   readonly limit: number;
 }
 
-export function createAuditTrail(dependencies: {
-  readonly store: Pick<Store, 'append' | 'read' | 'increment'>;
-  readonly now: () => number;
-  readonly retentionDays?: number | undefined;
-  readonly onLost?: OnAuditLost | undefined;
-  readonly onEvent?: ((event: AuditEvent) => void) | undefined;
-}) {
+export function createAuditTrail(
+  dependencies: LogDependencies & {
+    readonly retentionDays?: number | undefined;
+    readonly onLost?: OnAuditLost | undefined;
+    readonly onEvent?: ((event: AuditEvent) => void) | undefined;
+  },
+) {
   const { now, onEvent, retentionDays = DEFAULT_AUDIT_RETENTION_DAYS } = dependencies;
   const log = createBoundedLog<AuditSeverity>(
     { name: 'audit-trail', capacities, retentionDays, shareSeconds: DAY_SECONDS },

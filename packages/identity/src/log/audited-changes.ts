@@ -5,14 +5,13 @@
  * The audit trail outlives users, so their names and addresses are encrypted in it, with a key of the
  * user that is deleted together with the user. Then only the names of the members remain.
  */
-import type { Store } from '@gatehouse/store';
 import { z } from 'zod';
 import { type Client, clientSchema } from '../clients/client.ts';
 import { activeKeyIds } from '../clients/client-keys.ts';
 import type { ClientRegistry } from '../clients/clients.ts';
 import { parseRecord } from '../records/record.ts';
-import { auditKeyOf, type CredentialHash } from '../secrets/credential-keys.ts';
-import { createSealer } from '../secrets/seal.ts';
+import { auditKeyOf } from '../secrets/credential-keys.ts';
+import { createSealer, type SecretDependencies } from '../secrets/seal.ts';
 import { generateId } from '../secrets/secure-keys.ts';
 import {
   type SettingsDefinition,
@@ -105,12 +104,12 @@ function stateChange(
 }
 
 /** Changes records, and describes the changes as events. */
-export function createAuditedChanges(dependencies: {
-  readonly store: Pick<Store, 'get' | 'claim'>;
-  readonly credentialHash: CredentialHash;
-  readonly clients: Pick<ClientRegistry, 'change'>;
-  readonly users: Pick<UserRegistry, 'update'>;
-}) {
+export function createAuditedChanges(
+  dependencies: SecretDependencies & {
+    readonly clients: Pick<ClientRegistry, 'change'>;
+    readonly users: Pick<UserRegistry, 'update'>;
+  },
+) {
   const { store, credentialHash, clients, users } = dependencies;
   const sealerOf = (key: string) =>
     createSealer(Buffer.from(credentialHash(`audit:${key}`), 'base64url'));

@@ -24,7 +24,7 @@ export function createBoundedLog<Trail extends string>(
     readonly retentionDays: number;
     readonly shareSeconds: number;
   },
-  { store, now }: { readonly store: LogStore; readonly now: () => number },
+  { store, now }: LogDependencies,
 ) {
   const maximumAgeSeconds = log.retentionDays * DAY_SECONDS;
   const keyOf = (trail: Trail) => `${log.name}:${trail}`;
@@ -88,7 +88,10 @@ export function createBoundedLog<Trail extends string>(
 
 export type BoundedLog<Trail extends string> = ReturnType<typeof createBoundedLog<Trail>>;
 
-type LogStore = Pick<Store, 'append' | 'read' | 'increment'>;
+export interface LogDependencies {
+  readonly store: Pick<Store, 'append' | 'read' | 'increment'>;
+  readonly now: () => number;
+}
 
 interface LogSearch<Entry> {
   /** Omits damaged lines. */

@@ -8,9 +8,8 @@
 import cluster from 'node:cluster';
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
-import type { Store } from '@gatehouse/store';
 import { z } from 'zod';
-import { parseRecord } from '../records/record.ts';
+import { parseRecord, type RecordDependencies } from '../records/record.ts';
 
 const KEY = 'processes';
 /** An entry has about 4 KB. */
@@ -60,13 +59,7 @@ export type ProcessReport = Omit<
 
 export type ProcessList = ReturnType<typeof createProcessList>;
 
-export function createProcessList({
-  store,
-  now,
-}: {
-  readonly store: Pick<Store, 'append' | 'read'>;
-  readonly now: () => number;
-}) {
+export function createProcessList({ store, now }: RecordDependencies) {
   const options = { maximumAgeSeconds: PROCESS_EXPIRES_SECONDS };
 
   return {

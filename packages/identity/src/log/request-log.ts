@@ -7,10 +7,14 @@
  *
  * Not here: choosing the requests and their members, which packages/server does.
  */
-import type { Store } from '@gatehouse/store';
 import { z } from 'zod';
 import { parseRecord } from '../records/record.ts';
-import { type BoundedLog, createBoundedLog, hasMembers } from './bounded-log.ts';
+import {
+  type BoundedLog,
+  createBoundedLog,
+  hasMembers,
+  type LogDependencies,
+} from './bounded-log.ts';
 
 /**
  * One request. It contains no URL, no header except the user agent, no body and nothing derived from
@@ -95,12 +99,12 @@ interface RequestFilter
 
 export type RequestLog = ReturnType<typeof createRequestLog>;
 
-export function createRequestLog(dependencies: {
-  readonly store: Pick<Store, 'append' | 'read' | 'increment'>;
-  readonly now: () => number;
-  /** Counts what happened to the entries, for metrics. */
-  readonly count?: ((result: RequestLogResult, entries: number) => void) | undefined;
-}) {
+export function createRequestLog(
+  dependencies: LogDependencies & {
+    /** Counts what happened to the entries, for metrics. */
+    readonly count?: ((result: RequestLogResult, entries: number) => void) | undefined;
+  },
+) {
   const { count = () => {} } = dependencies;
   const log = createBoundedLog<Trail>(
     { name: 'request-log', capacities, retentionDays: 7, shareSeconds: 60 * 60 },

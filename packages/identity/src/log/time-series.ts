@@ -17,7 +17,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Store } from '@gatehouse/store';
 import { LRUCache } from 'lru-cache';
 import { z } from 'zod';
-import { parseRecord } from '../records/record.ts';
+import { parseRecord, type RecordDependencies } from '../records/record.ts';
 
 /**
  * The groups of counts, with their maximum number of members. Beyond it, a cell keeps the largest
@@ -100,13 +100,7 @@ const LONGEST_PAUSE_MILLISECONDS = 10;
 export type TimeSeries = ReturnType<typeof createTimeSeries>;
 
 /** @param dependencies.now epoch milliseconds */
-export function createTimeSeries({
-  store,
-  now,
-}: {
-  readonly store: Pick<Store, 'get' | 'claim' | 'replace'>;
-  readonly now: () => number;
-}) {
+export function createTimeSeries({ store, now }: RecordDependencies) {
   const settled = new LRUCache<string, Counts>({ max: MAXIMUM_REMEMBERED });
   const keyOf = (app: string, { name, seconds }: Resolution, at: number) =>
     `time-series:${app}:${name}:${Math.floor(at / (seconds * 1000))}`;
@@ -185,7 +179,7 @@ export function createTimeSeries({
 }
 
 async function addToCell(
-  store: Pick<Store, 'get' | 'claim' | 'replace'>,
+  store: Store,
   key: string,
   keptSeconds: number,
   increments: Partial<Counts>,

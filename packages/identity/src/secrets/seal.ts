@@ -5,7 +5,8 @@ import {
   type KeyObject,
   randomBytes,
 } from 'node:crypto';
-import { memoized } from '../records/record.ts';
+import { memoized, type RecordDependencies } from '../records/record.ts';
+import type { CredentialHash } from './credential-keys.ts';
 import { deriveKey, type RotatedKeys, toRotatedKeys } from './master-key.ts';
 
 const ALGORITHM = 'aes-256-gcm';
@@ -14,6 +15,12 @@ const TAG_BYTES = 16;
 const VERSION = 'v1';
 
 export type Sealer = ReturnType<typeof createSealer>;
+
+/** What those need who keep secrets in records. */
+export interface SecretDependencies extends RecordDependencies {
+  readonly sealer: Sealer;
+  readonly credentialHash: CredentialHash;
+}
 
 /**
  * Encrypts secure keys, signing keys and payloads with secrets for the store. The first master key

@@ -8,13 +8,12 @@ import {
   createRecordCache,
   hostName,
   parseRecord,
-  type RecordDependencies,
   RejectedChangeError,
   readForUpdate,
   role,
 } from '../records/record.ts';
 import { withRecordLock } from '../records/record-lock.ts';
-import type { Sealer } from '../secrets/seal.ts';
+import type { SecretDependencies } from '../secrets/seal.ts';
 import { type AttributeDeclarations, attributeDeclarations } from './attributes.ts';
 import { deleteFormerImages, readBrandImage, storeBrandImages } from './brand-images.ts';
 import { brandingSchema, resolveBrands, withoutImageContents } from './branding.ts';
@@ -107,8 +106,7 @@ const DEVICE_API_KEY = 'device-api-addresses';
 export type SettingsRegistry = ReturnType<typeof createSettingsRegistry>;
 
 export function createSettingsRegistry(
-  dependencies: RecordDependencies & {
-    readonly sealer: Sealer;
+  dependencies: SecretDependencies & {
     /** The public origin of the console. Undefined: there is none. */
     readonly consoleUrl?: string | undefined;
   },

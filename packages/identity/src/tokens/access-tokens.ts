@@ -2,14 +2,10 @@ import type { Store } from '@gatehouse/store';
 import { LRUCache } from 'lru-cache';
 import type { Client } from '../clients/client.ts';
 import type { ClientRegistry } from '../clients/clients.ts';
-import { createRecordCache, type RecordDependencies, readRecord } from '../records/record.ts';
+import { createRecordCache, readRecord } from '../records/record.ts';
 import { withRecordLock } from '../records/record-lock.ts';
-import {
-  accessTokenKey,
-  accessTokenKinds,
-  type CredentialHash,
-  grantTombstoneKey,
-} from '../secrets/credential-keys.ts';
+import { accessTokenKey, accessTokenKinds, grantTombstoneKey } from '../secrets/credential-keys.ts';
+import type { SecretDependencies } from '../secrets/seal.ts';
 import { findResource, isScopeForRoles, scopesOfResource } from '../settings/scopes.ts';
 import type { Settings, SettingsRegistry } from '../settings/settings.ts';
 import { isAcrEnough } from '../users/authentication-context.ts';
@@ -68,8 +64,7 @@ export interface StoredAccessToken extends SignIn {
 /** The number of tokens whose grant is cached, with about 2 MB. */
 const MAXIMUM_KNOWN_GRANTS = 10_000;
 
-export interface TokenDependencies extends RecordDependencies {
-  readonly credentialHash: CredentialHash;
+export interface TokenDependencies extends SecretDependencies {
   readonly findLiveHolder: FindLiveHolder;
   readonly settings: SettingsRegistry;
 }
@@ -166,6 +161,16 @@ function currentScopes(
   );
 }
 
+const optionalTexts = [
+  'accountId',
+  'grantId',
+  'scope',
+  'secureKeyId',
+  'acr',
+  'sessionUid',
+  'aud',
+] as const;
+
 /** Fails closed: a damaged record, or a record of another kind, is not an access token. */
 export function parseStoredToken(text: string): StoredAccessToken | undefined {
   let token: Partial<Record<keyof StoredAccessToken, unknown>> | null;
@@ -180,17 +185,12 @@ export function parseStoredToken(text: string): StoredAccessToken | undefined {
     typeof token.kind === 'string' &&
     accessTokenKinds.has(token.kind) &&
     typeof token.clientId === 'string' &&
-    (token.accountId === undefined || typeof token.accountId === 'string') &&
-    (token.grantId === undefined || typeof token.grantId === 'string') &&
-    (token.scope === undefined || typeof token.scope === 'string') &&
-    (token.secureKeyId === undefined || typeof token.secureKeyId === 'string') &&
+    optionalTexts.every((name) => ['undefined', 'string'].includes(typeof token[name])) &&
     (token.authTime === undefined || Number.isSafeInteger(token.authTime)) &&
-    (token.acr === undefined || typeof token.acr === 'string') &&
     (token.amr === undefined || Array.isArray(token.amr)) &&
-    (token.sessionUid === undefined || typeof token.sessionUid === 'string') &&
     Number.isSafeInteger(token.iat) &&
     Number.isSafeInteger(token.exp) &&
-    (token.aud === undefined || (typeof token.aud === 'string' && token.aud !== ''));
+    token.aud !== '';
   return isToken ? (token as StoredAccessToken) : undefined;
 }
 

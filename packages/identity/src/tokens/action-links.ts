@@ -4,11 +4,11 @@
  * uses it up with one atomic claim.
  */
 import { randomBytes } from 'node:crypto';
-import { claimOnce, type Store } from '@gatehouse/store';
+import { claimOnce } from '@gatehouse/store';
 import { z } from 'zod';
-import type { createOrganizationRegistry } from '../records/organizations.ts';
+import type { OrganizationRegistry } from '../records/organizations.ts';
 import { parseRecord } from '../records/record.ts';
-import type { CredentialHash } from '../secrets/credential-keys.ts';
+import type { SecretDependencies } from '../secrets/seal.ts';
 import { isDomainAllowed } from '../settings/registration.ts';
 import type { SettingsRegistry } from '../settings/settings.ts';
 import { canonicalEmail } from '../users/user.ts';
@@ -41,15 +41,14 @@ const lifetimes = {
 
 export type ActionLinks = ReturnType<typeof createActionLinks>;
 
-export function createActionLinks(dependencies: {
-  readonly store: Store;
-  readonly settings: SettingsRegistry;
-  readonly users: Pick<UserRegistry, 'read' | 'findByEmail'>;
-  readonly organizations: ReturnType<typeof createOrganizationRegistry>;
-  readonly credentialHash: CredentialHash;
-  readonly notBefore: NotBefore;
-  readonly now: () => number;
-}) {
+export function createActionLinks(
+  dependencies: SecretDependencies & {
+    readonly settings: SettingsRegistry;
+    readonly users: Pick<UserRegistry, 'read' | 'findByEmail'>;
+    readonly organizations: OrganizationRegistry;
+    readonly notBefore: NotBefore;
+  },
+) {
   const { store, settings, users, organizations, credentialHash, now } = dependencies;
   const keyOf = (kind: LinkKind, token: string) => `action-link:${kind}:${credentialHash(token)}`;
   /** The links for a new account with this address. */

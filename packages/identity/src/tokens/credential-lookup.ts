@@ -5,12 +5,12 @@ import { z } from 'zod';
 import { parseRecord } from '../records/record.ts';
 import {
   browserSessionKey,
-  type CredentialHash,
   credentialId,
   credentialKey,
   grantTombstoneKey,
   xAccessTokenKey,
 } from '../secrets/credential-keys.ts';
+import type { SecretDependencies } from '../secrets/seal.ts';
 import { isBrowserClientId } from '../settings/browser-host.ts';
 import type { FindLiveHolder } from './access-tokens.ts';
 import {
@@ -52,12 +52,9 @@ export type CredentialLookup = ReturnType<typeof createCredentialLookup>;
  * A reference finds it again, and is no credential: the HMAC of an opaque token, or the claims of a
  * JWT without its signature, with an HMAC so that nobody can choose them.
  */
-export function createCredentialLookup(dependencies: {
-  readonly store: Store;
-  readonly credentialHash: CredentialHash;
-  readonly jwtAccessTokens: Pick<JwtAccessTokens, 'read'>;
-  readonly now: () => number;
-}) {
+export function createCredentialLookup(
+  dependencies: SecretDependencies & { readonly jwtAccessTokens: Pick<JwtAccessTokens, 'read'> },
+) {
   const { store, credentialHash, now } = dependencies;
 
   const macOf = (text: string) => credentialHash(`reference of a credential ${text}`);

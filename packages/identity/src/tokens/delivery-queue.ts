@@ -8,9 +8,9 @@
  */
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { claimOnce, type Store } from '@gatehouse/store';
+import { claimOnce } from '@gatehouse/store';
 import { z } from 'zod';
-import { parseRecord } from '../records/record.ts';
+import { parseRecord, type RecordDependencies } from '../records/record.ts';
 
 const POLL_MILLISECONDS = 250;
 /** In one queue. Nobody can cause more. */
@@ -43,7 +43,7 @@ export function createDeliveryQueues<Entry extends Delivery>(
     /** What waits for the next attempt. Undefined: there is none. */
     readonly renew?: (tried: Entry) => Entry | undefined;
   },
-  { store, now }: { readonly store: Store; readonly now: () => number },
+  { store, now }: RecordDependencies,
 ) {
   const { keys, schema, pauses, lifetimeMilliseconds, taken, renew = (tried) => tried } = queues;
   const entriesKey = (queue: string) => `${keys.entries}:${queue}`;

@@ -2,10 +2,11 @@
  * Sign-outs of which clients must be notified (OpenID Connect Back-Channel Logout 1.0). Each client has
  * its own queue, so that a client whose server fails delays no other.
  */
-import { type Store, StoreFullError } from '@gatehouse/store';
+import { StoreFullError } from '@gatehouse/store';
 import { z } from 'zod';
 import type { ClientRegistry } from '../clients/clients.ts';
 import type { createAuditTrail } from '../log/audit-trail.ts';
+import type { RecordDependencies } from '../records/record.ts';
 import { createDeliveryQueues, deliverySchema } from './delivery-queue.ts';
 import type { createUserSessions } from './user-sessions.ts';
 
@@ -23,14 +24,14 @@ export type LogoutNotice = Readonly<z.infer<typeof notice>>;
 
 export type LogoutQueue = ReturnType<typeof createLogoutQueue>;
 
-export function createLogoutQueue(dependencies: {
-  readonly store: Store;
-  readonly clients: Pick<ClientRegistry, 'find'>;
-  readonly userSessions: Pick<ReturnType<typeof createUserSessions>, 'applications'>;
-  readonly audit: Pick<ReturnType<typeof createAuditTrail>, 'record'>;
-  readonly now: () => number;
-}) {
-  const { store, clients, userSessions, audit, now } = dependencies;
+export function createLogoutQueue(
+  dependencies: RecordDependencies & {
+    readonly clients: Pick<ClientRegistry, 'find'>;
+    readonly userSessions: Pick<ReturnType<typeof createUserSessions>, 'applications'>;
+    readonly audit: Pick<ReturnType<typeof createAuditTrail>, 'record'>;
+  },
+) {
+  const { clients, userSessions, audit } = dependencies;
 
   const reportLost = (clientId: string, userId: string) =>
     audit.record({ event: 'logout_undelivered', clientId, userId }, { actor: 'logout-queue' });
@@ -43,7 +44,7 @@ export function createLogoutQueue(dependencies: {
       lifetimeMilliseconds: 240 * MINUTE,
       taken: 10,
     },
-    { store, now },
+    dependencies,
   );
 
   /** A full store must not prevent a sign-out. */

@@ -7,12 +7,11 @@
  * Each organization has its own queue. Requests for new passwords have one of their own, because
  * their organization is unknown.
  */
-import { type Store, StoreFullError } from '@gatehouse/store';
+import { StoreFullError } from '@gatehouse/store';
 import { z } from 'zod';
 import { userChangeNames } from '../log/audit-event.ts';
 import { parseRecord } from '../records/record.ts';
-import type { CredentialHash } from '../secrets/credential-keys.ts';
-import type { Sealer } from '../secrets/seal.ts';
+import type { SecretDependencies } from '../secrets/seal.ts';
 import { canonicalEmail } from '../users/user.ts';
 import { createDeliveryQueues, deliverySchema } from './delivery-queue.ts';
 
@@ -62,13 +61,7 @@ const storedMail = deliverySchema.extend({ sealed: z.string() });
 
 export type QueuedMail = Readonly<z.infer<typeof storedMail>>;
 
-export function createMailQueue(dependencies: {
-  readonly store: Store;
-  readonly sealer: Sealer;
-  readonly credentialHash: CredentialHash;
-  readonly now: () => number;
-}) {
-  const { store, sealer, credentialHash, now } = dependencies;
+export function createMailQueue({ store, sealer, credentialHash, now }: SecretDependencies) {
   const contextOf = ({ id }: Pick<QueuedMail, 'id'>) => `mail:${id}`;
   const seal = (mail: Omit<QueuedMail, 'sealed'>, text: string): QueuedMail => {
     return { ...mail, sealed: sealer.seal(text, contextOf(mail)) };

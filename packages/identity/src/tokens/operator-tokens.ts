@@ -32,18 +32,10 @@ const refusals = {
 export type OperatorRefusal = (typeof refusals)[keyof typeof refusals];
 
 /** What a valid token allows, and to whom. */
-export interface OperatorAccess {
-  readonly clientId: string;
-  /** Undefined for a machine, as are the members below `scopes`. */
-  readonly userId: string | undefined;
-  readonly scopes: ReadonlySet<string>;
-  /** How strongly the user signed in: at least with two factors. */
-  readonly acr: string | undefined;
-  /** When the user signed in, in epoch seconds. */
-  readonly authTime: number | undefined;
-  /** Names the session of the user's browser. It cannot be used as a credential. */
-  readonly sessionId: string | undefined;
-}
+export type OperatorAccess = Exclude<
+  Awaited<ReturnType<ReturnType<typeof createOperatorTokens>>>,
+  { readonly refused: OperatorRefusal }
+>;
 
 /**
  * Verifies the bearer token of a request to the API of the console.
@@ -69,10 +61,7 @@ export function createOperatorTokens(
     return stored.exp * 1000 <= now() ? refusals.expired : refusals.revoked;
   }
 
-  return async (
-    token: string | undefined,
-    scope: OperatorScope,
-  ): Promise<OperatorAccess | { readonly refused: OperatorRefusal }> => {
+  return async (token: string | undefined, scope: OperatorScope) => {
     if (token === undefined || token === '') {
       return { refused: refusals.missing };
     }
@@ -95,7 +84,9 @@ export function createOperatorTokens(
       return { refused: refusals.noScope };
     }
     const { acr, authTime, sessionUid } = signIn ?? {};
+    /** Names the session of the user's browser. It cannot be used as a credential. */
     const sessionId = sessionUid && credentialId(credentialHash(sessionUid));
+    /** Of a machine, only the client and the scopes are defined. */
     return { clientId, userId, scopes, acr, authTime, sessionId };
   };
 }

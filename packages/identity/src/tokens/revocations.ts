@@ -3,7 +3,6 @@ import type { Client } from '../clients/client.ts';
 import type { ClientRegistry } from '../clients/clients.ts';
 import { nextNotBefore } from '../records/record.ts';
 import {
-  type CredentialHash,
   clientRecordShards,
   clientShardKey,
   grantKey,
@@ -22,24 +21,21 @@ import {
   createCredentialStates,
   locate,
 } from './credential-lookup.ts';
-import type { JwtAccessTokens } from './jwt-access-tokens.ts';
 import type { LogoutQueue } from './logout-queue.ts';
 
 /** Each deletion must end within the deadline of the store. */
 const DELETED_TOGETHER = 500;
 
 /** Revocations by operators. They take effect in all processes within 50 ms. */
-export function createRevocations(dependencies: {
-  readonly store: Store;
-  readonly clients: ClientRegistry;
-  readonly users: UserRegistry;
-  readonly notBefore: NotBefore;
-  readonly findLiveHolder: FindLiveHolder;
-  readonly credentialHash: CredentialHash;
-  readonly jwtAccessTokens: Pick<JwtAccessTokens, 'read'>;
-  readonly logouts: Pick<LogoutQueue, 'addForUser'>;
-  readonly now: () => number;
-}) {
+export function createRevocations(
+  dependencies: Parameters<typeof createCredentialLookup>[0] & {
+    readonly clients: ClientRegistry;
+    readonly users: UserRegistry;
+    readonly notBefore: NotBefore;
+    readonly findLiveHolder: FindLiveHolder;
+    readonly logouts: Pick<LogoutQueue, 'addForUser'>;
+  },
+) {
   const { store, clients, users, notBefore, now } = dependencies;
   const lookup = createCredentialLookup(dependencies);
 

@@ -1,8 +1,6 @@
-import type { Store } from '@gatehouse/store';
 import { z } from 'zod';
 import { parseRecord } from '../records/record.ts';
 import {
-  type CredentialHash,
   credentialId,
   endedSessionKey,
   endedSessionSeconds,
@@ -10,7 +8,7 @@ import {
   userGrantsKey,
   userSessionsKey,
 } from '../secrets/credential-keys.ts';
-import type { Sealer } from '../secrets/seal.ts';
+import type { SecretDependencies } from '../secrets/seal.ts';
 import type { FindLiveHolder } from './access-tokens.ts';
 import { destroyGrant } from './revocations.ts';
 
@@ -60,14 +58,13 @@ function scopesIn({ openid, resources }: z.infer<typeof storedScopes>): readonly
 }
 
 /** Reads what the authorization server stores about a user. Damaged records are omitted. */
-export function createUserSessions(dependencies: {
-  readonly store: Store;
-  readonly sealer: Sealer;
-  readonly credentialHash: CredentialHash;
-  readonly findLiveHolder: FindLiveHolder;
-  readonly now: () => number;
-}) {
-  const { store, sealer, credentialHash, findLiveHolder, now } = dependencies;
+export function createUserSessions({
+  store,
+  sealer,
+  credentialHash,
+  findLiveHolder,
+  now,
+}: SecretDependencies & { readonly findLiveHolder: FindLiveHolder }) {
   const isLive = async (credential: Parameters<FindLiveHolder>[0]) =>
     (await findLiveHolder(credential)) !== undefined;
 

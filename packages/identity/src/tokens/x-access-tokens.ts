@@ -140,15 +140,10 @@ export type TokenKind = 'bearer' | 'access-token';
  */
 export type FindTokenKind = ReturnType<typeof createTokenKinds>;
 
-/** A token of this installation that has not expired, although it may be revoked. */
-export interface GenuineToken {
-  readonly kind: TokenKind;
-  /** To whom it was issued. */
-  readonly clientId: string;
-}
-
 export function createTokenKinds({ store, credentialHash, now }: TokenDependencies) {
-  return async (token: string): Promise<GenuineToken | undefined> => {
+  return async (
+    token: string,
+  ): Promise<{ readonly kind: TokenKind; readonly clientId: string } | undefined> => {
     const hashed = credentialHash(token);
     // Both reads always happen, so that every unknown token takes the same time.
     const [access, xAccess] = await Promise.all([

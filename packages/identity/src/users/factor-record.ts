@@ -2,12 +2,10 @@
  * What a user signs in with in addition to the password, or in place of it: one record, sealed for
  * its key. factors.ts changes the authenticator app and the recovery codes, passkeys.ts the passkeys.
  */
-import type { Store } from '@gatehouse/store';
 import { z } from 'zod';
-import { type OnDamagedRecord, parseRecord, text } from '../records/record.ts';
+import { parseRecord, text } from '../records/record.ts';
 import { withRecordLock } from '../records/record-lock.ts';
-import type { CredentialHash } from '../secrets/credential-keys.ts';
-import type { Sealer } from '../secrets/seal.ts';
+import type { SecretDependencies } from '../secrets/seal.ts';
 
 export const passkeyName = text(60);
 
@@ -60,20 +58,11 @@ export const factorsKey = (userId: string): string => `factors:${userId}`;
 const ADVICE = 'Run gatehouse users change --reset-factors.';
 
 /** What changes the record. */
-export interface FactorDependencies {
-  readonly store: Store;
+export interface FactorDependencies extends SecretDependencies {
   readonly factorRecords: ReturnType<typeof createFactorRecords>;
-  readonly credentialHash: CredentialHash;
-  readonly now: () => number;
 }
 
-export function createFactorRecords(dependencies: {
-  readonly store: Store;
-  readonly sealer: Sealer;
-  readonly onDamagedRecord?: OnDamagedRecord | undefined;
-}) {
-  const { store, sealer, onDamagedRecord } = dependencies;
-
+export function createFactorRecords({ store, sealer, onDamagedRecord }: SecretDependencies) {
   /** @throws Error if the record is damaged, because its absence means less protection */
   async function find(userId: string): Promise<Factors> {
     const key = factorsKey(userId);

@@ -2,9 +2,9 @@
  * Which user an account at an upstream provider signs in. A link names the account by a hash of its
  * issuer and subject, so that a provider that gets another issuer signs in nobody.
  */
-import { NEVER_EXPIRES, type Store } from '@gatehouse/store';
+import { NEVER_EXPIRES } from '@gatehouse/store';
 import { withRecordLock } from '../records/record-lock.ts';
-import type { CredentialHash } from '../secrets/credential-keys.ts';
+import type { SecretDependencies } from '../secrets/seal.ts';
 import { generateId } from '../secrets/secure-keys.ts';
 import type { Upstream } from '../settings/upstreams.ts';
 import type { User } from './user.ts';
@@ -18,12 +18,11 @@ const linksKey = (userId: string) => `upstream-links:${userId}`;
 
 export type UpstreamLinks = ReturnType<typeof createUpstreamLinks>;
 
-export function createUpstreamLinks(dependencies: {
-  readonly store: Store;
-  readonly users: Pick<UserRegistry, 'read'>;
-  readonly credentialHash: CredentialHash;
-}) {
-  const { store, users, credentialHash } = dependencies;
+export function createUpstreamLinks({
+  store,
+  users,
+  credentialHash,
+}: SecretDependencies & { readonly users: Pick<UserRegistry, 'read'> }) {
   const keyOf = ({ id, issuer, oauth }: Upstream, subject: string) =>
     `${PREFIX}${id}:${credentialHash(`${issuer ?? oauth?.userinfoEndpoint}\n${subject}`)}`;
 
