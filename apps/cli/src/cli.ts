@@ -26,18 +26,14 @@ import { withCurrentName } from './command-line/renamed-commands.ts';
 import { assertConfirmed, type CliStreams, createTerminal } from './command-line/terminal.ts';
 import { applyCommand, exportCommand } from './commands/apply.ts';
 import { bootstrapCommand } from './commands/bootstrap.ts';
-import { changeUserCommand } from './commands/change-user.ts';
 import { clientKeyCommands } from './commands/client-keys.ts';
 import { clientCommands } from './commands/clients.ts';
 import { masterKeyCommand } from './commands/master-key.ts';
 import { organizationCommands } from './commands/organizations.ts';
 import { reasonsCommand } from './commands/reasons.ts';
-import { registrationTokenCommand } from './commands/registration-token.ts';
 import { removeCommands } from './commands/remove.ts';
 import { requestCommands } from './commands/requests.ts';
 import { resourcesCommand } from './commands/resources.ts';
-import { showClientCommand } from './commands/show-client.ts';
-import { showUserCommand } from './commands/show-user.ts';
 import { signCommand } from './commands/sign.ts';
 import { revokeCommand } from './commands/tokens.ts';
 import { userCommands } from './commands/users.ts';
@@ -52,12 +48,8 @@ export const commands: readonly Command[] = [
   resourcesCommand,
   ...organizationCommands,
   ...clientCommands,
-  showClientCommand,
-  registrationTokenCommand,
   ...clientKeyCommands,
   ...userCommands,
-  changeUserCommand,
-  showUserCommand,
   ...removeCommands,
   revokeCommand,
   masterKeyCommand,

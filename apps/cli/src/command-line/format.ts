@@ -1,3 +1,7 @@
+/** Text of lines, without those that are absent. */
+export const lines = (...parts: readonly (string | false | undefined)[]): string =>
+  parts.filter((part) => typeof part === 'string').join('\n');
+
 /** Aligns the columns, with two spaces between them. Every row has the same number of cells. */
 export function formatTable(rows: readonly (readonly string[])[]): string {
   const widths = rows.reduce<readonly number[]>(

@@ -1,4 +1,5 @@
 import type { Command, Options } from '../command-line/command.ts';
+import { lines } from '../command-line/format.ts';
 import { yesOption } from '../command-line/terminal.ts';
 import { shownClient } from './clients.ts';
 
@@ -28,13 +29,12 @@ const rotateKey: Command = {
     const { client, secureKey, keyId, replacedKeyId } = rotated;
     return {
       json: { client: shownClient(client), secureKey, keyId, replacedKeyId },
-      text: [
+      text: lines(
         `The client ${clientId} has a new key, ${keyId}.`,
         `Secure key (shown once): ${secureKey}`,
-        ...(replacedKeyId === undefined
-          ? []
-          : [`The key ${replacedKeyId} is no longer valid.`, describeTokens(replacedKeyId, kept)]),
-      ].join('\n'),
+        replacedKeyId && `The key ${replacedKeyId} is no longer valid.`,
+        replacedKeyId && describeTokens(replacedKeyId, kept),
+      ),
     };
   },
 };
@@ -61,10 +61,10 @@ const removeKey: Command = {
     const client = await operators.clientKeys.remove(operator, clientId, keyId, removal);
     return {
       json: { client: shownClient(client), tokensKept: kept },
-      text: [
+      text: lines(
         `The client ${clientId} no longer has the key ${keyId}.`,
-        revoked ? `Revoked everything issued to the client so far.` : describeTokens(keyId, kept),
-      ].join('\n'),
+        revoked ? 'Revoked everything issued to the client so far.' : describeTokens(keyId, kept),
+      ),
     };
   },
 };

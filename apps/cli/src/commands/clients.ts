@@ -1,7 +1,12 @@
-import { clientSchema } from '@gatehouse/identity';
-import type { ClientChange, ClientView, NewClient } from '@gatehouse/operators';
+import { clientSchema, registrationTokenSchema } from '@gatehouse/identity';
+import type {
+  ClientChange,
+  ClientView,
+  NewClient,
+  RegistrationTokenInput,
+} from '@gatehouse/operators';
 import { type Command, type CommandInput, pairs, UsageError } from '../command-line/command.ts';
-import { formatTable, formatUse } from '../command-line/format.ts';
+import { formatTable, formatTime, formatUse, lines, rowsOf } from '../command-line/format.ts';
 import { filterOptions, readFilter, readPages } from '../command-line/lists.ts';
 import { createMemberOptions, readEnabled, readKeys } from '../command-line/member-options.ts';
 import { yesOption } from '../command-line/terminal.ts';
@@ -73,10 +78,10 @@ const add: Command = {
     });
     return {
       json: { client: shownClient(client), secureKey },
-      text: [
+      text: lines(
         `Added the client ${clientId}.`,
-        ...(secureKey === undefined ? [] : [`Secure key (shown once): ${secureKey}`]),
-      ].join('\n'),
+        secureKey && `Secure key (shown once): ${secureKey}`,
+      ),
     };
   },
 };
@@ -152,14 +157,72 @@ const change: Command = {
     const client = await operators.clients.change(operator, clientId, wanted, { ifVersion });
     const done = enabled === undefined ? 'Changed' : enabled ? 'Enabled' : 'Disabled';
     const hasKey = client.public || client.keys.length + client.publicKeyIds.length > 0;
-    const hint = hasKey
-      ? []
-      : [`It has no secure key. To create one, run gatehouse clients rotate-key ${clientId}`];
+    const hint = `It has no secure key. To create one, run gatehouse clients rotate-key ${clientId}`;
     return {
       json: { client: shownClient(client) },
-      text: [`${done} the client ${clientId}.`, ...hint].join('\n'),
+      text: lines(`${done} the client ${clientId}.`, !hasKey && hint),
     };
   },
 };
 
-export const clientCommands: readonly Command[] = [add, list, change];
+const show: Command = {
+  usage: 'clients show <clientId>',
+  summary: 'Show the settings of a client, the ids of its keys, and when they were last used.',
+  example: 'backend',
+  async run({ positionals: { clientId = '' } }, { operators }) {
+    const { client, lastUse } = await operators.clients.read(clientId);
+    const described = shownClient(client);
+    const used = (keyId: string) => `  last used ${formatUse(lastUse.keys[keyId])}`;
+    const { keys, keptKeyIds, publicKeyIds: publicIds, notBefore, ...others } = described;
+    const { jwks: _keys, ...settings } = others;
+    return {
+      json: { client: described, lastUse },
+      text: formatTable([
+        ...rowsOf(settings),
+        ['last use', formatUse(lastUse.at)],
+        ['revoked before', notBefore === 0 ? 'never' : formatTime(notBefore)],
+        ...keys.map(({ keyId, createdAt }) => [
+          'key',
+          `${keyId}  created ${formatTime(createdAt)}${used(keyId)}`,
+        ]),
+        ...publicIds.map((keyId) => ['public key', keyId + used(keyId)]),
+        ...keptKeyIds.map((keyId) => ['removed key', `${keyId}  its tokens are still valid`]),
+      ]),
+    };
+  },
+};
+
+const tokenMembers = createMemberOptions(registrationTokenSchema.shape, {
+  'org <id>': 'Organization that owns the clients.',
+  'count <number>': 'How many clients the token can register. Default: 1. Maximum: 100.',
+  'valid-for <days>': 'When the token expires. Default: 7. Maximum: 365.',
+  'scope <scope...>': 'Scope that the clients can have.',
+  'redirect-host <host...>':
+    'Host of redirect URIs, such as app.example, or the scheme of an app with its colon.',
+});
+
+const registrationToken: Command = {
+  usage: 'clients registration-token',
+  summary: 'Issue a token to register clients with (RFC 7591). Prints it once.',
+  options: tokenMembers.options,
+  notes: [
+    'Send it as bearer token to POST /register of the authorization server.',
+    'To revoke it, run gatehouse tokens revoke. Registered clients stay.',
+  ],
+  example: '--org acme --count 5 --scope billing:read --redirect-host localhost',
+  async run(input, { operators, operator }) {
+    const issued = await operators.clients.issueRegistrationToken(operator, {
+      ...(tokenMembers.read(input) as RegistrationTokenInput),
+    });
+    const { token, expiresAt, ...allowed } = issued;
+    return {
+      json: { ...allowed, token, expiresAt },
+      text: lines(
+        `The token registers up to ${allowed.count} client(s) until ${formatTime(expiresAt)}.`,
+        `Registration token (shown once): ${token}`,
+      ),
+    };
+  },
+};
+
+export const clientCommands: readonly Command[] = [add, list, change, show, registrationToken];

@@ -1,4 +1,5 @@
 import { type Command, text } from '../command-line/command.ts';
+import { lines } from '../command-line/format.ts';
 import { authorizationServerUrl } from '../open-identity-store.ts';
 
 export const invite: Command = {
@@ -23,8 +24,7 @@ export const invite: Command = {
     const invitation = { email, orgId: text(input.options.org) ?? '' };
     const { token } = await operators.users.invite(operator, invitation, { isMailed });
     const link = `${authorizationServerUrl(environment)}/create-account?token=${token}`;
-    const mailed = isMailed ? [`The authorization server sends it to ${email}.`] : [];
-    const lines = ['Valid once, for one week:', link, ...mailed];
-    return { json: { link, isMailed }, text: lines.join('\n') };
+    const mailed = isMailed && `The authorization server sends it to ${email}.`;
+    return { json: { link, isMailed }, text: lines('Valid once, for one week:', link, mailed) };
   },
 };

@@ -1,5 +1,10 @@
-import { type Identity, readAttribute, userProfileSchema } from '@gatehouse/identity';
-import type { NewUser, UserView } from '@gatehouse/operators';
+import {
+  type Identity,
+  readAttribute,
+  type SignInLock,
+  userProfileSchema,
+} from '@gatehouse/identity';
+import type { NewUser, UserChange, UserView } from '@gatehouse/operators';
 import {
   type Command,
   type CommandInput,
@@ -7,14 +12,14 @@ import {
   text,
   UsageError,
 } from '../command-line/command.ts';
-import { formatTable, formatUse } from '../command-line/format.ts';
+import { formatTable, formatTime, formatUse, lines, rowsOf } from '../command-line/format.ts';
 import { filterOptions, readFilter, readPages } from '../command-line/lists.ts';
-import { createMemberOptions } from '../command-line/member-options.ts';
-import type { Terminal } from '../command-line/terminal.ts';
+import { createMemberOptions, readEnabled } from '../command-line/member-options.ts';
+import { type Terminal, yesOption } from '../command-line/terminal.ts';
 import { authorizationServerUrl } from '../open-identity-store.ts';
 import { invite } from './invite.ts';
 
-export const profile = createMemberOptions(userProfileSchema.shape, {
+const profile = createMemberOptions(userProfileSchema.shape, {
   'name <name>': 'Display name. Default: the username.',
   'given-name <name>': 'Given name, for applications.',
   'family-name <name>': 'Family name, for applications.',
@@ -23,7 +28,7 @@ export const profile = createMemberOptions(userProfileSchema.shape, {
   'role <role...>': 'Role in applications, as free text. Replaces all roles.',
 });
 
-export const attributeOption = {
+const attributeOption = {
   'attribute <name=value...>': 'Declared attribute of the user. An empty value removes it.',
 };
 
@@ -59,10 +64,10 @@ const add: Command = {
     const { user, password } = await operators.users.create(operator, definition as NewUser);
     return {
       json: { user: shownUser(user), password },
-      text: [
+      text: lines(
         `Added the user ${username} with the id ${user.userId}.`,
-        ...generatedLines(password),
-      ].join('\n'),
+        generatedLine(password),
+      ),
     };
   },
 };
@@ -90,7 +95,7 @@ const list: Command = {
 };
 
 /** The attributes that the options name, by name. An empty text removes one. */
-export async function readAttributes(input: CommandInput, { settings }: Identity) {
+async function readAttributes(input: CommandInput, { settings }: Identity) {
   const given = pairs(input, 'attribute');
   const { userAttributes } = await settings.read();
   return given.length === 0
@@ -126,7 +131,7 @@ const passwordCommand: Command = {
     const { user, password } = await operators.users.setPassword(operator, userId, entered);
     return {
       json: { user: shownUser(user), password },
-      text: [`Changed the password of ${username}.`, ...generatedLines(password)].join('\n'),
+      text: lines(`Changed the password of ${username}.`, generatedLine(password)),
     };
   },
 };
@@ -147,7 +152,138 @@ async function readPassword(
 }
 
 /** Only a generated password is printed. */
-const generatedLines = (password: string | undefined) =>
-  password === undefined ? [] : [`Password (shown once): ${password}`];
+const generatedLine = (password: string | undefined) =>
+  password && `Password (shown once): ${password}`;
 
-export const userCommands: readonly Command[] = [add, list, passwordCommand, invite];
+const changed = createMemberOptions(userProfileSchema.shape, {
+  ...profile.options,
+  'username <name>': 'New username. Sessions and tokens stay valid.',
+  'org <id>': 'Organization to move the user to. Signs the user out everywhere.',
+});
+
+const change: Command = {
+  usage: 'users change <username>',
+  summary: 'Change or move a user. Disable, enable or unlock the user.',
+  options: {
+    ...changed.allOptions,
+    ...attributeOption,
+    disable: 'Reject the user immediately, and sign the user out everywhere.',
+    enable: 'Enable a disabled user.',
+    unlock: 'Let the user sign in again after too many wrong passwords.',
+    'reset-factors': 'Remove the second factors and passkeys, and sign the user out everywhere.',
+    '[no-]must-change-password': 'Ask for a new password at the next sign-in.',
+    ...yesOption,
+  },
+  notes: [
+    'A new address is unverified unless you add --email-verified.',
+    'If BOOTSTRAP_FILE defines the user, the next start of a server restores the members in the file. After a change of the username, it adds the former user again.',
+  ],
+  example: 'alice --add-role admin --email-verified',
+  async run(input, { identity, operators, operator, confirm }) {
+    const { users } = operators;
+    const enabled = readEnabled(input);
+    const isUnlocked = input.options.unlock === true;
+    const isReset = input.options.resetFactors === true;
+    const attributes = await readAttributes(input, identity);
+    const mustChangePassword = input.options.mustChangePassword as boolean | undefined;
+    const isProfile = changed.isNamed(input) || attributes !== undefined;
+    const isChanged = isProfile || mustChangePassword !== undefined || enabled !== undefined;
+    if (!isChanged && !isUnlocked && !isReset) {
+      throw new UsageError('Set at least one option.', ['gatehouse users change --help']);
+    }
+    let user = await users.find(input.positionals.username ?? '');
+    const { userId, username, orgId, version: ifVersion } = user;
+    const { email, ...named } = changed.change(user, input);
+    const emailChange = email === undefined ? {} : { email: email || null };
+    const wanted = { ...named, ...emailChange, attributes, mustChangePassword, enabled };
+    const { movesFrom, signsOut } = await users.previewChange(userId, wanted as UserChange);
+    if (signsOut || isReset) {
+      const moving = movesFrom ? `moves ${username} from ${orgId} to ${named.orgId} and ` : '';
+      await confirm(`This ${moving}signs ${username} out everywhere. Continue?`);
+    }
+    if (isChanged) {
+      user = await users.change(operator, userId, wanted as UserChange, { ifVersion });
+    }
+    if (isReset) {
+      user = await users.resetFactors(operator, userId);
+    }
+    if (isUnlocked) {
+      user = await users.unlock(operator, userId);
+    }
+    return {
+      json: { user: shownUser(user) },
+      text: lines(
+        isProfile && `Changed the user ${username}.`,
+        mustChangePassword && `${username} must choose a new password at the next sign-in.`,
+        mustChangePassword === false && `${username} can keep the password.`,
+        isReset && `${username} has no second factor or passkey, and is signed out everywhere.`,
+        isUnlocked && `${username} can sign in again.`,
+        enabled !== undefined && `${username} is ${enabled ? 'enabled' : 'disabled'}.`,
+      ),
+    };
+  },
+};
+
+const show: Command = {
+  usage: 'users show <username>',
+  summary: 'Show a user: settings, locks, and the browsers and applications with access.',
+  notes: ['To end all sessions, run gatehouse tokens revoke --user.'],
+  example: 'alice',
+  async run({ positionals: { username = '' } }, { operators }) {
+    const { userId } = await operators.users.find(username);
+    const read = await operators.users.read(userId);
+    const { user, lastSignInAt, locks, factors, sessions, applications } = read;
+    const { notBefore, ...members } = shownUser(user);
+    const { app } = factors;
+    return {
+      json: {
+        ...{ user: { ...shownUser(user), lastSignInAt }, locks, factors },
+        ...{ sessions, applications },
+      },
+      text: [
+        formatTable([
+          ...rowsOf(members),
+          ['last sign-in', formatUse(lastSignInAt)],
+          ['revoked before', notBefore === 0 ? 'never' : formatTime(notBefore)],
+          ...(locks.length > 0 ? locks.map(describeLock) : ['no']).map((lock) => ['locked', lock]),
+          ['authenticator app', app === undefined ? 'none' : `since ${formatTime(app.enrolledAt)}`],
+          ['recovery codes', String(factors.recoveryCodes)],
+          ...factors.passkeys.map(({ name, createdAt, lastUsedAt }) => [
+            'passkey',
+            `${name}, since ${formatTime(createdAt)}, last used ${formatUse(lastUsedAt)}`,
+          ]),
+          ['sessions', String(sessions.length)],
+        ]),
+        formatTable([
+          ['BROWSER SIGNED IN', 'EXPIRES', 'LAST USED', 'FROM', 'APPLICATIONS'],
+          ...sessions.map(({ signedInAt, expiresAt, lastUse, clientIds }) => [
+            formatTime(signedInAt),
+            formatTime(expiresAt),
+            lastUse === undefined ? '-' : formatTime(lastUse.at),
+            lastUse?.from ?? '-',
+            clientIds.join(' '),
+          ]),
+        ]),
+        formatTable([
+          ['APPLICATION', 'ACCESS SINCE', 'EXPIRES', 'SCOPE'],
+          ...applications.map(({ clientId, since, expiresAt, scope }) => [
+            clientId,
+            formatTime(since),
+            formatTime(expiresAt),
+            scope,
+          ]),
+        ]),
+      ].join('\n\n'),
+    };
+  },
+};
+
+function describeLock({ kind, until }: SignInLock): string {
+  const browsers = {
+    account: 'browsers in which the user never signed in',
+    browser: 'one browser in which the user signed in before',
+  };
+  return `until ${formatTime(until / 1000)}: ${browsers[kind]}`;
+}
+
+export const userCommands: readonly Command[] = [add, list, passwordCommand, invite, change, show];

@@ -17,7 +17,7 @@ import {
   sign,
 } from '@gatehouse/signing';
 import { type Command, text, UsageError } from '../command-line/command.ts';
-import { visibleLines } from '../command-line/format.ts';
+import { lines, visibleLines } from '../command-line/format.ts';
 import { type Key, keyOptions, readKey, signVersion1, signVersion2 } from './sign.ts';
 
 interface Verdict {
@@ -70,8 +70,8 @@ function readCapture(bytes: Buffer, bodyFile: Buffer | undefined) {
   const marked = [...whole.matchAll(/^> ?(.*?)\r?$/gm)].map(([, line]) => line).join('\n');
   const isVerbose = /^[A-Z]+ \S+ HTTP\//.test(marked) && !/^[A-Z]+[ /]\S+/.test(whole);
   const [head = ''] = (isVerbose ? marked : whole).split(/\r?\n\r?\n/, 1);
-  const [startLine = '', ...lines] = head.trimEnd().split(/\r?\n/);
-  const rawHeaders = lines.flatMap(
+  const [startLine = '', ...headers] = head.trimEnd().split(/\r?\n/);
+  const rawHeaders = headers.flatMap(
     (line) => /^([^\s:]+):[ \t]*(.*?)[ \t]*$/.exec(line)?.slice(1) ?? [''],
   );
   if (
@@ -178,15 +178,13 @@ function describe({ isVerified, version, code, message, causes = [], expected }:
   if (isVerified) {
     return `Verified: the version ${version} signature is correct.`;
   }
-  return [
+  return lines(
     `Not verified.${code === undefined ? '' : ` The gateway reports ${code}.`}`,
-    ...(message === undefined ? [] : [visibleLines(message)]),
+    message && visibleLines(message),
     ...causes.map(
       (name) =>
         `Cause: ${name}\n  ${failureReasons[name].cause}\n  Fix: ${failureReasons[name].fix}`,
     ),
-    ...(expected === undefined
-      ? []
-      : [`As received, the signature must cover:\n${visibleLines(expected)}`]),
-  ].join('\n');
+    expected !== undefined && `As received, the signature must cover:\n${visibleLines(expected)}`,
+  );
 }
