@@ -11,10 +11,10 @@ import type { BootstrapDefinition } from './bootstrap/bootstrap-schema.ts';
 import type { IdentitySettings } from './identity-settings.ts';
 import type { AuditEvent, AuditOrigin } from './log/audit-event.ts';
 import type { RequestLogResult } from './log/request-log.ts';
-import { assertMasterKeyFits } from './master-key-check.ts';
 import { type Identity, openIdentity } from './open-identity.ts';
 import { demoProblems } from './production-problems.ts';
 import { RejectedChangeError } from './records/record.ts';
+import { assertMasterKeyFits } from './rotate-master-key.ts';
 
 /**
  * Opens the store and the identity records for a server. Does not fail if the store is unavailable.

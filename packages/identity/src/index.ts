@@ -1,6 +1,5 @@
 export { applyBootstrap, assertApplicable } from './bootstrap/apply-bootstrap.ts';
 export {
-  type BootstrapFolder,
   type Declarations,
   formatBootstrapFolder,
   readBootstrapFolder,
@@ -68,8 +67,7 @@ export {
   settingsChangesOf,
   withoutSecrets,
 } from './log/audited-changes.ts';
-export { PROCESS_EXPIRES_SECONDS, type ProcessEntry } from './log/process-list.ts';
-export { reportProcess } from './log/report-process.ts';
+export { type ProcessEntry, reportProcess } from './log/process-list.ts';
 export { type RequestEntry, type RequestLog, requestLogResults } from './log/request-log.ts';
 export {
   type CountedGroup,
@@ -78,7 +76,6 @@ export {
   REST,
   type SeriesPoint,
 } from './log/time-series.ts';
-export { assertMasterKeyFits } from './master-key-check.ts';
 export { type Identity, openIdentity } from './open-identity.ts';
 export { demoProblems, productionProblems } from './production-problems.ts';
 export { type Practice, practices } from './records/last-use.ts';
@@ -90,7 +87,9 @@ export {
   role,
 } from './records/record.ts';
 export { withRecordLock } from './records/record-lock.ts';
+export type { PageQuery } from './records/record-pages.ts';
 export {
+  assertMasterKeyFits,
   describeMasterKey,
   examineRecords,
   finishMasterKeyRotation,
@@ -132,7 +131,7 @@ export {
   signingPurposes,
 } from './secrets/signing-keys.ts';
 export { readAttribute } from './settings/attributes.ts';
-export { type Brand, type BrandImage, imagesOf } from './settings/branding.ts';
+export { type Brand, imagesOf } from './settings/branding.ts';
 export {
   BROWSER_CALLBACK_PATH,
   type BrowserHost,
@@ -186,14 +185,10 @@ export type { AccessTokenVerifier, Principal, StoredAccessToken } from './tokens
 export type { ActionLink, WantedLink } from './tokens/action-links.ts';
 export { deliverQueues } from './tokens/delivery-queue.ts';
 export { signInternalToken } from './tokens/internal-tokens.ts';
-export { type JwtAccessTokenClaims, withJwtAccessTokens } from './tokens/jwt-access-tokens.ts';
+export { withJwtAccessTokens } from './tokens/jwt-access-tokens.ts';
 export type { LogoutNotice } from './tokens/logout-queue.ts';
 export type { QueuedMail, WantedMail } from './tokens/mail-queue.ts';
-export type {
-  OperatorAccess,
-  OperatorRefusal,
-  VerifyOperatorToken,
-} from './tokens/operator-tokens.ts';
+export type { OperatorAccess, OperatorRefusal } from './tokens/operator-tokens.ts';
 export type { ReplayGuard } from './tokens/replay-guard.ts';
 export { destroyGrant, isGrantRevoked } from './tokens/revocations.ts';
 export { createUserSessions, type SessionUse } from './tokens/user-sessions.ts';
@@ -204,7 +199,6 @@ export {
   acrValues,
   isAcrEnough,
   ONE_FACTOR,
-  PHISHING_RESISTANT,
   reportedAcr,
   requestedAcr,
   TWO_FACTORS,

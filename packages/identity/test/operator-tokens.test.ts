@@ -16,12 +16,12 @@ import {
   ONE_FACTOR,
   openIdentity,
   operatorScopes,
-  PHISHING_RESISTANT,
   prepareStore,
   TWO_FACTORS,
   type User,
 } from '../src/index.ts';
 import { MAXIMUM_RECORD_AGE_MILLISECONDS } from '../src/records/record.ts';
+import { PHISHING_RESISTANT } from '../src/users/authentication-context.ts';
 import { describeOnEngines, type EngineSubject, newClient } from './engines.ts';
 
 const CONSOLE = 'https://console.example';

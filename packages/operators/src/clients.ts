@@ -6,6 +6,7 @@ import {
   generateSecureKey,
   type Identity,
   nextNotBefore,
+  type PageQuery,
   publicKeyIds,
   registrationTokenSchema,
 } from '@gatehouse/identity';
@@ -148,48 +149,30 @@ export function createClientActs(dependencies: Dependencies) {
   };
 }
 
-type ClientQuery = Parameters<Identity['clients']['page']>[0];
-
+/** The records of documents expire, so that no index has them in order. */
 async function pageOfClients(
-  {
-    after: [kind, after] = ['registered', ''],
-    ...query
-  }: Omit<ClientQuery, 'after'> & {
-    readonly after: Place | undefined;
-  },
-  identity: Identity,
-) {
-  const registered =
-    kind === 'registered'
-      ? await identity.clients.page({ ...query, after: after || undefined })
-      : { items: [] };
-  if (registered.next !== undefined) {
-    return { items: registered.items, next: ['registered', registered.next] satisfies Place };
-  }
-  const limit = query.limit - registered.items.length;
-  const start = kind === 'document' ? after : '';
-  const { items, next } = await pageOfDocuments({ ...query, limit, after: start }, identity);
-  return {
-    items: [...registered.items, ...items],
-    next: next === undefined ? undefined : (['document', next] satisfies Place),
-  };
-}
-
-/** Their records expire, so that no index has them in order. */
-async function pageOfDocuments(
-  { search = '', orgId, matches, after = '', limit }: ClientQuery,
+  query: Omit<PageQuery<Client>, 'after'> & { readonly after: Place | undefined },
   { clients }: Identity,
 ) {
+  const { search = '', orgId, matches, limit, after: [kind, after] = ['registered', ''] } = query;
+  const registered =
+    kind === 'registered' ? await clients.page({ ...query, after: after || undefined }) : none;
+  const start = kind === 'document' ? after : '';
   const isFound = ({ clientId, name }: Client) =>
     [clientId, name].some((each) => each.toLowerCase().includes(search.toLowerCase()));
-  const found = (await clients.listDocuments())
-    .filter((client) => client.clientId > after && isFound(client))
+  const left = (registered.next === undefined ? await clients.listDocuments() : [])
+    .filter((client) => client.clientId > start && isFound(client))
     .filter((client) => orgId === undefined || client.orgId === orgId)
     .filter((client) => matches?.(client) !== false)
     .sort((a, b) => (a.clientId < b.clientId ? -1 : 1));
-  const items = found.slice(0, limit);
-  return { items, next: found.length > limit ? (items.at(-1)?.clientId ?? after) : undefined };
+  const described = left.slice(0, limit - registered.items.length);
+  const last = left.length > described.length ? (described.at(-1)?.clientId ?? start) : undefined;
+  const next: Place = registered.next ? ['registered', registered.next] : ['document', last ?? ''];
+  const isEnd = registered.next === undefined && last === undefined;
+  return { items: [...registered.items, ...described], next: isEnd ? undefined : next };
 }
+
+const none = { items: [], next: undefined };
 
 /** Changes and removals, with what they take away. */
 function createClientChanges({ identity, now, record }: Dependencies) {

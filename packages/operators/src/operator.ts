@@ -5,6 +5,7 @@ import {
   type AuditEvent,
   type AuditOrigin,
   type Identity,
+  type PageQuery,
   RejectedChangeError,
 } from '@gatehouse/identity';
 import { readableIssue } from '@gatehouse/server/configuration';
@@ -212,13 +213,9 @@ export function readCursor<Place>(
 export async function listMembers<Stored extends { readonly enabled: boolean }, Place, View>(
   filter: z.input<typeof memberFilter>,
   place: z.ZodType<Place>,
-  read: (query: {
-    readonly search?: string | undefined;
-    readonly orgId?: string | undefined;
-    readonly matches: (record: Stored) => boolean;
-    readonly after: Place | undefined;
-    readonly limit: number;
-  }) => Promise<{ readonly items: readonly Stored[]; readonly next?: Place | undefined }>,
+  read: (
+    query: Omit<PageQuery<Stored>, 'after'> & { readonly after: Place | undefined },
+  ) => Promise<{ readonly items: readonly Stored[]; readonly next?: Place | undefined }>,
   viewOfEach: (record: Stored) => Promise<View>,
 ): Promise<Page<View>> {
   const { cursor, disabled, ...query } = parseInput(memberFilter, filter);

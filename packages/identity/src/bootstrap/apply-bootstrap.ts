@@ -31,33 +31,33 @@ export async function applyBootstrap(
   onChange?: (change: AuditEvent) => Promise<void>,
 ): Promise<readonly SettingsMember[]> {
   await assertApplicable(definition, registries);
-  const { definition: before } = await registries.settings.preview({});
-  const changedSettings = await registries.settings.apply(definition);
+  const report = async (...events: readonly AuditEvent[]) => {
+    for (const event of events) {
+      await onChange?.(event);
+    }
+  };
+  const { settings, organizations, clients, users, auditedChanges } = registries;
+  const { definition: former } = await settings.preview({});
+  const changedSettings = await settings.apply(definition);
   if (changedSettings.length > 0) {
-    const { definition: after } = await registries.settings.preview({});
-    await onChange?.({ event: 'settings_changed', changes: settingsChangesOf(before, after) });
+    const { definition: current } = await settings.preview({});
+    await report({ event: 'settings_changed', changes: settingsChangesOf(former, current) });
   }
   for (const organization of definition.organizations) {
-    await registries.organizations.save(organization);
+    await organizations.save(organization);
   }
-  const { clients, users, auditedChanges } = registries;
   for (const { secureKey, keepTokens, ...client } of definition.clients) {
     const before = await clients.find(client.clientId);
     const after = await clients.save(client, secureKey, { keepTokens });
-    for (const change of before ? auditedChanges.ofClient(before, after) : []) {
-      await onChange?.(change);
-    }
+    await (before && report(...auditedChanges.ofClient(before, after)));
   }
   for (const user of definition.users) {
     const before = await users.findByUsername(user.username);
     const after = await users.ensure(user);
     if (before !== undefined && before.passwordHash !== after.passwordHash) {
-      const { userId } = after;
-      await onChange?.({ event: 'user_changed', userId, change: 'password_changed' });
+      await report({ event: 'user_changed', userId: after.userId, change: 'password_changed' });
     }
-    for (const change of before ? await auditedChanges.ofUser(before, after) : []) {
-      await onChange?.(change);
-    }
+    await (before && report(...(await auditedChanges.ofUser(before, after))));
   }
   return changedSettings;
 }
@@ -85,24 +85,28 @@ export async function assertApplicable(
     }
   }
   const added = new Set(definition.organizations.map(({ id }) => id));
-  const assertExists = async (orgId: string | undefined) => {
+  const { upstreams = [] } = definition;
+  const named = [
+    ...(['clients', 'users', 'browserHosts', 'upstreams'] as const).flatMap((kind) =>
+      (definition[kind] ?? []).map(({ orgId }, i) => [`${kind}.${i}.orgId`, orgId]),
+    ),
+    ...upstreams.flatMap((upstream, i) =>
+      Object.entries(upstream.organizations).map(([domain, orgId]) => [
+        `upstreams.${i}.organizations.${domain}`,
+        orgId,
+      ]),
+    ),
+    ...membersByOrganization.flatMap((member) =>
+      Object.keys(definition[member]?.organizations ?? {}).map((orgId) => [
+        `${member}.organizations.${orgId}`,
+        orgId,
+      ]),
+    ),
+  ];
+  for (const [member, orgId] of named) {
     if (orgId !== undefined && !added.has(orgId) && !(await organizations.find(orgId))) {
-      throw new RejectedChangeError('names an organization that does not exist');
-    }
-  };
-  for (const kind of ['clients', 'users', 'browserHosts', 'upstreams'] as const) {
-    for (const [i, { orgId }] of (definition[kind] ?? []).entries()) {
-      await attempt(`${kind}.${i}.orgId`, () => assertExists(orgId));
-    }
-  }
-  for (const [i, upstream] of (definition.upstreams ?? []).entries()) {
-    for (const [domain, orgId] of Object.entries(upstream.organizations)) {
-      await attempt(`upstreams.${i}.organizations.${domain}`, () => assertExists(orgId));
-    }
-  }
-  for (const member of membersByOrganization) {
-    for (const orgId of Object.keys(definition[member]?.organizations ?? {})) {
-      await attempt(`${member}.organizations.${orgId}`, () => assertExists(orgId));
+      const message = 'names an organization that does not exist';
+      problems.push({ name: `BOOTSTRAP_FILE ${member}`, message });
     }
   }
   const declared = await attempt('resources', () => settings.preview(definition));

@@ -18,7 +18,7 @@ import {
   type SettingsMember,
   settingsMembers,
 } from '../settings/settings.ts';
-import { type User, userProfileSchema } from '../users/user.ts';
+import { profileNames, type User } from '../users/user.ts';
 import type { UserRegistry } from '../users/users.ts';
 import type { AuditEvent } from './audit-event.ts';
 
@@ -46,7 +46,7 @@ const userMembers = [
   'roles',
   'mustChangePassword',
 ] as const satisfies (keyof User)[];
-const personalMembers = (Object.keys(userProfileSchema.shape) as (keyof User)[]).filter(
+const personalMembers = profileNames.filter(
   (member) => !userMembers.some((each) => each === member),
 );
 

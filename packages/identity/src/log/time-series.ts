@@ -10,7 +10,7 @@
  * could not bound the clients of several processes.
  *
  * Not here: counting (`createIncrements` of packages/server) and the time of writes
- * (`report-process.ts`).
+ * (`process-list.ts`).
  */
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -53,10 +53,7 @@ export const REST = '';
 export type Counts = Readonly<Record<CountedGroup, ReadonlyMap<string, number>>>;
 
 /** What was counted in the step that begins at `at`, in epoch milliseconds. */
-export interface SeriesPoint {
-  readonly at: number;
-  readonly counts: Counts;
-}
+export type SeriesPoint = Awaited<ReturnType<TimeSeries['read']>>['points'][number];
 
 interface SeriesQuery {
   /** The app that counted: `gateway` or `authorization-server`. */
@@ -168,7 +165,7 @@ export function createTimeSeries({ store, now }: RecordDependencies) {
         cells.push(...(await Promise.all(next)));
       }
       return {
-        points: Array.from({ length: points }, (_, index): SeriesPoint => {
+        points: Array.from({ length: points }, (_, index) => {
           const counted = cells.slice(index * cellsOfPoint, (index + 1) * cellsOfPoint);
           return { at: first + index * step, counts: sumOf(counted) };
         }),

@@ -14,13 +14,6 @@ export interface PageQuery<Stored> {
   readonly limit: number;
 }
 
-export interface RecordPage<Stored> {
-  /** Can be fewer than the limit, and even none, although more records follow. */
-  readonly items: readonly Stored[];
-  /** Undefined if nothing follows. */
-  readonly next?: string | undefined;
-}
-
 /** So that a page with a filter that few records match ends within 300 ms. */
 const MAXIMUM_READ = 2000;
 /** Also written together. */
@@ -31,31 +24,21 @@ const MAXIMUM_WORDS = 5;
 /** No name contains it. It precedes all characters of names, so that shorter names come first. */
 const SEPARATOR = '\n';
 
-export type RecordPages<Stored> = ReturnType<typeof createRecordPages<Stored>>;
-
-type PageStore = Pick<
-  Store,
-  'get' | 'set' | 'addToIndex' | 'removeFromIndex' | 'membersWithPrefix'
->;
-
 export interface PagedRecords<Stored> {
   /** In the keys of the indexes. The index of all ids is its plural. */
   readonly kind: string;
   readonly idOf: (record: Stored) => string;
   /** Searches find the start of each name, and of each word in `words`. */
-  readonly namesOf: (record: Stored) => RecordNames;
+  readonly namesOf: (
+    record: Stored,
+  ) => Readonly<Record<'words' | 'texts', readonly (string | undefined)[]>>;
   readonly orgOf?: (record: Stored) => string;
   /** By default, all. */
   readonly isPaged?: (record: Stored) => boolean;
   readonly find: (id: string) => Promise<Stored | undefined>;
 }
 
-interface RecordNames {
-  readonly words: readonly (string | undefined)[];
-  readonly texts: readonly (string | undefined)[];
-}
-
-export function createRecordPages<Stored>(records: PagedRecords<Stored>, store: PageStore) {
+export function createRecordPages<Stored>(records: PagedRecords<Stored>, store: Store) {
   const { kind, namesOf, orgOf } = records;
   const index = `${kind}s`;
   const placesOf = createPlaces(records);
@@ -105,7 +88,8 @@ export function createRecordPages<Stored>(records: PagedRecords<Stored>, store: 
         await store.removeFromIndex(...place);
       }
     },
-    async read(query: PageQuery<Stored>): Promise<RecordPage<Stored>> {
+    /** Can have fewer items than the limit, and even none, although more records follow: after `next`. */
+    async read(query: PageQuery<Stored>) {
       const { orgId, matches = () => true, limit, after } = query;
       const prefix = canonicalName(query.search ?? '');
       const ofOrganization = orgId === undefined ? index : organizationKey(kind, orgId);
@@ -163,7 +147,7 @@ async function* readIndex<Stored>(
   prefix: string,
   start: string | undefined,
   { find }: PagedRecords<Stored>,
-  store: PageStore,
+  store: Store,
 ) {
   for (let after = start; ; ) {
     const members = await store.membersWithPrefix(key, prefix, READ_TOGETHER, after);
@@ -200,7 +184,10 @@ const canonicalName = (text: string): string =>
     .toWellFormed();
 
 /** Without those with which another one begins, because its entry leads to the record, too. */
-function searchableNames({ words, texts }: RecordNames): readonly string[] {
+function searchableNames({
+  words,
+  texts,
+}: ReturnType<PagedRecords<never>['namesOf']>): readonly string[] {
   const starts = words.flatMap((name = '') => {
     const text = canonicalName(name);
     const places = [...text.matchAll(/(?<=[\s._:/-])[^\s._:/-]/g)].map((found) => found.index);

@@ -1,5 +1,6 @@
+import { randomBytes } from 'node:crypto';
 import { describe, expect, test } from '@jest/globals';
-import { findMatchingSecret, generateSecureKey, secureKey } from './secure-keys.ts';
+import { findMatchingSecret, generateSecureKey, looksMadeUp, secureKey } from './secure-keys.ts';
 
 const problemsOf = (key: string) =>
   secureKey.safeParse(key).error?.issues.map(({ message }) => message.slice(0, 20));
@@ -50,4 +51,35 @@ describe('findMatchingSecret', () => {
     expect(findMatchingSecret('', [])).toBe(-1);
     expect(findMatchingSecret('first-secret-key', [])).toBe(-1);
   });
+});
+
+test.each([
+  '0'.repeat(64),
+  'f'.repeat(64),
+  '0123456789abcdef'.repeat(4),
+  'deadbeef'.repeat(8),
+  Buffer.from(Array.from({ length: 32 }, (_, i) => i)).toString('hex'),
+  'abcdefghijklmnopqrstuvwxyz',
+  'ChangeMe-ChangeMe-1234',
+  'my-secret-key-for-cookies-000001',
+  'replace this example 123456',
+  '',
+  'aaaaaaaa',
+])('%j was made up', (secret) => {
+  expect(looksMadeUp(secret)).toBe(true);
+});
+
+test('a secret is made up if more than half of its steps repeat', () => {
+  expect(looksMadeUp('abcdefgX9kQ')).toBe(false);
+  expect(looksMadeUp('abcdefghX9k')).toBe(true);
+});
+
+test('random secrets are not treated as made up', () => {
+  const secrets = Array.from({ length: 5000 }, () => [
+    randomBytes(32).toString('hex'),
+    randomBytes(32).toString('base64url'),
+    generateSecureKey(),
+    generateSecureKey(16),
+  ]).flat();
+  expect(secrets.filter(looksMadeUp)).toEqual([]);
 });

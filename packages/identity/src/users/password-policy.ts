@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { repeats, shareOfEqualSteps } from '../secrets/guessable.ts';
+import { repeats, shareOfEqualSteps } from '../secrets/secure-keys.ts';
 import { MAXIMUM_PASSWORD_BYTES } from './password-hash.ts';
 
 /** OWASP ASVS 6.2.1. */

@@ -33,6 +33,10 @@ export const userProfileSchema = z.strictObject({
   ...profileMembers,
 });
 
+export const profileNames = Object.keys(
+  userProfileSchema.shape,
+) as readonly (keyof typeof userProfileSchema.shape)[];
+
 const userMembers = z.strictObject({
   username,
   password: z.string('set password or passwordFile'),

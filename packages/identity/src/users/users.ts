@@ -20,6 +20,7 @@ import {
   type BootstrapUser,
   changedEmail,
   type PasswordRejection,
+  profileNames,
   storedUser,
   type User,
 } from './user.ts';
@@ -160,23 +161,17 @@ function bootstrappedUser(
   existing: User | undefined,
   hash: string,
 ): User {
+  const { password: _password, ...members } = wanted;
   const isKept = existing?.bootstrapPasswordHash === hash;
   return {
-    userId,
-    username: wanted.username,
-    name: wanted.name,
-    givenName: wanted.givenName ?? existing?.givenName,
-    familyName: wanted.familyName ?? existing?.familyName,
-    orgId: wanted.orgId,
+    ...existing,
+    ...members,
     ...changedEmail(existing, wanted),
+    userId,
     roles: wanted.roles ?? existing?.roles ?? [],
-    attributes: wanted.attributes ?? existing?.attributes,
     enabled: wanted.enabled ?? existing?.enabled ?? true,
     notBefore: existing?.notBefore ?? 0,
-    updatedAt: existing?.updatedAt,
-    passwordHash: isKept ? existing.passwordHash : hash,
-    mustChangePassword: isKept ? existing.mustChangePassword : undefined,
-    locale: existing?.locale,
+    ...(!isKept && { passwordHash: hash, mustChangePassword: undefined }),
     bootstrapPasswordHash: hash,
   };
 }
@@ -184,10 +179,7 @@ function bootstrappedUser(
 /** Sets the time of the claim `updated_at` if a change affects the claims of the user. */
 function withUpdateTime(user: User, existing: User | undefined, now: number): User {
   const claimsOf = (each: User | undefined) =>
-    JSON.stringify([
-      [each?.username, each?.name, each?.givenName, each?.familyName, each?.orgId],
-      [each?.email, each?.emailVerified, each?.roles, each?.attributes],
-    ]);
+    JSON.stringify(profileNames.map((name) => each?.[name]));
   const isChanged = claimsOf(user) !== claimsOf(existing);
   return isChanged ? { ...user, updatedAt: Math.floor(now / 1000) } : user;
 }
