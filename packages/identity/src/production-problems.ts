@@ -20,19 +20,19 @@ export function productionProblems(subject: ProductionSubject): readonly Configu
   if (isLoopbackUrl(subject.publicUrl)) {
     return [];
   }
-  const problems: ConfigurationProblem[] = [];
-  if (subject.masterKey?.keys().some((key) => looksMadeUp(key.toString('hex'))) === true) {
-    problems.push({ name: 'MASTER_KEY_FILE', message: 'contains a key that is not random' });
-  }
-  if (subject.cookieKeys?.some(looksMadeUp) === true) {
-    problems.push({ name: 'COOKIE_KEYS_FILE', message: 'contains a key that is not random' });
-  }
-  if (subject.trustedProxies.some(isHalfTheInternet)) {
-    const message = 'trusts too many addresses. Name only your proxies';
-    problems.push({ name: 'TRUSTED_PROXIES', message });
-  }
-  return [...problems, ...bootstrapProblems(subject)];
+  const { masterKey, cookieKeys, trustedProxies } = subject;
+  const isMadeUp = masterKey?.keys().some((key) => looksMadeUp(key.toString('hex')));
+  const trustsTooMany = trustedProxies.some(isHalfTheInternet);
+  return [
+    ...(isMadeUp ? [{ name: 'MASTER_KEY_FILE', message: NOT_RANDOM }] : []),
+    ...(cookieKeys?.some(looksMadeUp) ? [{ name: 'COOKIE_KEYS_FILE', message: NOT_RANDOM }] : []),
+    ...(trustsTooMany ? [{ name: 'TRUSTED_PROXIES', message: TOO_MANY }] : []),
+    ...bootstrapProblems(subject),
+  ];
 }
+
+const NOT_RANDOM = 'contains a key that is not random';
+const TOO_MANY = 'trusts too many addresses. Name only your proxies';
 
 function bootstrapProblems({ bootstrap, dataDirectory }: ProductionSubject) {
   const demo = readDemoIfPresent(dataDirectory);

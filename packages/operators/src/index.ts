@@ -165,7 +165,7 @@ export {
   type Operator,
   OperatorError,
   type Page,
-  pageRequest,
+  parseInput,
 } from './operator.ts';
 export { type Operators, openOperators } from './operators.ts';
 export {

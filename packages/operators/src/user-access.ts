@@ -5,7 +5,7 @@ import {
   hashPassword,
   passwordProblem,
   passwordRules,
-  userProfileSchema,
+  userSchema,
 } from '@gatehouse/identity';
 import { z } from 'zod';
 import {
@@ -19,7 +19,7 @@ import {
 import { findUser, toUserView, type UserView } from './users.ts';
 
 export const invitation = z.strictObject({
-  email: userProfileSchema.shape.email.unwrap(),
+  email: userSchema.shape.email.unwrap(),
   orgId: z.string().max(128),
 });
 export type Invitation = z.input<typeof invitation>;

@@ -7,8 +7,13 @@ import {
   lastTimeOf,
   MAXIMUM_AUDIT_ENTRIES,
 } from '@gatehouse/identity';
-import { createExportChain, type NamedEntry, withNames } from '@gatehouse/operators';
-import { z } from 'zod';
+import {
+  auditFilter,
+  createExportChain,
+  type NamedEntry,
+  parseInput,
+  withNames,
+} from '@gatehouse/operators';
 import {
   type Command,
   type CommandContext,
@@ -45,22 +50,19 @@ const list: Command = {
   async run(input, context) {
     const { identity, operators } = context;
     const { options } = input;
-    const event = text(options.event);
-    if (event !== undefined && !Object.hasOwn(auditEvents, event)) {
-      throw new UsageError('Unknown event. The events are:', Object.keys(auditEvents));
-    }
-    const severities = z.array(z.enum(auditSeverities)).optional().safeParse(options.severity);
-    if (!severities.success) {
-      throw new UsageError('Unknown severity. The severities are:', auditSeverities);
-    }
-    const name = text(options.user);
-    const filter = {
-      event: event as NamedEntry['event'] | undefined,
-      clientId: text(options.client),
-      severities: severities.data,
+    const {
+      user: name,
+      cursor: _start,
+      limit: _page,
+      ...filter
+    } = parseInput(auditFilter, {
+      event: options.event,
+      clientId: options.client,
+      user: options.user,
+      severities: options.severity,
       since: readTime('since', input),
       until: readTime('until', input),
-    };
+    });
     if (options.follow === true) {
       const user = name === undefined ? undefined : await identity.users.findByUsername(name);
       return follow({ ...filter, userId: user?.userId ?? name }, input, context);

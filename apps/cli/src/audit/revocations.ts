@@ -252,13 +252,9 @@ async function forgetAddress(
   { identity, audit, changed, repeat }: Replay,
 ): Promise<void> {
   if (emailVerified) {
-    const before = await identity.users.read(userId);
-    const after = await identity.users.update(userId, (each) => ({
-      ...each,
-      emailVerified: false,
-    }));
-    const changes = await identity.auditedChanges.ofUser(before ?? after, after);
-    await audit({ event: 'user_changed', userId, change: 'changed', ...changes });
+    const unverify = (each: User) => ({ ...each, emailVerified: false });
+    const { events } = await identity.auditedChanges.changeUser(userId, unverify);
+    await Promise.all(events.map(audit));
     changed.push(`The address of the user ${username} is unverified: it was changed later.`);
     repeat.push(`Set the address of the user ${username} again.`);
   }

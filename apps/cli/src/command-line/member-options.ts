@@ -10,6 +10,7 @@ const shortNames: Readonly<Record<string, string>> = {
   ipAllowList: 'ipAllow',
   jwks: 'jwks',
   keepTokens: 'keepTokens',
+  severities: 'severity',
 };
 /** Members that a command takes as an argument. */
 const argumentNames: ReadonlySet<string> = new Set(['id', 'clientId', 'username', 'requestId']);

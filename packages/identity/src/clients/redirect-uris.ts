@@ -97,17 +97,16 @@ export function isAllowedRedirectUri(uri: string, applicationType: 'web' | 'nati
   // Parsers normalize `https:\\host`, `/a/../b` and `HOST:443`. An exact comparison needs the
   // normal form (RFC 3986 §6.2).
   const isNormal = url !== null && (url.href === uri || url.href === `${uri}/`);
-  if (!isNormal || uri.includes('#') || uri.includes('*')) {
-    return false;
-  }
-  if (RESPONSE_PARAMETERS.some((name) => url.searchParams.has(name))) {
-    return false;
-  }
-  if (url.username !== '' || url.password !== '' || SCRIPT_SCHEMES.has(url.protocol)) {
-    return false;
-  }
-  if (url.protocol === 'https:') {
-    return true;
+  const isUnsafe =
+    !isNormal ||
+    uri.includes('#') ||
+    uri.includes('*') ||
+    RESPONSE_PARAMETERS.some((name) => url.searchParams.has(name)) ||
+    url.username !== '' ||
+    url.password !== '' ||
+    SCRIPT_SCHEMES.has(url.protocol);
+  if (isUnsafe || url.protocol === 'https:') {
+    return !isUnsafe;
   }
   if (url.protocol === 'http:') {
     return LOOPBACK_HOSTS.has(url.hostname);

@@ -17,25 +17,13 @@ import {
   type TokenDependencies,
 } from './access-tokens.ts';
 
-/** Why a token opens nothing: names of failure reasons, which have the error code and the remedy. */
-const refusals = {
-  missing: 'token_missing',
-  unknown: 'token_unknown',
-  expired: 'token_expired',
-  revoked: 'token_revoked',
-  otherResource: 'token_for_other_resource',
-  noRole: 'role_missing',
-  oneFactor: 'user_authentication_insufficient',
-  noScope: 'access_denied',
-} as const satisfies Readonly<Record<string, FailureReasonName>>;
+type Verified = Awaited<ReturnType<VerifyOperatorToken>>;
 
-export type OperatorRefusal = (typeof refusals)[keyof typeof refusals];
+/** Why a token opens nothing: a name of failure reasons, which have the error code and the remedy. */
+export type OperatorRefusal = Extract<Verified, { readonly refused: string }>['refused'];
 
 /** What a valid token allows, and to whom. */
-export type OperatorAccess = Exclude<
-  Awaited<ReturnType<ReturnType<typeof createOperatorTokens>>>,
-  { readonly refused: OperatorRefusal }
->;
+export type OperatorAccess = Exclude<Verified, { readonly refused: string }>;
 
 /**
  * Verifies the bearer token of a request to the API of the console.
@@ -52,18 +40,17 @@ export function createOperatorTokens(
 ) {
   const { store, credentialHash, settings, verifyAccessToken, now } = dependencies;
 
-  async function reasonOf(token: string): Promise<OperatorRefusal> {
-    const text = await store.get(accessTokenKey(credentialHash(token)));
-    const stored = parseStoredToken(text ?? '');
-    if (stored === undefined) {
-      return refusals.unknown;
-    }
-    return stored.exp * 1000 <= now() ? refusals.expired : refusals.revoked;
+  async function reasonOf(
+    token: string,
+  ): Promise<'token_unknown' | 'token_expired' | 'token_revoked'> {
+    const stored = parseStoredToken((await store.get(accessTokenKey(credentialHash(token)))) ?? '');
+    const isExpired = stored !== undefined && stored.exp * 1000 <= now();
+    return stored === undefined ? 'token_unknown' : isExpired ? 'token_expired' : 'token_revoked';
   }
 
   return async (token: string | undefined, scope: OperatorScope) => {
     if (token === undefined || token === '') {
-      return { refused: refusals.missing };
+      return { refused: 'token_missing' } as const;
     }
     const principal = await verifyAccessToken(token);
     if (principal === undefined) {
@@ -71,17 +58,17 @@ export function createOperatorTokens(
     }
     const declared = await settings.read();
     const { clientId, userId, user, resource, scopes, signIn } = principal;
-    if (!isOperatorApi(resource, declared)) {
-      return { refused: refusals.otherResource };
-    }
-    if (user !== undefined && !isOperator(user.roles, declared)) {
-      return { refused: refusals.noRole };
-    }
-    if (user !== undefined && !isAcrEnough(signIn?.acr, resource, declared)) {
-      return { refused: refusals.oneFactor };
-    }
-    if (!scopes.has(scope)) {
-      return { refused: refusals.noScope };
+    const refusals = {
+      token_for_other_resource: !isOperatorApi(resource, declared),
+      role_missing: user !== undefined && !isOperator(user.roles, declared),
+      user_authentication_insufficient:
+        user !== undefined && !isAcrEnough(signIn?.acr, resource, declared),
+      access_denied: !scopes.has(scope),
+    } satisfies Partial<Record<FailureReasonName, boolean>>;
+    const names = Object.keys(refusals) as (keyof typeof refusals)[];
+    const refused = names.find((name) => refusals[name]);
+    if (refused !== undefined) {
+      return { refused };
     }
     const { acr, authTime, sessionUid } = signIn ?? {};
     /** Names the session of the user's browser. It cannot be used as a credential. */

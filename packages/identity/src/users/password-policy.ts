@@ -31,24 +31,18 @@ export function passwordProblem(
   password: string,
   { username }: { readonly username: string },
 ): PasswordProblem | undefined {
-  if ([...password].length < MINIMUM_CHARACTERS) {
-    return 'short';
-  }
-  if (Buffer.byteLength(password) > MAXIMUM_PASSWORD_BYTES) {
-    return 'long';
-  }
   const compared = canonical(password);
-  if (isNameWithDigits(compared, canonical(username))) {
-    return 'username';
-  }
-  if (isNameWithDigits(compared, PRODUCT_NAME)) {
-    return 'product';
-  }
-  if (commonPasswords.has(compared)) {
-    return 'common';
-  }
-  const counts = shareOfEqualSteps(compared) > MAXIMUM_SHARE_OF_EQUAL_STEPS;
-  return counts || repeats(compared) ? 'pattern' : undefined;
+  const isLong = Buffer.byteLength(password) > MAXIMUM_PASSWORD_BYTES;
+  const isRegular = shareOfEqualSteps(compared) > MAXIMUM_SHARE_OF_EQUAL_STEPS;
+  const found: Readonly<Record<PasswordProblem, boolean>> = {
+    short: [...password].length < MINIMUM_CHARACTERS,
+    long: isLong,
+    username: isNameWithDigits(compared, canonical(username)),
+    product: isNameWithDigits(compared, PRODUCT_NAME),
+    common: commonPasswords.has(compared),
+    pattern: isRegular || repeats(compared),
+  };
+  return (Object.keys(found) as PasswordProblem[]).find((problem) => found[problem]);
 }
 
 function canonical(text: string): string {

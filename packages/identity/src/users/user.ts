@@ -25,18 +25,6 @@ const username = text(128)
   .refine((value) => value.trim() === value, 'must not start or end with white space')
   .refine((value) => !/\p{Cf}/u.test(value), 'must not contain invisible characters');
 
-/** The members of a user that the command `users change` sets. */
-export const userProfileSchema = z.strictObject({
-  username: username.optional(),
-  name: text(200).optional(),
-  orgId: identifier.optional(),
-  ...profileMembers,
-});
-
-export const profileNames = Object.keys(
-  userProfileSchema.shape,
-) as readonly (keyof typeof userProfileSchema.shape)[];
-
 const userMembers = z.strictObject({
   username,
   password: z.string('set password or passwordFile'),
@@ -45,6 +33,13 @@ const userMembers = z.strictObject({
   ...profileMembers,
   enabled: z.boolean().optional(),
 });
+
+/** The members of a user that the command `users change` sets. */
+export const userProfileSchema = userMembers.omit({ password: true, enabled: true }).partial();
+
+export const profileNames = Object.keys(
+  userProfileSchema.shape,
+) as readonly (keyof typeof userProfileSchema.shape)[];
 
 export const userSchema = userMembers.superRefine((user, context) => {
   const { password, username, email, emailVerified } = user;
