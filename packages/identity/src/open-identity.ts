@@ -23,7 +23,7 @@ import { createRemovals } from './removals.ts';
 import { createCredentialHash } from './secrets/credential-keys.ts';
 import type { MasterKey } from './secrets/master-key.ts';
 import { createSealer, type SecretDependencies } from './secrets/seal.ts';
-import { describeSigningKeys, rotateSigningKeys } from './secrets/signing-key-schedule.ts';
+import { createSigningKeySchedule } from './secrets/signing-key-schedule.ts';
 import {
   createPublicKeys,
   keepSigningKeys,
@@ -146,10 +146,11 @@ export function openIdentity(dependencies: IdentityDependencies) {
 }
 
 function createSigningKeys(
-  dependencies: SecretDependencies,
+  records: SecretDependencies,
   audit: ReturnType<typeof createAuditTrail>,
 ) {
   return {
+    ...createSigningKeySchedule(records),
     /** The signing keys of an app. Records each key that this process creates. */
     keepSigningKeys: (
       purpose: SigningPurpose,
@@ -157,14 +158,10 @@ function createSigningKeys(
       options: { readonly now: () => number; readonly policy?: SigningKeyPolicy | undefined },
     ) =>
       keepSigningKeys(purpose, {
-        ...dependencies,
+        ...records,
         onMade: (kid) => audit.record({ event: 'signing_key_made', purpose, kid }, origin),
         ...options,
       }),
-    describeSigningKeys: (purpose: SigningPurpose, policy?: SigningKeyPolicy) =>
-      describeSigningKeys(purpose, { ...dependencies, policy }),
-    rotateSigningKeys: (purpose: SigningPurpose, policy?: SigningKeyPolicy) =>
-      rotateSigningKeys(purpose, { ...dependencies, policy }),
   };
 }
 

@@ -196,17 +196,6 @@ describeOnEngines(
       ]);
     });
 
-    test.each([
-      ['a step that is not whole minutes', { stepSeconds: 90 }],
-      ['a step of 0', { stepSeconds: 0 }],
-      ['more cells than are kept', { to: START + 25 * HOUR + 1 }],
-      ['an empty range', { to: START - MINUTE }],
-    ])('a read rejects %s', async (_name, change) => {
-      const { app, series } = open();
-      const query = { app, from: START, to: START + HOUR, stepSeconds: 60, ...change };
-      await expect(series.read(query)).rejects.toThrow(RangeError);
-    });
-
     test('a store that is unavailable rejects the write and the read', async () => {
       const closed = createStore(storeUrl());
       await closed.close();

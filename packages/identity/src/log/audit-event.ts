@@ -223,6 +223,5 @@ export type AuditEntry = AuditEvent &
   };
 
 /** The time of the last event that an entry counts. */
-export function lastTimeOf({ at, lastAt }: Pick<AuditEntry, 'at' | 'lastAt'>): string {
-  return lastAt ?? at;
-}
+export const lastTimeOf = ({ at, lastAt }: Pick<AuditEntry, 'at' | 'lastAt'>): string =>
+  lastAt ?? at;

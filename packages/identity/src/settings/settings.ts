@@ -99,7 +99,6 @@ export type DeclaredScope = Resource['scopes'][string] & { readonly resource: Re
 
 /** The key of the record, and the context of what is sealed in it. */
 export const SETTINGS_KEY = 'settings';
-const KEY = SETTINGS_KEY;
 /** The public addresses of gateways. Each of them identifies the device API. */
 const DEVICE_API_KEY = 'device-api-addresses';
 
@@ -120,24 +119,26 @@ export function createSettingsRegistry(
   const cache = createRecordCache(store, parse, now, (key) =>
     dependencies.onDamagedRecord?.('settings', key),
   );
-  const readDefinition = async () => ((await readForUpdate(store, KEY, parse)) ?? empty).definition;
+  const readDefinition = async () =>
+    ((await readForUpdate(store, SETTINGS_KEY, parse)) ?? empty).definition;
 
   const write = (change: (existing: SettingsDefinition) => SettingsDefinition) =>
-    withRecordLock(store, KEY, async (assertHeld) => {
+    withRecordLock(store, SETTINGS_KEY, async (assertHeld) => {
       const before = await readDefinition();
       const changed = change(before);
       const branding = await storeBrandImages(store, changed.branding);
       const after: SettingsDefinition = { ...changed, branding };
       assertHeld();
-      await store.set(KEY, JSON.stringify(after));
-      cache.forget(KEY);
+      await store.set(SETTINGS_KEY, JSON.stringify(after));
+      cache.forget(SETTINGS_KEY);
       await deleteFormerImages(store, before.branding, branding);
       return { before, after };
     });
 
   function replaced(existing: SettingsDefinition, change: Partial<SettingsDefinition>): Settings {
     const { upstreams: known = [] } = existing;
-    const sealed = change.upstreams && sealClientSecrets(change.upstreams, known, sealer, KEY);
+    const sealed =
+      change.upstreams && sealClientSecrets(change.upstreams, known, sealer, SETTINGS_KEY);
     const upstreams = sealed && keepClientSecrets(sealed, known);
     const wanted = { ...existing, ...change, ...(upstreams && { upstreams }) };
     assertNoConflict(consoleUrl, wanted.resources);
@@ -146,7 +147,7 @@ export function createSettingsRegistry(
 
   return {
     /** The same object as long as nothing changes. @throws StoreUnavailableError */
-    read: async (): Promise<Settings> => (await cache.read(KEY)) ?? empty,
+    read: async (): Promise<Settings> => (await cache.read(SETTINGS_KEY)) ?? empty,
     /** The settings that `apply` would write. @throws RejectedChangeError as `apply` does */
     preview: async (change: Partial<SettingsDefinition>): Promise<Settings> =>
       merge(await readDefinition(), change, consoleUrl),
@@ -162,7 +163,7 @@ export function createSettingsRegistry(
       write((existing) => {
         const upstreams =
           change.upstreams &&
-          sealClientSecrets(change.upstreams, existing.upstreams ?? [], sealer, KEY);
+          sealClientSecrets(change.upstreams, existing.upstreams ?? [], sealer, SETTINGS_KEY);
         return merge(existing, { ...change, ...(upstreams && { upstreams }) }, consoleUrl)
           .definition;
       }).then(changedMembers),

@@ -19,10 +19,9 @@ const MAXIMUM_LIVE_TOKENS = 1000;
 
 /** Separates these tokens from OAuth access tokens, as the key prefix does. */
 export const X_ACCESS_TOKEN = 'XAccessToken';
-const KIND = X_ACCESS_TOKEN;
 
 const storedToken = z.object({
-  kind: z.literal(KIND),
+  kind: z.literal(X_ACCESS_TOKEN),
   clientId: z.string(),
   /** Epoch seconds, compared with the `notBefore` of the client. */
   issuedAt: z.int(),
@@ -95,7 +94,7 @@ export function createXAccessTokens(
       await store.addToIndex(indexKey, hashed, expiresAt);
       await store.set(
         xAccessTokenKey(hashed),
-        JSON.stringify({ kind: KIND, clientId, issuedAt, expiresAt, secureKeyId }),
+        JSON.stringify({ kind: X_ACCESS_TOKEN, clientId, issuedAt, expiresAt, secureKeyId }),
         lifetimeSeconds,
       );
       await revokeSurplus(indexKey, hashed);
