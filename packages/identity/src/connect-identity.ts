@@ -92,12 +92,9 @@ export async function prepareStore(
 
 /** @throws ConfigurationError if a resource has a scope of the API of the console */
 async function assertNoConflict({ settings }: Identity): Promise<void> {
-  try {
-    await settings.preview({});
-  } catch (error) {
-    if (error instanceof RejectedChangeError) {
-      throw new ConfigurationError([{ name: 'CONSOLE_URL', message: error.message }]);
-    }
-    throw error;
-  }
+  await settings.preview({}).catch((error: unknown) => {
+    throw error instanceof RejectedChangeError
+      ? new ConfigurationError([{ name: 'CONSOLE_URL', message: error.message }])
+      : error;
+  });
 }

@@ -93,7 +93,7 @@ export function openIdentity(dependencies: IdentityDependencies) {
     settings,
     organizations,
     lastUse,
-    console: consoleOf(dependencies),
+    console: consoleUrl ? { url: consoleUrl, secret: consoleSecret(masterKey) } : undefined,
   };
   const clients = createClientRegistry(declared);
   const users = createUserRegistry(declared);
@@ -178,11 +178,6 @@ function openLogouts(
   const findLiveHolder = createLiveHolders(clients, { find: users.readStored }, notBefore);
   const userSessions = createUserSessions({ ...dependencies, findLiveHolder });
   return createLogoutQueue({ ...dependencies, userSessions });
-}
-
-/** The address of the console, and the secret of its client. */
-function consoleOf({ consoleUrl: url, masterKey }: IdentityDependencies) {
-  return url === undefined ? undefined : { url, secret: consoleSecret(masterKey) };
 }
 
 function createVerifiers(tokens: Parameters<typeof createAccessTokenVerifier>[0]) {

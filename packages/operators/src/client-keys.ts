@@ -2,7 +2,7 @@
 import type { AuditEvent, Client } from '@gatehouse/identity';
 import { z } from 'zod';
 import { type ClientView, findClient, toClientView } from './clients.ts';
-import { type Dependencies, type Operator, OperatorError, parseInput } from './operator.ts';
+import { type Dependencies, invalidInput, type Operator, parseInput } from './operator.ts';
 
 const keepTokens = z.boolean().default(false).meta({
   description: 'Tokens of the removed key stay valid until they expire.',
@@ -37,7 +37,7 @@ export function createClientKeyActs({ identity, record }: Dependencies) {
     async rotate(operator: Operator, clientId: string, input: KeyRotation = {}) {
       const options = parseInput(keyRotation, input);
       if (options.keepTokens && !options.replaceOldest) {
-        throw invalid('keepTokens', 'requires replaceOldest. Otherwise, no key is removed');
+        throw invalidInput('keepTokens', 'requires replaceOldest. Otherwise, no key is removed');
       }
       await findClient(clientId, identity);
       const rotated = await clients.rotateKey(clientId, options);
@@ -63,7 +63,7 @@ export function createClientKeyActs({ identity, record }: Dependencies) {
     ): Promise<ClientView> {
       const { keepTokens: kept, revoke } = parseInput(keyRemoval, input);
       if (kept && revoke) {
-        throw invalid('revoke', 'cannot be combined with keepTokens');
+        throw invalidInput('revoke', 'cannot be combined with keepTokens');
       }
       await findClient(clientId, identity);
       let client = await clients.removeKey(clientId, keyId, { keepTokens: kept });
@@ -76,8 +76,4 @@ export function createClientKeyActs({ identity, record }: Dependencies) {
       return view(client);
     },
   };
-}
-
-function invalid(property: string, message: string): OperatorError {
-  return new OperatorError('illegal_argument', `${property}: ${message}.`, [{ property, message }]);
 }

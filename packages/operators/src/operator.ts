@@ -42,6 +42,10 @@ export class OperatorError extends ApiError {
   }
 }
 
+/** Why one member of the input is invalid. */
+export const invalidInput = (property: string, message: string): OperatorError =>
+  new OperatorError('illegal_argument', `${property}: ${message}.`, [{ property, message }]);
+
 export function createDependencies(identity: Identity, now: () => number = Date.now): Dependencies {
   return {
     identity,

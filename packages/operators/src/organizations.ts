@@ -88,9 +88,8 @@ export function createOrganizationActs(dependencies: Dependencies) {
         assertVersion(withVersion(current), condition);
         return { ...current, ...change };
       });
-      const changes =
-        before.name === after.name ? [] : [{ member: 'name', from: before.name, to: after.name }];
-      if (changes.length > 0) {
+      if (before.name !== after.name) {
+        const changes = [{ member: 'name', from: before.name, to: after.name }];
         await record(operator, { event: 'organization_changed', organizationId: id, changes });
       }
       return withVersion(after);

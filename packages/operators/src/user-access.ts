@@ -11,6 +11,7 @@ import { z } from 'zod';
 import {
   assertOrganizationExists,
   type Dependencies,
+  invalidInput,
   type Operator,
   OperatorError,
   orNotFound,
@@ -39,21 +40,17 @@ export function createUserAccessActs(dependencies: Dependencies) {
      */
     async setPassword(operator: Operator, userId: string, entered?: string) {
       const { username } = await findUser(userId, identity);
-      const generated = entered === undefined ? generateSecureKey(20) : undefined;
-      const password = entered ?? generated ?? '';
+      const password = entered ?? generateSecureKey(20);
       const problem = passwordProblem(password, { username });
       if (problem !== undefined) {
-        const message = passwordRules[problem];
-        throw new OperatorError('illegal_argument', `password: ${message}.`, [
-          { property: 'password', message },
-        ]);
+        throw invalidInput('password', passwordRules[problem]);
       }
       const passwordHash = await hashPassword(password);
       const change = { passwordHash, mustChangePassword: undefined };
       const user = await revocations.user(userId, change);
       await signInLocks.unlock(user);
       await record(operator, { event: 'user_changed', userId, change: 'password_changed' });
-      return { user: toUserView(user), password: generated };
+      return { user: toUserView(user), password: entered === undefined ? password : undefined };
     },
 
     /** Lets the user sign in again after too many wrong passwords or codes. */

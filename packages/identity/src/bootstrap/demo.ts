@@ -22,9 +22,7 @@ export type Demo = Readonly<z.infer<typeof storedDemo>>;
 
 export const demoOrganizationId = 'demo';
 
-export function demoFile(dataDirectory: string): string {
-  return join(dataDirectory, 'demo.json');
-}
+export const demoFile = (dataDirectory: string): string => join(dataDirectory, 'demo.json');
 
 const DEFAULT_REDIRECT_URI = 'http://localhost:9010/callback';
 
@@ -33,16 +31,15 @@ const DEFAULT_REDIRECT_URI = 'http://localhost:9010/callback';
  * @throws ConfigurationError if the file is damaged. The message does not quote it
  */
 export function readOrCreateDemo(dataDirectory: string, redirectUri?: string): Demo {
-  const text = readOrCreateSecretFile(demoFile(dataDirectory), () => {
-    const demo: Demo = {
+  const text = readOrCreateSecretFile(demoFile(dataDirectory), () =>
+    demoText({
       clientId: 'demo',
       secureKey: generateSecureKey(),
       redirectUri: redirectUri ?? DEFAULT_REDIRECT_URI,
       username: 'alice',
       password: generateSecureKey(16),
-    };
-    return demoText(demo);
-  });
+    }),
+  );
   const demo = parseRecord(storedDemo, text);
   if (demo === undefined) {
     const message = 'contains a damaged demo.json. Delete it, and Gatehouse creates a new one';
@@ -62,9 +59,7 @@ function replaceDemo(dataDirectory: string, demo: Demo): Demo {
   return demo;
 }
 
-function demoText(demo: Demo): string {
-  return `${JSON.stringify(demo, null, 2)}\n`;
-}
+const demoText = (demo: Demo) => `${JSON.stringify(demo, null, 2)}\n`;
 
 /** Used to find the secrets of the demo in other files. */
 export function readDemoIfPresent(dataDirectory: string): Demo | undefined {

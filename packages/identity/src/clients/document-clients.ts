@@ -23,12 +23,10 @@ export function documentHost(
   clientId: string,
   { clientIdMetadata: { hosts } }: Settings,
 ): { readonly host: string; readonly isListed: boolean } | undefined {
-  if (hosts.length === 0 || clientId.length > MAXIMUM_LENGTH || !isDocumentAddress(clientId)) {
-    return undefined;
-  }
-  const url = URL.parse(clientId);
+  const url = isDocumentAddress(clientId) ? URL.parse(clientId) : null;
   const isAddress =
     url?.href === clientId &&
+    clientId.length <= MAXIMUM_LENGTH &&
     url.pathname !== '/' &&
     ['username', 'password', 'port', 'hash'].every((part) => Reflect.get(url, part) === '');
   const isListed = isAddress && hosts.includes(url.hostname);

@@ -126,13 +126,10 @@ export function createActionLinks(
       token: string,
     ): Promise<ActionLink<Kind> | undefined> {
       const link = await find(kind, token);
-      if (link === undefined) {
-        return undefined;
-      }
       const key = keyOf(kind, token);
       // The claim outlives the record, so that a late reader of the record cannot claim it again.
-      const isFirst = await claimOnce(store, `used:${key}`, 2 * lifetimes[kind]);
-      if (!isFirst) {
+      const claim = () => claimOnce(store, `used:${key}`, 2 * lifetimes[kind]);
+      if (link === undefined || !(await claim())) {
         return undefined;
       }
       await ('orgId' in link ? endForAddress(link.email) : store.delete([key]));

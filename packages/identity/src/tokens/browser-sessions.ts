@@ -81,12 +81,10 @@ export function createBrowserSessions(
         stored.exp <= seconds ||
         stored.clientId !== expected.clientId ||
         stored.redirectUri !== expected.redirectUri ||
-        findMatchingSecret(stored.codeChallenge, [challengeOf(expected.verifier)]) !== 0
+        findMatchingSecret(stored.codeChallenge, [challengeOf(expected.verifier)]) !== 0 ||
+        // The same claim as that of the token endpoint.
+        !(await claimOnce(store, `claimed:${key}`, stored.exp - seconds + MARGIN_SECONDS))
       ) {
-        return undefined;
-      }
-      // The same claim as that of the token endpoint.
-      if (!(await claimOnce(store, `claimed:${key}`, stored.exp - seconds + MARGIN_SECONDS))) {
         return undefined;
       }
       const { clientId, accountId, grantId, iat, authTime, acr, amr } = stored;
