@@ -25,7 +25,7 @@ import { parseArguments } from './command-line/parse-arguments.ts';
 import { withCurrentName } from './command-line/renamed-commands.ts';
 import { assertConfirmed, type CliStreams, createTerminal } from './command-line/terminal.ts';
 import { applyCommand, exportCommand } from './commands/apply.ts';
-import { bootstrapCommand } from './commands/bootstrap.ts';
+import { declarationCommands } from './commands/bootstrap.ts';
 import { clientKeyCommands } from './commands/client-keys.ts';
 import { clientCommands } from './commands/clients.ts';
 import { masterKeyCommand } from './commands/master-key.ts';
@@ -33,7 +33,6 @@ import { organizationCommands } from './commands/organizations.ts';
 import { reasonsCommand } from './commands/reasons.ts';
 import { removeCommands } from './commands/remove.ts';
 import { requestCommands } from './commands/requests.ts';
-import { resourcesCommand } from './commands/resources.ts';
 import { signCommand } from './commands/sign.ts';
 import { revokeCommand } from './commands/tokens.ts';
 import { userCommands } from './commands/users.ts';
@@ -42,10 +41,9 @@ import { doctorCommand } from './doctor/doctor.ts';
 import { openIdentityStore, operatorOf } from './open-identity-store.ts';
 
 export const commands: readonly Command[] = [
-  bootstrapCommand,
+  ...declarationCommands,
   applyCommand,
   exportCommand,
-  resourcesCommand,
   ...organizationCommands,
   ...clientCommands,
   ...clientKeyCommands,

@@ -1,6 +1,5 @@
 /** What the holder of a value holds: tokens, codes and sessions of every kind. */
 import { timingSafeEqual } from 'node:crypto';
-import type { Store } from '@gatehouse/store';
 import { z } from 'zod';
 import { parseRecord } from '../records/record.ts';
 import {
@@ -44,7 +43,8 @@ const storedCredential = z.object({
   expiresAt: z.number().optional().catch(undefined),
 });
 
-export type CredentialLookup = ReturnType<typeof createCredentialLookup>;
+/** Selects a credential: its value, or the reference that an earlier lookup returned. */
+export type CredentialName = string | { readonly reference: string };
 
 /**
  * Finds a credential with its end, which does not include its grant.
@@ -53,9 +53,12 @@ export type CredentialLookup = ReturnType<typeof createCredentialLookup>;
  * JWT without its signature, with an HMAC so that nobody can choose them.
  */
 export function createCredentialLookup(
-  dependencies: SecretDependencies & { readonly jwtAccessTokens: Pick<JwtAccessTokens, 'read'> },
+  dependencies: SecretDependencies & {
+    readonly jwtAccessTokens: Pick<JwtAccessTokens, 'read'>;
+    readonly findLiveHolder: FindLiveHolder;
+  },
 ) {
-  const { store, credentialHash, now } = dependencies;
+  const { store, credentialHash, jwtAccessTokens, findLiveHolder, now } = dependencies;
 
   const macOf = (text: string) => credentialHash(`reference of a credential ${text}`);
 
@@ -98,20 +101,37 @@ export function createCredentialLookup(
     return undefined;
   }
 
+  async function locate(name: CredentialName) {
+    if (typeof name === 'string') {
+      const claims = isJwt(name) ? await jwtAccessTokens.read(name) : undefined;
+      return claims ? locateClaims(claims) : locateHashed(credentialHash(name));
+    }
+    const [text = '', mac] = name.reference.split('.');
+    if (mac === undefined) {
+      return locateHashed(text);
+    }
+    const expected = Buffer.from(macOf(text));
+    const given = Buffer.from(mac);
+    const isOwn = given.length === expected.length && timingSafeEqual(given, expected);
+    return isOwn ? locateClaims(JSON.parse(String(Buffer.from(text, 'base64url')))) : undefined;
+  }
+
   return {
-    async byValue(value: string) {
-      const claims = isJwt(value) ? await dependencies.jwtAccessTokens.read(value) : undefined;
-      return claims ? locateClaims(claims) : locateHashed(credentialHash(value));
-    },
-    async byReference(reference: string) {
-      const [text = '', mac] = reference.split('.');
-      if (mac === undefined) {
-        return locateHashed(reference);
+    locate,
+    /** A credential, its reference, and whether it was revoked. Undefined if it is unknown. */
+    async find(name: CredentialName) {
+      const located = await locate(name);
+      if (located === undefined) {
+        return undefined;
       }
-      const expected = Buffer.from(macOf(text));
-      const given = Buffer.from(mac);
-      const isOwn = given.length === expected.length && timingSafeEqual(given, expected);
-      return isOwn ? locateClaims(JSON.parse(String(Buffer.from(text, 'base64url')))) : undefined;
+      const { credential, reference, tombstone } = located;
+      const { clientId, userId, issuedAt, keyId: secureKeyId } = credential;
+      // A client of a browser session has no record. The session ends with its user and its grant.
+      const holder = isBrowserClientId(clientId) ? { userId } : { clientId, userId, secureKeyId };
+      const isLive = (await findLiveHolder({ issuedAt, ...holder })) !== undefined;
+      const isEnded =
+        tombstone !== undefined && (await store.get(grantTombstoneKey(tombstone))) !== undefined;
+      return { ...credential, reference, isRevoked: !isLive || isEnded };
     },
   };
 }
@@ -121,30 +141,3 @@ function timesOf({ kind, iat, exp, issuedAt, expiresAt }: z.infer<typeof storedC
   const seconds = kind === X_ACCESS_TOKEN && expiresAt ? Math.floor(expiresAt / 1000) : expiresAt;
   return { issuedAt: iat ?? issuedAt ?? 0, expiresAt: exp ?? seconds };
 }
-
-/** Selects a credential: its value, or the reference that an earlier lookup returned. */
-export type CredentialName = string | { readonly reference: string };
-
-/** A credential and whether it was revoked. Undefined if it is unknown. */
-export function createCredentialStates(
-  lookup: CredentialLookup,
-  { store, findLiveHolder }: { readonly store: Store; readonly findLiveHolder: FindLiveHolder },
-) {
-  return async (name: CredentialName) => {
-    const located = await locate(lookup, name);
-    if (located === undefined) {
-      return undefined;
-    }
-    const { credential, reference, tombstone } = located;
-    const { clientId, userId, issuedAt, keyId: secureKeyId } = credential;
-    // A client of a browser session has no record. The session ends with its user and its grant.
-    const holder = isBrowserClientId(clientId) ? { userId } : { clientId, userId, secureKeyId };
-    const isLive = (await findLiveHolder({ issuedAt, ...holder })) !== undefined;
-    const isEnded =
-      tombstone !== undefined && (await store.get(grantTombstoneKey(tombstone))) !== undefined;
-    return { ...credential, reference, isRevoked: !isLive || isEnded };
-  };
-}
-
-export const locate = (lookup: CredentialLookup, name: CredentialName) =>
-  typeof name === 'string' ? lookup.byValue(name) : lookup.byReference(name.reference);

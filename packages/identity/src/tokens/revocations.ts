@@ -14,13 +14,8 @@ import {
 } from '../secrets/credential-keys.ts';
 import type { User } from '../users/user.ts';
 import type { UserRegistry } from '../users/users.ts';
-import type { FindLiveHolder, NotBefore } from './access-tokens.ts';
-import {
-  type CredentialName,
-  createCredentialLookup,
-  createCredentialStates,
-  locate,
-} from './credential-lookup.ts';
+import type { NotBefore } from './access-tokens.ts';
+import { type CredentialName, createCredentialLookup } from './credential-lookup.ts';
 import type { LogoutQueue } from './logout-queue.ts';
 
 /** Each deletion must end within the deadline of the store. */
@@ -32,12 +27,11 @@ export function createRevocations(
     readonly clients: ClientRegistry;
     readonly users: UserRegistry;
     readonly notBefore: NotBefore;
-    readonly findLiveHolder: FindLiveHolder;
     readonly logouts: Pick<LogoutQueue, 'addForUser'>;
   },
 ) {
   const { store, clients, users, notBefore, now } = dependencies;
-  const lookup = createCredentialLookup(dependencies);
+  const { locate, find } = createCredentialLookup(dependencies);
 
   async function deleteIndexed(indexKey: string, keysOf: (member: string) => Promise<string[]>) {
     const members = await store.members(indexKey);
@@ -69,14 +63,9 @@ export function createRevocations(
     },
     /** Revokes all credentials, for example after a backup was restored. */
     everything: (): Promise<void> => notBefore.advance(nextNotBefore(now())),
-    /**
-     * @param change made in the same step, such as `enabled: false`
-     * @throws RejectedChangeError if the client does not exist
-     */
-    client: (clientId: string, change: Partial<Client> = {}): Promise<Client> =>
-      clients.update(clientId, (client) => {
-        return { ...client, ...change, notBefore: nextNotBefore(now()) };
-      }),
+    /** @throws RejectedChangeError if the client does not exist */
+    client: (clientId: string): Promise<Client> =>
+      clients.update(clientId, (client) => ({ ...client, notBefore: nextNotBefore(now()) })),
     /**
      * Signs the user out everywhere.
      *
@@ -88,14 +77,13 @@ export function createRevocations(
       const notBefore = nextNotBefore(now());
       return users.update(userId, (user) => ({ ...user, ...change, notBefore }));
     },
-    /** A credential, its reference, and whether it was revoked. Undefined if it is unknown. */
-    find: createCredentialStates(lookup, dependencies),
+    find,
     /**
      * Revokes an access token, refresh token, code or browser session with its grant. Undefined if it
      * is unknown.
      */
     async token(name: CredentialName) {
-      const located = await locate(lookup, name);
+      const located = await locate(name);
       if (located === undefined) {
         return undefined;
       }
