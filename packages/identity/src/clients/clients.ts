@@ -16,13 +16,12 @@ import { assertMayOperate, withDeclaredScopes, withoutOperatorScopes } from './d
 import { createDocumentRules, isDocumentAddress } from './document-clients.ts';
 import { publicKeyIds } from './public-keys.ts';
 
+/**
+ * By default, a new client is enabled, and nothing of the state of an existing client changes. The
+ * not-before never decreases, because that would undo a revocation.
+ */
 export type NewClient = ClientSettings & {
-  /** If undefined, a new client is enabled and an existing client does not change. */
-  readonly enabled?: boolean | undefined;
-  /** Epoch seconds. Never decreases, because that would undo a revocation. */
-  readonly notBefore?: number | undefined;
-  /** If undefined, it does not change. */
-  readonly registration?: Client['registration'];
+  readonly [Name in 'enabled' | 'notBefore' | 'registration']?: Client[Name] | undefined;
 };
 
 /** Most of its members expire, and no request lists them. */

@@ -121,17 +121,6 @@ const MAXIMUM_ENTRIES = 10_000;
 /** No record has a longer key. Caching longer ones would let a caller fill the memory. */
 const MAXIMUM_KEY_LENGTH = 256;
 
-interface Entry<Value> {
-  readonly text: string | undefined;
-  readonly value: Value | undefined;
-  readonly readAt: number;
-}
-
-interface Reading<Value> {
-  readonly startedAt: number;
-  readonly value: Promise<Value | undefined>;
-}
-
 /**
  * Reads records through a copy that is at most 50 ms old, so that a busy client costs twenty store
  * reads per second. Absent records are cached for the same time. Otherwise, timing would reveal
@@ -146,8 +135,15 @@ export function createRecordCache<Value>(
   now: () => number,
   onDamaged?: (key: string) => void,
 ) {
-  const entries = new LRUCache<string, Entry<Value>>({ max: MAXIMUM_ENTRIES });
-  const running = new Map<string, Reading<Value>>();
+  const entries = new LRUCache<
+    string,
+    {
+      readonly text: string | undefined;
+      readonly value: Value | undefined;
+      readonly readAt: number;
+    }
+  >({ max: MAXIMUM_ENTRIES });
+  const running = new Map<string, { startedAt: number; value: Promise<Value | undefined> }>();
   let forgotten = 0;
 
   async function readFromStore(key: string, readAt: number): Promise<Value | undefined> {
@@ -177,7 +173,7 @@ export function createRecordCache<Value>(
       if (joinable !== undefined && isFresh(readAt - joinable.startedAt)) {
         return joinable.value;
       }
-      const reading: Reading<Value> = { startedAt: readAt, value: readFromStore(key, readAt) };
+      const reading = { startedAt: readAt, value: readFromStore(key, readAt) };
       running.set(key, reading);
       try {
         return await reading.value;

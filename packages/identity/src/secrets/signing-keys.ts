@@ -15,10 +15,9 @@ import {
   type KeyObject,
 } from 'node:crypto';
 import { promisify } from 'node:util';
-import { type Store, StoreUnavailableError } from '@gatehouse/store';
-import type { OnDamagedRecord } from '../records/record.ts';
+import { StoreUnavailableError } from '@gatehouse/store';
 import { withRecordLock } from '../records/record-lock.ts';
-import type { Sealer } from './seal.ts';
+import type { SecretDependencies } from './seal.ts';
 
 /** The provider signs ID tokens. The gateway signs the identity headers for upstream services. */
 export const algorithms = { 'authorization-server': 'RS256', gateway: 'EdDSA' } as const;
@@ -48,15 +47,13 @@ export type SigningKeyPolicy = Readonly<typeof defaultSigningKeyPolicy>;
 /** How often processes read the keys. Keys are kept longer by this time. */
 const KEY_RELOAD_SECONDS = MINUTE;
 
-export interface SigningKeyDependencies {
-  readonly store: Store;
-  readonly sealer: Sealer;
+export interface SigningKeyDependencies
+  extends Pick<SecretDependencies, 'store' | 'sealer' | 'onDamagedRecord'> {
   /** Epoch milliseconds. */
   readonly now?: () => number;
   readonly policy?: SigningKeyPolicy | undefined;
   /** Called in the process that created a key. */
   readonly onMade?: (kid: string) => void;
-  readonly onDamagedRecord?: OnDamagedRecord | undefined;
 }
 
 /**

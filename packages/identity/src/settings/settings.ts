@@ -122,12 +122,27 @@ export function createSettingsRegistry(
   const readDefinition = async () =>
     ((await readForUpdate(store, SETTINGS_KEY, parse)) ?? empty).definition;
 
+  /** What a definition means. @throws RejectedChangeError if resources or the console conflict */
+  function resolve(definition: SettingsDefinition): Settings {
+    assertNoConflict(consoleUrl, definition.resources);
+    return toSettings(definition, consoleUrl);
+  }
+
+  function sealed(wanted: SettingsDefinition, { upstreams: known }: SettingsDefinition): Settings {
+    const { upstreams } = wanted;
+    return resolve(
+      upstreams === undefined
+        ? wanted
+        : { ...wanted, upstreams: sealClientSecrets(upstreams, known ?? [], sealer, SETTINGS_KEY) },
+    );
+  }
+
   const write = (change: (existing: SettingsDefinition) => SettingsDefinition) =>
     withRecordLock(store, SETTINGS_KEY, async (assertHeld) => {
       const before = await readDefinition();
-      const changed = change(before);
-      const branding = await storeBrandImages(store, changed.branding);
-      const after: SettingsDefinition = { ...changed, branding };
+      const { definition } = sealed(change(before), before);
+      const branding = await storeBrandImages(store, definition.branding);
+      const after: SettingsDefinition = { ...definition, branding };
       assertHeld();
       await store.set(SETTINGS_KEY, JSON.stringify(after));
       cache.forget(SETTINGS_KEY);
@@ -135,22 +150,12 @@ export function createSettingsRegistry(
       return { before, after };
     });
 
-  function replaced(existing: SettingsDefinition, change: Partial<SettingsDefinition>): Settings {
-    const { upstreams: known = [] } = existing;
-    const sealed =
-      change.upstreams && sealClientSecrets(change.upstreams, known, sealer, SETTINGS_KEY);
-    const upstreams = sealed && keepClientSecrets(sealed, known);
-    const wanted = { ...existing, ...change, ...(upstreams && { upstreams }) };
-    assertNoConflict(consoleUrl, wanted.resources);
-    return toSettings(wanted, consoleUrl);
-  }
-
   return {
     /** The same object as long as nothing changes. @throws StoreUnavailableError */
     read: async (): Promise<Settings> => (await cache.read(SETTINGS_KEY)) ?? empty,
     /** The settings that `apply` would write. @throws RejectedChangeError as `apply` does */
     preview: async (change: Partial<SettingsDefinition>): Promise<Settings> =>
-      merge(await readDefinition(), change, consoleUrl),
+      resolve(merge(await readDefinition(), change)),
     /**
      * Adds and replaces resources, attributes, lifetimes and browser hosts by their names, adds roles,
      * and replaces the other members that are present.
@@ -160,13 +165,7 @@ export function createSettingsRegistry(
      *   of the console
      */
     apply: (change: Partial<SettingsDefinition>): Promise<readonly SettingsMember[]> =>
-      write((existing) => {
-        const upstreams =
-          change.upstreams &&
-          sealClientSecrets(change.upstreams, existing.upstreams ?? [], sealer, SETTINGS_KEY);
-        return merge(existing, { ...change, ...(upstreams && { upstreams }) }, consoleUrl)
-          .definition;
-      }).then(changedMembers),
+      write((existing) => merge(existing, change)).then(changedMembers),
     /** Removes what is declared for an organization. */
     forgetOrganization: (orgId: string): Promise<readonly SettingsMember[]> =>
       write((existing) => {
@@ -183,12 +182,12 @@ export function createSettingsRegistry(
      * @returns what was and is declared
      */
     replace: (decide: (existing: SettingsDefinition) => Partial<SettingsDefinition>) =>
-      write((existing) => replaced(existing, decide(existing)).definition),
+      write((existing) => replaced(existing, decide(existing))),
     /** What `replace` would write. @throws RejectedChangeError as `replace` does */
     async previewReplacement(change: Partial<SettingsDefinition>) {
       const before = await readDefinition();
       const branding = withoutImageContents({ ...before, ...change }.branding);
-      return { before, after: replaced(before, { ...change, branding }) };
+      return { before, after: sealed(replaced(before, { ...change, branding }), before) };
     },
     /** An image that `branding` names. @throws StoreUnavailableError */
     readImage: (hash: string) => readBrandImage(store, hash),
@@ -205,12 +204,14 @@ const changedMembers = ({ before, after }: Record<'before' | 'after', SettingsDe
     (member) => JSON.stringify(before[member]) !== JSON.stringify(after[member]),
   );
 
-/** @throws RejectedChangeError if two resources have the same scope */
-function merge(
-  existing: SettingsDefinition,
-  change: Partial<SettingsDefinition>,
-  consoleUrl: string | undefined,
-): Settings {
+/** An absent client secret of an upstream provider stays. */
+function replaced(existing: SettingsDefinition, change: Partial<SettingsDefinition>) {
+  const { upstreams } = change;
+  const kept = upstreams && { upstreams: keepClientSecrets(upstreams, existing.upstreams ?? []) };
+  return { ...existing, ...change, ...kept };
+}
+
+function merge(existing: SettingsDefinition, change: Partial<SettingsDefinition>) {
   const added = { ...nothing, ...change };
   const merged = {
     ...existing,
@@ -221,9 +222,8 @@ function merge(
     lifetimes: { ...existing.lifetimes, ...added.lifetimes },
     browserHosts: replacing(({ host }) => host, existing.browserHosts, added.browserHosts),
   };
-  assertNoConflict(consoleUrl, merged.resources);
   // A change can be a whole bootstrap file, whose other members do not belong here.
-  return toSettings(storedSettings.parse(merged), consoleUrl);
+  return storedSettings.parse(merged);
 }
 
 /** An entry keeps its place, so that the same file changes nothing. */

@@ -93,8 +93,8 @@ export function sealClientSecrets(
 ): Upstream[] {
   return wanted.map((each) => {
     const { clientSecret: secret } = each;
-    const last = known.find(({ id }) => id === each.id)?.clientSecret ?? '';
-    const isSame = secret !== undefined && sealer.tryOpen(last, context) === secret;
+    const last = known.find(({ id }) => id === each.id)?.clientSecret;
+    const isSame = secret === last || (last && sealer.tryOpen(last, context)) === secret;
     return { ...each, clientSecret: isSame ? last : secret && sealer.seal(secret, context) };
   });
 }
