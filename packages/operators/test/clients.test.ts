@@ -2,7 +2,7 @@
 import { clientRecordsKey } from '@gatehouse/identity';
 import { expect, test } from '@jest/globals';
 import { clientView } from '../src/index.ts';
-import { describeOnBothEngines, operator } from './opened-operators.ts';
+import { codeOf, describeOnBothEngines, operator } from './opened-operators.ts';
 
 describeOnBothEngines('clients', (opened) => {
   const newClient = (clientId: string, more: object = {}) =>
@@ -34,19 +34,15 @@ describeOnBothEngines('clients', (opened) => {
   test('cannot be added twice, without an organization, or with invalid members', async () => {
     await newClient('taken');
     await expect(newClient('taken')).rejects.toMatchObject({ code: 'duplicate_key', status: 400 });
-    await expect(newClient('free', { orgId: 'none' })).rejects.toMatchObject({ code: 'conflict' });
-    await expect(newClient('free', { scopes: ['unknown:scope'] })).rejects.toMatchObject({
-      code: 'conflict',
-    });
+    expect(await codeOf(newClient('free', { orgId: 'none' }))).toBe('conflict');
+    expect(await codeOf(newClient('free', { scopes: ['unknown:scope'] }))).toBe('conflict');
     const invalid = await newClient('free', { secureKey: 'marker', name: ' ' }).catch((e) => e);
     expect(invalid).toMatchObject({
       code: 'illegal_argument',
       problems: [{ property: 'secureKey' }, { property: 'name', message: 'must not be blank' }],
     });
     expect(invalid.message).not.toContain('marker');
-    await expect(opened().operators.clients.read('free')).rejects.toMatchObject({
-      code: 'not_found',
-    });
+    expect(await codeOf(opened().operators.clients.read('free'))).toBe('not_found');
   });
 
   test('change only in the named members, and the trail has who, before and after', async () => {
@@ -74,9 +70,9 @@ describeOnBothEngines('clients', (opened) => {
     });
     await clients.change(operator, 'changed', { name: 'changed' });
     expect(await trail('changed')).toHaveLength(entries.length);
-    await expect(
-      clients.change(operator, 'changed', { unknown: 1 } as never),
-    ).rejects.toMatchObject({ code: 'illegal_argument' });
+    expect(await codeOf(clients.change(operator, 'changed', { unknown: 1 } as never))).toBe(
+      'illegal_argument',
+    );
   });
 
   test('of concurrent changes of the same version, one succeeds', async () => {
@@ -132,15 +128,13 @@ describeOnBothEngines('clients', (opened) => {
       code: 'conflict',
       message: expect.stringContaining(keyId),
     });
-    await expect(
-      clientKeys.rotate(operator, 'rotated', { keepTokens: true }),
-    ).rejects.toMatchObject({ code: 'illegal_argument' });
+    expect(await codeOf(clientKeys.rotate(operator, 'rotated', { keepTokens: true }))).toBe(
+      'illegal_argument',
+    );
     const [first] = client.keys;
     const after = await clientKeys.remove(operator, 'rotated', first?.keyId ?? '');
     expect(after.keys).toMatchObject([{ keyId }]);
-    await expect(clientKeys.remove(operator, 'rotated', keyId)).rejects.toMatchObject({
-      code: 'conflict',
-    });
+    expect(await codeOf(clientKeys.remove(operator, 'rotated', keyId))).toBe('conflict');
     const revoked = await clientKeys.rotate(operator, 'rotated');
     await clientKeys.remove(operator, 'rotated', keyId, { revoke: true });
     expect(revoked.client.notBefore).toBe(0);
@@ -188,9 +182,7 @@ describeOnBothEngines('clients', (opened) => {
     const { clients } = opened().operators;
     await clients.change(operator, 'kept', { name: 'Changed' });
     const condition = { ifVersion: client.version };
-    await expect(clients.remove(operator, 'kept', condition)).rejects.toMatchObject({
-      code: 'precondition_failed',
-    });
+    expect(await codeOf(clients.remove(operator, 'kept', condition))).toBe('precondition_failed');
     expect((await clients.read('kept')).client.name).toBe('Changed');
   });
 });

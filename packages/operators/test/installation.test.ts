@@ -1,6 +1,6 @@
 // requires: redis-server
 import { expect, test } from '@jest/globals';
-import { describeOnBothEngines, issueToken, operator } from './opened-operators.ts';
+import { codeOf, describeOnBothEngines, issueToken, operator } from './opened-operators.ts';
 
 describeOnBothEngines('organizations', (opened) => {
   test('are renamed under a condition, found by a word, and removed with their members', async () => {
@@ -9,9 +9,9 @@ describeOnBothEngines('organizations', (opened) => {
     const condition = { ifVersion: created.version };
     const renamed = await organizations.change(operator, 'umbrella', { name: 'Other' }, condition);
     expect(renamed).toEqual({ id: 'umbrella', name: 'Other', version: expect.any(String) });
-    await expect(
-      organizations.change(operator, 'umbrella', { name: 'Third' }, condition),
-    ).rejects.toMatchObject({ code: 'precondition_failed' });
+    expect(
+      await codeOf(organizations.change(operator, 'umbrella', { name: 'Third' }, condition)),
+    ).toBe('precondition_failed');
     const found = async (search: string) =>
       (await organizations.list({ search })).items.map(({ id }) => id);
     expect([await found('inc'), await found('OTH')]).toEqual([[], ['umbrella']]);
@@ -24,7 +24,7 @@ describeOnBothEngines('organizations', (opened) => {
     const again = { id: 'umbrella', name: 'Again' };
     const { removedAt } = await organizations.previewCreation(again);
     expect(removedAt).toBeGreaterThan(0);
-    await expect(organizations.create(operator, again)).rejects.toMatchObject({ code: 'conflict' });
+    expect(await codeOf(organizations.create(operator, again))).toBe('conflict');
     await organizations.create(operator, again, { reusesId: true });
     const { items } = await audit.list({ event: 'organization_changed' });
     expect(items).toMatchObject([
@@ -54,7 +54,7 @@ describeOnBothEngines('tokens', (opened) => {
     expect(await operators.tokens.previewRevocation({ token: granted })).toEqual(effect);
     expect((await operators.tokens.find(granted)).state).toBe('active');
     expect(await operators.tokens.revoke(operator, { token: granted })).toEqual(effect);
-    await expect(operators.tokens.find(granted)).rejects.toMatchObject({ code: 'not_found' });
+    expect(await codeOf(operators.tokens.find(granted))).toBe('not_found');
     await operators.tokens.revoke(operator, { clientId: 'holder' });
     await new Promise((resolve) => setTimeout(resolve, 60));
     expect((await operators.tokens.find(token)).state).toBe('revoked');
@@ -67,13 +67,9 @@ describeOnBothEngines('tokens', (opened) => {
     ]);
     expect(JSON.stringify(items)).not.toContain(granted);
     for (const target of [{ token: 'unknown' }, { clientId: 'nobody' }, { userId: 'nobody' }]) {
-      await expect(operators.tokens.revoke(operator, target)).rejects.toMatchObject({
-        code: 'not_found',
-      });
+      expect(await codeOf(operators.tokens.revoke(operator, target))).toBe('not_found');
     }
-    await expect(operators.tokens.revoke(operator, {} as never)).rejects.toMatchObject({
-      code: 'illegal_argument',
-    });
+    expect(await codeOf(operators.tokens.revoke(operator, {} as never))).toBe('illegal_argument');
   });
 });
 
@@ -115,9 +111,7 @@ describeOnBothEngines('the logs', (opened) => {
     expect(await operators.requests.groups({ since: now, code: 'timeout' })).toEqual([]);
     const { requests, audit } = await operators.requests.read('request-9');
     expect([requests[0]?.explanation?.stage, audit]).toEqual(['forward', []]);
-    await expect(operators.requests.read('request-unknown')).rejects.toMatchObject({
-      code: 'not_found',
-    });
+    expect(await codeOf(operators.requests.read('request-unknown'))).toBe('not_found');
     await expect(operators.requests.list({ reason: 'marker' })).rejects.toMatchObject({
       problems: [{ property: 'reason' }],
     });
@@ -166,9 +160,9 @@ describeOnBothEngines('settings', (opened) => {
     });
     const after = await settings.change(operator, 'roles', ['one', 'two'], { ifVersion });
     expect(after.roles).toEqual(['one', 'two']);
-    await expect(
-      settings.change(operator, 'roles', ['three'], { ifVersion }),
-    ).rejects.toMatchObject({ code: 'precondition_failed' });
+    expect(await codeOf(settings.change(operator, 'roles', ['three'], { ifVersion }))).toBe(
+      'precondition_failed',
+    );
     expect((await settings.change(operator, 'roles', ['two'])).roles).toEqual(['two']);
     expect((await settings.change(operator, 'roles', null)).roles).toEqual([]);
     const { items } = await audit.list({ event: 'settings_changed', limit: 2 });

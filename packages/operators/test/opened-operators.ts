@@ -43,6 +43,13 @@ export function describeOnBothEngines(title: string, suite: (opened: () => Opene
   });
 }
 
+/** The code with which an act is rejected. */
+export const codeOf = (act: Promise<unknown>): Promise<string | undefined> =>
+  act.then(
+    () => undefined,
+    ({ code }) => code,
+  );
+
 /** Stores an access token, as the authorization server does. */
 export async function issueToken({ store, identity }: Opened, holder: object): Promise<string> {
   const token = randomUUID();

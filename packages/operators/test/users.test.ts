@@ -1,7 +1,7 @@
 // requires: redis-server
 import { grantKey, userGrantsKey, userSessionsKey } from '@gatehouse/identity';
 import { expect, test } from '@jest/globals';
-import { describeOnBothEngines, issueToken, operator } from './opened-operators.ts';
+import { codeOf, describeOnBothEngines, issueToken, operator } from './opened-operators.ts';
 
 describeOnBothEngines('users', (opened) => {
   const newUser = async (username: string, more: object = {}) => {
@@ -22,7 +22,7 @@ describeOnBothEngines('users', (opened) => {
     expect(seen).not.toMatch(/argon2|[Hh]ash/);
     expect(seen).not.toContain(password);
     expect((await newUser('supplied', { password: 'Trombone-7 lake' })).password).toBeUndefined();
-    await expect(newUser('Supplied')).rejects.toMatchObject({ code: 'duplicate_key' });
+    expect(await codeOf(newUser('Supplied'))).toBe('duplicate_key');
     await expect(newUser('weak', { password: 'short' })).rejects.toMatchObject({
       problems: [{ property: 'password' }],
     });
@@ -38,14 +38,12 @@ describeOnBothEngines('users', (opened) => {
     const after = await users.change(operator, userId, { roles, givenName: null }, { ifVersion });
     expect(after).toMatchObject({ roles, email, emailVerified: true });
     expect(after.givenName).toBeUndefined();
-    await expect(
-      users.change(operator, userId, { name: 'B' }, { ifVersion }),
-    ).rejects.toMatchObject({ code: 'precondition_failed' });
+    expect(await codeOf(users.change(operator, userId, { name: 'B' }, { ifVersion }))).toBe(
+      'precondition_failed',
+    );
     const without = await users.change(operator, userId, { email: null });
     expect([without.email, without.emailVerified]).toEqual([undefined, false]);
-    await expect(users.change(operator, userId, { emailVerified: true })).rejects.toMatchObject({
-      code: 'conflict',
-    });
+    expect(await codeOf(users.change(operator, userId, { emailVerified: true }))).toBe('conflict');
     expect((await trail(userId))[1]).toMatchObject({
       ...operator,
       changes: [
@@ -90,9 +88,7 @@ describeOnBothEngines('users', (opened) => {
     const { token } = await users.issueResetLink(operator, user.userId);
     expect(await identity.actionLinks.find('reset', token)).toMatchObject({ userId: user.userId });
     await users.change(operator, user.userId, { enabled: false });
-    await expect(users.issueResetLink(operator, user.userId)).rejects.toMatchObject({
-      code: 'conflict',
-    });
+    expect(await codeOf(users.issueResetLink(operator, user.userId))).toBe('conflict');
     const invited = await users.invite(operator, { email: 'n@example.com', orgId: 'acme' });
     expect(await identity.actionLinks.find('invite', invited.token)).toMatchObject({
       email: 'n@example.com',
@@ -104,7 +100,7 @@ describeOnBothEngines('users', (opened) => {
       ['n@example.com', 'none', 'conflict'],
       ['nobody', 'acme', 'illegal_argument'],
     ] as const) {
-      await expect(users.invite(operator, { email, orgId })).rejects.toMatchObject({ code });
+      expect(await codeOf(users.invite(operator, { email, orgId }))).toBe(code);
     }
     const seen = JSON.stringify(await operators.audit.list());
     expect([token, invited.token].filter((each) => seen.includes(each))).toEqual([]);
@@ -139,7 +135,7 @@ describeOnBothEngines('users', (opened) => {
       () => users.endSession(operator, userId, sessions[0]?.id ?? ''),
       () => users.endGrants(operator, userId, 'web'),
     ]) {
-      await expect(again()).rejects.toMatchObject({ code: 'not_found' });
+      expect(await codeOf(again())).toBe('not_found');
     }
     expect((await trail(userId)).map(({ event }) => event)).toEqual([
       'user_changed',
@@ -163,6 +159,6 @@ describeOnBothEngines('users', (opened) => {
     expect(await found('other')).toEqual(['zoe']);
     await users.remove(operator, user.userId);
     expect(await found('zo')).toEqual([]);
-    await expect(users.read(user.userId)).rejects.toMatchObject({ code: 'not_found' });
+    expect(await codeOf(users.read(user.userId))).toBe('not_found');
   });
 });
