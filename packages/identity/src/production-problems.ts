@@ -2,8 +2,8 @@ import { type ConfigurationProblem, isLoopbackUrl } from '@gatehouse/server/conf
 import type { BootstrapDefinition } from './bootstrap/bootstrap-schema.ts';
 import { demoOrganizationId, readDemoIfPresent } from './bootstrap/demo.ts';
 import type { Identity } from './open-identity.ts';
-import { looksMadeUp } from './secrets/secure-keys.ts';
 import type { MasterKeys } from './secrets/master-key.ts';
+import { looksMadeUp } from './secrets/secure-keys.ts';
 
 interface ProductionSubject {
   readonly publicUrl: string;

@@ -252,8 +252,8 @@ async function forgetAddress(
   { identity, audit, changed, repeat }: Replay,
 ): Promise<void> {
   if (emailVerified) {
-    const unverify = (each: User) => ({ ...each, emailVerified: false });
-    const { events } = await identity.auditedChanges.changeUser(userId, unverify);
+    const unverified = (each: User) => ({ ...each, emailVerified: false });
+    const { events } = await identity.auditedChanges.changeUser(userId, unverified);
     await Promise.all(events.map(audit));
     changed.push(`The address of the user ${username} is unverified: it was changed later.`);
     repeat.push(`Set the address of the user ${username} again.`);
