@@ -128,7 +128,6 @@ export {
 export {
   type KeyRemoval,
   type KeyRotation,
-  keyRemoval,
   keyRotation,
 } from './client-keys.ts';
 export type { AtLeast, PracticeUse } from './client-use.ts';
@@ -151,12 +150,10 @@ export {
   errorsFirst,
   examineRecords,
   examineStore,
-  type FindingSeverity,
   type FoundObject,
   findingAdvice,
   findingSeverities,
   type RecordFinding,
-  type RecordFindingId,
 } from './findings.ts';
 export type { MasterKeyState } from './installation.ts';
 export {
