@@ -4,7 +4,7 @@ import { effectiveSettings } from './effective-settings.ts';
 
 const schema = z.object({
   HOST: z.string().default('127.0.0.1'),
-  ROUTES_FILE: z.string().optional().meta({ default: 'none: the built-in routes' }),
+  ROUTES_FILE: z.string().optional().meta({ default: 'none: `builtIn` routes' }),
   MAIL_FROM: z.string().optional(),
   STORE_URL: z.string().optional().meta({ secret: true, default: 'a file' }),
   SMTP_URL: z.string().optional(),
@@ -21,7 +21,7 @@ test('a setting has its value and its origin, and a secret has no value', () => 
   const settings = effectiveSettings(schema, environment);
   expect(settings).toEqual([
     { name: 'HOST', value: '0.0.0.0', origin: 'variable' },
-    { name: 'ROUTES_FILE', value: 'none: the built-in routes', origin: 'default' },
+    { name: 'ROUTES_FILE', value: 'none: builtIn routes', origin: 'default' },
     { name: 'MAIL_FROM', origin: 'default' },
     { name: 'STORE_URL', origin: 'variable' },
     { name: 'SMTP_URL', origin: 'file' },

@@ -30,7 +30,10 @@ export function effectiveSettings(
     if (given === undefined && name in retiredVariables) {
       return [];
     }
-    const text = given ?? (typeof meta.default === 'string' ? meta.default : defaultOf(type));
+    // Documents mark the names in a description of the default as code.
+    const described =
+      typeof meta.default === 'string' ? meta.default.replaceAll('`', '') : undefined;
+    const text = given ?? described ?? defaultOf(type);
     const value = text === undefined ? {} : { value: text.slice(0, MAXIMUM_CHARACTERS) };
     return [{ name, ...value, origin: given === undefined ? 'default' : 'variable' }];
   });
