@@ -58,7 +58,8 @@ export function createDependencies(identity: Identity, now: () => number = Date.
       } catch (cause) {
         // The operator has to know about it.
         const message = 'The change was made, but the audit trail could not record it.';
-        throw new ApiError('service_unavailable', { message, cause });
+        const headers = { 'Retry-After': '1' };
+        throw new ApiError('service_unavailable', { message, cause, headers });
       }
     },
   };
