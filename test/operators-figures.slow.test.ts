@@ -1,19 +1,26 @@
 // requires: redis-server
 /** The figures for operators, of an installation whose servers have two workers. */
-import { openIdentity } from '@gatehouse/identity';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { openIdentity, type ProcessEntry } from '@gatehouse/identity';
+import { openOperators } from '@gatehouse/operators';
 import { createStore } from '@gatehouse/store';
 import { machineToken, oneClient, parseMetrics, storeEngines, until } from '@gatehouse/testing';
-import { startOnEachEngine } from '@gatehouse/testing/suite';
+import { startOnEachEngine, temporaryFolder } from '@gatehouse/testing/suite';
 import { afterAll, describe, expect, test } from '@jest/globals';
 
 const secureKey = 'figuresKey0123456789abcdef';
 const CALLS = 60;
 const DAY = 24 * 60 * 60 * 1000;
 
+const routesFile = join(temporaryFolder(), 'routes.json');
+writeFileSync(routesFile, '{ "routes": [] }');
+const route = { operation: 'added', method: 'GET', path: '/added', scope: 'device:read' };
+
 const systems = await startOnEachEngine(
   {
     bootstrap: oneClient(secureKey),
-    environment: { WORKERS: '2', ADDRESS_RATE_LIMIT: '1000000/60' },
+    environment: { WORKERS: '2', ADDRESS_RATE_LIMIT: '1000000/60', ROUTES_FILE: routesFile },
   },
   storeEngines,
 );
@@ -47,6 +54,34 @@ describe.each(systems)('the figures of operators over $engine', ({ system }) => 
     expect(settings.get('WORKERS')).toEqual({ value: '2', origin: 'variable' });
     expect(settings.get('CLIENT_RATE_LIMIT')).toEqual({ value: '1200000/60', origin: 'default' });
     expect(settings.get('STORE_URL')).toEqual({ origin: 'variable' });
+    expect(gateway?.routes?.first).toContainEqual({
+      ...{ route: 'GET /api/device', upstream: 'device-service', origin: 'default' },
+      requires: 'scope: device:read',
+    });
+  });
+
+  test('every worker of the gateway reloads its routes when an operator asks for it', async () => {
+    const { installation } = openOperators(identity);
+    const reload = async (content: string) => {
+      writeFileSync(routesFile, content);
+      await installation.reload({ actor: 'console', operator: 'olga' });
+    };
+    const everywhere = (expected: (entry: ProcessEntry) => boolean) =>
+      until(async () => {
+        const gateways = (await installation.processes()).filter(({ app }) => app === 'gateway');
+        return gateways.length === 2 && gateways.every(expected);
+      }, 30);
+    await reload(JSON.stringify({ routes: [route] }));
+    await everywhere(({ routes, configuration, startedAt }) => {
+      const [first] = routes?.first ?? [];
+      return first?.route === 'GET /added' && (configuration?.loadedAt ?? 0) > startedAt;
+    });
+    await reload('{');
+    await everywhere(
+      ({ configuration, routes }) =>
+        configuration?.problems[0]?.includes('cannot be read as JSON') === true &&
+        routes?.first[0]?.route === 'GET /added',
+    );
   });
 
   test('after a shutdown, the series has every request of all workers, and no process is listed', async () => {

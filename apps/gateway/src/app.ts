@@ -30,7 +30,7 @@ import { createRequestLimits, createSignatureBudget } from './pipeline/limits.ts
 import { createPipeline } from './pipeline/pipeline.ts';
 import { createReplySigner } from './pipeline/reply-signature.ts';
 import { openPublicDocuments } from './routes/public-documents.ts';
-import type { Entry } from './routes/route.ts';
+import { describeRoutes, type Entry } from './routes/route.ts';
 import type { Routing } from './routes/route-file.ts';
 import { createUpstream, type Upstream, type UpstreamAddress } from './upstream/upstream.ts';
 
@@ -113,9 +113,13 @@ export function createGateway(dependencies: GatewayDependencies) {
       }
     },
     recordMalformed,
-    /** Whether each upstream answers. */
-    circuits: (): Readonly<Record<string, string>> =>
-      Object.fromEntries([...serving.upstreams].map(([name, { circuit }]) => [name, circuit])),
+    /** For operators: whether each upstream answers, and the routes. */
+    describe: () => ({
+      circuits: Object.fromEntries(
+        [...serving.upstreams].map(([name, { circuit }]) => [name, circuit]),
+      ),
+      routes: describeRoutes(serving.routing.routes),
+    }),
     /** A readiness check: rejects while no key for internal tokens is available. */
     signingKey: signingKeys.current,
     /** The public keys of internal tokens, for upstreams (RFC 7517 §5). */

@@ -3,6 +3,7 @@ import {
   collectMasterKey,
   createMetricsRegistry,
   createOperations,
+  createReload,
   type Logger,
   openTracer,
   readVersion,
@@ -63,23 +64,24 @@ async function start(configuration: GatewayConfiguration, logger: Logger): Promi
     'signing-key': gateway.signingKey,
   };
   const { readiness } = createOperations({ checks, metrics: registry });
-  const version = readVersion();
-  const { settings } = configuration;
+  /** A valid ROUTES_FILE takes effect. An invalid one changes nothing. */
+  const { reload, configuration: loaded } = createReload(async () => {
+    const routing = configuration.readRouting();
+    resolveRoutes(routing, await identity.settings.read());
+    gateway.use(routing);
+  }, logger);
+  const described = { version: readVersion(), settings: configuration.settings };
   const reporting = reportProcess(identity, {
     app: 'gateway',
     ...metrics.increments,
+    reload,
     describe: async () => ({
-      ...{ version, settings, circuits: gateway.circuits() },
+      ...{ ...described, configuration: loaded(), ...gateway.describe() },
       ...(await readiness()),
     }),
   });
   return {
-    /** A valid ROUTES_FILE takes effect. An invalid one changes nothing. */
-    async reload() {
-      const routing = configuration.readRouting();
-      resolveRoutes(routing, await identity.settings.read());
-      gateway.use(routing);
-    },
+    reload,
     listener: gateway.listener,
     metrics: registry,
     listen: {

@@ -10,6 +10,16 @@ const report = {
   ready: true,
   checks: { store: 'ok' },
   circuits: { 'device-service': 'closed' },
+  routes: {
+    count: 300,
+    first: [
+      {
+        ...{ route: 'GET /api/device', upstream: 'device-service' },
+        ...{ requires: 'scope: device:read', origin: 'default' as const },
+      },
+    ],
+  },
+  configuration: { loadedAt: 1, problems: ['ROUTES_FILE: names a file that is missing'] },
   settings: [
     { name: 'HOST', value: '0.0.0.0', origin: 'variable' },
     { name: 'STORE_URL', origin: 'file' },
@@ -23,7 +33,7 @@ describeOnEngines(
     const open = () => createProcessList({ store: openStore(), now: () => clock.now });
     beforeEach(async () => {
       const store = openStore();
-      await store.delete(['processes']);
+      await store.delete(['processes', 'processes:reload']);
     });
 
     test('every process has one entry with its last report', async () => {
@@ -45,6 +55,17 @@ describeOnEngines(
         { ...report, ...self, ready: false, checks: { store: 'full' }, checkedAt: clock.now },
       ]);
       expect(new Set(listed.map(({ id }) => id)).size).toBe(2);
+    });
+
+    test('every process learns once that an operator wants a reload', async () => {
+      const [first, second] = [open().enter(), open().enter()];
+      expect(await first.isReloadWanted()).toBe(false);
+      await open().requestReload();
+      const wanted = [await first.isReloadWanted(), await first.isReloadWanted()];
+      expect([...wanted, await second.isReloadWanted()]).toEqual([true, false, true]);
+      clock.now += 1;
+      await open().requestReload();
+      expect(await first.isReloadWanted()).toBe(true);
     });
 
     test('a process that ends leaves the list', async () => {

@@ -39,6 +39,22 @@ describeOnEngines('reports of a process', ({ masterKey, openIdentity, openStore 
     expect(await identity.processes.read()).toEqual([]);
   });
 
+  test('a process that an operator asked for it reloads, and then reports', async () => {
+    const identity = openIdentity();
+    await identity.processes.requestReload();
+    const steps: string[] = [];
+    const { source } = sourceOf('reloading');
+    await reportProcess(identity, {
+      ...source,
+      reload: async () => void steps.push('reload'),
+      describe: async () => {
+        steps.push('describe');
+        return described;
+      },
+    }).close();
+    expect(steps).toEqual(['reload', 'describe']);
+  });
+
   test('a process without requests writes no cells', async () => {
     const { source, results } = sourceOf('idle');
     await reportProcess(openIdentity(), source).close();

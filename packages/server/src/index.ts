@@ -1,5 +1,6 @@
 export { fill, foreignName, Html, html, plainName, sentence } from './pages/html.ts';
 export { readSharedStyles } from './pages/shared-styles.ts';
+export { createReload } from './process/reload.ts';
 export { deferListener, retryStart } from './process/retry-start.ts';
 export { runApp, type ServedApp } from './process/run-app.ts';
 export { runProcess } from './process/run-process.ts';

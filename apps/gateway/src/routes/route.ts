@@ -167,3 +167,25 @@ export const deviceRoutes: readonly Route[] = [
     bodyLimitBytes: 4096,
   },
 ];
+
+const MAXIMUM_DESCRIBED = 100;
+const MAXIMUM_CHARACTERS = 200;
+
+/** For operators: the first routes, in the terms of `ROUTES_FILE`. */
+export function describeRoutes(all: readonly Route[]) {
+  const first = all.slice(0, MAXIMUM_DESCRIBED).map((route) => {
+    const { method, path, upstream, scope, resource, roles, acr, maxAge, credentials } = route;
+    const isForAll = credentials.length === credentialKinds.length;
+    const lists = { roles: roles.join(', '), credentials: isForAll ? '' : credentials.join(', ') };
+    const requirements = Object.entries({ scope, resource, acr, maxAge, ...lists })
+      .filter(([, value]) => value !== undefined && value !== '')
+      .map(([name, value]) => `${name}: ${value}`);
+    const origin: 'default' | 'file' = deviceRoutes.includes(route) ? 'default' : 'file';
+    return {
+      route: `${method} ${path}`.slice(0, MAXIMUM_CHARACTERS),
+      requires: requirements.join('; ').slice(0, MAXIMUM_CHARACTERS),
+      ...{ upstream, origin },
+    };
+  });
+  return { count: all.length, first };
+}

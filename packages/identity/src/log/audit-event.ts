@@ -163,6 +163,8 @@ export const auditEvents = {
     }
   >,
   settings_changed: change as EventKind<{ changes: readonly AuditedChange[] }>,
+  /** Processes load their configuration again. */
+  reload_requested: change as Plain,
   master_key_changed: change as EventKind<{
     change: 'added' | 'rotated' | 'continued' | 'retired';
     keyId: string;

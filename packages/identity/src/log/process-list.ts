@@ -13,12 +13,17 @@ import { parseRecord, type RecordDependencies } from '../records/record.ts';
 import type { CountedGroup, TimeSeries } from './time-series.ts';
 
 const KEY = 'processes';
-/** An entry has about 4 KB. */
+/** When an operator last asked for a reload, in epoch milliseconds. */
+const RELOAD_KEY = 'processes:reload';
+/** Longer than any process fails to read it. */
+const RELOAD_SECONDS = 60 * 60;
+/** An entry has about 4 KB, and that of a gateway with many routes up to 60 KB. */
 const MAXIMUM_PROCESSES = 256;
 /** A process that did not report for this long has ended, or cannot reach the store. */
 export const PROCESS_EXPIRES_SECONDS = 60;
 
 const states = z.record(z.string(), z.string());
+const texts = z.array(z.string()).readonly();
 
 /** What a process reports. It contains no secret. */
 const processEntry = z.object({
@@ -39,6 +44,26 @@ const processEntry = z.object({
   checks: states,
   /** Of a gateway: whether each upstream answers. */
   circuits: states.optional(),
+  /** Of a gateway: the first of its routes, and how many there are. */
+  routes: z
+    .object({
+      count: z.number(),
+      first: z
+        .array(
+          z.object({
+            /** Method and path. */
+            route: z.string(),
+            upstream: z.string().optional(),
+            /** The scope, and the other members of `ROUTES_FILE` that a caller must satisfy. */
+            requires: z.string(),
+            origin: z.enum(['file', 'default']),
+          }),
+        )
+        .readonly(),
+    })
+    .optional(),
+  /** Of an app that reloads: when it loaded its configuration, and why it could not do it again. */
+  configuration: z.object({ loadedAt: z.number(), problems: texts }).optional(),
   /** The settings in effect. The value of a secret is absent. */
   settings: z
     .array(
@@ -70,6 +95,8 @@ export function createProcessList({ store, now }: RecordDependencies) {
       const { pid } = process;
       const self = { id, host: hostname(), pid, worker: cluster.worker?.id, startedAt: now() };
       let last: string | undefined;
+      // A process reads its configuration after this time.
+      let reloadedAt = performance.timeOrigin;
       const replace = async (lines: readonly string[]): Promise<void> => {
         const replaces = last;
         last = lines[0];
@@ -79,10 +106,19 @@ export function createProcessList({ store, now }: RecordDependencies) {
         /** Replaces the entry. @throws StoreUnavailableError */
         report: (report: ProcessReport): Promise<void> =>
           replace([JSON.stringify({ ...self, checkedAt: now(), ...report })]),
+        /** Whether an operator asked for a reload since the last call. @throws StoreUnavailableError */
+        async isReloadWanted(): Promise<boolean> {
+          const wantedAt = Number(await store.get(RELOAD_KEY));
+          const isWanted = wantedAt > reloadedAt;
+          reloadedAt = isWanted ? wantedAt : reloadedAt;
+          return isWanted;
+        },
         /** Removes the entry. @throws StoreUnavailableError */
         leave: (): Promise<void> => replace([]),
       };
     },
+    /** Asks each process that can reload to do it before its next report. */
+    requestReload: (): Promise<void> => store.set(RELOAD_KEY, String(now()), RELOAD_SECONDS),
     /** The processes that reported within the last minute, by app, host and process id. */
     async read(): Promise<readonly ProcessEntry[]> {
       const newest = new Map<string, ProcessEntry>();
@@ -106,8 +142,8 @@ const PERIOD_MILLISECONDS = 10_000;
 
 /**
  * Reports this process to operators every ten seconds: what it counted since the last report, and
- * its entry in the list of processes. No request waits for it. If the store fails, the increments of
- * that report are lost and counted.
+ * its entry in the list of processes. If an operator asked for it, it reloads before. No request waits
+ * for it. If the store fails, the increments of that report are lost and counted.
  *
  * @param source.take what the process counted since the last call
  * @param source.countWrite counts the writes to the time series by result, for metrics
@@ -119,9 +155,11 @@ export function reportProcess(
     readonly take: () => Readonly<Partial<Record<CountedGroup, ReadonlyMap<string, number>>>>;
     readonly describe: () => Promise<Omit<ProcessReport, 'app'>>;
     readonly countWrite: (result: 'stored' | 'lost') => void;
+    /** Of `createReload`. Undefined: the app reads its configuration only when it starts. */
+    readonly reload?: () => Promise<void>;
   },
 ) {
-  const { app, take, describe, countWrite } = source;
+  const { app, take, describe, countWrite, reload } = source;
   const entry = processes.enter();
   /** Each process writes at another time of the period. */
   const phase = Math.random() * PERIOD_MILLISECONDS;
@@ -141,9 +179,15 @@ export function reportProcess(
     );
   }
 
+  async function reportEntry(): Promise<void> {
+    if (reload !== undefined && (await entry.isReloadWanted())) {
+      await reload();
+    }
+    await entry.report({ app, ...(await describe()) });
+  }
+
   async function report(): Promise<void> {
-    const described = describe().then((details) => entry.report({ app, ...details }));
-    await Promise.all([addIncrements(), described.catch(() => undefined)]);
+    await Promise.all([addIncrements(), reportEntry().catch(() => undefined)]);
   }
 
   function schedule(): void {

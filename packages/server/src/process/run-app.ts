@@ -1,6 +1,5 @@
 import cluster from 'node:cluster';
 import type { RequestListener } from 'node:http';
-import { ConfigurationError } from '../configuration/configuration-error.ts';
 import type { serverSettings } from '../configuration/variable-kinds.ts';
 import { explainPortInUse } from '../server/listen.ts';
 import {
@@ -37,7 +36,7 @@ export interface ServedApp extends OperationsOptions {
     ServeOptions,
     'answersContinue' | 'readsAnnouncedBodiesOnly' | 'recordMalformed' | 'upgrades'
   >;
-  /** Called on SIGHUP. @throws ConfigurationError for settings that cannot be used */
+  /** Of `createReload`. Called on SIGHUP. */
   readonly reload?: () => Promise<void>;
   /** Called first at a shutdown, while requests are still served. */
   readonly stopStarting?: () => void;
@@ -90,7 +89,7 @@ async function serveApp(
     ...(cluster.isWorker && { untilListenerCloses, shutdownDelayMilliseconds: 0 }),
   }).catch(explainPortInUse(portVariable));
   if (app.reload !== undefined) {
-    reloadOnSignal(app.reload, logger);
+    process.on('SIGHUP', app.reload);
   }
   const operations = cluster.isWorker
     ? answerSupervisor(createOperations(app))
@@ -109,18 +108,4 @@ async function serveApp(
       await app.release();
     },
   };
-}
-
-/** Signals that arrive together cause one reload after the other. */
-function reloadOnSignal(reload: () => Promise<void>, logger: Logger): void {
-  let last = Promise.resolve();
-  process.on('SIGHUP', () => {
-    last = last.then(reload).then(
-      () => logger.info('reloaded'),
-      (error: unknown) => {
-        const problems = error instanceof ConfigurationError ? error.problems : undefined;
-        logger.error({ problems, ...(problems === undefined && { err: error }) }, 'not reloaded');
-      },
-    );
-  });
 }
