@@ -19,7 +19,7 @@ import { isLoopbackUrl } from '@gatehouse/server/configuration';
 import express from 'express';
 import { apiOperations, serveApi } from './api/serve-api.ts';
 import type { Configuration } from './config.ts';
-import { AUDIT_EXPORT_PATH, addAuditExport } from './frame/audit-export.ts';
+import { AUDIT_EXPORT_PATH, addDownloads, SUPPORT_BUNDLE_PATH } from './frame/downloads.ts';
 import { handleErrors, rejectUnknown } from './frame/errors.ts';
 import { addRequestStreams, streamOperations } from './frame/request-streams.ts';
 import { createPageHeaders, createSendPage } from './frame/send-page.ts';
@@ -37,6 +37,7 @@ export const operations: readonly string[] = [
   ...apiOperations,
   ...signInOperations,
   AUDIT_EXPORT_PATH,
+  SUPPORT_BUNDLE_PATH,
   ...streamOperations,
   ...operationsOf(screens),
 ];
@@ -85,7 +86,7 @@ export function createApp(
   app.get('/', (_request, response) => response.redirect(303, navigation[0]?.path ?? '/'));
   app.post(LANGUAGE_PATH, form, chooseLanguage(secure));
   signIn.addRoutes(app, form);
-  addAuditExport(app, { operators, signIn });
+  addDownloads(app, { operators, signIn });
   const { readSession } = cookies;
   const streaming = { sessions, readSession, stopping, pollMilliseconds };
   addRequestStreams(app, { operators, signIn, ...streaming, now });

@@ -92,6 +92,7 @@ describe.each(apis)('the management API on $engine', ({ system: api }) => {
     expect(changed.body.settings.selfService).toEqual({ data: true });
     const without = await call('settings.remove', member);
     expect(without.body.settings).not.toHaveProperty('selfService');
+    await call('support-bundle.read', '/support-bundle');
     await call('users.preview-removal', `${user}/removal`);
     await call('users.remove', user);
     await call('clients.preview-removal', '/clients/fleet/removal');

@@ -56,11 +56,14 @@ test('every stored text is escaped on every screen', async () => {
   await identity.audit.write(strange as never, origin);
   const report = { app: hostile, version: hostile, ready: true, checks: { [hostile]: hostile } };
   const settings = [{ name: hostile, value: hostile, origin: 'variable' }] as const;
-  await identity.processes
-    .enter()
-    .report({ ...report, circuits: { [hostile]: hostile }, settings });
+  const first = [{ route: hostile, upstream: hostile, requires: hostile, origin: 'file' }] as const;
+  const entry = identity.processes.enter();
+  await entry.report({
+    ...{ ...report, circuits: { [hostile]: hostile }, settings, routes: { count: 1, first } },
+    configuration: { loadedAt: 1, problems: [hostile] },
+  });
   const screens = ['/users', `/users/${sam}`, `/users/${sam}?tab=audit`, '/audit'];
-  const tabs = ['/settings?tab=processes', '/settings?tab=configuration'];
+  const tabs = ['processes', 'routes', 'configuration'].map((tab) => `/settings?tab=${tab}`);
   const acts = [
     'remove',
     'disable',
@@ -74,6 +77,7 @@ test('every stored text is escaped on every screen', async () => {
     expect([path, page.status, page.body.includes('<img')]).toEqual([path, 200, false]);
     expect(page.body).toContain('&lt;img');
   }
+  await entry.leave();
 });
 
 test('one user shows failures with their requests, sessions and applications', async () => {
@@ -233,4 +237,29 @@ test('a value that is not valid, or has a secret, changes nothing', async () => 
     expect([value, reply.status, reply.body.includes(problem ?? '')]).toEqual([value, 422, true]);
   }
   expect((await open('/settings/nothing')).status).toBe(404);
+});
+
+test('operators let the gateways reload, and see how far each is', async () => {
+  const entry = identity.processes.enter();
+  const report = { app: 'gateway', version: '1.0.0', ready: true, checks: {}, settings: [] };
+  await entry.report({ ...report, app: 'console' });
+  expect((await open('/settings?tab=processes')).body).toContain('Only gateways can reload');
+  await entry.report({ ...report, configuration: { loadedAt: 1, problems: ['ROUTES_FILE: no'] } });
+  const page = await open('/settings?tab=processes');
+  expect(page.body).toMatch(/1970.*Not reloaded.*ROUTES_FILE: no/s);
+  expect(await entry.isReloadWanted()).toBe(false);
+  const done = await submit('/settings/reload', {}, Promise.resolve(page));
+  expect(done.location).toBe(`${url}/settings?tab=processes`);
+  expect(await entry.isReloadWanted()).toBe(true);
+  await entry.leave();
+});
+
+test('a support bundle is a file, for operators alone', async () => {
+  expect((await open('/settings')).body).toContain('href="/settings/support-bundle" download');
+  const reply = await open('/settings/support-bundle');
+  expect(reply.headers.get('content-disposition')).toMatch(/^attachment; filename="support-/);
+  expect(JSON.parse(reply.body)).toHaveProperty('settings.operators.roles');
+  expect(reply.body).not.toContain(operator.username);
+  expect(reply.body).not.toContain(gatehouse.masterKey.toString('hex'));
+  expect((await newVisitor().get(`${url}/settings/support-bundle`, own)).status).toBe(303);
 });

@@ -10,7 +10,7 @@ import { follow, installation, newVisitor, operator, reader, stranger } from './
 
 const { consoleUrl } = await startSystem({
   engine: 'sqlite',
-  apps: ['authorization-server', 'console'],
+  apps: ['authorization-server', 'gateway', 'console'],
   bootstrap: installation,
 });
 const attacker = newVisitor();
@@ -63,7 +63,13 @@ const places = [
     '/keys',
     '/keys/rotate?purpose=authorization-server',
   ],
-  ...['/settings', '/settings?tab=processes', '/settings?tab=configuration', '/settings/operators'],
+  ...[
+    '/settings',
+    '/settings?tab=processes',
+    '/settings?tab=routes',
+    '/settings?tab=configuration',
+    '/settings/operators',
+  ],
 ];
 
 /** The screens of one user, whose id is new in each installation. */

@@ -176,6 +176,7 @@ const installationCalls = ({ get, send, create, change, pages }: Calls) => ({
     remove: (member: string, options?: ChangeOptions) =>
       change<Settings>('DELETE', at('/settings', member), undefined, options),
   },
+  supportBundle: () => get<object>('/support-bundle'),
 });
 
 interface Removal {

@@ -87,7 +87,7 @@ test('has a function for every operation of the API', async () => {
     ...[signingKeys.list(), signingKeys.rotate('gateway'), all(admin.audit.list())],
     ...[all(requests.list()), requests.groups({ limit: 5 }), requests.read('no-such-request')],
     ...[settings.read(), settings.preview('selfService', {}), settings.remove('selfService')],
-    settings.replace('selfService', { data: false }),
+    ...[settings.replace('selfService', { data: false }), admin.supportBundle()],
   ];
   const replies = await Promise.allSettled(calls);
   const codes = replies.map((reply) => (reply.status === 'rejected' ? reply.reason.code : 'ok'));

@@ -1,9 +1,8 @@
-/** What the servers counted, for the plots of operators, and the processes that report to the store. */
+/** What the servers counted, for the plots of operators. */
 import {
   type CountedGroup,
   type Counts,
   durationQuantile,
-  type ProcessEntry,
   REST,
   type SeriesPoint,
 } from '@gatehouse/identity';
@@ -47,7 +46,7 @@ export interface FigurePoint {
 export type Figures = Awaited<ReturnType<ReturnType<typeof createFigureActs>['read']>>;
 
 export function createFigureActs({ identity, now }: Dependencies) {
-  const { timeSeries, processes } = identity;
+  const { timeSeries } = identity;
   return {
     /** The points and the totals of both servers, for a period that ends now. */
     async read(wanted: FigurePeriod) {
@@ -76,9 +75,6 @@ export function createFigureActs({ identity, now }: Dependencies) {
         failingClients: ranked(totals, 'failingClients'),
       };
     },
-
-    /** The processes that reported within the last minute, with readiness and settings in effect. */
-    processes: (): Promise<readonly ProcessEntry[]> => processes.read(),
   };
 }
 

@@ -11,6 +11,7 @@ import {
   isOperator,
   type User,
 } from '@gatehouse/identity';
+import { StoreFullError } from '@gatehouse/store';
 import type { Dependencies } from './operator.ts';
 
 /** The kinds of findings by severity, with the advice of each: the consequence, then what to do. */
@@ -145,7 +146,14 @@ export async function examineStore(
   { store }: Pick<Identity, 'store'>,
   warnings: readonly string[],
 ): Promise<readonly RecordFinding[]> {
-  const { usedBytes, maximumBytes = Number.POSITIVE_INFINITY } = await store.ping();
+  const { usedBytes, maximumBytes = Number.POSITIVE_INFINITY } = await store
+    .ping()
+    .catch((error) => {
+      if (error instanceof StoreFullError) {
+        return { usedBytes: 1, maximumBytes: 1 };
+      }
+      throw error;
+    });
   const percent = Math.floor((usedBytes / maximumBytes) * 100);
   const isNearlyFull = percent >= NEARLY_FULL_PERCENT;
   return [

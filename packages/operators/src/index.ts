@@ -107,12 +107,14 @@
  *
  * figures
  *   read('1h' | '24h' | '7d' | '30d')                     what both servers counted: points and totals
- *   processes()                                           readiness and settings of every process
  *
  * findings
  *   list()                                                [{ id, severity, what, fix, objects }], errors first
  *
  * installation
+ *   processes()                                           readiness, settings and routes of every process
+ *   reload(operator)                                      asks processes to load their configuration again
+ *   supportBundle()                                       all of this for support, without secrets and users
  *   masterKey()                                           { keyId, nextKeyId?, previousKeyId?, … } or undefined
  *   countOutdated()                                       how many records need the previous master key
  */

@@ -1,11 +1,36 @@
-/** The master key and its rotation. */
-import { describeMasterKey, examineRecords } from '@gatehouse/identity';
-import { type Dependencies, OperatorError } from './operator.ts';
+/** The processes, the master key, and what support needs to know about an installation. */
+import {
+  describeMasterKey,
+  examineRecords,
+  type ProcessEntry,
+  type RequestEntry,
+} from '@gatehouse/identity';
+import type { createFigureActs } from './figures.ts';
+import type { createFindingActs } from './findings.ts';
+import { type Dependencies, type Operator, OperatorError } from './operator.ts';
+import type { createSettingsActs } from './settings.ts';
 
 export type MasterKeyState = Awaited<ReturnType<typeof describeMasterKey>>;
 
-/** @param path of the master key file. Undefined: this process has the key from elsewhere */
-export function createInstallationActs({ identity }: Dependencies, path: string | undefined) {
+const DAY_MILLISECONDS = 24 * 60 * 60 * 1000;
+/** More than the request log can hold. */
+const ALL = 100_000;
+const CLIENTS = 20;
+
+/**
+ * @param acts whose results are in the support bundle
+ * @param path of the master key file. Undefined: this process has the key from elsewhere
+ */
+export function createInstallationActs(
+  { identity, record, now }: Dependencies,
+  acts: {
+    readonly settings: ReturnType<typeof createSettingsActs>;
+    readonly figures: ReturnType<typeof createFigureActs>;
+    readonly findings: ReturnType<typeof createFindingActs>;
+  },
+  path: string | undefined,
+) {
+  const { processes, requestLog } = identity;
   let counting: Promise<number> | undefined;
 
   async function count(): Promise<number> {
@@ -17,6 +42,43 @@ export function createInstallationActs({ identity }: Dependencies, path: string 
   }
 
   return {
+    /** The processes that reported within the last minute, with readiness and settings in effect. */
+    processes: (): Promise<readonly ProcessEntry[]> => processes.read(),
+
+    /** Each process that can loads its configuration again within ten seconds, as with SIGHUP. */
+    async reload(operator: Operator): Promise<void> {
+      await processes.requestReload();
+      await record(operator, { event: 'reload_requested' });
+    },
+
+    /**
+     * What support needs to know. It has no secret, no name and address of a user, and no address of a
+     * caller.
+     */
+    async supportBundle() {
+      const since = now() - DAY_MILLISECONDS;
+      const [found, settings, findings, figures, requests] = await Promise.all([
+        processes.read(),
+        acts.settings.read(),
+        acts.findings.list(),
+        acts.figures.read('24h'),
+        requestLog.read({ since, limit: ALL }),
+      ]);
+      return {
+        createdAt: new Date(now()).toISOString(),
+        processes: found,
+        ...settings,
+        // The text of a finding has the names of its objects.
+        findings: findings.map(({ what, objects, ...finding }) => ({
+          ...finding,
+          ...(objects.length === 0 && { what }),
+          objects: objects.map(({ name: _name, ...object }) => object),
+        })),
+        figures,
+        failures: failuresByReason(requests),
+      };
+    },
+
     /** The keys by id. Undefined if this process has no file of the master key. */
     masterKey: async (): Promise<MasterKeyState | undefined> =>
       path === undefined ? undefined : describeMasterKey({ identity, path }),
@@ -29,4 +91,20 @@ export function createInstallationActs({ identity }: Dependencies, path: string 
       return counting;
     },
   };
+}
+
+/** @param requests newest first */
+function failuresByReason(requests: readonly RequestEntry[]) {
+  const failed = requests.filter(({ reason }) => reason !== undefined);
+  const groups = [...Map.groupBy(failed, ({ reason }) => reason)];
+  return groups.map(([reason, found]) => ({
+    reason,
+    count: found.length,
+    first: found.at(-1)?.at,
+    last: found[0]?.at,
+    operations: [...new Set(found.map(({ app, operation }) => `${app} ${operation}`))],
+    clientIds: [...new Set(found.flatMap(({ clientId }) => clientId ?? []))].slice(0, CLIENTS),
+    /** From how many networks they came. */
+    networks: new Set(found.map(({ addressGroup }) => addressGroup)).size,
+  }));
 }

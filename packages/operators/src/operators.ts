@@ -47,6 +47,10 @@ export function openOperators(
   });
   const settings = withOperatorErrors(createSettingsActs(dependencies));
   const changed = { organizations, clients, settings };
+  const reported = {
+    figures: withOperatorErrors(createFigureActs(dependencies)),
+    findings: withOperatorErrors(createFindingActs(dependencies, options)),
+  };
   return {
     /** Records what an operator did outside of these acts. */
     record: dependencies.record,
@@ -60,8 +64,9 @@ export function openOperators(
     /** Undefined without the address of the device service. */
     devices: deviceService && createDeviceActs(dependencies, deviceService, signingKeyPolicy),
     requests: withOperatorErrors(createRequestActs(dependencies)),
-    installation: withOperatorErrors(createInstallationActs(dependencies, masterKeyFile)),
-    figures: withOperatorErrors(createFigureActs(dependencies)),
-    findings: withOperatorErrors(createFindingActs(dependencies, options)),
+    ...reported,
+    installation: withOperatorErrors(
+      createInstallationActs(dependencies, { settings, ...reported }, masterKeyFile),
+    ),
   };
 }

@@ -1,5 +1,8 @@
 // requires: redis-server
+import { openIdentity } from '@gatehouse/identity';
+import { StoreUnavailableError } from '@gatehouse/store';
 import { expect, test } from '@jest/globals';
+import { openOperators } from '../src/index.ts';
 import { codeOf, describeOnBothEngines, issueToken, operator } from './opened-operators.ts';
 
 describeOnBothEngines('organizations', (opened) => {
@@ -225,5 +228,72 @@ describeOnBothEngines('signing keys', (opened) => {
     });
     const { items } = await operators.audit.list({ event: 'signing_key_made', limit: 1 });
     expect(items).toMatchObject([{ ...operator, kid: next?.kid }]);
+  });
+});
+
+describeOnBothEngines('the installation', (opened) => {
+  test('a support bundle has no secret, and no user', async () => {
+    const { store, masterKey } = opened();
+    const identity = openIdentity({ store, masterKey, consoleUrl: 'http://localhost:9020' });
+    const operators = openOperators(identity);
+    const { user } = await operators.users.create(operator, {
+      ...{ username: 'marker-name', name: 'Marker Person', email: 'marker@person.example' },
+      ...{ orgId: 'acme', password: 'marker password 1', roles: ['marker-role'] },
+    });
+    const { secureKey = '' } = await operators.clients.create(operator, {
+      ...{ clientId: 'weak', name: 'Marker Client', orgId: 'acme', signatureAlgorithm: 'MD5' },
+    });
+    const token = await issueToken(opened(), { clientId: 'weak' });
+    const provider = { id: 'corp', name: 'Corp', issuer: 'https://corp.example', clientId: 'c' };
+    await operators.settings.changeMembers(operator, {
+      operators: { roles: ['marker-role'] },
+      upstreams: [{ ...provider, clientSecret: 'marker-secret' }],
+    });
+    const report = { app: 'gateway', version: '1.0.0', ready: true, checks: {} };
+    const route = { route: 'GET /a', requires: 'scope: device:read', origin: 'file' } as const;
+    const setting = { name: 'STORE_URL', origin: 'variable' } as const;
+    const routes = { count: 1, first: [route] };
+    await identity.processes.enter().report({ ...report, settings: [setting], routes });
+    const at = Date.now();
+    for (const [index, addressGroup] of ['192.0.2.77', '192.0.2.78', '192.0.2.78'].entries()) {
+      identity.requestLog.record({
+        ...{ at: at + index, requestId: 'marker-request', app: 'gateway', operation: 'devices' },
+        ...{ verified: false, aborted: false, durationMs: 1, addressGroup, clientId: 'weak' },
+        ...{ userAgent: 'marker-agent', finding: 'marker-finding', reason: 'token_expired' },
+      });
+    }
+    await identity.requestLog.flush();
+    const bundle = await operators.installation.supportBundle();
+    expect(bundle).toMatchObject({
+      processes: [{ ...report, settings: [setting], routes }],
+      settings: { upstreams: [provider] },
+      findings: [
+        { id: 'operator_has_one_factor', objects: [{ kind: 'user', id: user.userId }] },
+        { id: 'client_uses_md5', objects: [{ kind: 'client', id: 'weak' }] },
+      ],
+      figures: { points: expect.any(Array) },
+      failures: [
+        { reason: 'token_expired', count: 3, networks: 2, operations: ['gateway devices'] },
+      ],
+    });
+    const text = JSON.stringify(bundle);
+    const encoded = [masterKey.toString('hex'), masterKey.toString('base64')];
+    for (const secret of [...encoded, secureKey, token, user.username, '192.0.2.']) {
+      expect([secret, text.includes(secret)]).toEqual([secret, false]);
+    }
+    expect(text.replaceAll('marker-role', '')).not.toMatch(/marker|v1\./i);
+  });
+
+  test('a reload is audited, and an audit entry that is lost is 503 with Retry-After', async () => {
+    const { operators, store, masterKey } = opened();
+    await operators.installation.reload(operator);
+    const { items } = await operators.audit.list({ event: 'reload_requested' });
+    expect(items).toMatchObject([operator]);
+    const append = () => Promise.reject(new StoreUnavailableError('append', new Error('lost')));
+    const failing = openIdentity({ store: { ...store, append }, masterKey });
+    await expect(openOperators(failing).installation.reload(operator)).rejects.toMatchObject({
+      ...{ status: 503, headers: { 'Retry-After': '1' } },
+      message: 'The change was made, but the audit trail could not record it.',
+    });
   });
 });

@@ -14,6 +14,7 @@ export interface Opened {
   readonly identity: Identity;
   readonly operators: Operators;
   readonly store: Store;
+  readonly masterKey: Buffer;
   /** Another process with the same store. */
   readonly open: () => { readonly identity: Identity; readonly operators: Operators };
 }
@@ -32,7 +33,7 @@ export function describeOnBothEngines(title: string, suite: (opened: () => Opene
         const identity = openIdentity({ store, masterKey });
         return { identity, operators: openOperators(identity) };
       };
-      opened = { ...open(), store, open };
+      opened = { ...open(), store, masterKey, open };
       await opened.operators.organizations.create(operator, { id: 'acme', name: 'Acme' });
     });
     afterAll(async () => {

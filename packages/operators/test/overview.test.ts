@@ -116,7 +116,6 @@ describeOnBothEngines('the overview', (opened) => {
     await expect(operators.figures.read('2h' as '1h')).rejects.toMatchObject({
       code: 'illegal_argument',
     });
-    expect(await operators.figures.processes()).toEqual([]);
   });
 
   test('the neighbors of a request are those of its client, otherwise of its network', async () => {

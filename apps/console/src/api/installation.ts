@@ -185,9 +185,18 @@ const settingsOperations = [
   }),
 ];
 
+const supportOperation = operation({
+  ...{ tag: 'Settings', name: 'support-bundle.read', method: 'GET', path: '/support-bundle' },
+  scope: 'operator:read',
+  summary: 'Read what support needs to know, without secrets and users',
+  reply: z.looseObject({ createdAt: z.string() }),
+  run: ({ operators }) => operators.installation.supportBundle(),
+});
+
 export const installationOperations = [
   ...tokenOperations,
   ...signingKeyOperations,
   ...logOperations,
   ...settingsOperations,
+  supportOperation,
 ];

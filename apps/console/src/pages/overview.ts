@@ -10,23 +10,21 @@ import { fill, type Html, html } from '@gatehouse/server';
 import { z } from 'zod';
 import { type Screen, screen, type Visit } from '../frame/screen.ts';
 import { addressWith } from '../view/addresses.ts';
-import { card, live, number, status, table, time } from '../view/parts.ts';
+import { card, live, number, table } from '../view/parts.ts';
 import { type Point, plot, type Series } from '../view/plots.ts';
 import { logAddress } from '../view/request-log.ts';
 import { FINDINGS_PATH, findingList } from './findings.ts';
+import { processTable, REFRESH_SECONDS } from './processes.ts';
 import { clientLink, duration, reasonCell } from './request-parts.ts';
 
 const query = z.object({ period: figurePeriod.default('24h') });
 type Place = Visit<z.output<typeof query>>;
-type Processes = Awaited<ReturnType<Visit['operators']['figures']['processes']>>;
 
 /** All refusals of one kind fit, and the rest has a screen of its own. */
 const REFUSALS = 16;
 const CLIENTS = 8;
 const FINDINGS = 4;
 const OBJECTS = 3;
-/** The processes report every ten seconds. */
-const REFRESH_SECONDS = 10;
 
 export const overview: Screen = screen({
   path: '/overview',
@@ -35,7 +33,7 @@ export const overview: Screen = screen({
   async load({ operators, query: { period } }) {
     const [figures, processes, found] = await Promise.all([
       operators.figures.read(period),
-      operators.figures.processes(),
+      operators.installation.processes(),
       operators.findings.list(),
     ]);
     return { figures, processes, found };
@@ -49,7 +47,7 @@ export const overview: Screen = screen({
       html`${tiles(figures, visit)}
 <div class="columns">${outcomes(figures, visit)}${latency(figures, visit)}</div>
 <div class="columns"><div>${refusals(figures, visit)}${topClients(figures, visit)}${verifications(figures, visit)}</div><div>${attention(found, visit)}${grants(figures, visit)}</div></div>
-${card(visit.texts.overview.processes, processTable(processes, visit))}`,
+${card(visit.texts.processes.title, processTable(processes, visit))}`,
     ),
 });
 
@@ -218,52 +216,3 @@ function topClients({ clients, failingClients, since }: Figures, visit: Place): 
     }),
   );
 }
-
-function processTable(processes: Processes, visit: Place): Html {
-  const { overview: texts } = visit.texts;
-  const states = (checks: Readonly<Record<string, string>>, shown: (state: string) => string) =>
-    Object.entries(checks).map(
-      ([name, state]) =>
-        html`<li>${status(isGood(state) ? 'good' : 'bad', `${name}: ${shown(state)}`)}</li>`,
-    );
-  return table(visit, {
-    caption: texts.processes,
-    columns: [
-      {
-        label: texts.process,
-        cell: ({ app, host, pid, worker, version }) =>
-          html`<strong class="name" translate="no">${app}</strong><br><span class="aside">${host}:${String(pid)} · ${version}${
-            worker === undefined
-              ? undefined
-              : html` · ${fill(texts.worker, { number: String(worker) })}`
-          }</span>`,
-      },
-      {
-        label: texts.state,
-        cell: ({ ready }) => (ready ? status('good', texts.ready) : status('bad', texts.notReady)),
-      },
-      {
-        label: texts.checks,
-        cell: ({ checks }) => html`<ul class="objects">${states(checks, (state) => state)}</ul>`,
-      },
-      {
-        label: texts.upstreams,
-        cell: ({ circuits }) =>
-          circuits &&
-          html`<ul class="objects">${states(circuits, (state) =>
-            state === 'closed' ? texts.answers : texts.noAnswer,
-          )}</ul>`,
-      },
-      {
-        label: texts.reported,
-        cell: ({ checkedAt, startedAt }) =>
-          html`${time(checkedAt, visit)}<br><span class="aside">${texts.started} ${time(startedAt, visit)}</span>`,
-      },
-    ],
-    rows: processes,
-    empty: texts.noProcesses,
-  });
-}
-
-/** Of a check, or of the circuit of an upstream. */
-const isGood = (state: string): boolean => state === 'ok' || state === 'closed';

@@ -36,7 +36,7 @@ export const request: Screen = screen<{ at?: string | undefined }, Data>({
       entry !== undefined && credentialOf(entry) === 'signature' && clientId !== undefined
         ? operators.clients.read(clientId).catch(() => undefined)
         : undefined,
-      operators.figures.processes(),
+      operators.installation.processes(),
     ]);
     const variable = entry?.app === 'gateway' ? 'GATEWAY_URL' : 'AUTHORIZATION_SERVER_URL';
     const settings = processes.flatMap((each) => each.settings);

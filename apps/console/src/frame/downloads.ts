@@ -1,15 +1,19 @@
-/** The entries of the audit trail as JSON lines, which `gatehouse audit verify` checks. */
+/**
+ * The files that operators download: the entries of the audit trail as JSON lines, which
+ * `gatehouse audit verify` checks, and what support needs to know.
+ */
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { auditEvents, auditSeverities } from '@gatehouse/identity';
 import type { AuditQuery, Operators } from '@gatehouse/operators';
-import type { Express } from 'express';
+import type { Express, Request } from 'express';
 import { z } from 'zod';
 import { FrameError } from './errors.ts';
 import { noteOperation } from './send-page.ts';
 import type { SignIn } from './sign-in.ts';
 
 export const AUDIT_EXPORT_PATH = '/audit/export';
+export const SUPPORT_BUNDLE_PATH = '/settings/support-bundle';
 
 /** The filters in the URL. A time is in UTC, without its zone, as a browser sends it. */
 export const auditQuery = z.object({
@@ -32,30 +36,46 @@ export function toAuditQuery(query: z.output<typeof auditQuery>): AuditQuery {
 const utc = (local: string | undefined) =>
   local === undefined || local.endsWith('Z') ? local : new Date(`${local}Z`).toISOString();
 
-/** Entries of a filter are a chain of their own. */
-export function addAuditExport(
+export function addDownloads(
   app: Express,
   { operators, signIn }: { readonly operators: Operators; readonly signIn: SignIn },
 ): void {
-  app.get(
-    AUDIT_EXPORT_PATH,
-    noteOperation(AUDIT_EXPORT_PATH),
-    signIn.withSession(async (request, response, { access }) => {
+  function download(
+    path: string,
+    { name, type }: { readonly name: string; readonly type: string },
+    read: (request: Request) => Promise<Iterable<string>>,
+  ): void {
+    const send: Parameters<SignIn['withSession']>[0] = async (request, response, { access }) => {
       if (!access.scopes.has('operator:read')) {
         throw new FrameError('forbidden');
       }
+      const parts = await read(request);
+      response.writeHead(200, {
+        'Content-Type': `${type}; charset=utf-8`,
+        'Content-Disposition': `attachment; filename="${name}"`,
+      });
+      await pipeline(Readable.from(parts), response);
+    };
+    app.get(path, noteOperation(path), signIn.withSession(send));
+  }
+
+  // Entries of a filter are a chain of their own.
+  download(
+    AUDIT_EXPORT_PATH,
+    { name: 'audit.jsonl', type: 'application/jsonl' },
+    async (request) => {
       const given = Object.entries(request.query).filter(([, value]) => value !== '');
       const query = auditQuery.safeParse(Object.fromEntries(given));
       // The screen ignores a filter that it does not know. A file must not have more than its address asks for.
       if (!query.success) {
         throw new FrameError('bad');
       }
-      const lines = await operators.audit.export(toAuditQuery(query.data));
-      response.writeHead(200, {
-        'Content-Type': 'application/jsonl; charset=utf-8',
-        'Content-Disposition': 'attachment; filename="audit.jsonl"',
-      });
-      await pipeline(Readable.from(lines), response);
-    }),
+      return operators.audit.export(toAuditQuery(query.data));
+    },
+  );
+  download(
+    SUPPORT_BUNDLE_PATH,
+    { name: 'support-bundle.json', type: 'application/json' },
+    async () => [JSON.stringify(await operators.installation.supportBundle(), undefined, 2)],
   );
 }

@@ -1,0 +1,166 @@
+/** The processes of the installation, and what each reports: readiness, routes, settings in effect. */
+import type { ProcessEntry } from '@gatehouse/identity';
+import { fill, type Html, html } from '@gatehouse/server';
+import type { Visit } from '../frame/screen.ts';
+import { actForm } from '../view/forms.ts';
+import { card, live, number, status, table, time } from '../view/parts.ts';
+
+/** The processes report every ten seconds. */
+export const REFRESH_SECONDS = 10;
+
+export function processTable(processes: readonly ProcessEntry[], visit: Visit): Html {
+  const { processes: texts } = visit.texts;
+  const states = (found: Readonly<Record<string, string>>, shown = (state: string) => state) =>
+    html`<ul class="objects">${Object.entries(found).map(
+      ([name, state]) =>
+        html`<li>${status(isGood(state) ? 'good' : 'bad', `${name}: ${shown(state)}`)}</li>`,
+    )}</ul>`;
+  return table(visit, {
+    caption: texts.title,
+    columns: [
+      {
+        label: texts.process,
+        cell: ({ app, host, pid, worker, version }) =>
+          html`<strong class="name" translate="no">${app}</strong><br><span class="aside">${host}:${String(pid)} · ${version}${
+            worker === undefined
+              ? undefined
+              : html` · ${fill(texts.worker, { number: String(worker) })}`
+          }</span>`,
+      },
+      {
+        label: texts.state,
+        cell: ({ ready }) => (ready ? status('good', texts.ready) : status('bad', texts.notReady)),
+      },
+      { label: texts.checks, cell: ({ checks }) => states(checks) },
+      {
+        label: texts.upstreams,
+        cell: ({ circuits }) =>
+          circuits && states(circuits, (state) => (isGood(state) ? texts.answers : texts.noAnswer)),
+      },
+      { label: texts.loaded, cell: (entry) => loaded(entry, visit) },
+      {
+        label: texts.reported,
+        cell: ({ checkedAt, startedAt }) =>
+          html`${time(checkedAt, visit)}<br><span class="aside">${texts.started} ${time(startedAt, visit)}</span>`,
+      },
+    ],
+    rows: processes,
+    empty: texts.none,
+  });
+}
+
+/** Of a check, or of the circuit of an upstream. */
+const isGood = (state: string): boolean => state === 'ok' || state === 'closed';
+
+function loaded({ configuration, startedAt }: ProcessEntry, visit: Visit): Html {
+  const { processes: texts } = visit.texts;
+  if (configuration === undefined) {
+    return html`${time(startedAt, visit)}<br><span class="aside">${texts.needsRestart}</span>`;
+  }
+  const { loadedAt, problems } = configuration;
+  const failure =
+    problems.length > 0 &&
+    html`<br>${status('bad', texts.notLoaded)}<ul class="objects" lang="en">${problems.map((each) => html`<li>${each}</li>`)}</ul>`;
+  return html`${time(loadedAt, visit)}${failure || undefined}`;
+}
+
+/** With the button that lets them load their configuration again. */
+export function processView(processes: readonly ProcessEntry[], visit: Visit): Html {
+  const { processes: texts } = visit.texts;
+  const canReload = processes.some(({ configuration }) => configuration !== undefined);
+  const form = canReload ? actForm(visit, { act: 'reload', button: texts.reload }) : undefined;
+  return html`<p class="lead">${texts.lead}</p>
+${live('processes', REFRESH_SECONDS, card(texts.title, processTable(processes, visit)))}
+${card(texts.reload, html`<p>${canReload ? texts.reloadLead : texts.noReload}</p>${form}`)}`;
+}
+
+export function routeView(processes: readonly ProcessEntry[], visit: Visit): Html {
+  const { processes: texts, settings } = visit.texts;
+  const gateways = processes.filter(({ routes }) => routes !== undefined);
+  const grouped = groups(
+    { processes: gateways, visit },
+    ({ routes }) => routes,
+    (group) => {
+      const { count = 0, first = [] } = group[0]?.routes ?? {};
+      const answers = (name: string) =>
+        group.every(({ circuits = {} }) => isGood(circuits[name] ?? 'closed'));
+      const more =
+        count > first.length &&
+        html`<p class="hint">${fill(texts.moreRoutes, { shown: number(first.length, visit.texts), count: number(count, visit.texts) })}</p>`;
+      return html`${table(visit, {
+        caption: texts.routes,
+        columns: [
+          { label: texts.route, cell: ({ route }) => html`<code translate="no">${route}</code>` },
+          {
+            label: texts.upstream,
+            cell: ({ upstream }) =>
+              upstream === undefined
+                ? texts.gateway
+                : status(answers(upstream) ? 'good' : 'bad', upstream),
+          },
+          {
+            label: texts.requires,
+            cell: ({ requires }) =>
+              requires === '' ? texts.anyCaller : html`<code translate="no">${requires}</code>`,
+          },
+          { label: settings.origin, cell: ({ origin }) => settings.origins[origin] },
+        ],
+        rows: first,
+        empty: settings.none,
+      })}${more || undefined}`;
+    },
+  );
+  return html`<p class="lead">${texts.routesLead}</p>${grouped}`;
+}
+
+export function configurationView(processes: readonly ProcessEntry[], visit: Visit): Html {
+  const { settings: texts } = visit.texts;
+  const grouped = groups(
+    { processes, visit },
+    (each) => each.settings,
+    ([entry]) =>
+      table(visit, {
+        caption: texts.configuration,
+        columns: [
+          { label: texts.variable, cell: ({ name }) => html`<code translate="no">${name}</code>` },
+          {
+            label: texts.value,
+            cell: ({ value, origin }) =>
+              value === undefined
+                ? origin === 'default'
+                  ? texts.none
+                  : texts.secret
+                : html`<code translate="no">${value}</code>`,
+          },
+          {
+            label: texts.origin,
+            cell: ({ origin }) =>
+              status(origin === 'default' ? 'quiet' : 'good', texts.origins[origin]),
+          },
+        ],
+        rows: entry?.settings ?? [],
+        empty: texts.none,
+      }),
+  );
+  return html`<p class="lead">${texts.configurationLead}</p>${grouped}`;
+}
+
+/** Processes that report the same share one part, such as the workers of an app. */
+function groups(
+  { processes, visit }: { readonly processes: readonly ProcessEntry[]; readonly visit: Visit },
+  reported: (entry: ProcessEntry) => unknown,
+  content: (group: readonly ProcessEntry[]) => Html,
+): Html {
+  const { processes: texts } = visit.texts;
+  const found = Map.groupBy(processes, (entry) =>
+    JSON.stringify([entry.app, entry.version, reported(entry)]),
+  );
+  const isOpen = found.size === 1 ? html` open` : undefined;
+  const parts = [...found.values()].map((group) => {
+    const [{ app = '', version = '' } = {}] = group;
+    const hosts = [...new Set(group.map(({ host }) => host))].join(', ');
+    return html`<details class="card"${isOpen}><summary><strong translate="no">${app} ${version}</strong> · ${hosts}</summary>
+${content(group)}</details>`;
+  });
+  return parts.length === 0 ? html`<p class="empty">${texts.none}</p>` : html`${parts}`;
+}
