@@ -19,8 +19,8 @@ import { isLoopbackUrl } from '@gatehouse/server/configuration';
 import express from 'express';
 import { apiOperations, serveApi } from './api/serve-api.ts';
 import type { Configuration } from './config.ts';
-import { AUDIT_EXPORT_PATH, addDownloads, SUPPORT_BUNDLE_PATH } from './frame/downloads.ts';
 import { handleErrors, rejectUnknown } from './frame/errors.ts';
+import { addExports, exportOperations } from './frame/exports.ts';
 import { addRequestStreams, streamOperations } from './frame/request-streams.ts';
 import { createPageHeaders, createSendPage } from './frame/send-page.ts';
 import { addScreens, operationsOf } from './frame/serve-screens.ts';
@@ -36,8 +36,7 @@ import { chooseLanguage, LANGUAGE_PATH } from './view/languages.ts';
 export const operations: readonly string[] = [
   ...apiOperations,
   ...signInOperations,
-  AUDIT_EXPORT_PATH,
-  SUPPORT_BUNDLE_PATH,
+  ...exportOperations,
   ...streamOperations,
   ...operationsOf(screens),
 ];
@@ -86,7 +85,7 @@ export function createApp(
   app.get('/', (_request, response) => response.redirect(303, navigation[0]?.path ?? '/'));
   app.post(LANGUAGE_PATH, form, chooseLanguage(secure));
   signIn.addRoutes(app, form);
-  addDownloads(app, { operators, signIn });
+  addExports(app, { operators, signIn });
   const { readSession } = cookies;
   const streaming = { sessions, readSession, stopping, pollMilliseconds };
   addRequestStreams(app, { operators, signIn, ...streaming, now });

@@ -1,11 +1,5 @@
 /** What the servers counted, for the plots of operators. */
-import {
-  type CountedGroup,
-  type Counts,
-  durationQuantile,
-  REST,
-  type SeriesPoint,
-} from '@gatehouse/identity';
+import { type CountedGroup, type Counts, durationQuantile, REST } from '@gatehouse/identity';
 import { z } from 'zod';
 import { type Dependencies, parseInput } from './operator.ts';
 
@@ -20,28 +14,10 @@ const periods = {
   '30d': { seconds: 30 * 24 * HOUR, stepSeconds: 12 * HOUR },
 } as const;
 
-export const figurePeriods = Object.keys(periods) as readonly FigurePeriod[];
-export const figurePeriod = z.enum(figurePeriods);
-export type FigurePeriod = keyof typeof periods;
+export const figurePeriod = z.enum(Object.keys(periods) as FigurePeriod[]);
+type FigurePeriod = keyof typeof periods;
 
 const apps = ['gateway', 'authorization-server'] as const;
-
-/** A member of a group with its count: a grant, a kind of credential, a reason or a client. */
-export interface Counted {
-  readonly name: string;
-  readonly count: number;
-}
-
-/** What happened in a step. Latencies are in milliseconds, and undefined if nothing was measured. */
-export interface FigurePoint {
-  /** The start of the step, in epoch milliseconds. */
-  readonly at: number;
-  readonly outcomes: Readonly<Record<string, number>>;
-  readonly tokens: Readonly<Record<string, number>>;
-  readonly verifications: Readonly<Record<string, number>>;
-  readonly p50: number | undefined;
-  readonly p99: number | undefined;
-}
 
 export type Figures = Awaited<ReturnType<ReturnType<typeof createFigureActs>['read']>>;
 
@@ -54,14 +30,11 @@ export function createFigureActs({ identity, now }: Dependencies) {
       const { seconds, stepSeconds } = periods[period];
       const to = now() + 1;
       const range = { from: to - (seconds - stepSeconds) * 1000, to, stepSeconds };
-      const [gateway, server] = await Promise.all(
-        apps.map((app) => timeSeries.read({ app, ...range })),
-      );
-      const parts = [gateway, server].filter((each) => each !== undefined);
-      const totals = parts.map(({ total }) => total);
-      const points = (gateway?.points ?? []).map((point, index) =>
-        toPoint([point, server?.points[index]].filter((each) => each !== undefined)),
-      );
+      const read = await Promise.all(apps.map((app) => timeSeries.read({ app, ...range })));
+      const totals = read.map(({ total }) => total);
+      // Both have points of the same times.
+      const countsAt = (index: number) => read.flatMap((each) => each.points[index]?.counts ?? []);
+      const points = (read[0]?.points ?? []).map(({ at }, index) => toPoint(at, countsAt(index)));
       return {
         points,
         since: points[0]?.at ?? to,
@@ -78,11 +51,13 @@ export function createFigureActs({ identity, now }: Dependencies) {
   };
 }
 
-function toPoint(parts: readonly SeriesPoint[]): FigurePoint {
-  const counts = parts.map((part) => part.counts);
-  const record = (group: CountedGroup) => Object.fromEntries(sumOf(counts, group));
+/** What happened in a step. Latencies are in milliseconds, and undefined if nothing was measured. */
+function toPoint(at: number, counts: readonly Counts[]) {
+  const record = (group: CountedGroup): Readonly<Record<string, number>> =>
+    Object.fromEntries(sumOf(counts, group));
   return {
-    at: parts[0]?.at ?? 0,
+    /** The start of the step, in epoch milliseconds. */
+    at,
     outcomes: record('outcomes'),
     tokens: record('tokens'),
     verifications: record('verifications'),
@@ -104,8 +79,8 @@ function sumOf(parts: readonly Counts[], group: CountedGroup): Map<string, numbe
 const quantileOf = (parts: readonly Counts[], quantile: number) =>
   durationQuantile(sumOf(parts, 'durations'), quantile);
 
-/** The most frequent first. It omits what had no room of its own. */
-function ranked(parts: readonly Counts[], group: CountedGroup): readonly Counted[] {
+/** Grants, kinds of credentials, reasons or clients: the most frequent first, if they had room. */
+function ranked(parts: readonly Counts[], group: CountedGroup) {
   return [...sumOf(parts, group)]
     .filter(([name, count]) => name !== REST && count > 0)
     .map(([name, count]) => ({ name, count }))

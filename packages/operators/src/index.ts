@@ -115,8 +115,7 @@
  *   processes()                                           readiness, settings and routes of every process
  *   reload(operator)                                      asks processes to load their configuration again
  *   supportBundle()                                       all of this for support, without secrets and users
- *   masterKey()                                           { keyId, nextKeyId?, previousKeyId?, … } or undefined
- *   countOutdated()                                       how many records need the previous master key
+ *   masterKey(isCounted?)                                 { keyId, nextKeyId?, previousKeyId?, … } or undefined
  */
 export {
   type AuditQuery,
@@ -147,7 +146,7 @@ export {
 export type { Applied } from './declarations.ts';
 export { type PlannedChange, plannedChange } from './declared-changes.ts';
 export { type DeviceServiceSettings, type DeviceView, deviceFilter } from './devices.ts';
-export { type FigurePeriod, type Figures, figurePeriod, figurePeriods } from './figures.ts';
+export { type Figures, figurePeriod } from './figures.ts';
 export {
   errorsFirst,
   examineRecords,

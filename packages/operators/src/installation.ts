@@ -7,10 +7,11 @@ import {
 } from '@gatehouse/identity';
 import type { createFigureActs } from './figures.ts';
 import type { createFindingActs } from './findings.ts';
-import { type Dependencies, type Operator, OperatorError } from './operator.ts';
+import type { Dependencies, Operator } from './operator.ts';
 import type { createSettingsActs } from './settings.ts';
 
-export type MasterKeyState = Awaited<ReturnType<typeof describeMasterKey>>;
+type InstallationActs = ReturnType<typeof createInstallationActs>;
+export type MasterKeyState = NonNullable<Awaited<ReturnType<InstallationActs['masterKey']>>>;
 
 const DAY_MILLISECONDS = 24 * 60 * 60 * 1000;
 /** More than the request log can hold. */
@@ -33,11 +34,8 @@ export function createInstallationActs(
   const { processes, requestLog } = identity;
   let counting: Promise<number> | undefined;
 
-  async function count(): Promise<number> {
-    if (path === undefined) {
-      throw new OperatorError('not_found', 'This process has no file of the master key.');
-    }
-    const { outdated } = await examineRecords({ identity, path });
+  async function countOutdated(file: string): Promise<number> {
+    const { outdated } = await examineRecords({ identity, path: file });
     return [...outdated.values()].reduce((sum, each) => sum + each, 0);
   }
 
@@ -79,16 +77,23 @@ export function createInstallationActs(
       };
     },
 
-    /** The keys by id. Undefined if this process has no file of the master key. */
-    masterKey: async (): Promise<MasterKeyState | undefined> =>
-      path === undefined ? undefined : describeMasterKey({ identity, path }),
-
-    /** How many records need another key than the current one. It reads all, so it runs once at a time. */
-    async countOutdated(): Promise<number> {
-      counting ??= count().finally(() => {
-        counting = undefined;
-      });
-      return counting;
+    /**
+     * The keys by id. Undefined if this process has no file of the master key.
+     *
+     * @param isCounted adds how many records need another key than the current one. It reads all, so it
+     *   runs once at a time
+     */
+    async masterKey(isCounted = false) {
+      if (path === undefined) {
+        return undefined;
+      }
+      if (isCounted) {
+        counting ??= countOutdated(path).finally(() => {
+          counting = undefined;
+        });
+      }
+      const outdated = isCounted ? await counting : undefined;
+      return { ...(await describeMasterKey({ identity, path })), outdated };
     },
   };
 }

@@ -3,7 +3,7 @@ import { auditEvents, auditSeverities, lastTimeOf } from '@gatehouse/identity';
 import type { NamedEntry, Page } from '@gatehouse/operators';
 import { foreignName, type Html, html, plainName } from '@gatehouse/server';
 import { z } from 'zod';
-import { AUDIT_EXPORT_PATH, auditQuery, toAuditQuery } from '../frame/downloads.ts';
+import { AUDIT_EXPORT_PATH, auditQuery, toAuditQuery } from '../frame/exports.ts';
 import { type Screen, screen, type Visit } from '../frame/screen.ts';
 import { addressWith, pathTo } from '../view/addresses.ts';
 import { filterForm } from '../view/forms.ts';

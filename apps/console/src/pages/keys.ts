@@ -1,7 +1,11 @@
 /** The signing keys with their schedule, and the master key with the progress of a rotation. */
 
-import type { SigningKeyView } from '@gatehouse/operators';
-import { type MasterKeyState, OperatorError, signingPurpose } from '@gatehouse/operators';
+import {
+  type MasterKeyState,
+  OperatorError,
+  type SigningKeyView,
+  signingPurpose,
+} from '@gatehouse/operators';
 import { fill, type Html, html } from '@gatehouse/server';
 import { z } from 'zod';
 import { act, type Screen, screen, type Visit } from '../frame/screen.ts';
@@ -28,13 +32,14 @@ export const keys: Screen = screen({
   requires: 'operator:read',
   query: z.object({ count: z.literal('1').optional() }),
   async load({ operators: { signingKeys, installation }, query: { count } }) {
-    const [found, masterKey] = await Promise.all([signingKeys.list(), installation.masterKey()]);
-    const isCounted = count !== undefined && masterKey !== undefined;
-    const outdated = isCounted ? await installation.countOutdated() : undefined;
-    return { keys: found, masterKey, outdated };
+    const [found, masterKey] = await Promise.all([
+      signingKeys.list(),
+      installation.masterKey(count !== undefined),
+    ]);
+    return { found, masterKey };
   },
   title: (_data, { texts }) => texts.keys.title,
-  view({ keys: found, masterKey, outdated }, visit) {
+  view({ found, masterKey }, visit) {
     const { keys: texts } = visit.texts;
     return html`<p class="lead">${texts.lead}</p>
 ${signingPurpose.options.map((purpose) => {
@@ -53,7 +58,7 @@ ${signingPurpose.options.map((purpose) => {
       : undefined,
   );
 })}
-${masterKey && card(texts.masterKey, masterKeyFacts({ ...masterKey, outdated }, visit))}`;
+${masterKey && card(texts.masterKey, masterKeyFacts(masterKey, visit))}`;
   },
   acts: {
     rotate: act({
@@ -107,9 +112,7 @@ function keyTable(found: readonly SigningKeyView[], visit: Visit): Html {
   });
 }
 
-type RotationStep = 'settled' | 'added' | 'encrypting' | 'switched' | 'finish';
-
-function stepOf({ nextKeyId, previousKeyId, finishAt }: MasterKeyState, now: number): RotationStep {
+function stepOf({ nextKeyId, previousKeyId, finishAt }: MasterKeyState, now: number) {
   if (previousKeyId === undefined) {
     return nextKeyId === undefined ? 'settled' : 'added';
   }
@@ -119,23 +122,15 @@ function stepOf({ nextKeyId, previousKeyId, finishAt }: MasterKeyState, now: num
   return finishAt > now ? 'switched' : 'finish';
 }
 
-/** Only the command line changes the file, on the host that has it. */
-const commands: Readonly<Record<RotationStep, string | undefined>> = {
-  settled: 'gatehouse master-key rotate',
-  added: 'gatehouse master-key rotate',
-  encrypting: 'gatehouse master-key rotate',
-  switched: undefined,
-  finish: 'gatehouse master-key rotate --finish',
-};
-
-function masterKeyFacts(
-  state: MasterKeyState & { readonly outdated: number | undefined },
-  visit: Visit,
-): Html {
+function masterKeyFacts(state: MasterKeyState, visit: Visit): Html {
   const { keys: texts, frame } = visit.texts;
   const { keyId, nextKeyId, previousKeyId, switchedAt, finishAt, outdated } = state;
   const step = stepOf(state, visit.now);
-  const command = commands[step];
+  // Only the command line changes the file, on the host that has it.
+  const command =
+    step === 'switched'
+      ? undefined
+      : `gatehouse master-key rotate${step === 'finish' ? ' --finish' : ''}`;
   const code = (id: string | undefined) => id && html`<code translate="no">${id}</code>`;
   const count =
     outdated === undefined

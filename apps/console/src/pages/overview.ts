@@ -1,11 +1,5 @@
 /** Whether the platform is healthy, who uses it, and why requests fail. */
-import {
-  type FigurePeriod,
-  type Figures,
-  figurePeriod,
-  figurePeriods,
-  type RecordFinding,
-} from '@gatehouse/operators';
+import { type Figures, figurePeriod, type RecordFinding } from '@gatehouse/operators';
 import { fill, type Html, html } from '@gatehouse/server';
 import { z } from 'zod';
 import { type Screen, screen, type Visit } from '../frame/screen.ts';
@@ -47,13 +41,13 @@ export const overview: Screen = screen({
       html`${tiles(figures, visit)}
 <div class="columns">${outcomes(figures, visit)}${latency(figures, visit)}</div>
 <div class="columns"><div>${refusals(figures, visit)}${topClients(figures, visit)}${verifications(figures, visit)}</div><div>${attention(found, visit)}${grants(figures, visit)}</div></div>
-${card(visit.texts.processes.title, processTable(processes, visit))}`,
+${card(visit.texts.settings.processes, processTable(processes, visit))}`,
     ),
 });
 
 function periodLinks(visit: Place): Html {
   const { overview: texts } = visit.texts;
-  const links = figurePeriods.map((period: FigurePeriod) => {
+  const links = figurePeriod.options.map((period) => {
     const here = period === visit.query.period ? html` aria-current="true"` : undefined;
     return html`<a href="${addressWith(visit, { period })}"${here}>${texts.periods[period]}</a>`;
   });

@@ -9,14 +9,14 @@ import { card, live, number, status, table, time } from '../view/parts.ts';
 export const REFRESH_SECONDS = 10;
 
 export function processTable(processes: readonly ProcessEntry[], visit: Visit): Html {
-  const { processes: texts } = visit.texts;
+  const { settings: texts } = visit.texts;
   const states = (found: Readonly<Record<string, string>>, shown = (state: string) => state) =>
     html`<ul class="objects">${Object.entries(found).map(
       ([name, state]) =>
         html`<li>${status(isGood(state) ? 'good' : 'bad', `${name}: ${shown(state)}`)}</li>`,
     )}</ul>`;
   return table(visit, {
-    caption: texts.title,
+    caption: texts.processes,
     columns: [
       {
         label: texts.process,
@@ -33,7 +33,7 @@ export function processTable(processes: readonly ProcessEntry[], visit: Visit): 
       },
       { label: texts.checks, cell: ({ checks }) => states(checks) },
       {
-        label: texts.upstreams,
+        label: texts.circuits,
         cell: ({ circuits }) =>
           circuits && states(circuits, (state) => (isGood(state) ? texts.answers : texts.noAnswer)),
       },
@@ -45,7 +45,7 @@ export function processTable(processes: readonly ProcessEntry[], visit: Visit): 
       },
     ],
     rows: processes,
-    empty: texts.none,
+    empty: texts.noProcesses,
   });
 }
 
@@ -53,29 +53,28 @@ export function processTable(processes: readonly ProcessEntry[], visit: Visit): 
 const isGood = (state: string): boolean => state === 'ok' || state === 'closed';
 
 function loaded({ configuration, startedAt }: ProcessEntry, visit: Visit): Html {
-  const { processes: texts } = visit.texts;
+  const { settings: texts } = visit.texts;
   if (configuration === undefined) {
     return html`${time(startedAt, visit)}<br><span class="aside">${texts.needsRestart}</span>`;
   }
   const { loadedAt, problems } = configuration;
-  const failure =
-    problems.length > 0 &&
-    html`<br>${status('bad', texts.notLoaded)}<ul class="objects" lang="en">${problems.map((each) => html`<li>${each}</li>`)}</ul>`;
-  return html`${time(loadedAt, visit)}${failure || undefined}`;
+  const listed = problems.map((each) => html`<li>${each}</li>`);
+  const failure = html`<br>${status('bad', texts.notLoaded)}<ul class="objects" lang="en">${listed}</ul>`;
+  return html`${time(loadedAt, visit)}${listed.length > 0 ? failure : undefined}`;
 }
 
 /** With the button that lets them load their configuration again. */
 export function processView(processes: readonly ProcessEntry[], visit: Visit): Html {
-  const { processes: texts } = visit.texts;
+  const { settings: texts } = visit.texts;
   const canReload = processes.some(({ configuration }) => configuration !== undefined);
   const form = canReload ? actForm(visit, { act: 'reload', button: texts.reload }) : undefined;
-  return html`<p class="lead">${texts.lead}</p>
-${live('processes', REFRESH_SECONDS, card(texts.title, processTable(processes, visit)))}
+  return html`<p class="lead">${texts.processesLead}</p>
+${live('processes', REFRESH_SECONDS, card(texts.processes, processTable(processes, visit)))}
 ${card(texts.reload, html`<p>${canReload ? texts.reloadLead : texts.noReload}</p>${form}`)}`;
 }
 
 export function routeView(processes: readonly ProcessEntry[], visit: Visit): Html {
-  const { processes: texts, settings } = visit.texts;
+  const { settings: texts } = visit.texts;
   const gateways = processes.filter(({ routes }) => routes !== undefined);
   const grouped = groups(
     { processes: gateways, visit },
@@ -96,17 +95,19 @@ export function routeView(processes: readonly ProcessEntry[], visit: Visit): Htm
             cell: ({ upstream }) =>
               upstream === undefined
                 ? texts.gateway
-                : status(answers(upstream) ? 'good' : 'bad', upstream),
+                : answers(upstream)
+                  ? status('good', upstream)
+                  : status('bad', `${upstream}: ${texts.noAnswer}`),
           },
           {
             label: texts.requires,
             cell: ({ requires }) =>
               requires === '' ? texts.anyCaller : html`<code translate="no">${requires}</code>`,
           },
-          { label: settings.origin, cell: ({ origin }) => settings.origins[origin] },
+          { label: texts.origin, cell: ({ origin }) => texts.origins[origin] },
         ],
         rows: first,
-        empty: settings.none,
+        empty: texts.none,
       })}${more || undefined}`;
     },
   );
@@ -151,7 +152,7 @@ function groups(
   reported: (entry: ProcessEntry) => unknown,
   content: (group: readonly ProcessEntry[]) => Html,
 ): Html {
-  const { processes: texts } = visit.texts;
+  const { settings: texts } = visit.texts;
   const found = Map.groupBy(processes, (entry) =>
     JSON.stringify([entry.app, entry.version, reported(entry)]),
   );
@@ -162,5 +163,5 @@ function groups(
     return html`<details class="card"${isOpen}><summary><strong translate="no">${app} ${version}</strong> · ${hosts}</summary>
 ${content(group)}</details>`;
   });
-  return parts.length === 0 ? html`<p class="empty">${texts.none}</p>` : html`${parts}`;
+  return parts.length === 0 ? html`<p class="empty">${texts.noProcesses}</p>` : html`${parts}`;
 }

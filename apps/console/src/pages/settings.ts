@@ -2,7 +2,7 @@
 import { settingsMember } from '@gatehouse/operators';
 import { type Html, html } from '@gatehouse/server';
 import { z } from 'zod';
-import { SUPPORT_BUNDLE_PATH } from '../frame/downloads.ts';
+import { SUPPORT_BUNDLE_PATH } from '../frame/exports.ts';
 import { act, type Screen, screen, type Visit } from '../frame/screen.ts';
 import { pathTo } from '../view/addresses.ts';
 import { card, definitions, table, tabs } from '../view/parts.ts';

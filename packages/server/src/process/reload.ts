@@ -1,16 +1,9 @@
 import { ConfigurationError } from '../configuration/configuration-error.ts';
 import type { Logger } from '../telemetry/logger.ts';
 
-/** What a process has in effect. Without values, so that operators may see it. */
-export interface LoadedConfiguration {
-  /** When it was loaded, in epoch milliseconds. */
-  readonly loadedAt: number;
-  /** Why the last attempt to load it again changed nothing. Empty if it succeeded. */
-  readonly problems: readonly string[];
-}
-
 const MAXIMUM_PROBLEMS = 5;
 const MAXIMUM_CHARACTERS = 300;
+const UNEXPECTED = 'Unexpected error. The log of this process has the cause.';
 
 /**
  * Loads the configuration of an app again, when the process gets SIGHUP or an operator asks for it.
@@ -19,7 +12,7 @@ const MAXIMUM_CHARACTERS = 300;
  * @param load throws ConfigurationError for settings that cannot be used, and then changes nothing
  */
 export function createReload(load: () => Promise<void>, logger: Logger) {
-  let configuration: LoadedConfiguration = { loadedAt: Date.now(), problems: [] };
+  let configuration = { loadedAt: Date.now(), problems: [] as readonly string[] };
   let last = Promise.resolve();
 
   async function attempt(): Promise<void> {
@@ -30,14 +23,11 @@ export function createReload(load: () => Promise<void>, logger: Logger) {
     } catch (error) {
       const problems = error instanceof ConfigurationError ? error.problems : undefined;
       logger.error({ problems, ...(problems === undefined && { err: error }) }, 'not reloaded');
-      const found = problems?.map(({ name, message }) => `${name}: ${message}`);
-      const texts = found ?? ['unexpected error. The log of this process has the cause.'];
-      const shown = texts.slice(0, MAXIMUM_PROBLEMS);
-      const { loadedAt } = configuration;
-      configuration = {
-        loadedAt,
-        problems: shown.map((each) => each.slice(0, MAXIMUM_CHARACTERS)),
-      };
+      const texts = problems?.map(({ name, message }) => `${name}: ${message}`) ?? [UNEXPECTED];
+      const shown = texts
+        .slice(0, MAXIMUM_PROBLEMS)
+        .map((each) => each.slice(0, MAXIMUM_CHARACTERS));
+      configuration = { ...configuration, problems: shown };
     }
   }
 
@@ -47,6 +37,10 @@ export function createReload(load: () => Promise<void>, logger: Logger) {
       last = last.then(attempt);
       return last;
     },
-    configuration: (): LoadedConfiguration => configuration,
+    /**
+     * When the configuration in effect was loaded, in epoch milliseconds. And why the last attempt to
+     * load it again changed nothing, without values. Empty if it succeeded.
+     */
+    configuration: () => configuration,
   };
 }

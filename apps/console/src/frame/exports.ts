@@ -15,6 +15,9 @@ import type { SignIn } from './sign-in.ts';
 export const AUDIT_EXPORT_PATH = '/audit/export';
 export const SUPPORT_BUNDLE_PATH = '/settings/support-bundle';
 
+/** The names in log and metrics. */
+export const exportOperations = [AUDIT_EXPORT_PATH, SUPPORT_BUNDLE_PATH] as const;
+
 /** The filters in the URL. A time is in UTC, without its zone, as a browser sends it. */
 export const auditQuery = z.object({
   user: z.string().max(300).optional(),
@@ -36,46 +39,40 @@ export function toAuditQuery(query: z.output<typeof auditQuery>): AuditQuery {
 const utc = (local: string | undefined) =>
   local === undefined || local.endsWith('Z') ? local : new Date(`${local}Z`).toISOString();
 
-export function addDownloads(
+export function addExports(
   app: Express,
   { operators, signIn }: { readonly operators: Operators; readonly signIn: SignIn },
 ): void {
-  function download(
+  const add = (
     path: string,
-    { name, type }: { readonly name: string; readonly type: string },
+    name: string,
     read: (request: Request) => Promise<Iterable<string>>,
-  ): void {
-    const send: Parameters<SignIn['withSession']>[0] = async (request, response, { access }) => {
+  ) => {
+    const send = signIn.withSession(async (request, response, { access }) => {
       if (!access.scopes.has('operator:read')) {
         throw new FrameError('forbidden');
       }
       const parts = await read(request);
+      const type = name.split('.').at(-1);
       response.writeHead(200, {
-        'Content-Type': `${type}; charset=utf-8`,
+        'Content-Type': `application/${type}; charset=utf-8`,
         'Content-Disposition': `attachment; filename="${name}"`,
       });
       await pipeline(Readable.from(parts), response);
-    };
-    app.get(path, noteOperation(path), signIn.withSession(send));
-  }
-
+    });
+    app.get(path, noteOperation(path), send);
+  };
   // Entries of a filter are a chain of their own.
-  download(
-    AUDIT_EXPORT_PATH,
-    { name: 'audit.jsonl', type: 'application/jsonl' },
-    async (request) => {
-      const given = Object.entries(request.query).filter(([, value]) => value !== '');
-      const query = auditQuery.safeParse(Object.fromEntries(given));
-      // The screen ignores a filter that it does not know. A file must not have more than its address asks for.
-      if (!query.success) {
-        throw new FrameError('bad');
-      }
-      return operators.audit.export(toAuditQuery(query.data));
-    },
-  );
-  download(
-    SUPPORT_BUNDLE_PATH,
-    { name: 'support-bundle.json', type: 'application/json' },
-    async () => [JSON.stringify(await operators.installation.supportBundle(), undefined, 2)],
-  );
+  add(AUDIT_EXPORT_PATH, 'audit.jsonl', async (request) => {
+    const given = Object.entries(request.query).filter(([, value]) => value !== '');
+    const query = auditQuery.safeParse(Object.fromEntries(given));
+    // The screen ignores a filter that it does not know. A file must not have more than its address asks for.
+    if (!query.success) {
+      throw new FrameError('bad');
+    }
+    return operators.audit.export(toAuditQuery(query.data));
+  });
+  add(SUPPORT_BUNDLE_PATH, 'support-bundle.json', async () => [
+    JSON.stringify(await operators.installation.supportBundle(), undefined, 2),
+  ]);
 }
