@@ -4,6 +4,8 @@ import { writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { openIdentity } from '@gatehouse/identity';
+import { createLogger, createReload } from '@gatehouse/server';
+import { ConfigurationError } from '@gatehouse/server/configuration';
 import { createStore } from '@gatehouse/store';
 import { oneClient, until } from '@gatehouse/testing';
 import { listenForTests, startSystem, temporaryFolder } from '@gatehouse/testing/suite';
@@ -108,4 +110,24 @@ describe.each(systems)('a gateway with $workers process(es)', ({ file, token, ga
       expect(await status()).toBe(200);
     }
   });
+});
+
+test('operators see why the last reload changed nothing, in bounded texts', async () => {
+  const found = Array.from({ length: 9 }, () => ({ name: 'routes', message: 'x'.repeat(500) }));
+  const failures = [new ConfigurationError(found), new Error('marker'), undefined];
+  const { reload, configuration } = createReload(
+    async () => {
+      const failure = failures.shift();
+      if (failure !== undefined) {
+        throw failure;
+      }
+    },
+    createLogger({ app: 'gateway', level: 'silent' }),
+  );
+  const { loadedAt } = configuration();
+  await reload();
+  expect(configuration().problems.map(({ length }) => length)).toEqual([300, 300, 300, 300, 300]);
+  await Promise.all([reload(), reload()]);
+  expect(configuration().problems).toEqual([]);
+  expect(configuration().loadedAt).toBeGreaterThanOrEqual(loadedAt);
 });

@@ -5,7 +5,7 @@ import { ConfigurationError } from '@gatehouse/server/configuration';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { aliasesOfSubject, forgedHeaders } from '../../test/forged-headers.ts';
 
-import { deviceRoutes } from './route.ts';
+import { describeRoutes, deviceRoutes } from './route.ts';
 import { loadRouting } from './route-file.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'routes-'));
@@ -153,5 +153,27 @@ describe('loadRouting', () => {
     expect(() => loadRouting(join(directory, 'none.json'), { url: 'http://localhost:1' })).toThrow(
       ConfigurationError,
     );
+  });
+});
+
+test('operators see the first 100 routes with what a caller needs, in texts of bounded length', () => {
+  const upstreams = { reports: { url: 'http://localhost:9100' } };
+  const strict = { roles: ['auditor', 'boss'], acr: 'urn:gatehouse:acr:2', maxAge: 300 };
+  const many = Array.from({ length: 150 }, (_, index) => ({
+    ...{ ...report, path: `/${'long'.repeat(100)}/${index}` },
+  }));
+  const routes = [{ ...report, ...strict, upstream: 'reports', credentials: ['bearer'] }, ...many];
+  const described = describeRoutes(load({ upstreams, routes }).routes);
+  expect(described.count).toBe(151 + deviceRoutes.length);
+  expect(described.first).toHaveLength(100);
+  expect(described.first[0]).toEqual({
+    ...{ route: 'GET /reports', upstream: 'reports', origin: 'file' },
+    requires:
+      'scope: device:read; acr: urn:gatehouse:acr:2; maxAge: 300; roles: auditor, boss; credentials: bearer',
+  });
+  expect(described.first[99]?.route).toHaveLength(200);
+  const own = describeRoutes(deviceRoutes).first.find(({ upstream }) => upstream === undefined);
+  expect(own).toEqual({
+    ...{ route: 'POST /api/v1/token', requires: 'credentials: signature', origin: 'default' },
   });
 });
