@@ -114,9 +114,8 @@ test.each([
     await page.setViewportSize({ width, height: 800 });
     for (const place of places) {
       await page.goto(consoleUrl + place);
-      for (const summary of await page.locator('summary').all()) {
-        await summary.click();
-      }
+      const hidden = page.locator('details');
+      await hidden.evaluateAll((all) => all.forEach((each) => void each.setAttribute('open', '')));
       await look(page, `${locale}${place.replace(/[^\w-]/g, '-')}`);
     }
     await lookAtUsers(page, locale);

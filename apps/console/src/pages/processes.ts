@@ -10,11 +10,12 @@ export const REFRESH_SECONDS = 10;
 
 export function processTable(processes: readonly ProcessEntry[], visit: Visit): Html {
   const { settings: texts } = visit.texts;
-  const states = (found: Readonly<Record<string, string>>, shown = (state: string) => state) =>
-    html`<ul class="objects">${Object.entries(found).map(
+  const states = (found: Readonly<Record<string, string>>, shown: (state: string) => string) =>
+    Object.entries(found).map(
       ([name, state]) =>
         html`<li>${status(isGood(state) ? 'good' : 'bad', `${name}: ${shown(state)}`)}</li>`,
-    )}</ul>`;
+    );
+  const answer = (state: string) => (isGood(state) ? texts.answers : texts.noAnswer);
   return table(visit, {
     caption: texts.processes,
     columns: [
@@ -31,11 +32,10 @@ export function processTable(processes: readonly ProcessEntry[], visit: Visit): 
         label: texts.state,
         cell: ({ ready }) => (ready ? status('good', texts.ready) : status('bad', texts.notReady)),
       },
-      { label: texts.checks, cell: ({ checks }) => states(checks) },
       {
-        label: texts.circuits,
-        cell: ({ circuits }) =>
-          circuits && states(circuits, (state) => (isGood(state) ? texts.answers : texts.noAnswer)),
+        label: texts.checks,
+        cell: ({ checks, circuits = {} }) =>
+          html`<ul class="objects">${states(checks, (state) => state)}${states(circuits, answer)}</ul>`,
       },
       { label: texts.loaded, cell: (entry) => loaded(entry, visit) },
       {

@@ -647,7 +647,6 @@ export const english = {
     ready: 'Ready',
     notReady: 'Not ready',
     checks: 'Checks',
-    circuits: 'Upstreams',
     answers: 'answers',
     noAnswer: 'does not answer',
     loaded: 'Configuration loaded',

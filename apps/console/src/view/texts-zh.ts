@@ -628,7 +628,6 @@ export const chinese: Texts = {
     ready: '就绪',
     notReady: '未就绪',
     checks: '检查项',
-    circuits: '上游服务',
     answers: '有响应',
     noAnswer: '无响应',
     loaded: '加载配置的时间',
