@@ -12,6 +12,7 @@ import {
   type User,
 } from '@gatehouse/identity';
 import { StoreFullError } from '@gatehouse/store';
+import { LRUCache } from 'lru-cache';
 import type { Dependencies } from './operator.ts';
 
 /** The kinds of findings by severity, with the advice of each: the consequence, then what to do. */
@@ -96,38 +97,25 @@ export function createFindingActs(
   { identity, now }: Dependencies,
   context: { readonly isPublic?: boolean; readonly storeWarnings?: () => readonly string[] },
 ) {
-  let last: { readonly at: number; readonly found: readonly RecordFinding[] } | undefined;
-  let running: Promise<readonly RecordFinding[]> | undefined;
-
   async function examine(): Promise<readonly RecordFinding[]> {
     const examined = await Promise.all([
       examineStore(identity, context.storeWarnings?.() ?? []),
       examineRecords(identity, { isPublic: context.isPublic === true, now }),
       examineQueryTokens(identity, now),
     ]);
-    const found = errorsFirst(examined.flat());
-    last = { at: now(), found };
-    return found;
+    return errorsFirst(examined.flat());
   }
 
+  const kept = new LRUCache<'findings', readonly RecordFinding[]>({
+    ...{ max: 1, ttl: KEPT_MILLISECONDS, ttlResolution: 0, perf: { now } },
+    ...{ allowStale: true, noDeleteOnFetchRejection: true, fetchMethod: examine },
+  });
   return {
     /**
      * Errors first. It reads all clients and users, so only the first call waits for it. A later one
      * gets the last findings, and starts again if they are older than 30 seconds.
      */
-    async list(): Promise<readonly RecordFinding[]> {
-      if (last !== undefined && now() - last.at < KEPT_MILLISECONDS) {
-        return last.found;
-      }
-      running ??= examine().finally(() => {
-        running = undefined;
-      });
-      if (last === undefined) {
-        return running;
-      }
-      running.catch(() => undefined);
-      return last.found;
-    },
+    list: () => kept.forceFetch('findings'),
   };
 }
 

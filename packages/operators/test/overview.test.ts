@@ -2,10 +2,10 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { openIdentity, type RequestEntry } from '@gatehouse/identity';
-import { createStore } from '@gatehouse/store';
+import { createStore, StoreFullError } from '@gatehouse/store';
 import { temporaryFolder } from '@gatehouse/testing/suite';
 import { expect, test } from '@jest/globals';
-import { type NewClient, openOperators } from '../src/index.ts';
+import { examineStore, type NewClient, openOperators } from '../src/index.ts';
 import { describeOnBothEngines, operator } from './opened-operators.ts';
 
 const DAY = 24 * 60 * 60 * 1000;
@@ -70,6 +70,10 @@ test('findings name the objects that have them, errors first, and are examined a
   expect(of('store_may_lose_writes')?.what).toBe('Redis has no append-only file.');
   expect(of('token_in_query')?.what).toBe('Requests within seven days: 3.');
   expect(found[0]?.severity).toBe('error');
+  const ping = () => Promise.reject(new StoreFullError('ping', undefined));
+  expect(await examineStore({ store: { ...store, ping } }, [])).toMatchObject([
+    { id: 'store_nearly_full', what: 'The store uses 100 % of its space.' },
+  ]);
   await store.close();
 });
 
