@@ -27,6 +27,7 @@ import {
   version,
   viewOf,
   withChange,
+  withMembers,
   withVersion,
 } from './operator.ts';
 
@@ -58,8 +59,11 @@ export type ListedClient = Readonly<z.output<typeof listedClient>>;
 export const newClient = clientSchema;
 export type NewClient = z.input<typeof clientSchema>;
 
-/** Members that are absent stay. */
-export const clientChange = changeOf(changeable).extend({ enabled: z.boolean().optional() });
+/** Members and lifetimes that are absent stay. Null removes one. */
+export const clientChange = changeOf(changeable).extend({
+  enabled: z.boolean().optional(),
+  lifetimes: changeOf(members.lifetimes.unwrap().shape).nullish(),
+});
 export type ClientChange = z.input<typeof clientChange>;
 
 export type RegistrationTokenInput = z.input<typeof registrationTokenSchema>;
@@ -255,8 +259,9 @@ export function effectOf(
 }
 
 /** The settings of the client after a change. @throws OperatorError if they are invalid */
-export function changedDefinition(client: Client, change: object) {
-  const wanted = withChange(definitionOf(client), change);
+export function changedDefinition(client: Client, change: Omit<ClientChange, 'enabled'>) {
+  const lifetimes = change.lifetimes && withMembers(client.lifetimes, change.lifetimes);
+  const wanted = withChange(definitionOf(client), { ...change, lifetimes });
   // The keys do not change here. The schema requires one, so any value will do.
   const secureKey = wanted.public === true ? undefined : generateSecureKey();
   const parsed = parseInput(clientSchema, { ...wanted, secureKey });

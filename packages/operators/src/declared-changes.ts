@@ -133,10 +133,12 @@ export async function clientSteps(
       ];
     }
     const state = enabled === existing.enabled ? undefined : enabled;
-    const change = Object.fromEntries(changeable.map((name) => [name, wanted[name] ?? null]));
+    const members = Object.fromEntries(changeable.map((name) => [name, wanted[name] ?? null]));
+    const lifetimes = wanted.lifetimes ? { ...noLifetimes, ...wanted.lifetimes } : null;
+    const change: ClientChange = { ...members, lifetimes };
     const settled = withDeclaredScopes(changedDefinition(existing, change), existing, settings);
     const after = { ...settled, clientId: id, enabled: enabled ?? existing.enabled };
-    const members = differencesOf(definitionOf(existing), after);
+    const differences = differencesOf(definitionOf(existing), after);
     const { movesFrom, revokes, deletesKeys } = effectOf(
       existing,
       { ...settled, enabled: state },
@@ -146,15 +148,15 @@ export async function clientSteps(
       ...(movesFrom === undefined ? [] : [`moves from ${movesFrom} to ${settled.orgId}`]),
       ...(revokes ? [endsTokens(await identity.removals.countTokens(id))] : []),
       ...(deletesKeys ? ['deletes its secure keys'] : []),
-      ...(members.length > 0 && lacksKey(existing, settled, identity)
+      ...(differences.length > 0 && lacksKey(existing, settled, identity)
         ? ['leaves it without a key: gatehouse clients rotate-key']
         : []),
     ];
     const ifVersion = toClientView(existing, identity).version;
-    const input = { ...change, enabled: state } as ClientChange;
-    return stepsFor(members, {
-      change: { action: 'change', kind: 'client', id, members, effects },
-      run: (operator) => none(clients.change(operator, id, input, { ifVersion })),
+    return stepsFor(differences, {
+      change: { action: 'change', kind: 'client', id, members: differences, effects },
+      run: (operator) =>
+        none(clients.change(operator, id, { ...change, enabled: state }, { ifVersion })),
     });
   });
   return (await Promise.all(steps)).flat();
@@ -166,6 +168,10 @@ const lacksKey = (existing: Client, after: ClientSettings, { clients }: Identity
 
 const { clientId: _id, secureKey: _key, enabled: _state, ...ofFiles } = clientSchema.shape;
 const changeable = Object.keys(ofFiles) as (keyof typeof ofFiles)[];
+/** A lifetime that a file does not name is removed. */
+const noLifetimes = Object.fromEntries(
+  Object.keys(ofFiles.lifetimes.unwrap().shape).map((name) => [name, null]),
+);
 
 /** Clients first, so that a new client of the same organization is not one of them. */
 export async function removalsOf(

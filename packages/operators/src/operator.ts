@@ -140,6 +140,12 @@ export function withChange<Stored extends object>(record: Stored, change: object
   return { ...record, ...Object.fromEntries(members) };
 }
 
+/** The members of a record's member after a change of some: null removes one. */
+export function withMembers(stored: object = {}, change: object = {}): object {
+  const changed = Object.entries(withChange(stored, change));
+  return Object.fromEntries(changed.filter(([, value]) => value !== undefined));
+}
+
 /** Changes with every change of a representation. */
 export const version = z.string().meta({ description: 'Changes with the resource.' });
 

@@ -24,6 +24,7 @@ import {
   parseInput,
   version,
   withChange,
+  withMembers,
   withVersion,
 } from './operator.ts';
 
@@ -205,9 +206,7 @@ function changedUser(user: User, change: z.output<typeof userChange>): User {
   if (isVerified === true && (isRemoved || !(email ?? user.email))) {
     throw new OperatorError('conflict', 'Nothing was changed. The user has no email address.');
   }
-  const merged = withChange(user.attributes ?? {}, attributes ?? {});
-  const kept = Object.entries(merged).filter(([, value]) => value !== undefined);
-  const changed = attributes && { attributes: Object.fromEntries(kept) };
+  const changed = attributes && { attributes: withMembers(user.attributes, attributes) };
   return {
     ...withChange(user, others),
     ...(changed && parseInput(userProfileSchema, changed)),

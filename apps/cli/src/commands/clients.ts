@@ -40,15 +40,13 @@ const lifetimeOption = {
     'Lifetime of its credentials: accessToken, refreshToken, refreshTokenIdle, idToken, code or deviceCode. An empty value removes it.',
 };
 
-/** The lifetimes of the client after the command. */
-function readLifetimes(input: CommandInput, existing: unknown = {}) {
+/** The lifetimes that the command names. */
+function readLifetimes(input: CommandInput, removed: null | undefined) {
   const given = pairs(input, 'lifetime').map(([name, value]) => [
     name,
-    value === '' ? undefined : Number(value),
+    value === '' ? removed : Number(value),
   ]);
-  return given.length === 0
-    ? {}
-    : { lifetimes: { ...Object(existing), ...Object.fromEntries(given) } };
+  return given.length === 0 ? {} : { lifetimes: Object.fromEntries(given) };
 }
 
 /** The JSON form of a client. It contains key ids, never keys. */
@@ -71,7 +69,7 @@ const add: Command = {
     const named = Object.fromEntries(Object.entries(given).filter(([, value]) => value !== null));
     const isSupplied = input.options.secureKeyStdin === true;
     const supplied = isSupplied ? await terminal.readSecret('Secure key') : undefined;
-    const definition = { name: clientId, ...named, ...readLifetimes(input), clientId };
+    const definition = { name: clientId, ...named, ...readLifetimes(input, undefined), clientId };
     const { client, secureKey } = await operators.clients.create(operator, {
       ...(definition as NewClient),
       secureKey: supplied,
@@ -138,7 +136,7 @@ const change: Command = {
     const wanted: ClientChange = {
       ...members.change(existing, input),
       ...(await readKeys(members.read(input), terminal)),
-      ...readLifetimes(input, existing.lifetimes),
+      ...readLifetimes(input, null),
       enabled,
     };
     const effect = await operators.clients.previewChange(clientId, wanted);
