@@ -30,7 +30,7 @@ export {
   type Router,
   type RouterMatch,
 } from './requests/router.ts';
-export { parseStrictJson, StrictJsonError } from './requests/strict-json.ts';
+export { parseStrictJson, readStrictJson, StrictJsonError } from './requests/strict-json.ts';
 export { atEndOfTurn } from './server/connections.ts';
 export { explainPortInUse } from './server/listen.ts';
 export {

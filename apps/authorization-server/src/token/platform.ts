@@ -7,7 +7,7 @@
  *   transport rules ─▶ JSON? read, validate, convert to a form ─▶ the provider's /token ─▶ clientEndpointReply
  */
 import { grantFacts, grantNames } from '@gatehouse/identity';
-import { parseStrictJson, StrictJsonError } from '@gatehouse/server';
+import { parseStrictJson, type StrictJsonError } from '@gatehouse/server';
 import type { RequestHandler } from 'express';
 import { contextOf } from '../requests/request-context.ts';
 import { providerRoutes } from '../requests/routes.ts';
@@ -64,10 +64,9 @@ const parameters = [
 function toForm(body: Buffer): URLSearchParams | string {
   let members: unknown;
   try {
-    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(body);
-    members = parseStrictJson(text);
+    members = parseStrictJson(body);
   } catch (error) {
-    return `The body ${error instanceof StrictJsonError ? error.message : 'is not UTF-8'}.`;
+    return `The body ${(error as StrictJsonError).message}.`;
   }
   if (typeof members !== 'object' || members === null || Array.isArray(members)) {
     return 'The body must be a JSON object.';

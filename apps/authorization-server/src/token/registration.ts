@@ -232,7 +232,7 @@ async function readMetadata(request: Request): Promise<Metadata> {
   if (body === undefined) {
     throw new RegistrationError(`The body must not be longer than ${MAXIMUM_BODY_BYTES} bytes.`);
   }
-  return metadataSchema.parse(parseStrictJson(body.toString()), { error: readableIssue });
+  return metadataSchema.parse(parseStrictJson(body), { error: readableIssue });
 }
 
 /** @throws RegistrationError, ZodError for metadata that is not allowed or not valid */

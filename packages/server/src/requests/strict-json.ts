@@ -1,3 +1,6 @@
+import type { IncomingMessage } from 'node:http';
+import { ApiError, illegalArgument } from '@gatehouse/errors';
+
 /** The JSON text is rejected. The message names the problem and its position, never the text. */
 export class StrictJsonError extends Error {
   constructor(message: string) {
@@ -8,14 +11,63 @@ export class StrictJsonError extends Error {
 
 const MAXIMUM_DEPTH = 64;
 
+/** A server discards this much of a large body, so that the caller can read the 413. */
+const DISCARDED_BYTES = 8 * 1024 * 1024;
+
 /**
- * Parses a JSON text that every parser reads alike (RFC 8259 §4). Rejects repeated member names,
- * the name `__proto__`, a byte order mark and more than 64 levels of nesting, which `JSON.parse`
- * accepts.
+ * Reads a body as uncompressed UTF-8 JSON that every parser reads alike. Keeps at most `limitBytes` in
+ * memory, whatever the Content-Length is. The app checks the media type.
+ *
+ * @throws ApiError `unsupported_media_type`, `illegal_argument`, and `payload_too_large`, which also
+ *   closes the connection
+ */
+export async function readStrictJson(
+  request: IncomingMessage,
+  limitBytes: number,
+): Promise<unknown> {
+  if ((request.headers['content-encoding'] ?? 'identity').toLowerCase() !== 'identity') {
+    throw new ApiError('unsupported_media_type', { message: 'The body must not be compressed.' });
+  }
+  const bytes = await readBytes(request, limitBytes);
+  try {
+    return parseStrictJson(bytes);
+  } catch (error) {
+    throw illegalArgument([{ property: 'body', message: (error as StrictJsonError).message }]);
+  }
+}
+
+async function readBytes(request: IncomingMessage, limitBytes: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let length = 0;
+  try {
+    for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+      length += chunk.length;
+      if (length <= limitBytes) {
+        chunks.push(chunk);
+      } else if (length > limitBytes + DISCARDED_BYTES) {
+        break;
+      }
+    }
+  } catch (cause) {
+    const message = 'The body is incomplete.';
+    throw new ApiError('illegal_argument', { message, cause, reason: 'body_incomplete' });
+  }
+  if (length > limitBytes) {
+    const message = `The body is larger than ${limitBytes} bytes.`;
+    throw new ApiError('payload_too_large', { message, headers: { Connection: 'close' } });
+  }
+  return Buffer.concat(chunks);
+}
+
+/**
+ * Parses a JSON text, or its UTF-8 bytes, that every parser reads alike (RFC 8259 §4). Rejects
+ * repeated member names, the name `__proto__`, a byte order mark and more than 64 levels of nesting,
+ * which `JSON.parse` accepts.
  *
  * @throws StrictJsonError
  */
-export function parseStrictJson(text: string): unknown {
+export function parseStrictJson(input: string | Uint8Array): unknown {
+  const text = typeof input === 'string' ? input : decode(input);
   if (text.startsWith('\uFEFF')) {
     throw new StrictJsonError('must not start with a byte order mark');
   }
@@ -27,6 +79,14 @@ export function parseStrictJson(text: string): unknown {
   }
   assertUnambiguous(text);
   return value;
+}
+
+function decode(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    throw new StrictJsonError('is not valid UTF-8');
+  }
 }
 
 /** The text is valid JSON, so only its strings, brackets and commas matter. */
