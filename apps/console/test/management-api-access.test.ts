@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { grantTombstoneKey, ONE_FACTOR } from '@gatehouse/identity';
 import { signatureHeaders, until } from '@gatehouse/testing';
 import { describe, expect, test } from '@jest/globals';
-import { operations } from '../src/api/operations.ts';
+import { operations } from '../src/api/document.ts';
 import {
   type Answer,
   device,

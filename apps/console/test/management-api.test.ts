@@ -1,7 +1,7 @@
 /** Every operation of the management API, with the examples of its own document. */
 import { createReplyValidator } from '@gatehouse/testing/open-api';
 import { describe, expect, test } from '@jest/globals';
-import { operations } from '../src/api/operations.ts';
+import { operations } from '../src/api/document.ts';
 import { type Answer, olga, type Sent, startManagementApis, writer } from './management-api.ts';
 
 const apis = await startManagementApis();

@@ -1,8 +1,6 @@
 /** Clients and their secure keys. */
-import { ApiError } from '@gatehouse/errors';
 import { registrationTokenSchema } from '@gatehouse/identity';
 import {
-  type ClientChange,
   type ClientView,
   clientChange,
   clientView,
@@ -10,13 +8,12 @@ import {
   listedClient,
   memberFilter,
   newClient,
+  parseInput,
 } from '@gatehouse/operators';
 import { z } from 'zod';
-import { type Call, operation, pageOf, parse, seconds, secret } from './operation.ts';
+import { operation, pageOf, seconds, secret } from './operation.ts';
 
 const client = clientView.meta({ id: 'Client' });
-const common = { tag: 'Clients' } as const;
-const one = { ...common, path: '/clients/{clientId}' } as const;
 
 const removal = z.object({
   ...{ clientId: z.string(), orgId: z.string() },
@@ -37,16 +34,14 @@ const keyRemovalQuery = z.strictObject({
 });
 
 export const clientOperations = [
-  operation({
-    ...{ ...common, name: 'clients.list', method: 'GET', path: '/clients' },
-    ...{ scope: 'operator:read', summary: 'List clients' },
+  operation('clients.list', 'GET /clients', {
+    summary: 'List clients',
     query: memberFilter,
     reply: pageOf(listedClient.meta({ id: 'ListedClient' })),
     run: ({ operators, query }) => operators.clients.list(query),
   }),
-  operation({
-    ...{ ...common, name: 'clients.create', method: 'POST', path: '/clients' },
-    ...{ scope: 'operator:write', summary: 'Create a client', isCreation: true },
+  operation('clients.create', 'POST /clients', {
+    summary: 'Create a client',
     description:
       'Without `secureKey`, a client that needs a key gets a new one, which the reply contains.',
     body: newClient,
@@ -56,8 +51,7 @@ export const clientOperations = [
       `/clients/${encodeURIComponent(clientId)}`,
     run: ({ operators, operator, body }) => operators.clients.create(operator, body),
   }),
-  operation({
-    ...{ ...one, name: 'clients.read', method: 'GET', scope: 'operator:read' },
+  operation('clients.read', 'GET /clients/{clientId}', {
     summary: 'Read a client, and when it was last used',
     reply: z.object({
       ...clientView.shape,
@@ -69,22 +63,18 @@ export const clientOperations = [
       return { ...view, lastUsedAt: lastUse.at, keyLastUsedAt: lastUse.keys };
     },
   }),
-  operation({
-    ...{ ...one, name: 'clients.change', method: 'PATCH', scope: 'operator:write' },
-    ...{ summary: 'Change a client', isConditional: true },
+  operation('clients.change', 'PATCH /clients/{clientId}', {
+    summary: 'Change a client',
     description: 'Disabling and moving a client revoke everything issued to it.',
     body: clientChange,
     example: { name: 'Fleet service', ipAllowList: ['192.0.2.0/24'] },
     reply: client,
-    run: ({ operators, operator, path: { clientId }, body, condition }) =>
-      merging({ operators, clientId, body, condition }, (merged, seen) =>
-        operators.clients.change(operator, clientId, merged, seen),
-      ),
+    run: ({ operators, operator, path, body, condition }) =>
+      operators.clients.change(operator, path.clientId, body, condition),
   }),
-  operation({
-    ...{ ...common, name: 'clients.preview-change', method: 'POST', scope: 'operator:read' },
-    path: '/clients/{clientId}/preview',
+  operation('clients.preview-change', 'POST /clients/{clientId}/preview', {
     summary: 'Preview a change of a client',
+    isRead: true,
     body: clientChange,
     example: { enabled: false },
     reply: z.object({
@@ -93,28 +83,21 @@ export const clientOperations = [
       revokes: z.boolean().describe('Whether everything issued to the client ends.'),
       deletesKeys: z.boolean(),
     }),
-    run: ({ operators, path: { clientId }, body }) =>
-      merging({ operators, clientId, body, condition: {} }, (merged) =>
-        operators.clients.previewChange(clientId, merged),
-      ),
+    run: ({ operators, path, body }) => operators.clients.previewChange(path.clientId, body),
   }),
-  operation({
-    ...{ ...common, name: 'clients.preview-removal', method: 'GET', scope: 'operator:read' },
-    path: '/clients/{clientId}/removal',
+  operation('clients.preview-removal', 'GET /clients/{clientId}/removal', {
     summary: 'Preview the removal of a client',
     reply: removal,
     run: ({ operators, path }) => operators.clients.previewRemoval(path.clientId),
   }),
-  operation({
-    ...{ ...one, name: 'clients.remove', method: 'DELETE', scope: 'operator:write' },
-    ...{ summary: 'Remove a client, and revoke everything issued to it', isConditional: true },
+  operation('clients.remove', 'DELETE /clients/{clientId}', {
+    summary: 'Remove a client, and revoke everything issued to it',
     reply: removal,
     run: ({ operators, operator, path, condition }) =>
       operators.clients.remove(operator, path.clientId, condition),
   }),
-  operation({
-    ...{ ...common, name: 'client-keys.create', method: 'POST', scope: 'operator:write' },
-    ...{ path: '/clients/{clientId}/keys', summary: 'Add a secure key', isCreation: true },
+  operation('client-keys.create', 'POST /clients/{clientId}/keys', {
+    summary: 'Add a secure key',
     description: 'The existing key stays valid, unless `replaceOldest` removes the older of two.',
     body: keyRotation,
     example: {},
@@ -127,23 +110,17 @@ export const clientOperations = [
     run: ({ operators, operator, path, body }) =>
       operators.clientKeys.rotate(operator, path.clientId, body),
   }),
-  operation({
-    ...{ ...common, name: 'client-keys.remove', method: 'DELETE', scope: 'operator:write' },
-    path: '/clients/{clientId}/keys/{keyId}',
+  operation('client-keys.remove', 'DELETE /clients/{clientId}/keys/{keyId}', {
     summary: 'Remove a secure key or a public key, and revoke its tokens',
+    isPlain: true,
     query: keyRemovalQuery,
     reply: client,
-    run: ({ operators, operator, path, query }) =>
-      operators.clientKeys.remove(
-        operator,
-        path.clientId,
-        path.keyId,
-        parse(keyRemovalQuery, query),
-      ),
+    run({ operators, operator, path: { clientId, keyId }, query }) {
+      const options = parseInput(keyRemovalQuery, query);
+      return operators.clientKeys.remove(operator, clientId, keyId, options);
+    },
   }),
-  operation({
-    ...{ ...common, name: 'registration-tokens.create', method: 'POST' },
-    ...{ path: '/registration-tokens', scope: 'operator:write', isCreation: true },
+  operation('registration-tokens.create', 'POST /registration-tokens', {
     summary: 'Issue a token with which its holder registers clients (RFC 7591)',
     body: registrationTokenSchema,
     example: { orgId: 'acme', redirectHosts: ['app.example.com'] },
@@ -152,63 +129,3 @@ export const clientOperations = [
       operators.clients.issueRegistrationToken(operator, body),
   }),
 ];
-
-const ATTEMPTS = 5;
-
-/**
- * RFC 7396: an object in a change merges with that of the client, so that
- * `{"lifetimes": {"accessToken": null}}` removes one lifetime. The change depends on the version that
- * was read. If another operator was faster, it is made again.
- */
-async function merging<Result>(
-  {
-    operators,
-    clientId,
-    body,
-    condition,
-  }: Pick<Call, 'operators' | 'condition'> & {
-    readonly clientId: string;
-    readonly body: ClientChange;
-  },
-  act: (merged: ClientChange, condition: Call['condition']) => Promise<Result>,
-): Promise<Result> {
-  const nested = Object.entries(body).filter(([, value]) => isObject(value));
-  if (nested.length === 0) {
-    return act(body, condition);
-  }
-  for (let attempt = 1; ; attempt += 1) {
-    const { client: current } = await operators.clients.read(clientId);
-    const merged = nested.map(([name, value]) => [
-      name,
-      mergePatch(Reflect.get(current, name), value),
-    ]);
-    const ifVersion = condition.ifVersion ?? current.version;
-    try {
-      return await act({ ...body, ...Object.fromEntries(merged) }, { ifVersion });
-    } catch (error) {
-      const isOutdated = error instanceof ApiError && error.code === 'precondition_failed';
-      if (!isOutdated || condition.ifVersion !== undefined || attempt === ATTEMPTS) {
-        throw error;
-      }
-    }
-  }
-}
-
-const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);
-
-/** RFC 7396 §2. */
-export function mergePatch(target: unknown, patch: unknown): unknown {
-  if (!isObject(patch)) {
-    return patch;
-  }
-  const merged = new Map(Object.entries(isObject(target) ? target : {}));
-  for (const [name, value] of Object.entries(patch)) {
-    if (value === null) {
-      merged.delete(name);
-    } else {
-      merged.set(name, mergePatch(merged.get(name), value));
-    }
-  }
-  return Object.fromEntries(merged);
-}

@@ -1,11 +1,43 @@
-/** The OpenAPI 3.1 document of the management API, generated from the list of its operations. */
+/** All operations of the management API, and the OpenAPI 3.1 document that is generated from them. */
+import {
+  component,
+  convert,
+  errorResponses,
+  headersNamed,
+  type Json,
+  oauthFlows,
+} from '@gatehouse/device-api/openapi-parts';
 import { type ErrorCode, errorCatalogue } from '@gatehouse/errors';
-import { operatorScopes } from '@gatehouse/identity';
-import { z } from 'zod';
+import type { OperatorScope } from '@gatehouse/identity';
 import type { Places } from './authenticate.ts';
+import { clientOperations } from './clients.ts';
+import {
+  logOperations,
+  settingsOperations,
+  signingKeyOperations,
+  tokenOperations,
+} from './installation.ts';
 import { BASE_PATH, type Operation } from './operation.ts';
+import { organizationOperations } from './organizations.ts';
+import { userOperations } from './users.ts';
 
-type Json = Readonly<Record<string, unknown>>;
+/** By the tag of the document. */
+const groups: Readonly<Record<string, readonly [string, readonly Operation[]]>> = {
+  Organizations: ['Organizations own clients, users and devices.', organizationOperations],
+  Clients: ['OAuth clients and their keys.', clientOperations],
+  Users: ['Accounts, and what gives access to them.', userOperations],
+  Tokens: ['What a token is, and how to revoke it.', tokenOperations],
+  'Signing keys': ['The keys that sign tokens.', signingKeyOperations],
+  Logs: ['Who did what, and why requests failed.', logOperations],
+  Settings: ['The settings of the installation.', settingsOperations],
+};
+
+export const operations = Object.values(groups).flatMap(([, ofGroup]) => ofGroup);
+
+const scopes: Readonly<Record<OperatorScope, string>> = {
+  'operator:read': 'Read everything, without secrets.',
+  'operator:write': 'Change everything.',
+};
 
 const description = `What operators do, for programs. Send an access token for this resource in \`Authorization\`. Users need a role of the setting \`operators\` and a second factor. Machines need the scope.
 
@@ -19,6 +51,9 @@ const description = `What operators do, for programs. Send an access token for t
 
 **Creations** accept an \`Idempotency-Key\`, such as a UUID. Repeat a request whose reply was lost with the same key: within an hour, it gets the same reply, with the same secrets, and \`Idempotency-Replayed: true\`. Secrets are in no other reply. The same key with another request is 422, and while the first request runs 409.`;
 
+const text = { type: 'string' };
+const header = (about: string) => ({ description: about, schema: text });
+
 const headers = {
   'X-Request-Id': header('The id of the request, for the request log and the audit trail.'),
   ETag: header('The version of the resource, for If-Match.'),
@@ -29,31 +64,41 @@ const headers = {
   'Retry-After': header('Seconds to wait before the next request.'),
 };
 
+const inHeader = (name: string, about: string) => ({ name, in: 'header', ...header(about) });
+
 const parameters = {
   'If-Match': inHeader('If-Match', 'The ETag of the version that the caller saw.'),
   'If-None-Match': inHeader('If-None-Match', 'The ETag of the version that the caller has.'),
   'Idempotency-Key': inHeader('Idempotency-Key', 'The same text for every repetition.'),
 };
 
-const common: readonly ErrorCode[] = [
-  ...(['illegal_argument', 'unauthorized', 'access_denied', 'request_timeout'] as const),
-  ...(['too_many_requests', 'internal_server_error', 'service_unavailable'] as const),
-];
-
-export function createDocument(operations: readonly Operation[], { issuer, consoleUrl }: Places) {
-  const bodies = convert('input', operations, ({ body }) => body);
-  const queries = convert('input', operations, ({ query }) => query);
-  const replies = convert('output', operations, ({ reply }) => reply);
+export function createDocument({ issuer, consoleUrl }: Places) {
+  const inputs = convert(
+    'input',
+    operations.flatMap(({ name, body, query }) => [
+      [`${name} body`, body] as const,
+      [`${name} query`, query] as const,
+    ]),
+  );
+  const outputs = convert(
+    'output',
+    operations.map(({ name, reply }) => [name, reply]),
+  );
   const paths: Record<string, Record<string, Json>> = {};
-  for (const operation of operations) {
-    const { name, path, method } = operation;
-    const schemas = {
-      ...{ body: bodies.byName[name], query: queries.byName[name], reply: replies.byName[name] },
-    };
-    paths[path] = { ...paths[path], [method.toLowerCase()]: describe(operation, schemas) };
+  for (const [tag, [, ofGroup]] of Object.entries(groups)) {
+    for (const operation of ofGroup) {
+      const { name, path, method } = operation;
+      const described = describe(operation, {
+        body: inputs.byName[`${name} body`],
+        query: inputs.byName[`${name} query`],
+        reply: outputs.byName[name],
+      });
+      paths[path] = { ...paths[path], [method.toLowerCase()]: { ...described, tags: [tag] } };
+    }
   }
-  const scopes = Object.fromEntries(operatorScopes.map((scope) => [scope, scopeTexts[scope]]));
-  const [tokenUrl, authorizationUrl] = [`${issuer}/token`, `${issuer}/authorize`];
+  const codes = new Set<string>(operations.flatMap(codesOf));
+  const errors = Object.entries(errorCatalogue).filter(([code]) => codes.has(code));
+  const problem = { 'application/problem+json': { schema: component('schemas', 'Problem') } };
   return {
     openapi: '3.1.1',
     info: {
@@ -61,62 +106,35 @@ export function createDocument(operations: readonly Operation[], { issuer, conso
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: consoleUrl + BASE_PATH }],
-    tags: [...new Set(operations.map(({ tag }) => tag))].map((name) => ({
-      name,
-      description: tagTexts[name],
-    })),
+    tags: Object.entries(groups).map(([name, [about]]) => ({ name, description: about })),
     paths,
     components: {
-      securitySchemes: {
-        accessToken: {
-          type: 'oauth2',
-          flows: {
-            clientCredentials: { tokenUrl, scopes },
-            authorizationCode: { authorizationUrl, tokenUrl, refreshUrl: tokenUrl, scopes },
-          },
-        },
-      },
-      headers,
-      parameters,
-      responses: errorResponses(operations),
-      schemas: {
-        Problem: problemSchema(),
-        ...{ ...bodies.components, ...queries.components, ...replies.components },
-      },
+      securitySchemes: { accessToken: { type: 'oauth2', flows: oauthFlows(issuer, scopes) } },
+      ...{ headers, parameters },
+      responses: errorResponses(Object.fromEntries(errors), () => problem),
+      schemas: { Problem: problemSchema, ...inputs.components, ...outputs.components },
     },
   };
 }
 
-const scopeTexts = {
-  'operator:read': 'Read everything, without secrets.',
-  'operator:write': 'Change everything.',
-};
-
-const tagTexts: Readonly<Record<string, string>> = {
-  Organizations: 'Organizations own clients, users and devices.',
-  Clients: 'OAuth clients and their keys.',
-  Users: 'Accounts, and what gives access to them.',
-  Tokens: 'What a token is, and how to revoke it.',
-  'Signing keys': 'The keys that sign tokens.',
-  Logs: 'Who did what, and why requests failed.',
-  Settings: 'The settings of the installation.',
-};
-
-interface Schemas {
-  readonly body: Json | undefined;
-  readonly query: Json | undefined;
-  readonly reply: Json | undefined;
-}
-
-function describe(operation: Operation, { body, query, reply }: Schemas): Json {
-  const { name, path, method, scope, tag, summary, example, isCreation } = operation;
+function describe(
+  operation: Operation,
+  { body, query, reply }: Readonly<Record<'body' | 'query' | 'reply', Json | undefined>>,
+): Json {
+  const { name, path, method, scope, summary, description: about, example } = operation;
+  const { isCreation, isConditional } = operation;
   const content = { schema: body, ...(example !== undefined && { example }) };
   const hasVersion = JSON.stringify(reply).includes('"version"') && method !== 'POST';
   const type = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
+  const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, parameter]) => ({
+    ...{ name: parameter, in: 'path', required: true, schema: text },
+  }));
+  const inQuery = Object.entries(Object(query?.properties)).map(([parameter, schema]) => ({
+    ...{ name: parameter, in: 'query', schema },
+  }));
   const described = [
-    ...inPath(path),
-    ...inQuery(query),
-    ...(operation.isConditional ? [component('parameters', 'If-Match')] : []),
+    ...[...inPath, ...inQuery],
+    ...(isConditional ? [component('parameters', 'If-Match')] : []),
     ...(method === 'GET' && hasVersion ? [component('parameters', 'If-None-Match')] : []),
     ...(isCreation ? [component('parameters', 'Idempotency-Key')] : []),
   ];
@@ -130,8 +148,7 @@ function describe(operation: Operation, { body, query, reply }: Schemas): Json {
     content: { 'application/json': { schema: reply } },
   };
   return {
-    ...{ operationId: name, tags: [tag], summary },
-    ...(operation.description && { description: operation.description }),
+    ...{ operationId: name, summary, ...(about && { description: about }) },
     security: [{ accessToken: [scope] }],
     ...(described.length > 0 && { parameters: described }),
     ...(body && { requestBody: { required: true, content: { [type]: content } } }),
@@ -146,7 +163,8 @@ function describe(operation: Operation, { body, query, reply }: Schemas): Json {
 
 function codesOf({ path, method, body, isConditional, isCreation }: Operation): ErrorCode[] {
   return [
-    ...common,
+    ...(['illegal_argument', 'unauthorized', 'access_denied', 'request_timeout'] as const),
+    ...(['too_many_requests', 'internal_server_error', 'service_unavailable'] as const),
     ...(path.includes('{') || body !== undefined ? ['not_found' as const] : []),
     ...(method === 'GET' ? [] : ['conflict' as const]),
     ...(isConditional ? ['precondition_failed' as const] : []),
@@ -155,91 +173,21 @@ function codesOf({ path, method, body, isConditional, isCreation }: Operation): 
   ];
 }
 
-function inPath(path: string): readonly Json[] {
-  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => ({
-    ...{ name, in: 'path', required: true, schema: { type: 'string' } },
-  }));
-}
-
-function inQuery(query: Json | undefined): readonly Json[] {
-  const { properties = {} } = (query ?? {}) as { readonly properties?: Json };
-  return Object.entries(properties).map(([name, schema]) => ({ name, in: 'query', schema }));
-}
-
-/** A schema with an id becomes a component. The others are inline. */
-function convert(
-  io: 'input' | 'output',
-  operations: readonly Operation[],
-  schemaOf: (operation: Operation) => z.ZodType | undefined,
-) {
-  const used = operations.flatMap((operation) => {
-    const schema = schemaOf(operation);
-    return schema === undefined ? [] : [[operation.name, schema] as const];
-  });
-  const converted = z.toJSONSchema(z.object(Object.fromEntries(used)), {
-    ...{ io, unrepresentable: 'any' },
-    override: ({ jsonSchema }) => {
-      delete jsonSchema.id;
-      delete jsonSchema.readOnly;
-    },
-  });
-  const { properties, $defs = {} } = JSON.parse(
-    JSON.stringify(converted).replaceAll('"#/$defs/', '"#/components/schemas/'),
-  ) as { readonly properties: Record<string, Json>; readonly $defs?: Record<string, Json> };
-  return { byName: properties, components: $defs };
-}
-
-function problemSchema(): Json {
-  const text = { type: 'string' };
-  const error = { type: 'object', required: ['property', 'message'] };
-  return {
-    ...{ type: 'object', description: 'Problem details (RFC 9457).', additionalProperties: false },
-    required: ['title', 'status', 'code', 'detail', 'requestId'],
-    properties: {
-      title: { ...text, description: 'The name of the status.' },
-      status: { type: 'integer' },
-      code: { ...text, enum: Object.keys(errorCatalogue) },
-      detail: { ...text, description: 'What was found, and how to fix it. For people.' },
-      requestId: text,
-      errors: {
-        ...{ type: 'array', description: 'Every invalid member.' },
-        items: { ...error, properties: { property: text, message: text } },
+const problemSchema = {
+  ...{ type: 'object', description: 'Problem details (RFC 9457).', additionalProperties: false },
+  required: ['title', 'status', 'code', 'detail', 'requestId'],
+  properties: {
+    title: { ...text, description: 'The name of the status.' },
+    status: { type: 'integer' },
+    code: { ...text, enum: Object.keys(errorCatalogue) },
+    detail: { ...text, description: 'What was found, and how to fix it. For people.' },
+    requestId: text,
+    errors: {
+      ...{ type: 'array', description: 'Every invalid member.' },
+      items: {
+        ...{ type: 'object', required: ['property', 'message'] },
+        properties: { property: text, message: text },
       },
     },
-  };
-}
-
-/** Only those that an operation names. */
-function errorResponses(operations: readonly Operation[]): Json {
-  const codes = new Set(operations.flatMap(codesOf));
-  const used = Object.entries(errorCatalogue).filter(([code]) => codes.has(code as ErrorCode));
-  const byStatus = Map.groupBy(used, ([, { status }]) => status);
-  const content = { 'application/problem+json': { schema: component('schemas', 'Problem') } };
-  const responses = [...byStatus].map(([status, errors]) => [
-    `Error${status}`,
-    {
-      description: errors.map(([code, { message }]) => `\`${code}\`: ${message}`).join('\n\n'),
-      headers: headersNamed(
-        'X-Request-Id',
-        ...(status === 401 || status === 403 ? ['WWW-Authenticate'] : []),
-        ...(status === 429 || status === 503 ? ['Retry-After'] : []),
-      ),
-      content,
-    },
-  ]);
-  const other = { description: 'Any other error.', headers: headersNamed('X-Request-Id'), content };
-  return { ...Object.fromEntries(responses), Error: other };
-}
-
-function header(text: string): Json {
-  return { description: text, schema: { type: 'string' } };
-}
-
-function inHeader(name: string, text: string): Json {
-  return { name, in: 'header', description: text, schema: { type: 'string' } };
-}
-
-const component = (kind: string, name: string): Json => ({ $ref: `#/components/${kind}/${name}` });
-
-const headersNamed = (...names: readonly string[]): Json =>
-  Object.fromEntries(names.map((name) => [name, component('headers', name)]));
+  },
+};

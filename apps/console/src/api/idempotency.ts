@@ -45,7 +45,10 @@ export function createIdempotency(
     request: unknown,
     run: () => Promise<Reply>,
   ): Promise<{ readonly reply: Reply; readonly isRepeated: boolean }> {
-    assertKey(header);
+    if (!/^[\x21-\x7e]{1,255}$/.test(header)) {
+      const message = 'must have 1 to 255 visible characters, such as a UUID';
+      throw illegalArgument([{ property: 'Idempotency-Key', message }]);
+    }
     const key = `idempotency:${credentialHash(JSON.stringify([clientId, userId, header]))}`;
     const started = {
       id: randomUUID(),
@@ -63,15 +66,13 @@ export function createIdempotency(
       }
       throw error;
     });
-    const sealed = sealer.seal(JSON.stringify(reply), key);
-    try {
-      await store.replace(key, pending, JSON.stringify({ ...started, reply: sealed }));
-    } catch (error) {
+    const done = { ...started, reply: sealer.seal(JSON.stringify(reply), key) };
+    await store.replace(key, pending, JSON.stringify(done)).catch((error: unknown) => {
       // It is created, and the caller gets the reply. Only a repetition does not.
       if (!(error instanceof StoreUnavailableError)) {
         throw error;
       }
-    }
+    });
     return { reply, isRepeated: false };
   };
 
@@ -94,12 +95,5 @@ export function createIdempotency(
     throw new ApiError('conflict', {
       message: `A request with this Idempotency-Key began at ${at}, and its reply is not known. Find out in the audit trail whether it took effect, then use another key.`,
     });
-  }
-}
-
-function assertKey(header: string): void {
-  if (!/^[\x21-\x7e]{1,255}$/.test(header)) {
-    const message = 'must have 1 to 255 visible characters, such as a UUID';
-    throw illegalArgument([{ property: 'Idempotency-Key', message }]);
   }
 }

@@ -1,52 +1,31 @@
 /**
  * The shape of an operation of the management API. The router, the OpenAPI document and the tests
- * derive from the list of them in operations.ts:
+ * derive from the list of them in document.ts:
  *
- *   export const readClient = operation({
- *     name: 'clients.read', method: 'GET', path: '/clients/{clientId}', scope: 'operator:read',
- *     tag: 'Clients', summary: 'Read a client', reply: client,
+ *   operation('clients.read', 'GET /clients/{clientId}', {
+ *     summary: 'Read a client',
+ *     reply: client,
  *     run: ({ operators, path }) => operators.clients.read(path.clientId),
  *   });
  *
- * A reply with a `version` gets an ETag, and one with `next` a Link. Acts of @gatehouse/operators
- * check query and body with the same schemas that the document describes.
+ * A GET needs `operator:read`, every other method `operator:write`. A POST creates something, accepts
+ * an Idempotency-Key, and replies with 201. PUT, PATCH and DELETE accept If-Match. A reply with a
+ * `version` gets an ETag, and one with `next` a Link. Acts of @gatehouse/operators check query and
+ * body with the same schemas that the document describes.
  */
-import { illegalArgument } from '@gatehouse/errors';
 import type { OperatorScope } from '@gatehouse/identity';
 import type { Condition, Operator, Operators } from '@gatehouse/operators';
-import { readableIssue } from '@gatehouse/server/configuration';
 import { z } from 'zod';
 
 /** Below the address of the console. */
 export const BASE_PATH = '/admin/v1';
 
+type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 type ParameterOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
   ? Name | ParameterOf<Rest>
   : never;
 
-/** What an operation gets of a request. */
-export interface Call<Parameter extends string = string, Query = unknown, Body = unknown> {
-  readonly operators: Operators;
-  /** Who acts, for the audit trail. */
-  readonly operator: Operator;
-  /** The decoded segments. */
-  readonly path: Readonly<Record<Parameter, string>>;
-  /** Each parameter is a text that nothing has checked. */
-  readonly query: Query;
-  /** JSON that nothing has checked: an object, unless the operation has `acceptsAnyJson`. */
-  readonly body: Body;
-  /** Of `If-Match`. */
-  readonly condition: Condition;
-}
-
-interface Described<Path extends string, Query extends z.ZodObject, Body extends z.ZodType> {
-  /** The operationId, and the name in log and metrics. */
-  readonly name: string;
-  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
-  /** Below BASE_PATH. `{name}` matches one segment. */
-  readonly path: Path;
-  readonly scope: OperatorScope;
-  readonly tag: string;
+interface Definition<Parameter extends string, Query extends z.ZodObject, Body extends z.ZodType> {
   readonly summary: string;
   readonly description?: string;
   readonly query?: Query;
@@ -55,43 +34,53 @@ interface Described<Path extends string, Query extends z.ZodObject, Body extends
   /** Of the body. */
   readonly example?: z.input<Body>;
   readonly reply: z.ZodType;
-  /** It creates something, accepts an Idempotency-Key, and replies with 201. */
-  readonly isCreation?: true;
-  /** It accepts If-Match. */
-  readonly isConditional?: true;
-}
-
-interface Definition<Path extends string, Query extends z.ZodObject, Body extends z.ZodType>
-  extends Described<Path, Query, Body> {
+  /** A POST that only reads, because its input does not belong into an address. */
+  readonly isRead?: true;
+  /** It accepts neither an Idempotency-Key nor If-Match. */
+  readonly isPlain?: true;
   /** The path of what was created, below BASE_PATH. */
   readonly location?: (result: never) => string;
   /** @throws OperatorError, StoreUnavailableError */
-  readonly run: (call: Call<ParameterOf<Path>, z.input<Query>, z.input<Body>>) => Promise<unknown>;
+  readonly run: (call: {
+    readonly operators: Operators;
+    /** Who acts, for the audit trail. */
+    readonly operator: Operator;
+    /** The decoded segments. */
+    readonly path: Readonly<Record<Parameter, string>>;
+    /** Each parameter is a text that nothing has checked. */
+    readonly query: z.input<Query>;
+    /** JSON that nothing has checked: an object, unless the operation has `acceptsAnyJson`. */
+    readonly body: z.input<Body>;
+    /** Of `If-Match`. */
+    readonly condition: Condition;
+  }) => Promise<unknown>;
 }
 
-/** Without the types of its query and its body. */
-export interface Operation extends Described<string, z.ZodObject, z.ZodType> {
-  readonly location?: (result: unknown) => string;
-  readonly run: (call: Call) => Promise<unknown>;
-}
+export type Operation = ReturnType<typeof operation>;
 
-export const operation = <
+/**
+ * @param name the operationId, and the name in log and metrics
+ * @param route the path is below BASE_PATH, and `{name}` matches one segment
+ */
+export function operation<
   const Path extends string,
   Query extends z.ZodObject = z.ZodObject,
   Body extends z.ZodType = z.ZodType,
 >(
-  definition: Definition<Path, Query, Body>,
-): Operation => definition as unknown as Operation;
-
-/** @throws ApiError `illegal_argument` that names every invalid member */
-export function parse<Schema extends z.ZodType>(schema: Schema, value: unknown): z.output<Schema> {
-  const parsed = schema.safeParse(value, { error: readableIssue });
-  if (parsed.success) {
-    return parsed.data;
-  }
-  throw illegalArgument(
-    parsed.error.issues.map(({ path, message }) => ({ property: path.join('.'), message })),
-  );
+  name: string,
+  route: `${Method} ${Path}`,
+  definition: Definition<ParameterOf<Path>, Query, Body>,
+) {
+  const [method, path] = route.split(' ') as [Method, string];
+  const { isRead = method === 'GET', isPlain = isRead } = definition;
+  const scope: OperatorScope = isRead ? 'operator:read' : 'operator:write';
+  return {
+    ...{ name, method, path, scope },
+    isCreation: method === 'POST' && !isPlain,
+    isConditional: method !== 'POST' && !isPlain,
+    // The frame does not know the types of its path, its query and its body.
+    ...(definition as unknown as Definition<string, z.ZodObject, z.ZodType>),
+  };
 }
 
 export const pageOf = (item: z.ZodType) =>

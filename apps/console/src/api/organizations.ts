@@ -4,13 +4,12 @@ import {
   newOrganization,
   organizationChange,
   organizationView,
+  parseInput,
 } from '@gatehouse/operators';
 import { z } from 'zod';
-import { operation, pageOf, parse } from './operation.ts';
+import { operation, pageOf } from './operation.ts';
 
 const organization = organizationView.meta({ id: 'Organization' });
-const common = { tag: 'Organizations' } as const;
-const one = { ...common, path: '/organizations/{organizationId}' } as const;
 
 const creation = newOrganization.extend({
   reusesId: z
@@ -20,44 +19,37 @@ const creation = newOrganization.extend({
 });
 
 export const organizationOperations = [
-  operation({
-    ...{ ...common, name: 'organizations.list', method: 'GET', path: '/organizations' },
-    ...{ scope: 'operator:read', summary: 'List organizations' },
+  operation('organizations.list', 'GET /organizations', {
+    summary: 'List organizations',
     query: memberFilter.pick({ search: true, cursor: true, limit: true }),
     reply: pageOf(organization),
     run: ({ operators, query }) => operators.organizations.list(query),
   }),
-  operation({
-    ...{ ...common, name: 'organizations.create', method: 'POST', path: '/organizations' },
-    ...{ scope: 'operator:write', summary: 'Create an organization', isCreation: true },
+  operation('organizations.create', 'POST /organizations', {
+    summary: 'Create an organization',
     body: creation,
     example: { id: 'acme', name: 'Acme' },
     reply: organization,
     location: ({ id }: { readonly id: string }) => `/organizations/${encodeURIComponent(id)}`,
     run({ operators, operator, body }) {
-      const { reusesId, ...definition } = parse(creation, body);
+      const { reusesId, ...definition } = parseInput(creation, body);
       return operators.organizations.create(operator, definition, { reusesId });
     },
   }),
-  operation({
-    ...{ ...one, name: 'organizations.read', method: 'GET', scope: 'operator:read' },
+  operation('organizations.read', 'GET /organizations/{organizationId}', {
     summary: 'Read an organization',
     reply: organization,
     run: ({ operators, path }) => operators.organizations.read(path.organizationId),
   }),
-  operation({
-    ...{ ...one, name: 'organizations.change', method: 'PATCH', scope: 'operator:write' },
-    ...{ summary: 'Change an organization', isConditional: true },
+  operation('organizations.change', 'PATCH /organizations/{organizationId}', {
+    summary: 'Change an organization',
     body: organizationChange,
     example: { name: 'Acme Devices' },
     reply: organization,
     run: ({ operators, operator, path, body, condition }) =>
       operators.organizations.change(operator, path.organizationId, body, condition),
   }),
-  operation({
-    ...{ ...common, name: 'organizations.preview-removal', method: 'GET' },
-    path: '/organizations/{organizationId}/removal',
-    scope: 'operator:read',
+  operation('organizations.preview-removal', 'GET /organizations/{organizationId}/removal', {
     summary: 'Preview the removal of an organization',
     reply: z.object({
       organizationId: z.string(),
@@ -66,9 +58,8 @@ export const organizationOperations = [
     }),
     run: ({ operators, path }) => operators.organizations.previewRemoval(path.organizationId),
   }),
-  operation({
-    ...{ ...one, name: 'organizations.remove', method: 'DELETE', scope: 'operator:write' },
-    ...{ summary: 'Remove an organization with its clients and users', isConditional: true },
+  operation('organizations.remove', 'DELETE /organizations/{organizationId}', {
+    summary: 'Remove an organization with its clients and users',
     reply: z.object({ organizationId: z.string(), clients: z.number(), users: z.number() }),
     run: ({ operators, operator, path, condition }) =>
       operators.organizations.remove(operator, path.organizationId, condition),

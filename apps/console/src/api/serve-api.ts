@@ -2,15 +2,14 @@
  * Serves the management API, /admin/v1, over @gatehouse/operators.
  *
  *   request ─▶ framing ─▶ limit of the address ─▶ token ─▶ limit of the caller ─▶ operation ─▶ reply
- *              operations.ts (the list) ─▶ document.ts (OpenAPI)      any error ─▶ problem details
+ *              document.ts (the list, OpenAPI)                        any error ─▶ problem details
  *
  * A caller without a valid token learns nothing about paths. A path outside of the API passes to the
  * screens of the console.
  */
-import type { IncomingMessage, ServerResponse } from 'node:http';
 import { ApiError } from '@gatehouse/errors';
-import type { Identity, OperatorAccess } from '@gatehouse/identity';
-import type { Operator, Operators } from '@gatehouse/operators';
+import { type Identity, memoized, type OperatorAccess } from '@gatehouse/identity';
+import type { Operators } from '@gatehouse/operators';
 import {
   addressGroup,
   allowedMethods,
@@ -26,23 +25,12 @@ import {
   type RateLimit,
   retryAfter,
 } from '@gatehouse/store';
+import express, { type Request, type Response } from 'express';
 import { createAuthentication, METADATA_PATH, metadataOf, type Places } from './authenticate.ts';
-import { createDocument } from './document.ts';
+import { createDocument, operations } from './document.ts';
 import { createIdempotency } from './idempotency.ts';
-import {
-  assertNoBody,
-  etagOf,
-  isKnown,
-  type Reply,
-  readIfMatch,
-  readJson,
-  readQuery,
-  toFailure,
-  write,
-  writeProblem,
-} from './messages.ts';
+import { handleProblem, isKnown, readBody, readIfMatch, readQuery } from './messages.ts';
 import { BASE_PATH, type Operation } from './operation.ts';
-import { operations } from './operations.ts';
 
 const DOCUMENT_PATH = `${BASE_PATH}/openapi.json`;
 
@@ -71,31 +59,32 @@ interface Dependencies extends Places {
   readonly now: () => number;
 }
 
-/** A request to the console, with the address of its caller. */
-type ConsoleRequest = IncomingMessage & { readonly ip?: string | undefined };
-
-export function serveApi(dependencies: Dependencies) {
+export function serveApi(dependencies: Dependencies): express.Router {
   const authenticate = createAuthentication(dependencies, dependencies.identity);
-  const limits = createLimits(dependencies);
+  const limitAddress = createLimit('address', addressLimit, dependencies);
+  const limitCaller = createLimit('caller', callerLimit, dependencies);
   const documents = createDocuments(dependencies);
   const perform = createPerform(dependencies);
 
-  async function answer(request: IncomingMessage, path: string, address: string): Promise<Reply> {
+  async function answer(request: Request, response: Response): Promise<void> {
     assertClearMessage(request);
-    await limits.takeOfAddress(address);
+    await limitAddress(addressGroup(request.ip ?? ''));
+    response.set({ 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' });
+    const [path = ''] = request.originalUrl.split('?', 1);
     const document = documents[path];
     if (document !== undefined) {
-      return document(request);
+      document(request, response);
+      return;
     }
     const segments = path.slice(1).split('/');
-    const match = router.find(request.method ?? '', { path, segments });
+    const match = router.find(request.method, { path, segments });
     const { notes, startedAt } = observedRequest(request);
     const operation = match?.entry?.operation;
     notes.operation = operation === undefined ? 'unmatched' : `api.${operation.name}`;
     const access = await authenticate(request, operation?.scope ?? 'operator:read');
     Object.assign(notes, { clientId: access.clientId, credential: 'bearer', verified: true });
     notes.verifiedMs = performance.now() - startedAt;
-    await limits.takeOfCaller(access);
+    await limitCaller(JSON.stringify([access.clientId, access.userId]));
     if (match === undefined) {
       const message = `The API has no such path. GET ${DOCUMENT_PATH} lists all of them.`;
       throw new ApiError('not_found', { message });
@@ -103,157 +92,108 @@ export function serveApi(dependencies: Dependencies) {
     if (match.entry === undefined) {
       throw methodNotAllowed(allowedMethods(match.others));
     }
-    const admitted = { operation: match.entry.operation, access, segments, address };
-    return perform(request, admitted);
+    await perform(request, response, { operation: match.entry.operation, access, segments });
   }
 
-  return (request: ConsoleRequest, response: ServerResponse, next: () => void): void => {
-    const [path = ''] = (request.url ?? '').split('?', 1);
-    if (path !== METADATA_PATH && path !== BASE_PATH && !path.startsWith(`${BASE_PATH}/`)) {
-      next();
-      return;
-    }
-    answer(request, path, unmappedAddress(request.ip ?? ''))
-      .then((reply) => write(request, response, reply))
-      .catch((error: unknown) => {
-        writeProblem(request, response, toFailure(error, request.method));
+  return express
+    .Router({ caseSensitive: true })
+    .use([METADATA_PATH, BASE_PATH], answer, handleProblem);
+}
+
+function createLimit(
+  party: 'address' | 'caller',
+  limit: RateLimit,
+  { identity: { store }, now }: Dependencies,
+) {
+  const limiter = createRateLimiter(`api-${party}`, limit, { store, now });
+  /** @throws ApiError `too_many_requests` */
+  return async (key: string): Promise<void> => {
+    const verdict = await limiter.take(key);
+    if (!verdict.allowed) {
+      throw new ApiError('too_many_requests', {
+        message: `This ${party} sent more than ${limit.requests} requests in a minute. Wait for the seconds in Retry-After.`,
+        headers: {
+          'Retry-After': retryAfter(verdict, now()),
+          'RateLimit-Policy': limitPolicy(`"${party}"`, limit),
+          RateLimit: limitState(`"${party}"`, verdict, now()),
+        },
       });
+    }
   };
 }
 
-function createLimits({ identity: { store }, now }: Dependencies) {
-  function createLimit(party: 'address' | 'caller', limit: RateLimit) {
-    const limiter = createRateLimiter(`api-${party}`, limit, { store, now });
-    /** @throws ApiError `too_many_requests` */
-    return async (key: string): Promise<void> => {
-      const verdict = await limiter.take(key);
-      if (!verdict.allowed) {
-        throw new ApiError('too_many_requests', {
-          message: `This ${party} sent more than ${limit.requests} requests in a minute. Wait for the seconds in Retry-After.`,
-          headers: {
-            'Retry-After': retryAfter(verdict, now()),
-            'RateLimit-Policy': limitPolicy(`"${party}"`, limit),
-            RateLimit: limitState(`"${party}"`, verdict, now()),
-          },
-        });
-      }
-    };
-  }
-  const takeOfAddress = createLimit('address', addressLimit);
-  const takeOfCaller = createLimit('caller', callerLimit);
-  return {
-    takeOfAddress: (address: string) => takeOfAddress(addressGroup(address)),
-    takeOfCaller: ({ clientId, userId }: OperatorAccess) =>
-      takeOfCaller(JSON.stringify([clientId, userId])),
+/** They need no token. */
+function createDocuments(places: Places) {
+  const serve = (name: string, read: () => unknown) => (request: Request, response: Response) => {
+    observedRequest(request).notes.operation = name;
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      throw methodNotAllowed(['GET', 'HEAD']);
+    }
+    response.set('Cache-Control', 'public, max-age=300').json(read());
   };
-}
-
-/** A request to an operation that its caller may use. */
-interface Admitted {
-  readonly operation: Operation;
-  readonly access: OperatorAccess;
-  /** Of the whole path. */
-  readonly segments: readonly string[];
-  readonly address: string;
+  const readDocument = memoized(createDocument);
+  const documents: Readonly<Record<string, ReturnType<typeof serve>>> = {
+    [METADATA_PATH]: serve('api.protected-resource', () => metadataOf(places)),
+    [DOCUMENT_PATH]: serve('api.openapi', () => readDocument(places)),
+  };
+  return documents;
 }
 
 function createPerform({ identity, operators, consoleUrl, now }: Dependencies) {
   const once = createIdempotency(identity, now);
   const root = consoleUrl + BASE_PATH;
 
-  return async (request: IncomingMessage, admitted: Admitted): Promise<Reply> => {
-    const { operation, access, segments, address } = admitted;
-    const { url = '', headers } = request;
-    const search = new URLSearchParams(url.split(/\?(.*)/s)[1]);
-    const query = readQuery(search, Object.keys(operation.query?.shape ?? {}));
-    const call = {
-      operators,
-      operator: operatorOf(access, address, observedRequest(request).id),
-      path: readPath(operation.path, segments),
-      query,
-      condition: operation.isConditional ? { ifVersion: readIfMatch(request) } : {},
-    };
+  return async (
+    request: Request,
+    response: Response,
+    admitted: {
+      readonly operation: Operation;
+      readonly access: OperatorAccess;
+      /** Of the whole path. */
+      readonly segments: readonly string[];
+    },
+  ): Promise<void> => {
+    const { operation, access, segments } = admitted;
+    const { clientId, userId, sessionId } = access;
+    const query = readQuery(
+      new URLSearchParams(request.originalUrl.split(/\?(.*)/s)[1]),
+      operation,
+    );
+    const path = readPath(operation.path, segments);
+    const condition = operation.isConditional ? { ifVersion: readIfMatch(request) } : {};
     const body = await readBody(request, operation);
-    const run = async () => operation.run({ ...call, body });
-    const key = headers['idempotency-key'];
-    if (!operation.isCreation) {
-      return replyTo(request, await run(), `${root}${operation.path}`, query);
-    }
-    const made =
+    const operator = {
+      ...{ actor: 'console', operator: userId ?? clientId, session: sessionId },
+      address: unmappedAddress(request.ip ?? ''),
+      requestId: observedRequest(request).id,
+    };
+    const run = async () =>
+      operation.run({ operators, operator, path, query, body, condition }) as Promise<object>;
+    const key = operation.isCreation ? request.get('idempotency-key') : undefined;
+    const { reply, isRepeated } =
       key === undefined
         ? { reply: await run(), isRepeated: false }
-        : await once(String(key), access, [operation.name, call.path, body], run);
-    const location = operation.location?.(made.reply);
-    return {
-      status: 201,
-      headers: {
-        ...headersOf(made.reply, root, query),
-        ...(location === undefined ? {} : { Location: root + location }),
-        ...(made.isRepeated ? { 'Idempotency-Replayed': 'true' } : {}),
-      },
-      body: made.reply,
-    };
-  };
-}
-
-type Query = Readonly<Record<string, string>>;
-
-function replyTo(request: IncomingMessage, result: unknown, address: string, query: Query): Reply {
-  const headers = headersOf(result, address, query);
-  const isRead = request.method === 'GET' || request.method === 'HEAD';
-  return isRead && headers.ETag !== undefined && isKnown(request, headers.ETag)
-    ? { status: 304, headers }
-    : { status: 200, headers, body: result };
-}
-
-function headersOf(result: unknown, address: string, query: Query): Record<string, string> {
-  const { version, next } = Object(result) as Readonly<Record<string, string | undefined>>;
-  const following = new URLSearchParams({ ...query, cursor: next ?? '' });
-  return {
-    ...(version === undefined ? {} : { ETag: etagOf(version) }),
-    ...(next === undefined ? {} : { Link: `<${address}?${following}>; rel="next"` }),
-  };
-}
-
-/** They need no token. */
-function createDocuments(places: Places) {
-  const serve = (name: string, read: () => unknown) => async (request: IncomingMessage) => {
-    observedRequest(request).notes.operation = name;
-    if (request.method !== 'GET' && request.method !== 'HEAD') {
-      throw methodNotAllowed(['GET', 'HEAD']);
+        : await once(key, access, [operation.name, path, body], run);
+    const { version, next } = reply as Readonly<Record<'version' | 'next', string | undefined>>;
+    if (version !== undefined) {
+      response.set('ETag', `"${version}"`);
+      if (operation.method === 'GET' && isKnown(request, `"${version}"`)) {
+        response.status(304).end();
+        return;
+      }
     }
-    return { status: 200, headers: { 'Cache-Control': 'public, max-age=300' }, body: read() };
+    if (next !== undefined) {
+      const following = new URLSearchParams({ ...query, cursor: next });
+      response.links({ next: `${root}${operation.path}?${following}` });
+    }
+    if (operation.location !== undefined) {
+      response.location(root + operation.location(reply as never));
+    }
+    if (isRepeated) {
+      response.set('Idempotency-Replayed', 'true');
+    }
+    response.status(operation.isCreation ? 201 : 200).json(reply);
   };
-  let document: unknown;
-  const readDocument = () => {
-    document ??= createDocument(operations, places);
-    return document;
-  };
-  const documents: Readonly<Record<string, (request: IncomingMessage) => Promise<Reply>>> = {
-    [METADATA_PATH]: serve('api.protected-resource', () => metadataOf(places)),
-    [DOCUMENT_PATH]: serve('api.openapi', readDocument),
-  };
-  return documents;
-}
-
-const operatorOf = (
-  { clientId, userId, sessionId }: OperatorAccess,
-  address: string,
-  requestId: string,
-): Operator => ({
-  ...{ actor: 'console', operator: userId ?? clientId, session: sessionId },
-  ...{ address, requestId },
-});
-
-async function readBody(
-  request: IncomingMessage,
-  { body, acceptsAnyJson }: Operation,
-): Promise<unknown> {
-  if (body !== undefined) {
-    return readJson(request, acceptsAnyJson === true);
-  }
-  assertNoBody(request);
-  return undefined;
 }
 
 /** @param segments of the whole path @throws ApiError `illegal_argument` */

@@ -4,16 +4,15 @@ import {
   listedUser,
   memberFilter,
   newUser,
+  parseInput,
   type UserView,
   userChange,
   userView,
 } from '@gatehouse/operators';
 import { z } from 'zod';
-import { operation, pageOf, parse, seconds, secret } from './operation.ts';
+import { operation, pageOf, seconds, secret } from './operation.ts';
 
 const user = userView.meta({ id: 'User' });
-const common = { tag: 'Users' } as const;
-const one = { ...common, path: '/users/{userId}' } as const;
 
 const withPassword = z.object({ user, password: secret('The generated password.').optional() });
 const link = z.object({ token: secret('The token of the link.') });
@@ -52,33 +51,30 @@ const name = z.strictObject({
 });
 
 export const userOperations = [
-  operation({
-    ...{ ...common, name: 'users.list', method: 'GET', path: '/users' },
-    ...{ scope: 'operator:read', summary: 'List users' },
+  operation('users.list', 'GET /users', {
+    summary: 'List users',
     query: memberFilter,
     reply: pageOf(listedUser.meta({ id: 'ListedUser' })),
     run: ({ operators, query }) => operators.users.list(query),
   }),
-  operation({
-    ...{ ...common, name: 'users.find', method: 'POST', path: '/users/find' },
-    ...{ scope: 'operator:read', summary: 'Find a user by username or verified address' },
+  operation('users.find', 'POST /users/find', {
+    summary: 'Find a user by username or verified address',
+    isRead: true,
     description: 'Names and addresses of people are in the body, so that no log contains them.',
     body: name,
     example: { name: 'paula@example.com' },
     reply: user,
-    run: ({ operators, body }) => operators.users.find(parse(name, body).name),
+    run: ({ operators, body }) => operators.users.find(parseInput(name, body).name),
   }),
-  operation({
-    ...{ ...common, name: 'users.create', method: 'POST', path: '/users' },
-    ...{ scope: 'operator:write', summary: 'Create a user', isCreation: true },
+  operation('users.create', 'POST /users', {
+    summary: 'Create a user',
     body: creation,
     example: { username: 'paula', name: 'Paula Park', orgId: 'acme' },
     reply: withPassword,
     location: ({ user: { userId } }: { readonly user: UserView }) => `/users/${userId}`,
     run: ({ operators, operator, body }) => operators.users.create(operator, body),
   }),
-  operation({
-    ...{ ...one, name: 'users.read', method: 'GET', scope: 'operator:read' },
+  operation('users.read', 'GET /users/{userId}', {
     summary: 'Read a user, with locks, factors, sessions and applications',
     reply: details,
     async run({ operators, path }) {
@@ -89,9 +85,8 @@ export const userOperations = [
       return { ...view, ...access, factors: { ...factors, passkeys } };
     },
   }),
-  operation({
-    ...{ ...one, name: 'users.change', method: 'PATCH', scope: 'operator:write' },
-    ...{ summary: 'Change a user', isConditional: true },
+  operation('users.change', 'PATCH /users/{userId}', {
+    summary: 'Change a user',
     description: 'Disabling and moving a user end all sessions.',
     body: userChange,
     example: { name: 'Paula N.', attributes: { plant: null } },
@@ -99,98 +94,84 @@ export const userOperations = [
     run: ({ operators, operator, path, body, condition }) =>
       operators.users.change(operator, path.userId, body, condition),
   }),
-  operation({
-    ...{ ...common, name: 'users.preview-change', method: 'POST', scope: 'operator:read' },
-    path: '/users/{userId}/preview',
+  operation('users.preview-change', 'POST /users/{userId}/preview', {
     summary: 'Preview a change of a user',
+    isRead: true,
     body: userChange,
     example: { enabled: false },
     reply: z.object({ movesFrom: z.string().optional(), signsOut: z.boolean() }),
     run: ({ operators, path, body }) => operators.users.previewChange(path.userId, body),
   }),
-  operation({
-    ...{ ...common, name: 'users.preview-removal', method: 'GET', scope: 'operator:read' },
-    path: '/users/{userId}/removal',
+  operation('users.preview-removal', 'GET /users/{userId}/removal', {
     summary: 'Preview the removal of a user',
     reply: removal,
     run: ({ operators, path }) => operators.users.previewRemoval(path.userId),
   }),
-  operation({
-    ...{ ...one, name: 'users.remove', method: 'DELETE', scope: 'operator:write' },
-    ...{ summary: 'Remove a user, with every session and token', isConditional: true },
+  operation('users.remove', 'DELETE /users/{userId}', {
+    summary: 'Remove a user, with every session and token',
     reply: removal,
     run: ({ operators, operator, path, condition }) =>
       operators.users.remove(operator, path.userId, condition),
   }),
-  operation({
-    ...{ ...common, name: 'users.set-password', method: 'POST', scope: 'operator:write' },
-    ...{ path: '/users/{userId}/password', isCreation: true },
+  operation('users.set-password', 'POST /users/{userId}/password', {
     summary: 'Set the password, unlock the user, and sign the user out everywhere',
     body: password,
     example: {},
     reply: withPassword,
     run: ({ operators, operator, path, body }) =>
-      operators.users.setPassword(operator, path.userId, parse(password, body).password),
+      operators.users.setPassword(operator, path.userId, parseInput(password, body).password),
   }),
-  operation({
-    ...{ ...common, name: 'users.issue-reset-link', method: 'POST', scope: 'operator:write' },
-    ...{ path: '/users/{userId}/reset-link', isCreation: true },
+  operation('users.issue-reset-link', 'POST /users/{userId}/reset-link', {
     summary: 'Issue a link with which the user chooses a password',
     description: 'Append `/reset-password?token=TOKEN` to the address of the authorization server.',
     reply: link,
     run: ({ operators, operator, path }) => operators.users.issueResetLink(operator, path.userId),
   }),
-  operation({
-    ...{ ...common, name: 'users.unlock', method: 'POST', scope: 'operator:write' },
-    path: '/users/{userId}/unlock',
+  operation('users.unlock', 'POST /users/{userId}/unlock', {
     summary: 'Let a user sign in again after too many wrong passwords or codes',
+    isPlain: true,
     reply: user,
     run: ({ operators, operator, path }) => operators.users.unlock(operator, path.userId),
   }),
-  operation({
-    ...{ ...common, name: 'users.reset-factors', method: 'DELETE', scope: 'operator:write' },
-    path: '/users/{userId}/factors',
+  operation('users.reset-factors', 'DELETE /users/{userId}/factors', {
     summary: 'Remove second factors and passkeys, and sign the user out everywhere',
+    isPlain: true,
     reply: user,
     run: ({ operators, operator, path }) => operators.users.resetFactors(operator, path.userId),
   }),
-  operation({
-    ...{ ...common, name: 'users.end-session', method: 'DELETE', scope: 'operator:write' },
-    path: '/users/{userId}/sessions/{sessionId}',
+  operation('users.end-session', 'DELETE /users/{userId}/sessions/{sessionId}', {
     summary: 'End the session of a browser',
+    isPlain: true,
     reply: z.object({ clientIds: z.array(z.string()) }),
     run: ({ operators, operator, path }) =>
       operators.users.endSession(operator, path.userId, path.sessionId),
   }),
-  operation({
-    ...{ ...common, name: 'users.end-grants', method: 'DELETE', scope: 'operator:write' },
-    path: '/users/{userId}/applications/{clientId}',
+  operation('users.end-grants', 'DELETE /users/{userId}/applications/{clientId}', {
     summary: 'End the access of an application to a user',
+    isPlain: true,
     reply: z.object({ grantIds: z.array(z.string()) }),
     run: ({ operators, operator, path }) =>
       operators.users.endGrants(operator, path.userId, path.clientId),
   }),
-  operation({
-    ...{ ...common, name: 'invitations.create', method: 'POST', path: '/invitations' },
-    ...{ scope: 'operator:write', summary: 'Invite a person to an organization' },
-    isCreation: true,
+  operation('invitations.create', 'POST /invitations', {
+    summary: 'Invite a person to an organization',
     description: 'Append `/create-account?token=TOKEN` to the address of the authorization server.',
     body: invited,
     example: { email: 'quentin@example.com', orgId: 'acme' },
     reply: link,
     run({ operators, operator, body }) {
-      const { isMailed, ...person } = parse(invited, body);
+      const { isMailed, ...person } = parseInput(invited, body);
       return operators.users.invite(operator, person, { isMailed });
     },
   }),
-  operation({
-    ...{ ...common, name: 'invitations.withdraw', method: 'POST', scope: 'operator:write' },
-    ...{ path: '/invitations/withdraw', summary: 'End the links of the invitations of an address' },
+  operation('invitations.withdraw', 'POST /invitations/withdraw', {
+    summary: 'End the links of the invitations of an address',
+    isPlain: true,
     body: address,
     example: { email: 'quentin@example.com' },
     reply: z.object({}),
     async run({ operators, operator, body }) {
-      await operators.users.withdrawInvitation(operator, parse(address, body).email);
+      await operators.users.withdrawInvitation(operator, parseInput(address, body).email);
       return {};
     },
   }),

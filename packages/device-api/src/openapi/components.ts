@@ -3,13 +3,7 @@ import { EXAMPLE_TIME } from '../members.ts';
 import type { deviceScopes } from '../operation.ts';
 import { queryRequest } from '../queries.ts';
 import type { DescribedRoute } from './document.ts';
-
-/** An object of the document. */
-export type Json = Readonly<Record<string, unknown>>;
-
-export function component(kind: string, name: string): { readonly $ref: string } {
-  return { $ref: `#/components/${kind}/${name}` };
-}
+import { component, type ErrorCatalogue, errorResponses, type Json, oauthFlows } from './parts.ts';
 
 const text = { type: 'string' };
 const count = { type: 'integer', format: 'int64', minimum: 0 };
@@ -68,17 +62,12 @@ const scopes: Readonly<Record<(typeof deviceScopes)[number], string>> = {
 
 /** A signature consists of several headers. Each header is one scheme. */
 export function securitySchemes(authorizationServerUrl: string): Json {
-  const tokenUrl = `${authorizationServerUrl}/token`;
-  const authorizationUrl = `${authorizationServerUrl}/authorize`;
   return {
     accessToken: {
       type: 'oauth2',
       description:
         'An OAuth 2.0 access token. Use it for users, and for machines that can store a token.',
-      flows: {
-        clientCredentials: { tokenUrl, scopes },
-        authorizationCode: { authorizationUrl, tokenUrl, refreshUrl: tokenUrl, scopes },
-      },
+      flows: oauthFlows(authorizationServerUrl, scopes),
     },
     xAccessToken: header(
       'X-Access-Token',
@@ -123,11 +112,6 @@ function header(name: string, description: string): Json {
   return { type: 'apiKey', in: 'header', name, description };
 }
 
-/** Each error code with its HTTP status and its message. */
-export type ErrorCatalogue = Readonly<
-  Record<string, { readonly status: number; readonly message: string }>
->;
-
 /** The envelope of every error. */
 export function errorSchema(catalogue: ErrorCatalogue): Json {
   const codes = Object.entries(catalogue).map(([code, { status }]) => `\`${code}\` ${status}`);
@@ -156,46 +140,27 @@ export function errorSchema(catalogue: ErrorCatalogue): Json {
   };
 }
 
-/** One response for each status of the catalog, and one for any error. */
-export function errorResponses(catalogue: ErrorCatalogue): Json {
-  const byStatus = Map.groupBy(Object.entries(catalogue), ([, { status }]) => status);
-  // Only a method that is not described gets 405. The others belong to the management API.
-  for (const status of [405, 409, 412, 422] as const) {
-    byStatus.delete(status);
-  }
-  const responses = [...byStatus].map(([status, errors]) => {
+/** Only a method that is not described gets 405. The others belong to the management API. */
+const otherStatuses: readonly number[] = [405, 409, 412, 422];
+
+export function describeErrors(catalogue: ErrorCatalogue): Json {
+  const described = Object.entries(catalogue).filter(
+    ([, { status }]) => !otherStatuses.includes(status),
+  );
+  const anyError = component('schemas', 'Error');
+  return errorResponses(Object.fromEntries(described), (status, errors) => {
+    if (errors === undefined) {
+      return { 'application/json': { schema: anyError } };
+    }
     const schema = {
-      allOf: [component('schemas', 'Error')],
-      properties: { status: { const: status }, code: { enum: errors.map(([code]) => code) } },
+      allOf: [anyError],
+      properties: { status: { const: status }, code: { enum: [...errors.keys()] } },
     };
-    const examples = errors.map(([code, { message }]) => {
+    const examples = [...errors].map(([code, message]) => {
       const problem = { property: 'pageSize', message: 'must be an integer, 1 or more' };
       const details = code === 'illegal_argument' ? { result: [problem] } : {};
       return [code, { value: { status, code, message, timestamp: EXAMPLE_TIME, ...details } }];
     });
-    return [
-      `Error${status}`,
-      {
-        description: errors.map(([code, { message }]) => `\`${code}\`: ${message}`).join('\n\n'),
-        headers: headersNamed(
-          'X-Request-Id',
-          ...(status === 401 || status === 403 ? ['WWW-Authenticate'] : []),
-          ...(status === 429 || status === 503 ? ['Retry-After'] : []),
-        ),
-        content: { 'application/json': { schema, examples: Object.fromEntries(examples) } },
-      },
-    ];
+    return { 'application/json': { schema, examples: Object.fromEntries(examples) } };
   });
-  return {
-    ...Object.fromEntries(responses),
-    Error: {
-      description: 'Any other error of the catalog.',
-      headers: headersNamed('X-Request-Id'),
-      content: { 'application/json': { schema: component('schemas', 'Error') } },
-    },
-  };
-}
-
-export function headersNamed(...names: readonly string[]): Json {
-  return Object.fromEntries(names.map((name) => [name, component('headers', name)]));
 }

@@ -9,19 +9,15 @@ import { z } from 'zod';
 import { EXAMPLE_TIME } from '../members.ts';
 import { queryRequest } from '../queries.ts';
 import {
-  component,
-  type ErrorCatalogue,
-  errorResponses,
+  describeErrors,
   errorSchema,
-  headersNamed,
-  type Json,
   parameters,
   queryParameterNames,
   securityOf,
   securitySchemes,
 } from './components.ts';
+import { component, convert, type ErrorCatalogue, headersNamed, type Json } from './parts.ts';
 import {
-  convert,
   type DescribedOperation,
   type Entry,
   entries,
@@ -82,8 +78,14 @@ export function createOpenApiDocument(served: {
   readonly errors: ErrorCatalogue;
 }) {
   const { publicUrl, authorizationServerUrl, routes, documents, errors } = served;
-  const requests = convert('input', ({ request }) => request);
-  const replies = convert('output', ({ reply }) => reply);
+  const requests = convert(
+    'input',
+    entries.map(({ name, request }) => [name, request]),
+  );
+  const replies = convert(
+    'output',
+    entries.map(({ name, reply }) => [name, reply]),
+  );
   const paths: Record<string, Record<string, Json>> = {};
   const add = (path: string, method: string, operation: Json) => {
     paths[path] = { ...paths[path], [method.toLowerCase()]: operation };
@@ -116,7 +118,7 @@ export function createOpenApiDocument(served: {
       securitySchemes: securitySchemes(authorizationServerUrl),
       parameters,
       headers,
-      responses: errorResponses(errors),
+      responses: describeErrors(errors),
       schemas: { Error: errorSchema(errors), ...schemas },
     },
   };

@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import type { Operation } from '../operation.ts';
 import { type OperationName, operations } from '../routes.ts';
-import type { Json } from './components.ts';
+import type { Json } from './parts.ts';
 
 /** The operation that the gateway implements itself (operation 4 of the specification). */
 export const issueAccessToken = 'access-token.issue';
@@ -30,46 +30,6 @@ const accessToken: Entry = {
 };
 
 export const entries: readonly Entry[] = [...operations, accessToken];
-
-/** A schema with an id becomes a component. The others are inline. */
-export function convert(io: 'input' | 'output', schemaOf: (entry: Entry) => z.ZodType | undefined) {
-  const used = entries.flatMap((entry) => {
-    const schema = schemaOf(entry);
-    return schema === undefined ? [] : [[entry.name, schema] as const];
-  });
-  const converted = z.toJSONSchema(z.object(Object.fromEntries(used)), {
-    io,
-    // The schemas that only a function can check have the rest of their description as metadata.
-    unrepresentable: 'any',
-    override: ({ jsonSchema }) => simplify(jsonSchema as Record<string, unknown>),
-  });
-  const { properties, $defs } = JSON.parse(
-    JSON.stringify(converted).replaceAll('"#/$defs/', '"#/components/schemas/'),
-  ) as { readonly properties: Record<string, Json>; readonly $defs: Record<string, Json> };
-  return { byName: properties, components: $defs };
-}
-
-/**
- * Removes what only describes TypeScript, and joins nested alternatives. Epoch milliseconds need more
- * than 32 bits.
- */
-function simplify(schema: Record<string, unknown>): void {
-  if (Array.isArray(schema.anyOf)) {
-    schema.anyOf = schema.anyOf.flatMap((option: Json) =>
-      Object.keys(option).join() === 'anyOf' ? option.anyOf : [option],
-    );
-  }
-  delete schema.id;
-  delete schema.readOnly;
-  if (schema.type === 'integer') {
-    schema.format = 'int64';
-    for (const bound of ['minimum', 'maximum']) {
-      if (Math.abs(Number(schema[bound])) === Number.MAX_SAFE_INTEGER) {
-        delete schema[bound];
-      }
-    }
-  }
-}
 
 /** `device.create-batch` → `DeviceCreateBatchReply` */
 export function replyName({ name }: Entry): string {
