@@ -64,7 +64,7 @@ export function createApp(
   const issuer = createIssuer({ ...dependencies, clientSecret: consoleSecret(masterKey) }, now);
   const sessions = createSessions({ identity, issuer, now });
   const cookies = createCookies({ secure, masterKey, now });
-  const sendPage = createSendPage({ navigation, cookies });
+  const sendPage = createSendPage(navigation, cookies);
   const signIn = createSignIn({ identity, issuer, sessions, cookies, sendPage, now });
   const { masterKeyFile, signingKeyPolicy, deviceService, explorerUrl } = dependencies;
   const { storeWarnings = () => [], stopping, pollMilliseconds = 2000 } = dependencies;
@@ -87,11 +87,12 @@ export function createApp(
   signIn.addRoutes(app, form);
   addExports(app, { operators, signIn });
   const { readSession } = cookies;
-  const streaming = { sessions, readSession, stopping, pollMilliseconds };
-  addRequestStreams(app, { operators, signIn, ...streaming, now });
+  const watching = { operators, sessions, readSession, stopping, pollMilliseconds, now };
+  addRequestStreams(app, signIn, watching);
+  const { issuer: issuerUrl } = dependencies;
   addScreens(app, screens, form, {
     ...{ operators, signIn, cookies, sendPage, now },
-    ...{ issuer: dependencies.issuer, explorerUrl },
+    ...{ issuer: issuerUrl, explorerUrl },
   });
   app.use(rejectUnknown(app.router));
   app.use(handleErrors(sendPage));

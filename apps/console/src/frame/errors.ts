@@ -1,7 +1,7 @@
 /** The errors outside of a screen: its texts, its status, and its name in the log. */
 import { timingSafeEqual } from 'node:crypto';
-import { ApiError, type FailureReasonName } from '@gatehouse/errors';
-import { html, observedRequest } from '@gatehouse/server';
+import type { FailureReasonName } from '@gatehouse/errors';
+import { allowedMethods, html, observedRequest } from '@gatehouse/server';
 import { StoreUnavailableError } from '@gatehouse/store';
 import type { ErrorRequestHandler, Request, RequestHandler, Router } from 'express';
 import { IssuerUnavailableError } from '../session/issuer.ts';
@@ -81,13 +81,10 @@ export function handleErrors(sendPage: SendPage): ErrorRequestHandler {
     const [address, label] = isRepeatable
       ? [request.originalUrl, errors.again]
       : ['/', errors.back];
-    sendPage(request, response, {
-      status,
-      title: errors[`${name}Title`],
-      content: html`<p>${errors[name]}</p>
+    const content = html`<p>${errors[name]}</p>
 <p class="actions"><a class="button primary" href="${address}">${label}</a></p>
-<p class="hint">${errors.reference.replace('{id}', id)}</p>`,
-    });
+<p class="hint">${errors.reference.replace('{id}', id)}</p>`;
+    sendPage({ request, response }, { status, title: errors[`${name}Title`], content });
   };
 }
 
@@ -95,28 +92,16 @@ function problemOf(error: unknown): ProblemName {
   if (error instanceof FrameError) {
     return error.problem;
   }
-  if (error instanceof StoreUnavailableError) {
-    return 'unavailable';
-  }
   if (error instanceof IssuerUnavailableError) {
     return 'issuer';
   }
-  if (error instanceof ApiError) {
-    return problemOfCode(error);
-  }
-  // Of a body parser, or of a path with invalid percent-encoding.
-  const { status = 500 } = Object(error);
-  return status < 500 ? 'bad' : 'unexpected';
-}
-
-function problemOfCode({ code, status, reason }: ApiError): ProblemName {
-  if (code === 'not_found') {
-    return 'notFound';
-  }
-  if (code === 'service_unavailable') {
+  // A body parser, and a path with invalid percent-encoding, throw errors with a status.
+  const { code, reason, status = 500 } = Object(error);
+  if (error instanceof StoreUnavailableError || code === 'service_unavailable') {
     return reason === 'upstream_unreachable' ? 'devices' : 'unavailable';
   }
-  return status < 500 ? 'bad' : 'unexpected';
+  const known = code === 'not_found' ? 'notFound' : 'bad';
+  return status < 500 ? known : 'unexpected';
 }
 
 /** The part of a router's layer that lists the methods of a path. */
@@ -134,8 +119,8 @@ export function rejectUnknown(router: Pick<Router, 'stack'>): RequestHandler {
     if (methods.length === 0) {
       throw new FrameError('notFound');
     }
-    const allowed = methods.flatMap((method) => (method === 'get' ? ['GET', 'HEAD'] : method));
-    response.set('Allow', [...new Set(allowed.map((each) => each.toUpperCase()))].join(', '));
+    const entries = methods.map((method) => ({ method: method.toUpperCase(), path: '' }));
+    response.set('Allow', allowedMethods(entries).join(', '));
     throw new FrameError('method');
   };
 }

@@ -1,13 +1,16 @@
 /**
- * The files that operators download: the entries of the audit trail as JSON lines, which
- * `gatehouse audit verify` checks, and what support needs to know.
+ * The files that operators download: the request log and the audit trail as JSON lines, with the
+ * filters of their screens, and what support needs to know. `gatehouse audit verify` checks the lines
+ * of the audit trail: entries of a filter are a chain of their own.
  */
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { auditEvents, auditSeverities } from '@gatehouse/identity';
 import type { AuditQuery, Operators } from '@gatehouse/operators';
+import { observedRequest } from '@gatehouse/server';
 import type { Express, Request } from 'express';
 import { z } from 'zod';
+import { EXPORT_PATH, requestQuery, toFilter } from '../view/request-log.ts';
 import { FrameError } from './errors.ts';
 import { noteOperation } from './send-page.ts';
 import type { SignIn } from './sign-in.ts';
@@ -16,7 +19,9 @@ export const AUDIT_EXPORT_PATH = '/audit/export';
 export const SUPPORT_BUNDLE_PATH = '/settings/support-bundle';
 
 /** The names in log and metrics. */
-export const exportOperations = [AUDIT_EXPORT_PATH, SUPPORT_BUNDLE_PATH] as const;
+export const exportOperations = [AUDIT_EXPORT_PATH, EXPORT_PATH, SUPPORT_BUNDLE_PATH] as const;
+
+const EXPORT_PAGE = 1000;
 
 /** The filters in the URL. A time is in UTC, without its zone, as a browser sends it. */
 export const auditQuery = z.object({
@@ -43,36 +48,62 @@ export function addExports(
   app: Express,
   { operators, signIn }: { readonly operators: Operators; readonly signIn: SignIn },
 ): void {
-  const add = (
-    path: string,
-    name: string,
-    read: (request: Request) => Promise<Iterable<string>>,
-  ) => {
-    const send = signIn.withSession(async (request, response, { access }) => {
-      if (!access.scopes.has('operator:read')) {
-        throw new FrameError('forbidden');
-      }
-      const parts = await read(request);
-      const type = name.split('.').at(-1);
+  type Lines = Iterable<string> | AsyncIterable<string>;
+  const add = (path: string, name: string, read: (request: Request) => Promise<Lines>) => {
+    const send = signIn.withSession(async ({ request, response }) => {
+      const lines = await read(request);
       response.writeHead(200, {
-        'Content-Type': `application/${type}; charset=utf-8`,
+        'Content-Type': `application/${name.split('.').at(-1)}; charset=utf-8`,
         'Content-Disposition': `attachment; filename="${name}"`,
       });
-      await pipeline(Readable.from(parts), response);
+      await pipeline(Readable.from(lines), response).catch((err: unknown) => {
+        // The reply ends early. A browser that leaves is no failure.
+        if (Object(err).code !== 'ERR_STREAM_PREMATURE_CLOSE') {
+          observedRequest(request).notes.err = err;
+        }
+      });
     });
     app.get(path, noteOperation(path), send);
   };
-  // Entries of a filter are a chain of their own.
-  add(AUDIT_EXPORT_PATH, 'audit.jsonl', async (request) => {
-    const given = Object.entries(request.query).filter(([, value]) => value !== '');
-    const query = auditQuery.safeParse(Object.fromEntries(given));
-    // The screen ignores a filter that it does not know. A file must not have more than its address asks for.
-    if (!query.success) {
-      throw new FrameError('bad');
-    }
-    return operators.audit.export(toAuditQuery(query.data));
-  });
+  add(AUDIT_EXPORT_PATH, 'audit.jsonl', async (request) =>
+    operators.audit.export(toAuditQuery(filtersOf(request, auditQuery))),
+  );
+  add(EXPORT_PATH, 'requests.jsonl', (request) =>
+    requestLines(toFilter(filtersOf(request, requestQuery)), operators),
+  );
   add(SUPPORT_BUNDLE_PATH, 'support-bundle.json', async () => [
     JSON.stringify(await operators.installation.supportBundle(), undefined, 2),
   ]);
+}
+
+/**
+ * A screen ignores a filter that it does not know. A file must not have more than its address asks for.
+ *
+ * @throws FrameError `bad`
+ */
+export function filtersOf<Schema extends z.ZodType>(
+  { query }: Request,
+  schema: Schema,
+): z.output<Schema> {
+  const given = Object.entries(query).filter(([, value]) => value !== '');
+  const { data, error } = schema.safeParse(Object.fromEntries(given));
+  if (error !== undefined) {
+    throw new FrameError('bad');
+  }
+  return data;
+}
+
+async function requestLines(filter: ReturnType<typeof toFilter>, { requests }: Operators) {
+  const read = (cursor?: string) => requests.list({ ...filter, cursor, limit: EXPORT_PAGE });
+  const first = await read();
+  return (async function* lines() {
+    for (let page = first; ; page = await read(page.next)) {
+      for (const { explanation: _texts, ...entry } of page.items) {
+        yield `${JSON.stringify(entry)}\n`;
+      }
+      if (page.next === undefined) {
+        return;
+      }
+    }
+  })();
 }

@@ -63,42 +63,17 @@ export interface Confirmation {
   readonly button: string;
 }
 
-interface ActDefinition<Fields, Preview> {
+export interface Act<Fields = unknown, Preview = unknown> {
   /** Of the form, or of the URL of the confirmation. Values are text. */
   readonly fields: z.ZodType<Fields>;
-  /** The effect. @throws OperatorError, as `run` would */
+  /** The effect. Without one, the act destroys nothing. @throws OperatorError, as `run` would */
   readonly preview?: (fields: Fields, visit: Visit) => Promise<Preview>;
   readonly confirm?: (preview: Preview, visit: Visit) => Confirmation;
   /** @throws OperatorError */
   readonly run: (fields: Fields, visit: Visit) => Promise<Outcome>;
 }
 
-/** Without the types of its fields and its preview. */
-export interface Act {
-  readonly fields: z.ZodType<unknown>;
-  readonly run: (fields: unknown, visit: Visit) => Promise<Outcome>;
-  /** Undefined if the act destroys nothing. */
-  readonly confirmation?: (fields: unknown, visit: Visit) => Promise<Confirmation>;
-}
-
-export function act<Fields, Preview>({
-  fields,
-  preview,
-  confirm,
-  run,
-}: ActDefinition<Fields, Preview>): Act {
-  return {
-    fields,
-    run: (values, visit) => run(values as Fields, visit),
-    ...(preview &&
-      confirm && {
-        confirmation: async (values: unknown, visit: Visit) =>
-          confirm(await preview(values as Fields, visit), visit),
-      }),
-  };
-}
-
-interface ScreenDefinition<Query, Data> {
+export interface Screen<Query = unknown, Data = unknown> {
   readonly path: `/${string}`;
   readonly requires: Scope;
   /** A value that it rejects counts as absent, so an old link still opens. */
@@ -119,47 +94,9 @@ export interface Link {
   readonly label: string;
 }
 
-/** What a visit of a screen shows. */
-export interface ShownScreen {
-  readonly title: string;
-  readonly trail: readonly Link[];
-  readonly tools: Html | undefined;
-  readonly content: Html;
-}
+/** The frame passes what `preview` returns to `confirm`, and does not know its type. */
+export const act = <Fields, Preview>(definition: Act<Fields, Preview>) => definition as Act;
 
-/** Without the types of its query and its data. */
-export interface Screen {
-  readonly path: string;
-  readonly requires: Scope;
-  readonly acts: Readonly<Record<string, Act>>;
-  show(visit: Visit): Promise<ShownScreen | undefined>;
-}
-
-export function screen<Query, Data>(definition: ScreenDefinition<Query, Data>): Screen {
-  const { path, requires, query, load, title, view, trail, tools, acts = {} } = definition;
-  return {
-    path,
-    requires,
-    acts,
-    async show(plain) {
-      const visit = { ...plain, query: query.parse(acceptedParameters(query, plain.search)) };
-      const data = await load(visit);
-      return data === undefined
-        ? undefined
-        : {
-            title: title(data, visit),
-            trail: trail?.(data, visit) ?? [],
-            tools: tools?.(data, visit),
-            content: view(data, visit),
-          };
-    },
-  };
-}
-
-/** Omits each parameter that the schema rejects. Empty fields of a filter count as absent. */
-function acceptedParameters(schema: z.ZodType, search: URLSearchParams) {
-  const given = Object.fromEntries([...search].filter(([, value]) => value !== ''));
-  const { error } = schema.safeParse(given);
-  const rejected = new Set(error?.issues.map(({ path }) => path[0]));
-  return Object.fromEntries(Object.entries(given).filter(([name]) => !rejected.has(name)));
-}
+/** The frame passes what `load` returns to the others, and does not know its type. */
+export const screen = <Query, Data>(definition: Screen<Query, Data>) =>
+  definition as unknown as Screen;

@@ -19,20 +19,18 @@ export interface Page {
   readonly continuesAt?: string;
 }
 
-/** With a session, the page has the navigation. */
-export type SendPage = (
-  request: Request,
-  response: Response,
-  page: Page,
-  session?: Session,
-) => void;
+export interface Exchange {
+  readonly request: Request;
+  readonly response: Response;
+  /** With a session, a page has the navigation. */
+  readonly session?: Session;
+}
 
-export function createSendPage(dependencies: {
-  readonly navigation: readonly NavigationEntry[];
-  readonly cookies: Cookies;
-}): SendPage {
-  const { navigation, cookies } = dependencies;
-  return (request, response, { status = 200, ...page }, session) => {
+export type SendPage = ReturnType<typeof createSendPage>;
+
+export function createSendPage(navigation: readonly NavigationEntry[], cookies: Cookies) {
+  return (exchange: Exchange, { status = 200, ...page }: Page): void => {
+    const { request, response, session } = exchange;
     const texts = textsFor(request);
     const isDocument = request.get('sec-fetch-dest') !== 'empty';
     const notice = session && isDocument ? cookies.takeNotice(request, response) : undefined;

@@ -5,17 +5,17 @@
  */
 import { ApiError, type IllegalArgument } from '@gatehouse/errors';
 import type { Operators } from '@gatehouse/operators';
-import { html, observedRequest } from '@gatehouse/server';
-import type { Express, Request, RequestHandler, Response } from 'express';
+import { html, observedRequest, unmappedAddress } from '@gatehouse/server';
+import type { Express, Request, RequestHandler } from 'express';
+import type { z } from 'zod';
 import type { Cookies } from '../session/cookies.ts';
-import type { Session } from '../session/sessions.ts';
 import { pathTo } from '../view/addresses.ts';
 import { type Attempt, problemNotice } from '../view/forms.ts';
 import { textsFor } from '../view/languages.ts';
 import { assertOwnForm, FrameError } from './errors.ts';
-import type { Act, Outcome, Screen, Visit } from './screen.ts';
+import type { Act, Outcome, Scope, Screen, Visit } from './screen.ts';
 import { noteOperation, type SendPage } from './send-page.ts';
-import type { SignIn } from './sign-in.ts';
+import type { OpenedExchange, SignIn } from './sign-in.ts';
 
 interface Dependencies {
   readonly operators: Operators;
@@ -32,10 +32,7 @@ const MAXIMUM_NEXT_CHARACTERS = 1500;
 
 /** Errors of an act that the operator can correct. */
 const correctable: readonly string[] = [
-  'illegal_argument',
-  'duplicate_key',
-  'conflict',
-  'precondition_failed',
+  ...['illegal_argument', 'duplicate_key', 'conflict', 'precondition_failed'],
 ];
 
 export function addScreens(
@@ -46,13 +43,18 @@ export function addScreens(
 ): void {
   const { withSession } = dependencies.signIn;
   for (const screen of screens) {
-    app.get(screen.path, noteOperation(screen.path), withSession(showScreen(screen, dependencies)));
-    for (const [name, act] of Object.entries(screen.acts)) {
+    const show = withSession((exchange) =>
+      sendScreen(screen, visitOf(screen, exchange, dependencies), exchange, dependencies),
+    );
+    app.get(screen.path, noteOperation(screen.path), show);
+    for (const [name, act] of Object.entries(screen.acts ?? {})) {
       const path = `${screen.path}/${name}`;
       const acting = { screen, name, act };
-      app.post(path, noteOperation(path), form, withSession(perform(acting, dependencies)));
-      if (act.confirmation !== undefined) {
-        app.get(path, noteOperation(path), withSession(askToConfirm(acting, dependencies)));
+      const run = withSession((exchange) => perform(acting, exchange, dependencies));
+      app.post(path, noteOperation(path), form, run);
+      if (act.preview !== undefined) {
+        const ask = withSession((exchange) => askToConfirm(acting, exchange, dependencies));
+        app.get(path, noteOperation(path), ask);
       }
     }
   }
@@ -60,13 +62,11 @@ export function addScreens(
 
 /** The names in log and metrics. A path could hold an id. */
 export function operationsOf(screens: readonly Screen[]): readonly string[] {
-  return screens.flatMap(({ path, acts }) => [
+  return screens.flatMap(({ path, acts = {} }) => [
     path,
     ...Object.keys(acts).map((name) => `${path}/${name}`),
   ]);
 }
-
-type Handler = Parameters<SignIn['withSession']>[0];
 
 interface Acting {
   readonly screen: Screen;
@@ -74,169 +74,155 @@ interface Acting {
   readonly act: Act;
 }
 
-function showScreen(screen: Screen, dependencies: Dependencies): Handler {
-  return async (request, response, session) => {
-    const visit = visitOf(screen, request, session, dependencies);
-    await sendScreen(screen, visit, { request, response, session }, dependencies);
-  };
-}
-
-interface Exchange {
-  readonly request: Request;
-  readonly response: Response;
-  readonly session: Session;
-}
-
 /** @throws FrameError `notFound` */
 async function sendScreen(
   screen: Screen,
-  visit: Visit,
-  { request, response, session }: Exchange,
+  plain: Visit,
+  exchange: OpenedExchange,
   { sendPage }: Dependencies,
 ): Promise<void> {
-  assertMay(screen.requires, session);
-  const shown = await screen.show(visit);
-  if (shown === undefined) {
+  assertMay(screen.requires, exchange);
+  const visit = { ...plain, query: acceptedQuery(screen.query, plain.search) };
+  const data = await screen.load(visit);
+  if (data === undefined) {
     throw new FrameError('notFound');
   }
   const { attempt } = visit;
-  if (attempt === undefined) {
-    sendPage(request, response, shown, session);
-    return;
-  }
   // The form of this act was on a page of its own.
-  const hasOwnPage = screen.acts[attempt.act]?.confirmation !== undefined;
-  const content = html`${hasOwnPage ? problemNotice(attempt) : undefined}${shown.content}`;
-  sendPage(request, response, { ...shown, content, status: 422 }, session);
+  const hasOwnPage = attempt && screen.acts?.[attempt.act]?.preview !== undefined;
+  sendPage(exchange, {
+    status: attempt === undefined ? 200 : 422,
+    title: screen.title(data, visit),
+    trail: screen.trail?.(data, visit) ?? [],
+    tools: screen.tools?.(data, visit),
+    content: html`${hasOwnPage ? problemNotice(attempt) : undefined}${screen.view(data, visit)}`,
+  });
+}
+
+/** Omits each parameter that the schema rejects. Empty fields of a filter count as absent. */
+function acceptedQuery(schema: z.ZodType, search: URLSearchParams): unknown {
+  const given = [...search].filter(([, value]) => value !== '');
+  const { error } = schema.safeParse(Object.fromEntries(given));
+  const rejected = new Set(error?.issues.map(({ path }) => path[0]));
+  return schema.parse(Object.fromEntries(given.filter(([name]) => !rejected.has(name))));
 }
 
 function visitOf(
   screen: Screen,
-  request: Request,
-  session: Session,
+  { request, session }: OpenedExchange,
   { operators, issuer, explorerUrl, now }: Dependencies,
 ): Visit {
   const { userId, sessionId, scopes } = session.access;
   const parameters = request.params as Readonly<Record<string, string>>;
   return {
-    operators,
-    issuer,
-    explorerUrl,
+    ...{ operators, issuer, explorerUrl, parameters, query: {}, now: now() },
     operator: {
       ...{ actor: 'console', operator: userId, session: sessionId },
-      address: request.ip?.replace(/^::ffff:(?=\d+\.)/, ''),
+      address: unmappedAddress(request.ip ?? ''),
       requestId: observedRequest(request).id,
     },
     texts: textsFor(request),
-    parameters,
-    query: {},
-    path: screen.path.includes(':') ? pathTo(screen.path, parameters) : screen.path,
+    path: pathTo(screen.path, parameters),
     search: new URLSearchParams(request.originalUrl.split(/\?(.*)/s)[1]),
     mayWrite: scopes.has('operator:write'),
     formToken: session.formToken,
-    now: now(),
   };
 }
 
 /** @throws FrameError `forbidden` */
-function assertMay(scope: Screen['requires'], { access }: Session): void {
-  if (!access.scopes.has(scope)) {
+function assertMay(scope: Scope, { session }: OpenedExchange): void {
+  if (!session.access.scopes.has(scope)) {
     throw new FrameError('forbidden');
   }
 }
 
 /** The page that names what the act destroys. Its form sends the fields of its URL. */
-function askToConfirm({ screen, name, act }: Acting, dependencies: Dependencies): Handler {
+async function askToConfirm(
+  { screen, name, act }: Acting,
+  exchange: OpenedExchange,
+  dependencies: Dependencies,
+): Promise<void> {
   const { signIn, sendPage } = dependencies;
-  return async (request, response, session) => {
-    assertMay('operator:write', session);
-    if (!signIn.isFresh(session)) {
-      signIn.sendConfirmIdentity(request, response, { session, next: request.originalUrl });
-      return;
-    }
-    const visit = visitOf(screen, request, session, dependencies);
-    const values = Object.fromEntries(visit.search);
-    const fields = act.fields.safeParse(values);
-    if (!fields.success || act.confirmation === undefined) {
-      throw new FrameError('bad');
-    }
-    const { title, effect, button } = await act.confirmation(fields.data, visit);
-    const { frame } = visit.texts;
-    const hidden = Object.entries({ ...values, 'form-token': session.formToken }).map(
-      ([field, value]) => html`<input type="hidden" name="${field}" value="${value}">`,
-    );
-    const content = html`<section class="card confirm">
+  const { request, session } = exchange;
+  assertMay('operator:write', exchange);
+  if (!signIn.isFresh(session)) {
+    signIn.sendConfirmIdentity(exchange, request.originalUrl);
+    return;
+  }
+  const visit = visitOf(screen, exchange, dependencies);
+  const values = Object.fromEntries(visit.search);
+  const fields = act.fields.safeParse(values);
+  if (!fields.success || act.preview === undefined || act.confirm === undefined) {
+    throw new FrameError('bad');
+  }
+  const { title, effect, button } = act.confirm(await act.preview(fields.data, visit), visit);
+  const hidden = Object.entries({ ...values, 'form-token': session.formToken }).map(
+    ([field, value]) => html`<input type="hidden" name="${field}" value="${value}">`,
+  );
+  const content = html`<section class="card confirm">
 ${effect}
 <form method="post" action="${visit.path}/${name}">${hidden}
 <p class="actions"><button type="submit" class="danger">${button}</button>
-<a class="button" href="${visit.path}">${frame.cancel}</a></p>
+<a class="button" href="${visit.path}">${visit.texts.frame.cancel}</a></p>
 </form>
 </section>`;
-    sendPage(request, response, { title, content }, session);
-  };
+  sendPage(exchange, { title, content });
 }
 
-function perform({ screen, name, act }: Acting, dependencies: Dependencies): Handler {
-  const { signIn } = dependencies;
-  return async (request, response, session) => {
-    assertMay('operator:write', session);
-    assertOwnForm(request, session);
-    const { 'form-token': _token, ...values } = typedValues(request);
-    if (act.confirmation !== undefined && !signIn.isFresh(session)) {
-      // The confirmation page had the fields in its address, unless they are long.
-      const search = String(new URLSearchParams(values));
-      const isShort = search.length <= MAXIMUM_NEXT_CHARACTERS;
-      const next = isShort ? `${request.path}?${search}` : request.path.slice(0, -name.length - 1);
-      signIn.sendConfirmIdentity(request, response, { session, next });
-      return;
-    }
-    const visit = visitOf(screen, request, session, dependencies);
-    const fields = act.fields.safeParse(values);
-    const result = fields.success
-      ? await attempt(() => act.run(fields.data, visit))
-      : rejection('', fields.error.issues.map(toProblem));
-    if ('problems' in result) {
-      const rejected: Visit = { ...visit, attempt: { act: name, values, ...result } };
-      await sendScreen(screen, rejected, { request, response, session }, dependencies);
-      return;
-    }
-    sendOutcome(result, visit, { request, response, session }, dependencies);
-  };
-}
-
-type Rejection = Pick<Attempt, 'message' | 'problems'>;
-
-const rejection = (message: string, problems: readonly IllegalArgument[] = []): Rejection => ({
-  message,
-  problems,
-});
-
-async function attempt(run: () => Promise<Outcome>): Promise<Outcome | Rejection> {
-  try {
-    return await run();
-  } catch (error) {
-    if (error instanceof ApiError && correctable.includes(error.code)) {
-      const problems = Array.isArray(error.result) ? error.result : [];
-      return rejection(error.message, problems);
-    }
-    throw error;
-  }
-}
-
-function sendOutcome(
-  outcome: Outcome,
-  { path }: Visit,
-  { request, response, session }: Exchange,
-  { cookies, sendPage }: Dependencies,
-): void {
-  if ('content' in outcome) {
-    sendPage(request, response, outcome, session);
+async function perform(
+  { screen, name, act }: Acting,
+  exchange: OpenedExchange,
+  dependencies: Dependencies,
+): Promise<void> {
+  const { signIn, sendPage, cookies } = dependencies;
+  const { request, response, session } = exchange;
+  assertMay('operator:write', exchange);
+  assertOwnForm(request, session);
+  const { 'form-token': _token, ...values } = typedValues(request);
+  if (act.preview !== undefined && !signIn.isFresh(session)) {
+    // The confirmation page had the fields in its address, unless they are long.
+    const search = String(new URLSearchParams(values));
+    const isShort = search.length <= MAXIMUM_NEXT_CHARACTERS;
+    const next = isShort ? `${request.path}?${search}` : request.path.slice(0, -name.length - 1);
+    signIn.sendConfirmIdentity(exchange, next);
     return;
   }
-  if (outcome.notice !== undefined) {
-    cookies.writeNotice(response, outcome.notice);
+  const visit = visitOf(screen, exchange, dependencies);
+  const outcome = await attempt(act, values, visit);
+  if ('problems' in outcome) {
+    const rejected = { ...visit, attempt: { act: name, values, ...outcome } };
+    await sendScreen(screen, rejected, exchange, dependencies);
+  } else if ('content' in outcome) {
+    sendPage(exchange, outcome);
+  } else {
+    if (outcome.notice !== undefined) {
+      cookies.writeNotice(response, outcome.notice);
+    }
+    response.redirect(303, outcome.to ?? visit.path);
   }
-  response.redirect(303, outcome.to ?? path);
+}
+
+async function attempt(
+  { fields, run }: Act,
+  values: object,
+  visit: Visit,
+): Promise<Outcome | Pick<Attempt, 'message' | 'problems'>> {
+  const { data, error } = fields.safeParse(values);
+  if (error !== undefined) {
+    const problems = error.issues.map(
+      ({ path, message }): IllegalArgument => ({ property: path.map(String).join('.'), message }),
+    );
+    return { message: '', problems };
+  }
+  try {
+    return await run(data, visit);
+  } catch (thrown) {
+    if (thrown instanceof ApiError && correctable.includes(thrown.code)) {
+      const problems = Array.isArray(thrown.result) ? thrown.result : [];
+      return { message: thrown.message, problems };
+    }
+    throw thrown;
+  }
 }
 
 /** Repeated fields become a list with commas. */
@@ -244,11 +230,3 @@ function typedValues({ body }: Request): Readonly<Record<string, string>> {
   const entries = Object.entries<unknown>(Object(body));
   return Object.fromEntries(entries.map(([name, value]) => [name, String(value)]));
 }
-
-const toProblem = ({
-  path,
-  message,
-}: {
-  readonly path: readonly PropertyKey[];
-  readonly message: string;
-}): IllegalArgument => ({ property: path.map(String).join('.'), message });

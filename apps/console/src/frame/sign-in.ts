@@ -9,7 +9,7 @@
  */
 import type { Identity } from '@gatehouse/identity';
 import { addressGroup, html, observedRequest } from '@gatehouse/server';
-import type { Express, Request, RequestHandler, Response } from 'express';
+import type { Express, RequestHandler } from 'express';
 import type { Cookies } from '../session/cookies.ts';
 import {
   type Issuer,
@@ -21,8 +21,7 @@ import type { Session, Sessions } from '../session/sessions.ts';
 import { localAddress } from '../view/addresses.ts';
 import { textsFor } from '../view/languages.ts';
 import { assertOwnForm, FrameError } from './errors.ts';
-import type { SendPage } from './send-page.ts';
-import { noteOperation } from './send-page.ts';
+import { type Exchange, noteOperation, type SendPage } from './send-page.ts';
 
 /** Of one network. Each costs a request to the authorization server and a record of it. */
 const SIGN_INS_PER_MINUTE = 30;
@@ -44,23 +43,28 @@ interface SignInDependencies {
 
 export type SignIn = ReturnType<typeof createSignIn>;
 
-type SessionHandler = (request: Request, response: Response, session: Session) => Promise<void>;
+/** Of an operator who is signed in. */
+export type OpenedExchange = Exchange & { readonly session: Session };
+
+type SessionHandler = (exchange: OpenedExchange) => Promise<void>;
 
 export function createSignIn(dependencies: SignInDependencies) {
   const { issuer, sessions, cookies, sendPage, now } = dependencies;
   const begin = createBegin(dependencies);
 
-  async function signOut(response: Response, { key, idToken }: Session): Promise<void> {
+  async function signOut({ request, response, session }: OpenedExchange): Promise<void> {
+    assertOwnForm(request, session);
+    const { key, idToken } = session;
     const address = idToken && (await issuer.signOutUrl(idToken).catch(() => undefined));
     await sessions.end(key);
     cookies.clearSession(response);
     response.redirect(303, address ? address.href : '/signed-out');
   }
 
-  function sendSignedOut(request: Request, response: Response, status = 200): void {
-    const { signIn } = textsFor(request);
+  function sendSignedOut(exchange: Exchange, status = 200): void {
+    const { signIn } = textsFor(exchange.request);
     const content = html`<p>${signIn.signedOut}</p>${signInLink('/', signIn.again)}`;
-    sendPage(request, response, { status, title: signIn.signedOutTitle, content });
+    sendPage(exchange, { status, title: signIn.signedOutTitle, content });
   }
 
   /**
@@ -73,21 +77,21 @@ export function createSignIn(dependencies: SignInDependencies) {
       const isScript = request.get('sec-fetch-dest') === 'empty';
       const isPage = request.method !== 'POST' && !isScript;
       if (id === undefined && isPage && request.get('sec-fetch-site') === 'cross-site') {
-        sendOnwards(request, response, request.originalUrl, sendPage);
+        sendOnwards({ request, response }, request.originalUrl, sendPage);
         return;
       }
       const session = id === undefined ? undefined : await sessions.find(id, !isScript);
       if (session !== undefined) {
-        await handler(request, response, session);
+        await handler({ request, response, session });
         return;
       }
       if (id !== undefined) {
         cookies.clearSession(response);
       }
       if (isPage) {
-        await begin(request, response, request.originalUrl);
+        await begin({ request, response }, request.originalUrl);
       } else {
-        sendSignedOut(request, response, 401);
+        sendSignedOut({ request, response }, 401);
       }
     };
   }
@@ -99,29 +103,21 @@ export function createSignIn(dependencies: SignInDependencies) {
     isFresh: ({ access }: Session) => (access.authTime ?? 0) * 1000 > now() - FRESH_SECONDS * 1000,
 
     /** Asks for a new sign-in, after which the address opens. */
-    sendConfirmIdentity(
-      request: Request,
-      response: Response,
-      { session, next }: { readonly session: Session; readonly next: string },
-    ): void {
-      const { signIn } = textsFor(request);
+    sendConfirmIdentity(exchange: OpenedExchange, next: string): void {
+      const { signIn } = textsFor(exchange.request);
       const content = html`<p>${signIn.confirm}</p>${signInLink(next, signIn.confirmAgain, true)}`;
-      sendPage(request, response, { status: 403, title: signIn.confirmTitle, content }, session);
+      sendPage(exchange, { status: 403, title: signIn.confirmTitle, content });
     },
 
     addRoutes(app: Express, form: RequestHandler): void {
       app.get('/sign-in', noteOperation('sign-in'), (request, response) =>
-        begin(request, response, localAddress(request.query.next), request.query.fresh === '1'),
+        begin({ request, response }, localAddress(request.query.next), request.query.fresh === '1'),
       );
       app.get('/callback', noteOperation('callback'), createCallback(dependencies));
       app.get('/signed-out', noteOperation('signed-out'), (request, response) =>
-        sendSignedOut(request, response),
+        sendSignedOut({ request, response }),
       );
-      const leave: SessionHandler = async (request, response, session) => {
-        assertOwnForm(request, session);
-        await signOut(response, session);
-      };
-      app.post('/sign-out', noteOperation('sign-out'), form, withSession(leave));
+      app.post('/sign-out', noteOperation('sign-out'), form, withSession(signOut));
     },
   };
 }
@@ -129,7 +125,7 @@ export function createSignIn(dependencies: SignInDependencies) {
 /** Redirects to the authorization server. */
 function createBegin({ identity, issuer, sessions, cookies, now }: SignInDependencies) {
   /** @throws FrameError `limit`, IssuerUnavailableError, StoreUnavailableError */
-  return async (request: Request, response: Response, next: string, isFresh = false) => {
+  return async ({ request, response }: Exchange, next: string, isFresh = false) => {
     const window = `console-sign-ins:address:${addressGroup(request.ip ?? '')}`;
     const { count } = await identity.store.increment(window, 60);
     if (count > SIGN_INS_PER_MINUTE) {
@@ -175,33 +171,28 @@ function createCallback(dependencies: SignInDependencies): RequestHandler {
     if (state === undefined || tokens === undefined) {
       Object.assign(notes, { code: 'sign_in_expired', reason: 'sign_in_expired' });
       const content = html`<p>${texts.failed}</p>${signInLink('/', texts.again)}`;
-      sendPage(request, response, { status: 400, title: texts.failedTitle, content });
+      sendPage({ request, response }, { status: 400, title: texts.failedTitle, content });
       return;
     }
     if (tokens === null || !(await isOperator(tokens))) {
       Object.assign(notes, { code: 'access_denied', reason: 'role_missing' });
       const content = html`<p>${texts.refused}</p>${signInLink(state.next, texts.other, true)}`;
-      sendPage(request, response, { status: 403, title: texts.refusedTitle, content });
+      sendPage({ request, response }, { status: 403, title: texts.refusedTitle, content });
       return;
     }
     if (state.replaces !== undefined) {
       await sessions.forget(state.replaces);
     }
     cookies.writeSession(response, await sessions.create(tokens));
-    sendOnwards(request, response, state.next, sendPage);
+    sendOnwards({ request, response }, state.next, sendPage);
   };
 }
 
 /** Opens an address of the console from a page of the console. */
-function sendOnwards(
-  request: Request,
-  response: Response,
-  address: string,
-  sendPage: SendPage,
-): void {
-  const { signIn } = textsFor(request);
+function sendOnwards(exchange: Exchange, address: string, sendPage: SendPage): void {
+  const { signIn } = textsFor(exchange.request);
   const content = html`<p class="actions"><a class="button primary" href="${address}">${signIn.continue}</a></p>`;
-  sendPage(request, response, { title: signIn.continueTitle, content, continuesAt: address });
+  sendPage(exchange, { title: signIn.continueTitle, content, continuesAt: address });
 }
 
 function signInLink(next: string, label: string, isFresh = false) {
