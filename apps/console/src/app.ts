@@ -61,7 +61,7 @@ export function createApp(
 ): RequestListener {
   const { identity, masterKey, consoleUrl, now = Date.now } = dependencies;
   const secure = consoleUrl.startsWith('https:');
-  const issuer = createIssuer({ ...dependencies, clientSecret: consoleSecret(masterKey) }, now);
+  const issuer = createIssuer({ ...dependencies, clientSecret: consoleSecret(masterKey), now });
   const sessions = createSessions({ identity, issuer, now });
   const cookies = createCookies({ secure, masterKey, now });
   const sendPage = createSendPage(navigation, cookies);

@@ -1,35 +1,4 @@
-import type {
-  AdminRegistrationToken,
-  AuditEntry,
-  AuditFilter,
-  Client,
-  ClientChange,
-  ClientDetails,
-  ClientList,
-  Invitation,
-  KeyRemoval,
-  KeyRotation,
-  ListFilter,
-  NewClient,
-  NewOrganization,
-  NewRegistrationToken,
-  NewUser,
-  Organization,
-  OrganizationChange,
-  RequestFilter,
-  RequestGroup,
-  RequestRecord,
-  RevocationEffect,
-  RevocationTarget,
-  Settings,
-  SettingsDetails,
-  SigningKey,
-  TokenDescription,
-  User,
-  UserChange,
-  UserDetails,
-  UserList,
-} from './api-types.ts';
+import type * as Api from './api-types.ts';
 import type { GatehouseFetch } from './call.ts';
 import { GatehouseError, requestIdOf } from './gatehouse-error.ts';
 
@@ -70,141 +39,138 @@ export function createAdminClient(fetch: GatehouseFetch) {
 
 type Calls = ReturnType<typeof createCalls>;
 
-const at = (list: string, id: string, rest = '') => `${list}/${encodeURIComponent(id)}${rest}`;
-
-const organizationCalls = ({ get, create, change, pages }: Calls) => ({
-  list: (filter?: Pick<ListFilter, 'search' | 'limit'>) =>
-    pages<Organization>('/organizations', filter),
-  create: (body: NewOrganization & { readonly reusesId?: boolean }, options?: CreationOptions) =>
-    create<Organization>('/organizations', body, options),
-  read: (id: string) => get<Organization>(at('/organizations', id)),
-  change: (id: string, body: OrganizationChange, options?: ChangeOptions) =>
-    change<Organization>('PATCH', at('/organizations', id), body, options),
+const organizationCalls = ({ send, pages }: Calls) => ({
+  list: (filter?: Pick<Api.ListFilter, 'search' | 'limit'>) =>
+    pages<Api.Organization>('/organizations', filter),
+  create: (
+    body: Api.NewOrganization & { readonly reusesId?: boolean },
+    options?: CreationOptions,
+  ) => send<Api.Organization>('POST', '/organizations', body, options),
+  read: (id: string) => send<Api.Organization>('GET', at`/organizations/${id}`),
+  change: (id: string, body: Api.OrganizationChange, options?: ChangeOptions) =>
+    send<Api.Organization>('PATCH', at`/organizations/${id}`, body, options),
   previewRemoval: (id: string) =>
-    get<{ organizationId: string; clientIds: string[]; users: number }>(
-      at('/organizations', id, '/removal'),
-    ),
+    send<OrganizationRemoval & { clientIds: string[] }>('GET', at`/organizations/${id}/removal`),
   remove: (id: string, options?: ChangeOptions) =>
-    change<{ organizationId: string; clients: number; users: number }>(
-      ...(['DELETE', at('/organizations', id), undefined, options] as const),
+    send<OrganizationRemoval & { clients: number }>(
+      ...(['DELETE', at`/organizations/${id}`, undefined, options] as const),
     ),
 });
 
-const clientCalls = ({ get, send, create, change, pages }: Calls) => ({
-  list: (filter?: ListFilter) => pages<ClientList>('/clients', filter),
-  create: (body: NewClient, options?: CreationOptions) =>
-    create<{ client: Client; secureKey?: string }>('/clients', body, options),
-  read: (clientId: string) => get<ClientDetails>(at('/clients', clientId)),
-  change: (clientId: string, body: ClientChange, options?: ChangeOptions) =>
-    change<Client>('PATCH', at('/clients', clientId), body, options),
-  previewChange: (clientId: string, body: ClientChange) =>
-    send<{ changes: object[]; movesFrom?: string; revokes: boolean; deletesKeys: boolean }>(
-      ...(['POST', at('/clients', clientId, '/preview'), body] as const),
-    ),
-  previewRemoval: (clientId: string) => get<Removal>(at('/clients', clientId, '/removal')),
+const clientCalls = ({ send, pages }: Calls) => ({
+  list: (filter?: Api.ListFilter) => pages<Api.ClientList>('/clients', filter),
+  create: (body: Api.NewClient, options?: CreationOptions) =>
+    send<{ client: Api.Client; secureKey?: string }>('POST', '/clients', body, options),
+  read: (clientId: string) => send<Api.ClientDetails>('GET', at`/clients/${clientId}`),
+  change: (clientId: string, body: Api.ClientChange, options?: ChangeOptions) =>
+    send<Api.Client>('PATCH', at`/clients/${clientId}`, body, options),
+  previewChange: (clientId: string, body: Api.ClientChange) =>
+    send<ClientChangeEffect>('POST', at`/clients/${clientId}/preview`, body),
+  previewRemoval: (clientId: string) => send<Removal>('GET', at`/clients/${clientId}/removal`),
   remove: (clientId: string, options?: ChangeOptions) =>
-    change<Removal>('DELETE', at('/clients', clientId), undefined, options),
-  addKey: (clientId: string, body: KeyRotation = {}, options?: CreationOptions) =>
-    create<{ client: Client; secureKey: string; keyId: string; replacedKeyId?: string }>(
-      ...([at('/clients', clientId, '/keys'), body, options] as const),
-    ),
-  removeKey: (clientId: string, keyId: string, options?: KeyRemoval) =>
-    send<Client>('DELETE', at(at('/clients', clientId, '/keys'), keyId) + queryOf(options)),
-  issueRegistrationToken: (body: NewRegistrationToken, options?: CreationOptions) =>
-    create<AdminRegistrationToken>('/registration-tokens', body, options),
+    send<Removal>('DELETE', at`/clients/${clientId}`, undefined, options),
+  addKey: (clientId: string, body: Api.KeyRotation = {}, options?: CreationOptions) =>
+    send<AddedKey>('POST', at`/clients/${clientId}/keys`, body, options),
+  removeKey: (clientId: string, keyId: string, options?: Api.KeyRemoval) =>
+    send<Api.Client>('DELETE', at`/clients/${clientId}/keys/${keyId}` + queryOf(options)),
+  issueRegistrationToken: (body: Api.NewRegistrationToken, options?: CreationOptions) =>
+    send<Api.AdminRegistrationToken>('POST', '/registration-tokens', body, options),
 });
 
-const userCalls = ({ get, send, create, change, pages }: Calls) => ({
-  list: (filter?: ListFilter) => pages<UserList>('/users', filter),
+const userCalls = ({ send, pages }: Calls) => ({
+  list: (filter?: Api.ListFilter) => pages<Api.UserList>('/users', filter),
   /** @param name a username, a verified address, or a user id */
-  find: (name: string) => send<User>('POST', '/users/find', { name }),
-  create: (body: NewUser, options?: CreationOptions) =>
-    create<{ user: User; password?: string }>('/users', body, options),
-  read: (userId: string) => get<UserDetails>(at('/users', userId)),
-  change: (userId: string, body: UserChange, options?: ChangeOptions) =>
-    change<User>('PATCH', at('/users', userId), body, options),
-  previewChange: (userId: string, body: UserChange) =>
-    send<{ movesFrom?: string; signsOut: boolean }>(
-      ...(['POST', at('/users', userId, '/preview'), body] as const),
-    ),
-  previewRemoval: (userId: string) => get<UserRemoval>(at('/users', userId, '/removal')),
+  find: (name: string) => send<Api.User>('POST', '/users/find', { name }),
+  create: (body: Api.NewUser, options?: CreationOptions) =>
+    send<{ user: Api.User; password?: string }>('POST', '/users', body, options),
+  read: (userId: string) => send<Api.UserDetails>('GET', at`/users/${userId}`),
+  change: (userId: string, body: Api.UserChange, options?: ChangeOptions) =>
+    send<Api.User>('PATCH', at`/users/${userId}`, body, options),
+  previewChange: (userId: string, body: Api.UserChange) =>
+    send<{ movesFrom?: string; signsOut: boolean }>('POST', at`/users/${userId}/preview`, body),
+  previewRemoval: (userId: string) => send<UserRemoval>('GET', at`/users/${userId}/removal`),
   remove: (userId: string, options?: ChangeOptions) =>
-    change<UserRemoval>('DELETE', at('/users', userId), undefined, options),
+    send<UserRemoval>('DELETE', at`/users/${userId}`, undefined, options),
   setPassword: (userId: string, password?: string, options?: CreationOptions) =>
-    create<{ user: User; password?: string }>(
-      ...([at('/users', userId, '/password'), { password }, options] as const),
+    send<{ user: Api.User; password?: string }>(
+      ...(['POST', at`/users/${userId}/password`, { password }, options] as const),
     ),
   issueResetLink: (userId: string, options?: CreationOptions) =>
-    create<{ token: string }>(at('/users', userId, '/reset-link'), undefined, options),
-  unlock: (userId: string) => send<User>('POST', at('/users', userId, '/unlock')),
-  resetFactors: (userId: string) => send<User>('DELETE', at('/users', userId, '/factors')),
+    send<{ token: string }>('POST', at`/users/${userId}/reset-link`, undefined, options),
+  unlock: (userId: string) => send<Api.User>('POST', at`/users/${userId}/unlock`),
+  resetFactors: (userId: string) => send<Api.User>('DELETE', at`/users/${userId}/factors`),
   endSession: (userId: string, sessionId: string) =>
-    send<{ clientIds: string[] }>('DELETE', at(at('/users', userId, '/sessions'), sessionId)),
+    send<{ clientIds: string[] }>('DELETE', at`/users/${userId}/sessions/${sessionId}`),
   endGrants: (userId: string, clientId: string) =>
-    send<{ grantIds: string[] }>('DELETE', at(at('/users', userId, '/applications'), clientId)),
-  invite: (body: Invitation & { readonly isMailed?: boolean }, options?: CreationOptions) =>
-    create<{ token: string }>('/invitations', body, options),
+    send<{ grantIds: string[] }>('DELETE', at`/users/${userId}/applications/${clientId}`),
+  invite: (body: Api.Invitation & { readonly isMailed?: boolean }, options?: CreationOptions) =>
+    send<{ token: string }>('POST', '/invitations', body, options),
   withdrawInvitation: (email: string) => send<object>('POST', '/invitations/withdraw', { email }),
 });
 
-const installationCalls = ({ get, send, create, change, pages }: Calls) => ({
+const installationCalls = ({ send, pages }: Calls) => ({
   tokens: {
-    find: (token: string) => send<TokenDescription>('POST', '/tokens/find', { token }),
-    previewRevocation: (target: RevocationTarget) =>
-      send<RevocationEffect>('POST', '/revocations/preview', target),
-    revoke: (target: RevocationTarget) => send<RevocationEffect>('POST', '/revocations', target),
+    find: (token: string) => send<Api.TokenDescription>('POST', '/tokens/find', { token }),
+    previewRevocation: (target: Api.RevocationTarget) =>
+      send<Api.RevocationEffect>('POST', '/revocations/preview', target),
+    revoke: (target: Api.RevocationTarget) =>
+      send<Api.RevocationEffect>('POST', '/revocations', target),
   },
   signingKeys: {
-    list: () => get<{ items: SigningKey[] }>('/signing-keys'),
-    rotate: (purpose: SigningKey['purpose'], options?: CreationOptions) =>
-      create<{ items: SigningKey[] }>('/signing-keys', { purpose }, options),
+    list: () => send<{ items: Api.SigningKey[] }>('GET', '/signing-keys'),
+    rotate: (purpose: Api.SigningKey['purpose'], options?: CreationOptions) =>
+      send<{ items: Api.SigningKey[] }>('POST', '/signing-keys', { purpose }, options),
   },
-  audit: { list: (filter?: AuditFilter) => pages<AuditEntry>('/audit', filter) },
+  audit: { list: (filter?: Api.AuditFilter) => pages<Api.AuditEntry>('/audit', filter) },
   requests: {
-    list: (filter?: RequestFilter) => pages<RequestRecord>('/requests', filter),
-    groups: (filter?: RequestFilter) =>
-      get<{ items: RequestGroup[] }>(`/requests/groups${queryOf(filter)}`),
+    list: (filter?: Api.RequestFilter) => pages<Api.RequestRecord>('/requests', filter),
+    groups: (filter?: Api.RequestFilter) =>
+      send<{ items: Api.RequestGroup[] }>('GET', `/requests/groups${queryOf(filter)}`),
     read: (requestId: string) =>
-      get<{ requests: RequestRecord[]; audit: AuditEntry[] }>(at('/requests', requestId)),
+      send<{ requests: Api.RequestRecord[]; audit: Api.AuditEntry[] }>(
+        'GET',
+        at`/requests/${requestId}`,
+      ),
   },
   settings: {
-    read: () => get<SettingsDetails>('/settings'),
+    read: () => send<Api.SettingsDetails>('GET', '/settings'),
     preview: (member: string, value: unknown) =>
-      send<{ changes: object[] }>('POST', at('/settings', member, '/preview'), value),
+      send<{ changes: object[] }>('POST', at`/settings/${member}/preview`, value),
     replace: (member: string, value: unknown, options?: ChangeOptions) =>
-      change<Settings>('PUT', at('/settings', member), value, options),
+      send<Api.Settings>('PUT', at`/settings/${member}`, value, options),
     remove: (member: string, options?: ChangeOptions) =>
-      change<Settings>('DELETE', at('/settings', member), undefined, options),
+      send<Api.Settings>('DELETE', at`/settings/${member}`, undefined, options),
   },
-  supportBundle: () => get<object>('/support-bundle'),
+  supportBundle: () => send<object>('GET', '/support-bundle'),
 });
 
-interface Removal {
-  readonly clientId: string;
-  readonly orgId: string;
-  readonly keys: number;
-  readonly tokens: number;
-}
-
-interface UserRemoval {
-  readonly userId: string;
-  readonly username: string;
-  readonly orgId: string;
-  readonly sessions: number;
-  readonly applications: number;
-}
+type OrganizationRemoval = Readonly<{ organizationId: string; users: number }>;
+type Removal = Readonly<{ clientId: string; orgId: string; keys: number; tokens: number }>;
+type UserRemoval = Readonly<Record<'userId' | 'username' | 'orgId', string>> &
+  Readonly<Record<'sessions' | 'applications', number>>;
+type AddedKey = Readonly<{ client: Api.Client; secureKey: string; keyId: string }> & {
+  readonly replacedKeyId?: string;
+};
+type ClientChangeEffect = Readonly<{ revokes: boolean; deletesKeys: boolean }> & {
+  readonly changes: readonly object[];
+  readonly movesFrom?: string;
+};
 
 function createCalls(fetch: GatehouseFetch) {
   async function send<Result>(
-    method: string,
+    method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE',
     path: string,
     body?: unknown,
-    headers: Readonly<Record<string, string>> = {},
+    { idempotencyKey, ifVersion }: CreationOptions & ChangeOptions = {},
   ): Promise<Result> {
-    const content = body === undefined ? {} : { 'Content-Type': 'application/json' };
     const response = await fetch(`/admin/v1${path}`, {
-      ...{ method, headers: { ...content, ...headers } },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      method,
+      headers: {
+        ...(body !== undefined && { 'Content-Type': 'application/json' }),
+        ...(idempotencyKey !== undefined && { 'Idempotency-Key': idempotencyKey }),
+        ...(ifVersion !== undefined && { 'If-Match': `"${ifVersion}"` }),
+      },
+      ...(body !== undefined && { body: JSON.stringify(body) }),
     });
     const reply = await response.json().catch(() => undefined);
     if (response.ok && reply !== undefined) {
@@ -217,34 +183,21 @@ function createCalls(fetch: GatehouseFetch) {
   }
   return {
     send,
-    get: <Result>(path: string) => send<Result>('GET', path),
-    create: <Result>(path: string, body: unknown, { idempotencyKey }: CreationOptions = {}) =>
-      send<Result>(
-        ...(['POST', path, body] as const),
-        idempotencyKey === undefined ? {} : { 'Idempotency-Key': idempotencyKey },
-      ),
-    change: <Result>(
-      method: string,
-      path: string,
-      body: unknown,
-      { ifVersion }: ChangeOptions = {},
-    ) =>
-      send<Result>(
-        ...([method, path, body] as const),
-        ifVersion === undefined ? {} : { 'If-Match': `"${ifVersion}"` },
-      ),
     /** Yields one page after the other. */
     async *pages<Item>(path: string, filter?: object): AsyncGenerator<AdminPage<Item>, void> {
       let cursor: string | undefined;
       do {
-        const query = queryOf({ ...filter, ...(cursor !== undefined && { cursor }) });
-        const page = await send<AdminPage<Item>>('GET', path + query);
+        const page = await send<AdminPage<Item>>('GET', path + queryOf({ ...filter, cursor }));
         yield page;
         cursor = page.next;
       } while (cursor !== undefined);
     },
   };
 }
+
+/** A path with encoded parameters. */
+const at = (parts: TemplateStringsArray, ...ids: readonly string[]) =>
+  String.raw({ raw: parts }, ...ids.map(encodeURIComponent));
 
 function queryOf(members: object = {}): string {
   const given = Object.entries(members).filter(([, value]) => value !== undefined);

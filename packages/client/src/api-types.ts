@@ -17,32 +17,7 @@ import type {
   TagRecord,
   tagRequest,
 } from '@gatehouse/device-api';
-import type {
-  AuditQuery,
-  ClientView,
-  ExplainedRequest,
-  RequestGroup as GroupOfRequests,
-  Invitation as InvitationInput,
-  KeyRemoval as KeyRemovalInput,
-  KeyRotation as KeyRotationInput,
-  ListedClient,
-  ListedUser,
-  NamedEntry,
-  NewClient as NewClientInput,
-  NewOrganization as NewOrganizationInput,
-  NewUser as NewUserInput,
-  ClientChange as OfClient,
-  OrganizationChange as OfOrganization,
-  RequestFilter as OfRequests,
-  UserChange as OfUser,
-  Operators,
-  OrganizationView,
-  RevocationEffect as Revoked,
-  SigningKeyView,
-  RevocationTarget as Target,
-  TokenView,
-  UserView,
-} from '@gatehouse/operators';
+import type * as Operations from '@gatehouse/operators';
 import type { z } from 'zod';
 
 export interface Device extends DeviceRecord {}
@@ -62,49 +37,49 @@ export interface Query extends z.input<typeof queryRequest> {}
 export interface BatchCreation extends BatchResult {}
 export interface BatchChange extends IdsResult {}
 
-export interface Organization extends OrganizationView {}
-export interface NewOrganization extends NewOrganizationInput {}
-export interface OrganizationChange extends OfOrganization {}
-export interface Client extends ClientView {}
-export interface ClientList extends ListedClient {}
-export interface ClientDetails extends ListedClient {
+export interface Organization extends Operations.OrganizationView {}
+export interface NewOrganization extends Operations.NewOrganization {}
+export interface OrganizationChange extends Operations.OrganizationChange {}
+export interface Client extends Operations.ClientView {}
+export interface ClientList extends Operations.ListedClient {}
+export interface ClientDetails extends Operations.ListedClient {
   /** Epoch seconds by key id. */
   readonly keyLastUsedAt: Readonly<Record<string, number>>;
 }
-export interface NewClient extends NewClientInput {}
-export interface ClientChange extends OfClient {}
-export interface KeyRotation extends KeyRotationInput {}
-export interface KeyRemoval extends KeyRemovalInput {}
-type Registration = Operators['clients']['issueRegistrationToken'];
+export interface NewClient extends Operations.NewClient {}
+export interface ClientChange extends Operations.ClientChange {}
+export interface KeyRotation extends Operations.KeyRotation {}
+export interface KeyRemoval extends Operations.KeyRemoval {}
+type Registration = Operations.Operators['clients']['issueRegistrationToken'];
 export type NewRegistrationToken = Parameters<Registration>[1];
 export type AdminRegistrationToken = Awaited<ReturnType<Registration>>;
-export interface User extends UserView {}
-export interface UserList extends ListedUser {}
-type ReadUser = Awaited<ReturnType<Operators['users']['read']>>;
-export interface UserDetails extends UserView, Omit<ReadUser, 'user'> {}
-export interface NewUser extends NewUserInput {}
-export interface UserChange extends OfUser {}
-export interface Invitation extends InvitationInput {}
-type MembersFilter = NonNullable<Parameters<Operators['clients']['list']>[0]>;
+export interface User extends Operations.UserView {}
+export interface UserList extends Operations.ListedUser {}
+type ReadUser = Awaited<ReturnType<Operations.Operators['users']['read']>>;
+export interface UserDetails extends Operations.UserView, Omit<ReadUser, 'user'> {}
+export interface NewUser extends Operations.NewUser {}
+export interface UserChange extends Operations.UserChange {}
+export interface Invitation extends Operations.Invitation {}
+type MembersFilter = NonNullable<Parameters<Operations.Operators['clients']['list']>[0]>;
 export interface ListFilter extends Omit<MembersFilter, 'cursor'> {}
-export type TokenDescription = TokenView;
-export type RevocationTarget = Target;
-export interface RevocationEffect extends Revoked {}
-export interface SigningKey extends SigningKeyView {}
+export type TokenDescription = Operations.TokenView;
+export type RevocationTarget = Operations.RevocationTarget;
+export interface RevocationEffect extends Operations.RevocationEffect {}
+export interface SigningKey extends Operations.SigningKeyView {}
 type EntryMember = 'id' | 'at' | 'lastAt' | 'actor' | 'operator' | 'session' | 'address';
 /** The other members depend on the event. */
-export interface AuditEntry extends Pick<NamedEntry, EntryMember> {
+export interface AuditEntry extends Pick<Operations.NamedEntry, EntryMember> {
   readonly event: string;
   readonly severity: string;
   readonly outcome: string;
   readonly [member: string]: unknown;
 }
-export type AuditFilter = Omit<AuditQuery, 'cursor'>;
-export interface RequestRecord extends Omit<ExplainedRequest, 'explanation'> {
+export type AuditFilter = Omit<Operations.AuditQuery, 'cursor'>;
+export interface RequestRecord extends Omit<Operations.ExplainedRequest, 'explanation'> {
   readonly explanation?: { readonly stage: string; readonly cause: string; readonly fix: string };
 }
-export type RequestFilter = Omit<OfRequests, 'cursor'>;
-export interface RequestGroup extends GroupOfRequests {}
+export type RequestFilter = Omit<Operations.RequestFilter, 'cursor'>;
+export interface RequestGroup extends Operations.RequestGroup {}
 /** The members are those of a bootstrap file, without secrets. */
 export interface Settings {
   readonly version: string;

@@ -6,14 +6,6 @@ import { CONSOLE_CLIENT_ID, operatorScopes, TWO_FACTORS } from '@gatehouse/ident
 import type { Configuration, CustomFetch } from 'openid-client';
 import * as library from 'openid-client';
 
-export interface IssuerSettings {
-  readonly issuer: string;
-  /** Where the console reaches the authorization server, without a trailing slash. */
-  readonly internalUrl: string;
-  readonly consoleUrl: string;
-  readonly clientSecret: string;
-}
-
 /** The secrets of one sign-in. Only the browser has them, sealed. */
 export interface RoundTrip {
   readonly state: string;
@@ -52,29 +44,29 @@ const scope = ['openid', 'profile', ...operatorScopes].join(' ');
 
 export type Issuer = ReturnType<typeof createIssuer>;
 
-export function createIssuer(settings: IssuerSettings, now: () => number) {
-  const { consoleUrl } = settings;
+export function createIssuer(settings: {
+  readonly issuer: string;
+  /** Where the console reaches the authorization server, without a trailing slash. */
+  readonly internalUrl: string;
+  readonly consoleUrl: string;
+  readonly clientSecret: string;
+  /** Epoch milliseconds. */
+  readonly now: () => number;
+}) {
+  const { consoleUrl, now } = settings;
   const redirectUri = `${consoleUrl}/callback`;
-  let known: Promise<Configuration> | undefined;
+  let configuration: Promise<Configuration> | undefined;
 
   /** Reads the metadata once. A failure is not kept. */
-  async function configuration(): Promise<Configuration> {
-    known ??= discover(settings);
-    try {
-      return await known;
-    } catch (error) {
-      known = undefined;
+  async function ask<Result>(work: (known: Configuration) => Promise<Result>): Promise<Result> {
+    configuration ??= discover(settings).catch((error: unknown) => {
+      configuration = undefined;
       throw error;
-    }
-  }
-
-  const ask = async <Result>(work: (known: Configuration) => Promise<Result>): Promise<Result> => {
-    try {
-      return await work(await configuration());
-    } catch (error) {
+    });
+    return configuration.then(work).catch((error: unknown) => {
       throw translated(error);
-    }
-  };
+    });
+  }
 
   const toTokens = (reply: Awaited<ReturnType<typeof library.refreshTokenGrant>>): Tokens => ({
     accessToken: reply.access_token,
@@ -138,8 +130,11 @@ export function createIssuer(settings: IssuerSettings, now: () => number) {
   };
 }
 
-async function discover(settings: IssuerSettings): Promise<Configuration> {
-  const { issuer, internalUrl, clientSecret } = settings;
+async function discover({
+  issuer,
+  internalUrl,
+  clientSecret,
+}: Parameters<typeof createIssuer>[0]): Promise<Configuration> {
   const viaInternalUrl: CustomFetch = (address, options) =>
     fetch(
       address.startsWith(`${issuer}/`) ? internalUrl + address.slice(issuer.length) : address,

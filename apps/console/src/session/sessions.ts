@@ -184,8 +184,10 @@ function createRefresh(
         await issuer.revoke(tokens.refreshToken ?? tokens.accessToken);
         return undefined;
       }
-      const { idToken, refreshToken } = { ...found.session, ...definedOf(tokens) };
-      const session = { ...found.session, ...tokens, idToken, refreshToken };
+      // A reply without one of them keeps it.
+      const { idToken = found.session.idToken, ...others } = tokens;
+      const refreshToken = others.refreshToken ?? found.session.refreshToken;
+      const session = { ...found.session, ...others, idToken, refreshToken };
       const sealed = seal(session, key);
       if (await store.replace(key, found.sealed, sealed)) {
         return { sealed, session };
@@ -195,8 +197,3 @@ function createRefresh(
 
   return refresh;
 }
-
-const definedOf = <Members extends object>(members: Members) =>
-  Object.fromEntries(
-    Object.entries(members).filter(([, value]) => value !== undefined),
-  ) as Partial<Members>;
