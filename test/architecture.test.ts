@@ -31,6 +31,8 @@ const confinements: readonly (readonly [module: string, places: readonly string[
       ).concat(
         inFolders(
           consoleApp,
+          'api/messages.ts',
+          'api/serve-api.ts',
           'app.ts',
           'frame/',
           'session/cookies.ts',

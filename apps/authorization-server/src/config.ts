@@ -12,7 +12,6 @@ import {
 } from '@gatehouse/identity';
 import {
   addressList,
-  baseUrl,
   ConfigurationError,
   commonVariables,
   createProblemCollector,
@@ -21,9 +20,9 @@ import {
   effectiveSettings,
   findMisspelledVariables,
   inspectFileAccess,
-  isLoopbackUrl,
   parseEnvironment,
   port,
+  protectedUrl,
   rate,
   secretFilesOf,
   serverSettings,
@@ -42,7 +41,7 @@ export const variables = z.object({
     example: '/run/gatehouse/authorization-server.sock',
   }),
   AUTHORIZATION_SERVER_PORT: port.default(9000).describe('Port to listen on.'),
-  AUTHORIZATION_SERVER_URL: baseUrl.optional().meta({
+  AUTHORIZATION_SERVER_URL: protectedUrl.optional().meta({
     description: 'Public URL and issuer. Must be https unless it is a loopback address.',
     default: '`http://localhost:` and the port',
     protects: true,
@@ -96,10 +95,6 @@ export function loadConfiguration(environment: Environment) {
   const { DATA_DIR: dataDirectory, TRUSTED_PROXIES: trustedProxies = [] } = read;
   const issuer =
     read.AUTHORIZATION_SERVER_URL ?? `http://localhost:${read.AUTHORIZATION_SERVER_PORT}`;
-  if (!isLoopbackUrl(issuer) && !issuer.startsWith('https:')) {
-    const message = 'must be https unless it is a loopback address';
-    problems.add([{ name: 'AUTHORIZATION_SERVER_URL', message }]);
-  }
   const embedded = read.STORE_URL === undefined;
   const { problems: exposed, warnings } = inspectFileAccess({
     files: [

@@ -1,24 +1,13 @@
+import { sharePasswordHashing } from '@gatehouse/identity';
+import { connectServer, prepareStore } from '@gatehouse/identity/server';
 import {
-  connectIdentity,
-  masterKeyId,
-  prepareStore,
-  reportProcess,
-  sharePasswordHashing,
-} from '@gatehouse/identity';
-import {
-  collectMasterKey,
   createAddressMatcher,
-  createMetricsRegistry,
-  createOperations,
   createRequestRecorder,
   deferListener,
   type Logger,
   observeRequests,
-  openTracer,
-  readVersion,
   runApp,
   type ServedApp,
-  storeSignals,
 } from '@gatehouse/server';
 import { StoreUnavailableError } from '@gatehouse/store';
 import { createApp } from './app.ts';
@@ -37,16 +26,9 @@ await runApp({
 async function start(configuration: Configuration, logger: Logger): Promise<ServedApp> {
   const { bootstrap, issuer: publicUrl, identity: settings } = configuration;
   sharePasswordHashing(configuration.workers);
-  const tracer = await openTracer({ app: 'authorization-server', logger });
-  const registry = createMetricsRegistry();
-  collectMasterKey(registry, () => masterKeyId(settings.masterKey.keys()[0]));
-  const metrics = createAuthorizationServerMetrics(registry);
-  const { identity, checkStore, close } = await connectIdentity(settings, {
-    signals: (store) => storeSignals(registry, logger, store, tracer),
-    logger,
-    onAuditEvent: metrics.audited,
-    onRequestLog: metrics.requestLog,
-  });
+  const app = 'authorization-server';
+  const server = await connectServer(app, configuration, logger, createAuthorizationServerMetrics);
+  const { identity, metrics, registry, tracer, checkStore } = server;
   const stopping = new AbortController();
   // The app needs a signing key from the store. While the store is unavailable, the listener
   // returns 503.
@@ -60,21 +42,12 @@ async function start(configuration: Configuration, logger: Logger): Promise<Serv
     return createApp({ ...configuration, ...settings, ...dependencies });
   }, isRetried);
   const recorder = createRequestRecorder({
-    app: 'authorization-server',
+    app,
     addressGroupOf,
     record: identity.requestLog.record,
   });
   const checks = { store: checkStore, application: application.ready };
-  const { readiness } = createOperations({ checks, metrics: registry });
-  const version = readVersion();
-  const reporting = reportProcess(identity, {
-    app: 'authorization-server',
-    ...metrics.increments,
-    describe: async () => ({
-      ...{ version, settings: configuration.settings },
-      ...(await readiness()),
-    }),
-  });
+  const close = server.report(checks);
   return {
     listener: observeRequests(rejectDoubtfulRequests(application.listener), logger, {
       observer: (line, request) => {
@@ -91,9 +64,7 @@ async function start(configuration: Configuration, logger: Logger): Promise<Serv
     stopStarting: application.close,
     async release() {
       stopping.abort();
-      await reporting.close();
       await close();
-      await tracer?.close();
     },
   };
 }

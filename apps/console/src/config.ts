@@ -18,6 +18,7 @@ import {
   isLoopbackUrl,
   parseEnvironment,
   port,
+  protectedUrl,
   secretFilesOf,
   serverSettings,
   socketPath,
@@ -33,7 +34,7 @@ export const variables = z.object({
     example: '/run/gatehouse/console.sock',
   }),
   AUTHORIZATION_SERVER_PORT: port.default(9000),
-  AUTHORIZATION_SERVER_URL: baseUrl.optional(),
+  AUTHORIZATION_SERVER_URL: protectedUrl.optional(),
   AUTHORIZATION_SERVER_INTERNAL_URL: baseUrl.optional().meta({
     description: 'Where the console reaches the authorization server.',
     default: '`AUTHORIZATION_SERVER_URL`',
@@ -68,10 +69,6 @@ export function loadConfiguration(environment: Environment) {
   }
   const issuer =
     read.AUTHORIZATION_SERVER_URL ?? `http://localhost:${read.AUTHORIZATION_SERVER_PORT}`;
-  if (!isLoopbackUrl(issuer) && !issuer.startsWith('https:')) {
-    const message = 'must be https unless it is a loopback address';
-    problems.add([{ name: 'AUTHORIZATION_SERVER_URL', message }]);
-  }
   const { problems: exposed, warnings } = inspectFileAccess({
     files: identitySecretFiles(environment),
     sockets: secretFilesOf(environment, ['CONSOLE_SOCKET', 'DEVICE_SERVICE_SOCKET']),

@@ -1,27 +1,17 @@
 import { errorCatalogue } from '@gatehouse/errors';
-import {
-  connectIdentity,
-  masterKeyId,
-  prepareStore,
-  reportProcess,
-  requestLogResults,
-} from '@gatehouse/identity';
+import { requestLogResults } from '@gatehouse/identity';
+import { connectServer, prepareStore } from '@gatehouse/identity/server';
 import {
   addProcessMetrics,
-  collectMasterKey,
   createAddressMatcher,
-  createMetricsRegistry,
-  createOperations,
   createRequestLogMetrics,
   createRequestMetrics,
   type Logger,
+  type MetricsRegistry,
   observeRequests,
-  openTracer,
-  readVersion,
   retryStart,
   runApp,
   type ServedApp,
-  storeSignals,
 } from '@gatehouse/server';
 import { StoreUnavailableError } from '@gatehouse/store';
 import { createApp, operations } from './app.ts';
@@ -37,56 +27,26 @@ await runApp({
 
 async function start(configuration: Configuration, logger: Logger): Promise<ServedApp> {
   const { identity: settings, consoleUrl: publicUrl, trustedProxies } = configuration;
-  const tracer = await openTracer({ app: 'console', logger });
-  const registry = createMetricsRegistry();
-  addProcessMetrics(registry, { app: 'console' });
-  collectMasterKey(registry, () => masterKeyId(settings.masterKey.keys()[0]));
-  const storeWarnings = new Set<string>();
   const stopping = new AbortController();
-  const { identity, checkStore, close } = await connectIdentity(settings, {
-    signals(store) {
-      const signals = storeSignals(registry, logger, store, tracer);
-      return {
-        ...signals,
-        onWarning: (warning) => {
-          storeWarnings.add(warning);
-          signals.onWarning(warning);
-        },
-      };
-    },
-    logger,
-    onAuditEvent: () => undefined,
-    onRequestLog: createRequestLogMetrics(registry, requestLogResults),
-  });
+  const server = await connectServer('console', configuration, logger, createMetrics);
+  const { identity, metrics, registry, tracer, checkStore, storeWarnings } = server;
   // While the store is unavailable, every page reports it.
   const preparation = await retryStart(
     () => prepareStore(identity, { bootstrap: undefined, publicUrl }, { actor: 'console' }),
     (error) => error instanceof StoreUnavailableError,
   );
   const checks = { store: checkStore, preparation: preparation.ready };
-  const { readiness } = createOperations({ checks, metrics: registry });
-  const described = { version: readVersion(), settings: configuration.settings };
-  const reporting = reportProcess(identity, {
-    app: 'console',
-    describe: async () => ({ ...described, ...(await readiness()) }),
-    // The requests of operators are in no plot.
-    take: () => ({}),
-    countWrite: () => undefined,
-  });
+  const close = server.report(checks);
   const { masterKey, masterKeyFile, signingKeyPolicy } = settings;
   const app = createApp({
     ...configuration,
     ...{ identity, masterKey, masterKeyFile, signingKeyPolicy },
-    storeWarnings: () => [...storeWarnings],
+    storeWarnings,
     stopping: stopping.signal,
   });
   return {
     listener: observeRequests(app, logger, {
-      observer: createRequestMetrics(registry, {
-        operations: ['unmatched', ...operations],
-        credentials: ['bearer'],
-        codes: [...new Set([...problemCodes, ...Object.keys(errorCatalogue)])],
-      }),
+      observer: metrics.requests,
       isTrustedProxy: createAddressMatcher(trustedProxies),
       tracer,
     }),
@@ -96,10 +56,20 @@ async function start(configuration: Configuration, logger: Logger): Promise<Serv
       preparation.close();
       stopping.abort();
     },
-    async release() {
-      await reporting.close();
-      await close();
-      await tracer?.close();
-    },
+    release: close,
+  };
+}
+
+/** The requests of operators are in no plot. */
+function createMetrics(registry: MetricsRegistry) {
+  addProcessMetrics(registry, { app: 'console' });
+  return {
+    audited: () => undefined,
+    requestLog: createRequestLogMetrics(registry, requestLogResults),
+    requests: createRequestMetrics(registry, {
+      operations: ['unmatched', ...operations],
+      credentials: ['bearer'],
+      codes: [...new Set([...problemCodes, ...Object.keys(errorCatalogue)])],
+    }),
   };
 }

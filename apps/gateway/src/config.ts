@@ -18,6 +18,7 @@ import {
   isLoopbackUrl,
   parseEnvironment,
   port,
+  protectedUrl,
   rate,
   secretFilesOf,
   serverSettings,
@@ -36,16 +37,13 @@ export const variables = z.object({
     example: '/run/gatehouse/gateway.sock',
   }),
   GATEWAY_PORT: port.default(8844).describe('Port to listen on.'),
-  GATEWAY_URL: baseUrl
-    .refine(isProtected, { message: 'must be https unless it is a loopback address' })
-    .optional()
-    .meta({
-      description:
-        'Public URL, and issuer of internal tokens. The device service and the console need the same value.',
-      default: '`http://localhost:` and the port',
-      protects: true,
-      example: 'http://localhost:8844',
-    }),
+  GATEWAY_URL: protectedUrl.optional().meta({
+    description:
+      'Public URL, and issuer of internal tokens. The device service and the console need the same value.',
+    default: '`http://localhost:` and the port',
+    protects: true,
+    example: 'http://localhost:8844',
+  }),
   AUTHORIZATION_SERVER_URL: baseUrl.default('http://localhost:9000'),
   DEVICE_SERVICE_URL: baseUrl
     .default('http://localhost:8850')
@@ -167,9 +165,4 @@ export function loadConfiguration(environment: Environment) {
     settings: effectiveSettings(variables, environment),
     warnings: [...findMisspelledVariables(environment).warnings, ...warnings],
   };
-}
-
-/** Credentials must not cross a network without encryption. */
-function isProtected(url: string): boolean {
-  return !URL.canParse(url) || isLoopbackUrl(url) || url.startsWith('https:');
 }

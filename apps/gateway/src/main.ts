@@ -1,17 +1,5 @@
-import { connectIdentity, masterKeyId, prepareStore, reportProcess } from '@gatehouse/identity';
-import {
-  collectMasterKey,
-  createMetricsRegistry,
-  createOperations,
-  createReload,
-  type Logger,
-  openTracer,
-  readVersion,
-  retryStart,
-  runApp,
-  type ServedApp,
-  storeSignals,
-} from '@gatehouse/server';
+import { connectServer, prepareStore } from '@gatehouse/identity/server';
+import { createReload, type Logger, retryStart, runApp, type ServedApp } from '@gatehouse/server';
 import { StoreUnavailableError } from '@gatehouse/store';
 import { createGateway } from './app.ts';
 import { type GatewayConfiguration, loadConfiguration } from './config.ts';
@@ -28,17 +16,9 @@ await runApp({
 });
 
 async function start(configuration: GatewayConfiguration, logger: Logger): Promise<ServedApp> {
-  const { masterKey, securityProfile, signingKeyPolicy } = configuration.identity;
-  const tracer = await openTracer({ app: 'gateway', logger });
-  const registry = createMetricsRegistry();
-  collectMasterKey(registry, () => masterKeyId(masterKey.keys()[0]));
-  const metrics = createGatewayMetrics(registry);
-  const { identity, checkStore, close } = await connectIdentity(configuration.identity, {
-    signals: (store) => storeSignals(registry, logger, store, tracer),
-    logger,
-    onAuditEvent: metrics.audited,
-    onRequestLog: metrics.requestLog,
-  });
+  const { securityProfile, signingKeyPolicy } = configuration.identity;
+  const server = await connectServer('gateway', configuration, logger, createGatewayMetrics);
+  const { identity, metrics, registry, tracer, checkStore } = server;
   // While the store is unavailable, the gateway listens, returns 503 and repeats this step.
   const preparation = await retryStart(
     async () => {
@@ -63,23 +43,14 @@ async function start(configuration: GatewayConfiguration, logger: Logger): Promi
     bootstrap: preparation.ready,
     'signing-key': gateway.signingKey,
   };
-  const { readiness } = createOperations({ checks, metrics: registry });
   /** A valid ROUTES_FILE takes effect. An invalid one changes nothing. */
   const { reload, configuration: loaded } = createReload(async () => {
     const routing = configuration.readRouting();
     resolveRoutes(routing, await identity.settings.read());
     gateway.use(routing);
   }, logger);
-  const described = { version: readVersion(), settings: configuration.settings };
-  const reporting = reportProcess(identity, {
-    app: 'gateway',
-    ...metrics.increments,
-    reload,
-    describe: async () => ({
-      ...{ ...described, configuration: loaded(), ...gateway.describe() },
-      ...(await readiness()),
-    }),
-  });
+  const describe = () => ({ configuration: loaded(), ...gateway.describe() });
+  const close = server.report(checks, describe, reload);
   return {
     reload,
     listener: gateway.listener,
@@ -95,9 +66,7 @@ async function start(configuration: GatewayConfiguration, logger: Logger): Promi
     stopStarting: preparation.close,
     async release() {
       await gateway.close();
-      await reporting.close();
       await close();
-      await tracer?.close();
     },
   };
 }

@@ -50,9 +50,9 @@ const organizationCalls = ({ send, pages }: Calls) => ({
   change: (id: string, body: Api.OrganizationChange, options?: ChangeOptions) =>
     send<Api.Organization>('PATCH', at`/organizations/${id}`, body, options),
   previewRemoval: (id: string) =>
-    send<OrganizationRemoval & { clientIds: string[] }>('GET', at`/organizations/${id}/removal`),
+    send<Api.OrganizationRemovalEffect>('GET', at`/organizations/${id}/removal`),
   remove: (id: string, options?: ChangeOptions) =>
-    send<OrganizationRemoval & { clients: number }>(
+    send<Api.OrganizationRemoval>(
       ...(['DELETE', at`/organizations/${id}`, undefined, options] as const),
     ),
 });
@@ -65,12 +65,13 @@ const clientCalls = ({ send, pages }: Calls) => ({
   change: (clientId: string, body: Api.ClientChange, options?: ChangeOptions) =>
     send<Api.Client>('PATCH', at`/clients/${clientId}`, body, options),
   previewChange: (clientId: string, body: Api.ClientChange) =>
-    send<ClientChangeEffect>('POST', at`/clients/${clientId}/preview`, body),
-  previewRemoval: (clientId: string) => send<Removal>('GET', at`/clients/${clientId}/removal`),
+    send<Api.ClientChangeEffect>('POST', at`/clients/${clientId}/preview`, body),
+  previewRemoval: (clientId: string) =>
+    send<Api.ClientRemoval>('GET', at`/clients/${clientId}/removal`),
   remove: (clientId: string, options?: ChangeOptions) =>
-    send<Removal>('DELETE', at`/clients/${clientId}`, undefined, options),
+    send<Api.ClientRemoval>('DELETE', at`/clients/${clientId}`, undefined, options),
   addKey: (clientId: string, body: Api.KeyRotation = {}, options?: CreationOptions) =>
-    send<AddedKey>('POST', at`/clients/${clientId}/keys`, body, options),
+    send<Api.AddedKey>('POST', at`/clients/${clientId}/keys`, body, options),
   removeKey: (clientId: string, keyId: string, options?: Api.KeyRemoval) =>
     send<Api.Client>('DELETE', at`/clients/${clientId}/keys/${keyId}` + queryOf(options)),
   issueRegistrationToken: (body: Api.NewRegistrationToken, options?: CreationOptions) =>
@@ -88,9 +89,9 @@ const userCalls = ({ send, pages }: Calls) => ({
     send<Api.User>('PATCH', at`/users/${userId}`, body, options),
   previewChange: (userId: string, body: Api.UserChange) =>
     send<{ movesFrom?: string; signsOut: boolean }>('POST', at`/users/${userId}/preview`, body),
-  previewRemoval: (userId: string) => send<UserRemoval>('GET', at`/users/${userId}/removal`),
+  previewRemoval: (userId: string) => send<Api.UserRemoval>('GET', at`/users/${userId}/removal`),
   remove: (userId: string, options?: ChangeOptions) =>
-    send<UserRemoval>('DELETE', at`/users/${userId}`, undefined, options),
+    send<Api.UserRemoval>('DELETE', at`/users/${userId}`, undefined, options),
   setPassword: (userId: string, password?: string, options?: CreationOptions) =>
     send<{ user: Api.User; password?: string }>(
       ...(['POST', at`/users/${userId}/password`, { password }, options] as const),
@@ -143,18 +144,6 @@ const installationCalls = ({ send, pages }: Calls) => ({
   },
   supportBundle: () => send<object>('GET', '/support-bundle'),
 });
-
-type OrganizationRemoval = Readonly<{ organizationId: string; users: number }>;
-type Removal = Readonly<{ clientId: string; orgId: string; keys: number; tokens: number }>;
-type UserRemoval = Readonly<Record<'userId' | 'username' | 'orgId', string>> &
-  Readonly<Record<'sessions' | 'applications', number>>;
-type AddedKey = Readonly<{ client: Api.Client; secureKey: string; keyId: string }> & {
-  readonly replacedKeyId?: string;
-};
-type ClientChangeEffect = Readonly<{ revokes: boolean; deletesKeys: boolean }> & {
-  readonly changes: readonly object[];
-  readonly movesFrom?: string;
-};
 
 function createCalls(fetch: GatehouseFetch) {
   async function send<Result>(

@@ -46,21 +46,30 @@ export interface ClientDetails extends Operations.ListedClient {
   /** Epoch seconds by key id. */
   readonly keyLastUsedAt: Readonly<Record<string, number>>;
 }
+type OrganizationActs = Operations.Operators['organizations'];
+export type OrganizationRemovalEffect = Awaited<ReturnType<OrganizationActs['previewRemoval']>>;
+export type OrganizationRemoval = Awaited<ReturnType<OrganizationActs['remove']>>;
+type ClientActs = Operations.Operators['clients'];
+export type ClientChangeEffect = Awaited<ReturnType<ClientActs['previewChange']>>;
+export type ClientRemoval = Awaited<ReturnType<ClientActs['remove']>>;
+export type AddedKey = Awaited<ReturnType<Operations.Operators['clientKeys']['rotate']>>;
 export interface NewClient extends Operations.NewClient {}
 export interface ClientChange extends Operations.ClientChange {}
 export interface KeyRotation extends Operations.KeyRotation {}
 export interface KeyRemoval extends Operations.KeyRemoval {}
-type Registration = Operations.Operators['clients']['issueRegistrationToken'];
+type Registration = ClientActs['issueRegistrationToken'];
 export type NewRegistrationToken = Parameters<Registration>[1];
 export type AdminRegistrationToken = Awaited<ReturnType<Registration>>;
 export interface User extends Operations.UserView {}
 export interface UserList extends Operations.ListedUser {}
-type ReadUser = Awaited<ReturnType<Operations.Operators['users']['read']>>;
+type UserActs = Operations.Operators['users'];
+type ReadUser = Awaited<ReturnType<UserActs['read']>>;
+export type UserRemoval = Awaited<ReturnType<UserActs['remove']>>;
 export interface UserDetails extends Operations.UserView, Omit<ReadUser, 'user'> {}
 export interface NewUser extends Operations.NewUser {}
 export interface UserChange extends Operations.UserChange {}
 export interface Invitation extends Operations.Invitation {}
-type MembersFilter = NonNullable<Parameters<Operations.Operators['clients']['list']>[0]>;
+type MembersFilter = NonNullable<Parameters<ClientActs['list']>[0]>;
 export interface ListFilter extends Omit<MembersFilter, 'cursor'> {}
 export type TokenDescription = Operations.TokenView;
 export type RevocationTarget = Operations.RevocationTarget;

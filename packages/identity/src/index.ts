@@ -41,7 +41,6 @@ export {
   redirectUriProblem,
 } from './clients/redirect-uris.ts';
 export { type Registration, registrationTokenSchema } from './clients/registration-tokens.ts';
-export { connectIdentity, prepareStore } from './connect-identity.ts';
 export {
   type IdentitySettings,
   identitySecretFiles,

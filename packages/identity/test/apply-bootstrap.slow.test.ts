@@ -9,7 +9,8 @@ import { ConfigurationError } from '@gatehouse/server/configuration';
 import { temporaryFolder } from '@gatehouse/testing/suite';
 import { expect, test } from '@jest/globals';
 import { type BootstrapDefinition, bootstrapSchema } from '../src/bootstrap/bootstrap-schema.ts';
-import { applyBootstrap, generateSecureKey, prepareStore } from '../src/index.ts';
+import { prepareStore } from '../src/connect-identity.ts';
+import { applyBootstrap, generateSecureKey } from '../src/index.ts';
 import { describeOnEngines } from './engines.ts';
 
 const run = promisify(execFile);

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { failureReasons } from '@gatehouse/errors';
 import { StoreUnavailableError } from '@gatehouse/store';
 import { describe, expect, test } from '@jest/globals';
+import { prepareStore } from '../src/connect-identity.ts';
 import {
   CONSOLE_CLIENT_ID,
   consoleSecret,
@@ -16,7 +17,6 @@ import {
   ONE_FACTOR,
   openIdentity,
   operatorScopes,
-  prepareStore,
   TWO_FACTORS,
   type User,
 } from '../src/index.ts';

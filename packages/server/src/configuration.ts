@@ -27,6 +27,7 @@ export {
   isLoopbackUrl,
   operationsPortOf,
   port,
+  protectedUrl,
   rate,
   serverSettings,
   socketPath,

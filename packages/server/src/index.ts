@@ -26,6 +26,7 @@ export {
 export {
   allowedMethods,
   createRouter,
+  pathParameters,
   pathShape,
   type Router,
   type RouterMatch,

@@ -37,75 +37,54 @@ export const metadataOf = ({ issuer, consoleUrl }: Places) => ({
   resource_name: 'Gatehouse management API',
 });
 
-interface Rejection {
-  /** Of RFC 6750 and RFC 9470. Without one, a caller without a token learns only how to get one. */
-  readonly error?: 'invalid_token' | 'insufficient_scope' | 'insufficient_user_authentication';
-  readonly scope?: OperatorScope;
-  readonly acr_values?: string;
-  readonly message: string;
+type Reason = OperatorRefusal | 'token_malformed';
+
+/** What was found, and how to fix it. @param scope what the operation needs */
+function messagesOf(issuer: string, resource: string, scope: OperatorScope) {
+  const renewal = `Get a new one from ${issuer} for the resource ${resource}.`;
+  const messages: Readonly<Record<Reason, string>> = {
+    token_missing: `The request has no access token. Send the header Authorization: Bearer TOKEN, with a token of ${issuer} for the resource ${resource}. This API accepts no cookie, X-Access-Token or signature.`,
+    token_malformed:
+      'The header Authorization has a text that is no token. Send the access token exactly as the token reply contains it, without quotation marks or line breaks.',
+    token_unknown: `The access token is unknown. It expired or was revoked some time ago, or belongs to another installation. ${renewal}`,
+    token_expired: `The access token has expired. ${renewal}`,
+    token_revoked: `The access token was revoked, or its client or user was disabled. ${renewal} If that fails, ask another operator to enable the client or the user.`,
+    token_for_other_resource: `The access token is for another API. Request one with the parameter resource=${resource}.`,
+    user_authentication_insufficient:
+      'The user of the token signed in with one factor. Send the user to the authorization endpoint with the acr_values of WWW-Authenticate, to sign in with a second factor.',
+    role_missing:
+      'The user of the token has none of the roles in the setting operators. Another operator can give the user one of them.',
+    access_denied: `The operation needs the scope ${scope}, which the token does not have. Register the client for the scope, then request a token with it.`,
+  };
+  return messages;
 }
 
-/** The challenge of each rejection, and its message. @param scope what the operation needs */
-function rejectionsOf(issuer: string, resource: string, scope: OperatorScope) {
-  const renewal = `Get a new one from ${issuer} for the resource ${resource}.`;
-  const rejections: Readonly<Record<OperatorRefusal | 'token_malformed', Rejection>> = {
-    token_missing: {
-      scope,
-      message: `The request has no access token. Send the header Authorization: Bearer TOKEN, with a token of ${issuer} for the resource ${resource}. This API accepts no cookie, X-Access-Token or signature.`,
-    },
-    token_malformed: {
-      error: 'invalid_token',
-      message:
-        'The header Authorization has a text that is no token. Send the access token exactly as the token reply contains it, without quotation marks or line breaks.',
-    },
-    token_unknown: {
-      error: 'invalid_token',
-      message: `The access token is unknown. It expired or was revoked some time ago, or belongs to another installation. ${renewal}`,
-    },
-    token_expired: {
-      error: 'invalid_token',
-      message: `The access token has expired. ${renewal}`,
-    },
-    token_revoked: {
-      error: 'invalid_token',
-      message: `The access token was revoked, or its client or user was disabled. ${renewal} If that fails, ask another operator to enable the client or the user.`,
-    },
-    token_for_other_resource: {
-      error: 'invalid_token',
-      message: `The access token is for another API. Request one with the parameter resource=${resource}.`,
-    },
-    user_authentication_insufficient: {
-      error: 'insufficient_user_authentication',
-      acr_values: TWO_FACTORS,
-      message:
-        'The user of the token signed in with one factor. Send the user to the authorization endpoint with the acr_values of WWW-Authenticate, to sign in with a second factor.',
-    },
-    role_missing: {
-      error: 'insufficient_scope',
-      scope,
-      message:
-        'The user of the token has none of the roles in the setting operators. Another operator can give the user one of them.',
-    },
-    access_denied: {
-      error: 'insufficient_scope',
-      scope,
-      message: `The operation needs the scope ${scope}, which the token does not have. Register the client for the scope, then request a token with it.`,
-    },
-  };
-  return rejections;
-}
+/** The error of RFC 6750 and RFC 9470. A caller without a token learns only how to get one. */
+const errors: Readonly<Partial<Record<Reason, string | undefined>>> = {
+  token_missing: undefined,
+  user_authentication_insufficient: 'insufficient_user_authentication',
+  role_missing: 'insufficient_scope',
+  access_denied: 'insufficient_scope',
+};
 
 export function createAuthentication(
   { issuer, consoleUrl }: Places,
   { verifyOperatorToken }: Pick<Identity, 'verifyOperatorToken'>,
 ) {
-  function rejected(reason: OperatorRefusal | 'token_malformed', scope: OperatorScope): ApiError {
-    const { message, ...more } = rejectionsOf(issuer, consoleUrl + BASE_PATH, scope)[reason];
-    const parameters = { ...more, resource_metadata: consoleUrl + METADATA_PATH };
-    const challenge = Object.entries(parameters).map(([name, value]) => `${name}="${value}"`);
-    return new ApiError(more.error === 'insufficient_scope' ? 'access_denied' : 'unauthorized', {
-      message,
-      headers: { 'WWW-Authenticate': `Bearer realm="gatehouse", ${challenge.join(', ')}` },
+  function rejected(reason: Reason, scope: OperatorScope): ApiError {
+    const error = reason in errors ? errors[reason] : 'invalid_token';
+    const isForbidden = error === 'insufficient_scope';
+    const parameters = Object.entries({
+      realm: 'gatehouse',
+      ...(error !== undefined && { error }),
+      ...((error === undefined || isForbidden) && { scope }),
+      ...(reason === 'user_authentication_insufficient' && { acr_values: TWO_FACTORS }),
+      resource_metadata: consoleUrl + METADATA_PATH,
+    });
+    const challenge = parameters.map(([name, value]) => `${name}="${value}"`).join(', ');
+    return new ApiError(isForbidden ? 'access_denied' : 'unauthorized', {
+      message: messagesOf(issuer, consoleUrl + BASE_PATH, scope)[reason],
+      headers: { 'WWW-Authenticate': `Bearer ${challenge}` },
       reason,
       finding: reason === 'access_denied' ? scope : undefined,
     });

@@ -16,6 +16,7 @@ import {
   assertClearMessage,
   createRouter,
   observedRequest,
+  pathParameters,
   unmappedAddress,
 } from '@gatehouse/server';
 import {
@@ -30,7 +31,7 @@ import { createAuthentication, METADATA_PATH, metadataOf, type Places } from './
 import { createDocument, operations } from './document.ts';
 import { createIdempotency } from './idempotency.ts';
 import { handleProblem, isKnown, readBody, readIfMatch, readQuery } from './messages.ts';
-import { BASE_PATH, type Operation } from './operation.ts';
+import { BASE_PATH } from './operation.ts';
 
 const DOCUMENT_PATH = `${BASE_PATH}/openapi.json`;
 
@@ -45,12 +46,10 @@ export const apiOperations: readonly string[] = [
   ...['api.openapi', 'api.protected-resource'],
 ];
 
-const router = createRouter(
-  operations.map((operation) => ({
-    ...{ method: operation.method, path: BASE_PATH + operation.path, operation },
-  })),
-  { plainPathsHideOthers: true },
-);
+const entries = operations.map((operation) => ({
+  ...{ method: operation.method, path: BASE_PATH + operation.path, operation },
+}));
+const router = createRouter(entries, { plainPathsHideOthers: true });
 
 interface Dependencies extends Places {
   readonly identity: Identity;
@@ -92,7 +91,7 @@ export function serveApi(dependencies: Dependencies): express.Router {
     if (match.entry === undefined) {
       throw methodNotAllowed(allowedMethods(match.others));
     }
-    await perform(request, response, { operation: match.entry.operation, access, segments });
+    await perform(request, response, { entry: match.entry, access, segments });
   }
 
   return express
@@ -141,25 +140,25 @@ function createDocuments(places: Places) {
 
 function createPerform({ identity, operators, consoleUrl, now }: Dependencies) {
   const once = createIdempotency(identity, now);
-  const root = consoleUrl + BASE_PATH;
 
   return async (
     request: Request,
     response: Response,
     admitted: {
-      readonly operation: Operation;
+      readonly entry: (typeof entries)[number];
       readonly access: OperatorAccess;
       /** Of the whole path. */
       readonly segments: readonly string[];
     },
   ): Promise<void> => {
-    const { operation, access, segments } = admitted;
+    const { entry, access, segments } = admitted;
+    const { operation } = entry;
     const { clientId, userId, sessionId } = access;
     const query = readQuery(
       new URLSearchParams(request.originalUrl.split(/\?(.*)/s)[1]),
       operation,
     );
-    const path = readPath(operation.path, segments);
+    const path = pathParameters(entry, segments);
     const condition = operation.isConditional ? { ifVersion: readIfMatch(request) } : {};
     const body = await readBody(request, operation);
     const operator = {
@@ -184,30 +183,16 @@ function createPerform({ identity, operators, consoleUrl, now }: Dependencies) {
     }
     if (next !== undefined) {
       const following = new URLSearchParams({ ...query, cursor: next });
-      response.links({ next: `${root}${operation.path}?${following}` });
+      response.links({ next: `${consoleUrl}${entry.path}?${following}` });
     }
     if (operation.location !== undefined) {
-      response.location(root + operation.location(reply as never));
+      response.location(consoleUrl + BASE_PATH + operation.location(reply as never));
     }
     if (isRepeated) {
       response.set('Idempotency-Replayed', 'true');
     }
     response.status(operation.isCreation ? 201 : 200).json(reply);
   };
-}
-
-/** @param segments of the whole path @throws ApiError `illegal_argument` */
-function readPath(path: string, segments: readonly string[]): Readonly<Record<string, string>> {
-  const parts = (BASE_PATH + path).slice(1).split('/');
-  const named = parts.flatMap((part, index) =>
-    part.startsWith('{') ? [[part.slice(1, -1), segments[index] ?? ''] as const] : [],
-  );
-  try {
-    return Object.fromEntries(named.map(([name, value]) => [name, decodeURIComponent(value)]));
-  } catch (cause) {
-    const message = 'The path has an invalid percent-encoding.';
-    throw new ApiError('illegal_argument', { message, cause, reason: 'target_invalid' });
-  }
 }
 
 function methodNotAllowed(methods: readonly string[]): ApiError {

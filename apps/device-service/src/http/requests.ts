@@ -21,6 +21,7 @@ import {
   atEndOfTurn,
   createRouter,
   observedRequest,
+  pathParameters,
 } from '@gatehouse/server';
 import { DatabaseUnavailableError } from '../database/database-errors.ts';
 import type { OrganizationDatabase } from '../database/organization-database.ts';
@@ -41,8 +42,8 @@ export function handleRequests(dependencies: {
   async function answer(message: IncomingMessage): Promise<Reply> {
     assertClearMessage(message);
     const caller = await callers.authenticate(message);
-    const { method, operation, parameters, segments } = findRoute(message);
-    const { name, scope, request } = operation;
+    const { route, segments } = findRoute(message);
+    const { name, scope, request } = route.operation;
     observedRequest(message).notes.operation = name;
     // The gateway checks the scope too. This is a second check.
     if (!caller.scopes.has(scope)) {
@@ -51,8 +52,9 @@ export function handleRequests(dependencies: {
         reason: 'access_denied',
       });
     }
-    const path = readParameters(parameters, segments);
-    if (request === undefined && method !== 'GET') {
+    const path = pathParameters(route, segments) as PathParameters;
+    assertPossible(path);
+    if (request === undefined && route.method !== 'GET') {
       assertNoInput(message);
     }
     const database = databases.memo(caller.organizationId);
@@ -132,18 +134,7 @@ function write(
   atEndOfTurn(() => response.end(body));
 }
 
-const router = createRouter(
-  routes.map((route) => ({ ...route, parameters: parametersOf(route.path) })),
-  { plainPathsHideOthers: true },
-);
-
-/** The parameters of a path, with the positions of their segments. */
-function parametersOf(path: string) {
-  const parts = path.slice(1).split('/');
-  return parts.flatMap((part, index) =>
-    part.startsWith('{') ? [{ name: part.slice(1, -1), index }] : [],
-  );
-}
+const router = createRouter(routes, { plainPathsHideOthers: true });
 
 /**
  * Compares paths by segment. Case matters, and so does a trailing slash.
@@ -161,37 +152,15 @@ function findRoute({ url = '', method = '' }: IncomingMessage) {
     const allow = allowedMethods(match.others).join(', ');
     throw new ApiError('method_not_allowed', { headers: { Allow: allow } });
   }
-  return { ...match.entry, segments };
+  return { route: match.entry, segments };
 }
 
-/**
- * @throws ApiError `illegal_argument` for an invalid encoding, `not_found` for an id that no record
- *   can have
- */
-function readParameters(
-  parameters: ReturnType<typeof parametersOf>,
-  segments: readonly string[],
-): PathParameters {
-  const values: Record<string, string> = {};
-  for (const { name, index } of parameters) {
-    const value = decode(segments[index] ?? '');
+/** @throws ApiError `not_found` for an id that no record can have */
+function assertPossible(path: PathParameters): void {
+  for (const [name, value] of Object.entries(path)) {
     // PostgreSQL rejects NUL in text.
     if (name === 'deviceId' ? !deviceIdPattern.test(value) : value.includes('\0')) {
       throw new ApiError('not_found');
     }
-    values[name] = value;
-  }
-  return values as PathParameters;
-}
-
-function decode(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch (cause) {
-    throw new ApiError('illegal_argument', {
-      message: 'The path is not valid.',
-      cause,
-      reason: 'target_invalid',
-    });
   }
 }

@@ -29,6 +29,12 @@ export const baseUrl = z.string().refine(isBaseUrl, {
     'must be an http(s) address in normal form (lower case, no default port), without query, fragment, credentials or trailing slash',
 });
 
+/** Credentials must not cross a network without encryption. */
+export const protectedUrl = baseUrl.refine(
+  (url) => !URL.canParse(url) || isLoopbackUrl(url) || url.startsWith('https:'),
+  { message: 'must be https unless it is a loopback address' },
+);
+
 /** Addresses and CIDR ranges, separated by commas. */
 export const addressList = z
   .string()

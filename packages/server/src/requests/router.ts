@@ -1,5 +1,5 @@
 /**
- * The one router of the gateway and the device service: method and path → entry, in one look-up.
+ * The one router of the gateway, the device service and the management API: method and path → entry, in one look-up.
  *
  *   const router = createRouter(entries);      // each with a `method` and a `path` such as /device/{id}
  *   const match = router.find('GET', target);
@@ -8,6 +8,8 @@
  *
  * The apps decide who may call an entry, and write the errors.
  */
+import { ApiError } from '@gatehouse/errors';
+
 interface RouterEntry {
   readonly method: string;
   /** `{name}` matches one segment that is not empty. */
@@ -87,6 +89,28 @@ export function createRouter<Entry extends RouterEntry>(
       return known.length === 0 ? undefined : { entry: undefined, others };
     },
   };
+}
+
+/**
+ * The decoded segments by the names of their parameters.
+ *
+ * @param segments of the whole target
+ * @throws ApiError `illegal_argument` for an invalid percent-encoding
+ */
+export function pathParameters(
+  { path }: Pick<RouterEntry, 'path'>,
+  segments: readonly string[],
+): Readonly<Record<string, string>> {
+  const parts = path.slice(1).split('/');
+  const named = parts.flatMap((part, index) =>
+    part.startsWith('{') ? [[part.slice(1, -1), segments[index] ?? ''] as const] : [],
+  );
+  try {
+    return Object.fromEntries(named.map(([name, value]) => [name, decodeURIComponent(value)]));
+  } catch (cause) {
+    const message = 'The path has an invalid percent-encoding.';
+    throw new ApiError('illegal_argument', { message, cause, reason: 'target_invalid' });
+  }
 }
 
 /** For `Allow`, without OPTIONS. */
