@@ -66,11 +66,8 @@ export function createApp(
   const cookies = createCookies({ secure, masterKey, now });
   const sendPage = createSendPage(navigation, cookies);
   const signIn = createSignIn({ identity, issuer, sessions, cookies, sendPage, now });
-  const { masterKeyFile, signingKeyPolicy, deviceService, explorerUrl } = dependencies;
-  const { storeWarnings = () => [], stopping, pollMilliseconds = 2000 } = dependencies;
   const isPublic = !isLoopbackUrl(dependencies.issuer);
-  const keys = { masterKeyFile, signingKeyPolicy, deviceService };
-  const operators = openOperators(identity, { now, isPublic, storeWarnings, ...keys });
+  const operators = openOperators(identity, { ...dependencies, isPublic });
   const form = express.urlencoded({ extended: false, limit: '64kb', parameterLimit: 200 });
 
   const app = express();
@@ -85,15 +82,10 @@ export function createApp(
   app.get('/', (_request, response) => response.redirect(303, navigation[0]?.path ?? '/'));
   app.post(LANGUAGE_PATH, form, chooseLanguage(secure));
   signIn.addRoutes(app, form);
-  addExports(app, { operators, signIn });
-  const { readSession } = cookies;
-  const watching = { operators, sessions, readSession, stopping, pollMilliseconds, now };
-  addRequestStreams(app, signIn, watching);
-  const { issuer: issuerUrl } = dependencies;
-  addScreens(app, screens, form, {
-    ...{ operators, signIn, cookies, sendPage, now },
-    ...{ issuer: issuerUrl, explorerUrl },
-  });
+  const shared = { ...dependencies, operators, sessions, signIn, cookies, sendPage, now };
+  addExports(app, shared);
+  addRequestStreams(app, shared);
+  addScreens(app, screens, form, shared);
   app.use(rejectUnknown(app.router));
   app.use(handleErrors(sendPage));
   return app;

@@ -35,13 +35,10 @@ const details = z.object({
   applications: z.array(z.looseObject({ id: z.string(), clientId: z.string() })),
 });
 
-const creation = z.strictObject({
-  ...newUser.shape,
-  password: z.string().optional().describe('Without it, the user gets a generated one.'),
-});
 const password = z.strictObject({
   password: z.string().optional().describe('Without it, the user gets a generated one.'),
 });
+const creation = z.strictObject({ ...newUser.shape, ...password.shape });
 const invited = invitation.extend({
   isMailed: z.boolean().default(false).describe('The authorization server sends the link.'),
 });

@@ -2,7 +2,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Operators } from '@gatehouse/operators';
 import { observedRequest } from '@gatehouse/server';
-import type { Express, Request } from 'express';
+import type { Express } from 'express';
+import type { Cookies } from '../session/cookies.ts';
 import type { Sessions } from '../session/sessions.ts';
 import { pathTo } from '../view/addresses.ts';
 import {
@@ -30,20 +31,19 @@ const WATCHED_MILLISECONDS = 10 * 60_000;
 
 interface Dependencies {
   readonly operators: Operators;
+  readonly signIn: SignIn;
   readonly sessions: Sessions;
-  readonly readSession: (request: Request) => string | undefined;
+  readonly cookies: Cookies;
   /** Ends the streams when the server stops. */
-  readonly stopping: AbortSignal | undefined;
-  readonly pollMilliseconds: number;
+  readonly stopping?: AbortSignal | undefined;
+  /** How often a stream looks for new requests. */
+  readonly pollMilliseconds?: number;
   readonly now: () => number;
 }
 
 /** The request with a pasted id, and the events. */
-export function addRequestStreams(
-  app: Express,
-  { withSession }: SignIn,
-  dependencies: Dependencies,
-): void {
+export function addRequestStreams(app: Express, dependencies: Dependencies): void {
+  const { withSession } = dependencies.signIn;
   app.get(FIND_PATH, noteOperation(FIND_PATH), ({ query: { id } }, response) => {
     const sought = typeof id === 'string' ? id.trim() : '';
     response.redirect(303, sought === '' ? REQUESTS_PATH : pathTo(REQUEST_PATH, { id: sought }));
@@ -52,7 +52,7 @@ export function addRequestStreams(
 }
 
 function createEvents(dependencies: Dependencies) {
-  const { operators, sessions, readSession, stopping, pollMilliseconds, now } = dependencies;
+  const { operators, sessions, cookies, stopping, pollMilliseconds = 2000, now } = dependencies;
   const open = new Set<{ readonly key: string }>();
 
   return async ({ request, response, session }: OpenedExchange): Promise<void> => {
@@ -79,7 +79,7 @@ function createEvents(dependencies: Dependencies) {
       let known = await watched();
       while (await waited()) {
         // Only pages that the operator opens keep a session alive.
-        if ((await sessions.find(readSession(request) ?? '', false)) === undefined) {
+        if ((await sessions.find(cookies.readSession(request) ?? '', false)) === undefined) {
           break;
         }
         const found = await watched();

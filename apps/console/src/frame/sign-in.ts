@@ -11,12 +11,7 @@ import type { Identity } from '@gatehouse/identity';
 import { addressGroup, html, observedRequest } from '@gatehouse/server';
 import type { Express, RequestHandler } from 'express';
 import type { Cookies } from '../session/cookies.ts';
-import {
-  type Issuer,
-  IssuerRejectionError,
-  type RoundTrip,
-  type Tokens,
-} from '../session/issuer.ts';
+import { type Issuer, IssuerRejectionError, type RoundTrip } from '../session/issuer.ts';
 import type { Session, Sessions } from '../session/sessions.ts';
 import { localAddress } from '../view/addresses.ts';
 import { textsFor } from '../view/languages.ts';
@@ -144,22 +139,22 @@ function createBegin({ identity, issuer, sessions, cookies, now }: SignInDepende
 function createCallback(dependencies: SignInDependencies): RequestHandler {
   const { issuer, sessions, cookies, sendPage } = dependencies;
 
-  /** Undefined if it rejects the callback, or null the user. */
-  const redeem = (state: RoundTrip, query: string) =>
-    issuer.redeem(state, query).catch((error: unknown) => {
+  /** @returns the tokens of an operator, or why there are none */
+  async function redeem(state: RoundTrip, query: string) {
+    try {
+      const tokens = await issuer.redeem(state, query);
+      if ((await sessions.verify(tokens.accessToken)) !== undefined) {
+        return tokens;
+      }
+      // Such a user gets no token, unless the role was removed a moment ago.
+      await issuer.revoke(tokens.refreshToken ?? tokens.accessToken);
+      return 'refused';
+    } catch (error) {
       if (error instanceof IssuerRejectionError) {
-        return error.code === 'invalid_scope' ? null : undefined;
+        return error.code === 'invalid_scope' ? 'refused' : 'failed';
       }
       throw error;
-    });
-
-  /** A user without a role of operators gets no token, unless the role was removed a moment ago. */
-  async function isOperator(tokens: Tokens): Promise<boolean> {
-    const isAccepted = (await sessions.verify(tokens.accessToken)) !== undefined;
-    if (!isAccepted) {
-      await issuer.revoke(tokens.refreshToken ?? tokens.accessToken);
     }
-    return isAccepted;
   }
 
   return async (request, response) => {
@@ -167,14 +162,14 @@ function createCallback(dependencies: SignInDependencies): RequestHandler {
     const { notes } = observedRequest(request);
     const state = cookies.takeSignIn(request, response);
     const [, query = ''] = request.originalUrl.split(/\?(.*)/s);
-    const tokens = state && (await redeem(state, query));
-    if (state === undefined || tokens === undefined) {
+    const tokens = state === undefined ? 'failed' : await redeem(state, query);
+    if (state === undefined || tokens === 'failed') {
       Object.assign(notes, { code: 'sign_in_expired', reason: 'sign_in_expired' });
       const content = html`<p>${texts.failed}</p>${signInLink('/', texts.again)}`;
       sendPage({ request, response }, { status: 400, title: texts.failedTitle, content });
       return;
     }
-    if (tokens === null || !(await isOperator(tokens))) {
+    if (tokens === 'refused') {
       Object.assign(notes, { code: 'access_denied', reason: 'role_missing' });
       const content = html`<p>${texts.refused}</p>${signInLink(state.next, texts.other, true)}`;
       sendPage({ request, response }, { status: 403, title: texts.refusedTitle, content });
