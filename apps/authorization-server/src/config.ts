@@ -1,30 +1,23 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
-  bootstrapDefinition,
   bootstrapWarnings,
+  checkServerSettings,
   deriveKey,
-  identitySecretFiles,
   identityVariables,
   lastingKey,
-  productionProblems,
-  resolveIdentitySettings,
 } from '@gatehouse/identity';
 import {
   addressList,
   ConfigurationError,
   commonVariables,
   createProblemCollector,
-  debuggingProblems,
   type Environment,
   effectiveSettings,
-  findMisspelledVariables,
-  inspectFileAccess,
   parseEnvironment,
   port,
   protectedUrl,
   rate,
-  secretFilesOf,
   serverSettings,
   socketPath,
 } from '@gatehouse/server/configuration';
@@ -92,39 +85,22 @@ export type Configuration = ReturnType<typeof loadConfiguration>;
 export function loadConfiguration(environment: Environment) {
   const problems = createProblemCollector();
   const read = parseEnvironment(variables, environment, problems, indispensable);
-  const { DATA_DIR: dataDirectory, TRUSTED_PROXIES: trustedProxies = [] } = read;
   const issuer =
     read.AUTHORIZATION_SERVER_URL ?? `http://localhost:${read.AUTHORIZATION_SERVER_PORT}`;
-  const embedded = read.STORE_URL === undefined;
-  const { problems: exposed, warnings } = inspectFileAccess({
-    files: [
-      ...identitySecretFiles(environment),
-      ...secretFilesOf(environment, ['COOKIE_KEYS_FILE', 'SMTP_URL_FILE']),
-    ],
-    sockets: secretFilesOf(environment, ['AUTHORIZATION_SERVER_SOCKET']),
-    dataDirectory: embedded ? dataDirectory : undefined,
-    publicUrl: issuer,
-  });
-  problems.add(exposed);
   const mail = problems.attempt(() => mailSettings(read.SMTP_URL, read.MAIL_FROM));
-  const identity = problems.attempt(() => resolveIdentitySettings(read));
   const formerKeys =
-    problems.attempt(() => formerCookieKeys(read.COOKIE_KEYS_FILE, dataDirectory)) ?? [];
-  const bootstrap = problems.attempt(() =>
-    bootstrapDefinition({
-      bootstrapFile: read.BOOTSTRAP_FILE,
-      dataDirectory,
-      embedded,
-      publicUrl: issuer,
-    }),
+    problems.attempt(() => formerCookieKeys(read.COOKIE_KEYS_FILE, read.DATA_DIR)) ?? [];
+  const { identity, bootstrap, dataDirectory, trustedProxies, warnings } = checkServerSettings(
+    problems,
+    environment,
+    {
+      ...{ read, publicUrl: issuer, cookieKeys: formerKeys, bootstraps: true },
+      ...{ sockets: ['AUTHORIZATION_SERVER_SOCKET'], files: ['COOKIE_KEYS_FILE', 'SMTP_URL_FILE'] },
+    },
   );
-  const masterKey = identity?.masterKey;
   const isOpen = Object.values(bootstrap?.registration?.organizations ?? {}).some(
     ({ open }) => open,
   );
-  const subject = { publicUrl: issuer, dataDirectory, masterKey, trustedProxies };
-  problems.add(productionProblems({ ...subject, cookieKeys: formerKeys, bootstrap }));
-  problems.add(debuggingProblems(issuer, environment));
   problems.throwIfAny();
   if (identity === undefined) {
     throw new Error('A step of the configuration failed without a problem.');
@@ -146,7 +122,6 @@ export function loadConfiguration(environment: Environment) {
     /** For operators, without secrets. */
     settings: effectiveSettings(variables, environment),
     warnings: [
-      ...findMisspelledVariables(environment).warnings,
       ...warnings,
       ...bootstrapWarnings(bootstrap),
       ...(isOpen && mail === undefined ? [REGISTRATION_WARNING] : []),

@@ -1,25 +1,16 @@
-import {
-  identitySecretFiles,
-  identityVariables,
-  productionProblems,
-  resolveIdentitySettings,
-} from '@gatehouse/identity';
+import { checkServerSettings, identityVariables } from '@gatehouse/identity';
 import {
   addressList,
   baseUrl,
   ConfigurationError,
   commonVariables,
   createProblemCollector,
-  debuggingProblems,
   type Environment,
   effectiveSettings,
-  findMisspelledVariables,
-  inspectFileAccess,
   isLoopbackUrl,
   parseEnvironment,
   port,
   protectedUrl,
-  secretFilesOf,
   serverSettings,
   socketPath,
 } from '@gatehouse/server/configuration';
@@ -61,7 +52,6 @@ export type Configuration = ReturnType<typeof loadConfiguration>;
 export function loadConfiguration(environment: Environment) {
   const problems = createProblemCollector();
   const read = parseEnvironment(variables, environment, problems, indispensable);
-  const { DATA_DIR: dataDirectory, TRUSTED_PROXIES: trustedProxies } = read;
   const consoleUrl = read.CONSOLE_URL ?? `http://localhost:${DEFAULT_PORT}`;
   if (read.CONSOLE_URL === undefined) {
     const message = 'is required, with the same value at every server';
@@ -69,17 +59,10 @@ export function loadConfiguration(environment: Environment) {
   }
   const issuer =
     read.AUTHORIZATION_SERVER_URL ?? `http://localhost:${read.AUTHORIZATION_SERVER_PORT}`;
-  const { problems: exposed, warnings } = inspectFileAccess({
-    files: identitySecretFiles(environment),
-    sockets: secretFilesOf(environment, ['CONSOLE_SOCKET', 'DEVICE_SERVICE_SOCKET']),
-    dataDirectory: read.STORE_URL === undefined ? dataDirectory : undefined,
-    publicUrl: consoleUrl,
+  const { identity, trustedProxies, warnings } = checkServerSettings(problems, environment, {
+    ...{ read, publicUrl: consoleUrl, bootstraps: false },
+    sockets: ['CONSOLE_SOCKET', 'DEVICE_SERVICE_SOCKET'],
   });
-  problems.add(exposed);
-  const identity = problems.attempt(() => resolveIdentitySettings(read));
-  const subject = { publicUrl: consoleUrl, dataDirectory, trustedProxies, bootstrap: undefined };
-  problems.add(productionProblems({ ...subject, masterKey: identity?.masterKey }));
-  problems.add(debuggingProblems(consoleUrl, environment));
   problems.throwIfAny();
   if (identity === undefined) {
     throw new ConfigurationError([]);
@@ -94,7 +77,7 @@ export function loadConfiguration(environment: Environment) {
     /** For operators. */
     settings: effectiveSettings(variables, environment),
     identity,
-    warnings: [...findMisspelledVariables(environment).warnings, ...warnings],
+    warnings,
   };
 }
 

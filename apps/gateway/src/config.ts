@@ -1,26 +1,16 @@
-import {
-  bootstrapDefinition,
-  identitySecretFiles,
-  identityVariables,
-  productionProblems,
-  resolveIdentitySettings,
-} from '@gatehouse/identity';
+import { checkServerSettings, identityVariables } from '@gatehouse/identity';
 import {
   addressList,
   baseUrl,
   commonVariables,
   createProblemCollector,
-  debuggingProblems,
   type Environment,
   effectiveSettings,
-  findMisspelledVariables,
-  inspectFileAccess,
   isLoopbackUrl,
   parseEnvironment,
   port,
   protectedUrl,
   rate,
-  secretFilesOf,
   serverSettings,
   socketPath,
   wholeNumber,
@@ -104,16 +94,15 @@ export type GatewayConfiguration = ReturnType<typeof loadConfiguration>;
 export function loadConfiguration(environment: Environment) {
   const problems = createProblemCollector();
   const read = parseEnvironment(variables, environment, problems, indispensable);
-  const { DATA_DIR: dataDirectory, TRUSTED_PROXIES: trustedProxies } = read;
   const publicUrl = read.GATEWAY_URL ?? `http://localhost:${read.GATEWAY_PORT}`;
-  const embedded = read.STORE_URL === undefined;
-  const { problems: exposed, warnings } = inspectFileAccess({
-    files: identitySecretFiles(environment),
-    sockets: secretFilesOf(environment, ['GATEWAY_SOCKET', 'DEVICE_SERVICE_SOCKET']),
-    dataDirectory: embedded ? dataDirectory : undefined,
-    publicUrl,
-  });
-  problems.add(exposed);
+  const { identity, bootstrap, dataDirectory, trustedProxies, warnings } = checkServerSettings(
+    problems,
+    environment,
+    {
+      ...{ read, publicUrl, gatewayUrl: publicUrl, bootstraps: true },
+      sockets: ['GATEWAY_SOCKET', 'DEVICE_SERVICE_SOCKET'],
+    },
+  );
   const deviceService = { url: read.DEVICE_SERVICE_URL, socketPath: read.DEVICE_SERVICE_SOCKET };
   if (deviceService.socketPath !== undefined && !deviceService.url.startsWith('http://')) {
     // The gateway speaks no TLS over a Unix socket.
@@ -122,19 +111,6 @@ export function loadConfiguration(environment: Environment) {
   }
   const readRouting = () => loadRouting(read.ROUTES_FILE, deviceService);
   const routing = problems.attempt(readRouting);
-  const identity = problems.attempt(() => resolveIdentitySettings(read));
-  const bootstrap = problems.attempt(() =>
-    bootstrapDefinition({
-      bootstrapFile: read.BOOTSTRAP_FILE,
-      dataDirectory,
-      embedded,
-      publicUrl,
-      gatewayUrl: publicUrl,
-    }),
-  );
-  const subject = { publicUrl, dataDirectory, masterKey: identity?.masterKey, trustedProxies };
-  problems.add(productionProblems({ ...subject, bootstrap }));
-  problems.add(debuggingProblems(publicUrl, environment));
   const forwardAuth = read.FORWARD_AUTH === 'true';
   if (forwardAuth && trustedProxies.length === 0) {
     const message = 'needs TRUSTED_PROXIES: only these addresses may ask for verifications';
@@ -163,6 +139,6 @@ export function loadConfiguration(environment: Environment) {
     bootstrap,
     /** For operators, without secrets. */
     settings: effectiveSettings(variables, environment),
-    warnings: [...findMisspelledVariables(environment).warnings, ...warnings],
+    warnings,
   };
 }

@@ -2,16 +2,21 @@ import { join } from 'node:path';
 import {
   baseUrl,
   ConfigurationError,
+  debuggingProblems,
   type Environment,
+  findMisspelledVariables,
+  inspectFileAccess,
   isLoopbackUrl,
+  type ProblemCollector,
   type SecretFile,
   secretFilesOf,
   wholeNumber,
 } from '@gatehouse/server/configuration';
 import { parseStoreUrl } from '@gatehouse/store';
 import { z } from 'zod';
-import { bootstrapSecretFiles } from './bootstrap/load-bootstrap.ts';
+import { bootstrapDefinition, bootstrapSecretFiles } from './bootstrap/load-bootstrap.ts';
 import { DEFAULT_AUDIT_RETENTION_DAYS } from './log/audit-trail.ts';
+import { productionProblems } from './production-problems.ts';
 import { loadMasterKey } from './secrets/master-key.ts';
 import { defaultSigningKeyPolicy } from './secrets/signing-keys.ts';
 
@@ -102,6 +107,54 @@ export function resolveIdentitySettings(variables: Variables) {
         rotateAfterSeconds: SIGNING_KEY_ROTATION_DAYS * DAY_SECONDS,
       }),
     },
+  };
+}
+
+/**
+ * What all servers with the identity records read and check: files, keys, the bootstrap file, and what
+ * a public address forbids. The app adds its own problems before it throws them.
+ */
+export function checkServerSettings(
+  problems: ProblemCollector,
+  environment: Environment,
+  server: {
+    readonly read: Variables & { readonly TRUSTED_PROXIES?: readonly string[] | undefined };
+    readonly publicUrl: string;
+    /** Variables that name Unix sockets, and more files with secrets. */
+    readonly sockets: readonly string[];
+    readonly files?: readonly string[];
+    /** Whether it applies the bootstrap file. */
+    readonly bootstraps: boolean;
+    readonly gatewayUrl?: string;
+    readonly cookieKeys?: readonly string[];
+  },
+) {
+  const { read, sockets, files = [], bootstraps, ...subject } = server;
+  const { DATA_DIR: dataDirectory, TRUSTED_PROXIES: trustedProxies = [] } = read;
+  const embedded = read.STORE_URL === undefined;
+  const { problems: exposed, warnings } = inspectFileAccess({
+    files: [...identitySecretFiles(environment), ...secretFilesOf(environment, files)],
+    sockets: secretFilesOf(environment, sockets),
+    dataDirectory: embedded ? dataDirectory : undefined,
+    publicUrl: subject.publicUrl,
+  });
+  problems.add(exposed);
+  const identity = problems.attempt(() => resolveIdentitySettings(read));
+  const source = { ...subject, bootstrapFile: read.BOOTSTRAP_FILE, dataDirectory, embedded };
+  const bootstrap = bootstraps ? problems.attempt(() => bootstrapDefinition(source)) : undefined;
+  const masterKey = identity?.masterKey;
+  const checked = { ...subject, dataDirectory, trustedProxies, masterKey, bootstrap };
+  problems.add([
+    ...productionProblems(checked),
+    ...debuggingProblems(subject.publicUrl, environment),
+  ]);
+  const misspelled = findMisspelledVariables(environment).warnings;
+  return {
+    dataDirectory,
+    trustedProxies,
+    identity,
+    bootstrap,
+    warnings: [...misspelled, ...warnings],
   };
 }
 

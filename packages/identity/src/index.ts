@@ -42,6 +42,7 @@ export {
 } from './clients/redirect-uris.ts';
 export { type Registration, registrationTokenSchema } from './clients/registration-tokens.ts';
 export {
+  checkServerSettings,
   type IdentitySettings,
   identitySecretFiles,
   identityVariables,

@@ -3,6 +3,7 @@ export {
   type ConfigurationProblem,
   createProblemCollector,
   describeStartFailure,
+  type ProblemCollector,
   readableIssue,
   toProblems,
 } from './configuration/configuration-error.ts';

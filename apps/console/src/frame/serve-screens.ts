@@ -23,7 +23,7 @@ interface Dependencies {
   readonly cookies: Cookies;
   readonly sendPage: SendPage;
   readonly issuer: string;
-  readonly explorerUrl: string | undefined;
+  readonly explorerUrl?: string | undefined;
   readonly now: () => number;
 }
 
