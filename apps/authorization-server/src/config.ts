@@ -9,14 +9,15 @@ import {
 } from '@gatehouse/identity';
 import {
   addressList,
+  baseUrl,
   ConfigurationError,
   commonVariables,
   createProblemCollector,
   type Environment,
   effectiveSettings,
+  isLoopbackUrl,
   parseEnvironment,
   port,
-  protectedUrl,
   rate,
   serverSettings,
   socketPath,
@@ -34,7 +35,7 @@ export const variables = z.object({
     example: '/run/gatehouse/authorization-server.sock',
   }),
   AUTHORIZATION_SERVER_PORT: port.default(9000).describe('Port to listen on.'),
-  AUTHORIZATION_SERVER_URL: protectedUrl.optional().meta({
+  AUTHORIZATION_SERVER_URL: baseUrl.optional().meta({
     description: 'Public URL and issuer. Must be https unless it is a loopback address.',
     default: '`http://localhost:` and the port',
     protects: true,
@@ -87,6 +88,11 @@ export function loadConfiguration(environment: Environment) {
   const read = parseEnvironment(variables, environment, problems, indispensable);
   const issuer =
     read.AUTHORIZATION_SERVER_URL ?? `http://localhost:${read.AUTHORIZATION_SERVER_PORT}`;
+  // Not by the schema: without this variable, the other problems would not be found.
+  if (!isLoopbackUrl(issuer) && !issuer.startsWith('https:')) {
+    const message = 'must be https unless it is a loopback address';
+    problems.add([{ name: 'AUTHORIZATION_SERVER_URL', message }]);
+  }
   const mail = problems.attempt(() => mailSettings(read.SMTP_URL, read.MAIL_FROM));
   const formerKeys =
     problems.attempt(() => formerCookieKeys(read.COOKIE_KEYS_FILE, read.DATA_DIR)) ?? [];
