@@ -6,23 +6,14 @@ import type { VisitedPage } from '@gatehouse/testing';
 import { expect, test } from '@jest/globals';
 import { addClients, odd } from './client-fixtures.ts';
 import { startConsole } from './in-process-console.ts';
+import { browsing } from './installation.ts';
 
 const gatehouse = await startConsole();
 const { url, issuer, identity } = gatehouse;
 const { newKey, oldKey, token } = await addClients(gatehouse);
 const { visitor } = await gatehouse.signIn();
 
-const own = { 'sec-fetch-site': 'same-origin', 'sec-fetch-dest': 'document' };
-const open = (path: string) => visitor.get(url + path, own);
-
-/** Sends the form of an act, from the page at a path. */
-async function act(path: string, action: string, fields: Record<string, string> = {}) {
-  const page = await open(path);
-  const forms = page.body.match(/<form[\s\S]*?<\/form>/g) ?? [];
-  const body = forms.find((form) => form.includes(`action="${action}"`)) ?? '';
-  expect([path, body]).not.toEqual([path, '']);
-  return visitor.submit({ ...page, body }, fields, own);
-}
+const { open, act } = browsing(visitor, url);
 
 const textOf = ({ body }: VisitedPage) =>
   body

@@ -1,26 +1,16 @@
 /** Forms of a session: their tokens, their problems, and what destroys something. */
-import { createPageVisitor, type VisitedPage } from '@gatehouse/testing';
+import { createPageVisitor } from '@gatehouse/testing';
 import { expect, test } from '@jest/globals';
 import { startConsole } from './in-process-console.ts';
-import { follow, hostile, second, signInAt } from './installation.ts';
+import { browsing, follow, hostile, own, second, signInAt, withForm } from './installation.ts';
 
 const gatehouse = await startConsole({ environment: { SECURITY_PROFILE: 'strict' } });
 const { url, issuer, identity, setAhead } = gatehouse;
 const { visitor } = await gatehouse.signIn();
 const { visitor: other } = await gatehouse.signIn('/organizations', second);
 
-const own = { 'sec-fetch-site': 'same-origin', 'sec-fetch-dest': 'document' };
-
-/** Reduces a page to the form with this action. */
-function withForm(page: VisitedPage, action: string): VisitedPage {
-  const forms = page.body.match(/<form[\s\S]*?<\/form>/g) ?? [];
-  const body = forms.find((form) => form.includes(`action="${action}"`)) ?? '';
-  expect(body).not.toBe('');
-  return { ...page, body };
-}
-
 const rename = '/organizations/org-3/rename';
-const open = (path: string) => visitor.get(url + path, own);
+const { open } = browsing(visitor, url);
 const nameOf = async (id: string) => (await identity.organizations.find(id))?.name;
 
 test('a form needs the token of its session, and a page of the console', async () => {

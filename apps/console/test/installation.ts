@@ -35,15 +35,41 @@ export const installation = {
   operators: { roles: ['operations'] },
 } as const;
 
+/** What a browser sends with a request of a page of the console. */
+export const own = { 'sec-fetch-site': 'same-origin', 'sec-fetch-dest': 'document' };
+
+/** Reduces a page to the form with this action. */
+export function withForm(page: VisitedPage, action: string): VisitedPage {
+  const forms = page.body.match(/<form[\s\S]*?<\/form>/g) ?? [];
+  const body = forms.find((form) => form.includes(`action="${action}"`));
+  if (body === undefined) {
+    throw new Error(`The page ${page.url} has no form ${action}.`);
+  }
+  return { ...page, body };
+}
+
 export type Visitor = ReturnType<typeof createPageVisitor>;
 
-/** Follows redirects and pages that continue by themselves. */
-export async function follow(visitor: Visitor, first: VisitedPage): Promise<VisitedPage> {
+/** Opens pages as a browser does, and sends forms from them. */
+export function browsing(visitor: Visitor, url: string) {
+  const open = (path: string) => visitor.get(url + path, own);
+  /** Sends the form of an act, from the page at a path. */
+  const act = async (path: string, action: string, fields: Record<string, string> = {}) =>
+    visitor.submit(withForm(await open(path), action), fields, own);
+  return { open, act };
+}
+
+/** Follows redirects and pages that continue by themselves, until an address with this text. */
+export async function follow(
+  visitor: Visitor,
+  first: VisitedPage,
+  end?: string,
+): Promise<VisitedPage> {
   let page = first;
-  for (let step = 0; step < 12; step += 1) {
+  for (let step = 0; step < 15; step += 1) {
     const [, onwards] = /http-equiv="refresh" content="0;url=([^"]*)"/.exec(page.body) ?? [];
     const address = page.location ?? onwards?.replaceAll('&amp;', '&');
-    if (!address) {
+    if (!address || (end !== undefined && address.includes(end))) {
       return page;
     }
     page = await visitor.get(new URL(address, page.url).href);

@@ -16,10 +16,10 @@ import {
   newPkce,
   postAs,
   type StoreEngineName,
-  type VisitedPage,
 } from '@gatehouse/testing';
 import { onEachEngine, startSystem } from '@gatehouse/testing/suite';
 import { afterAll } from '@jest/globals';
+import { follow } from './installation.ts';
 
 const common = { orgId: 'org-1', grantTypes: ['client_credentials'] };
 const machine = (clientId: string, scopes: readonly string[], more: object = {}) => ({
@@ -154,18 +154,6 @@ async function signInAsOperator({
   const added = { secret, isFirst: false };
   await identity.factors.enroll(user?.userId ?? '', added, codeOfApp(secret, earlier));
   const visitor = createPageVisitor();
-  const follow = async (first: VisitedPage) => {
-    let page = first;
-    for (let step = 0; step < 15; step += 1) {
-      const [, onwards] = /http-equiv="refresh" content="0;url=([^"]*)"/.exec(page.body) ?? [];
-      const address = page.location ?? onwards?.replaceAll('&amp;', '&');
-      if (address === undefined || address.includes('state=api')) {
-        return page;
-      }
-      page = await visitor.get(new URL(address, page.url).href);
-    }
-    throw new Error(`The redirects do not end: ${page.url}`);
-  };
   const client = { clientId: CONSOLE_CLIENT_ID, secureKey: consoleSecret(masterKey) };
   const redirect_uri = `${consoleUrl}/callback`;
   const { verifier, pkce } = newPkce();
@@ -175,15 +163,19 @@ async function signInAsOperator({
   });
   const { request_uri } = (await pushed.json()) as { readonly request_uri: string };
   const query = new URLSearchParams({ client_id: client.clientId, request_uri });
-  const form = await follow(await visitor.get(`${issuer}/authorize?${query}`));
-  const step = await follow(await visitor.submit(form, olga));
-  const landed = await follow(await visitor.submit(step, { code: codeOfApp(secret) }));
+  const form = await follow(visitor, await visitor.get(`${issuer}/authorize?${query}`));
+  const step = await follow(visitor, await visitor.submit(form, olga));
+  const landed = await follow(
+    visitor,
+    await visitor.submit(step, { code: codeOfApp(secret) }),
+    'state=api',
+  );
   const code = new URL(landed.location ?? consoleUrl).searchParams.get('code') ?? '';
   const reply = await postAs(`${issuer}/token`, client, {
     ...{ grant_type: 'authorization_code', code, redirect_uri, code_verifier: verifier },
   });
   const { access_token: token } = (await reply.json()) as { readonly access_token: string };
-  await follow(await visitor.get(`${consoleUrl}/organizations`));
+  await follow(visitor, await visitor.get(`${consoleUrl}/organizations`));
   const cookie = [...visitor.cookies].map(([key, value]) => `${key.split('|')[0]}=${value}`);
   return { token, cookie: cookie.join('; ') };
 }

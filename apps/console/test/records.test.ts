@@ -1,10 +1,20 @@
 /** The screens of users, the audit trail, keys and settings: what they show, end and change. */
 import { defaultSigningKeyPolicy, rotateMasterKey } from '@gatehouse/identity';
 import { hashOfLine, openOperators } from '@gatehouse/operators';
-import { until, type VisitedPage } from '@gatehouse/testing';
+import { until } from '@gatehouse/testing';
 import { expect, test } from '@jest/globals';
 import { startConsole } from './in-process-console.ts';
-import { follow, hostile, installation, newVisitor, operator, stranger } from './installation.ts';
+import {
+  browsing,
+  follow,
+  hostile,
+  installation,
+  newVisitor,
+  operator,
+  own,
+  stranger,
+  withForm,
+} from './installation.ts';
 
 /** A successor signs at once. */
 const signingKeyPolicy = { ...defaultSigningKeyPolicy, publishAheadSeconds: 0 };
@@ -12,20 +22,11 @@ const gatehouse = await startConsole({ signingKeyPolicy });
 const { url, issuer, identity, setAhead } = gatehouse;
 const { visitor } = await gatehouse.signIn('/users');
 
-const own = { 'sec-fetch-site': 'same-origin', 'sec-fetch-dest': 'document' };
-const open = (path: string) => visitor.get(url + path, own);
+const { open } = browsing(visitor, url);
 const idOf = async (username: string) =>
   (await identity.users.findByUsername(username))?.userId ?? '';
 const sam = await idOf(stranger.username);
 const olga = await idOf(operator.username);
-
-/** Reduces a page to the form with this action. */
-function withForm(page: VisitedPage, action: string): VisitedPage {
-  const forms = page.body.match(/<form[\s\S]*?<\/form>/g) ?? [];
-  const body = forms.find((form) => form.includes(`action="${action}"`)) ?? '';
-  expect([action, body === '']).toEqual([action, false]);
-  return { ...page, body };
-}
 
 const submit = async (path: string, values = {}, page = open(path)) =>
   visitor.submit(withForm(await page, path), values, own);

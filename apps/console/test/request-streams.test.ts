@@ -3,13 +3,12 @@ import type { RequestEntry } from '@gatehouse/identity';
 import { until } from '@gatehouse/testing';
 import { expect, test } from '@jest/globals';
 import { startConsole } from './in-process-console.ts';
-import { hostile } from './installation.ts';
+import { browsing, hostile } from './installation.ts';
 
 const gatehouse = await startConsole();
 const { url, identity, setAhead } = gatehouse;
 const { visitor } = await gatehouse.signIn();
-const own = { 'sec-fetch-site': 'same-origin', 'sec-fetch-dest': 'document' };
-const open = (path: string) => visitor.get(url + path, own);
+const { open } = browsing(visitor, url);
 const cookie = () => `console-session=${visitor.cookies.get('console-session|/')}`;
 
 const entry = (requestId: string, more: Partial<RequestEntry> = {}): RequestEntry => ({

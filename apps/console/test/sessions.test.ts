@@ -7,7 +7,7 @@ import express from 'express';
 import supertest from 'supertest';
 import { createCookies } from '../src/session/cookies.ts';
 import { startConsole } from './in-process-console.ts';
-import { follow, reader, signInAt, stranger } from './installation.ts';
+import { follow, own, reader, signInAt, stranger } from './installation.ts';
 
 let isStoreDown = false;
 let isStoreFull = false;
@@ -26,7 +26,6 @@ const { url, issuer, identity, setAhead } = gatehouse;
 const place = `${url}/organizations`;
 const { visitor, page } = await gatehouse.signIn();
 
-const asPage = { 'sec-fetch-dest': 'document', 'sec-fetch-site': 'same-origin' };
 const asScript = { 'sec-fetch-dest': 'empty', 'sec-fetch-site': 'same-origin' };
 
 const cookieOf = (given: VisitedPage, name: string) =>
@@ -83,22 +82,22 @@ test('an address of another site is not opened after a sign-in', async () => {
 test('a link from another site is opened again, so that the browser sends its session', async () => {
   const other = createPageVisitor();
   const linked = await other.get(`${place}?search=x`, {
-    ...asPage,
+    ...own,
     'sec-fetch-site': 'cross-site',
   });
   expect(linked.status).toBe(200);
   expect(linked.body).toContain('content="0;url=/organizations?search=x"');
-  expect(isSignIn(await other.get(place, asPage))).toBe(true);
+  expect(isSignIn(await other.get(place, own))).toBe(true);
 });
 
 test('a session ends 15 minutes after its last use, which a script is not', async () => {
   setAhead(14);
-  expect((await visitor.get(place, asPage)).status).toBe(200);
+  expect((await visitor.get(place, own)).status).toBe(200);
   setAhead(28);
   expect((await visitor.get(place, asScript)).status).toBe(200);
   setAhead(29.5);
   expect((await visitor.get(place, asScript)).status).toBe(401);
-  expect(isSignIn(await visitor.get(place, asPage))).toBe(true);
+  expect(isSignIn(await visitor.get(place, own))).toBe(true);
   setAhead(0);
   await renew();
 });
@@ -107,7 +106,7 @@ test('an expired access token is refreshed once for concurrent requests', async 
   const key = `console-session:${identity.credentialHash(visitor.cookies.get('console-session|/') ?? '')}`;
   const before = await identity.store.get(key);
   setAhead(14.95);
-  const replies = await Promise.all(Array.from({ length: 5 }, () => visitor.get(place, asPage)));
+  const replies = await Promise.all(Array.from({ length: 5 }, () => visitor.get(place, own)));
   expect(replies.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
   expect(await identity.store.get(key)).not.toBe(before);
   setAhead(0);
@@ -116,10 +115,10 @@ test('an expired access token is refreshed once for concurrent requests', async 
 test('a session ends 8 hours after its sign-in, although it is used', async () => {
   for (let minutes = 0; minutes < 8 * 60; minutes += 12) {
     setAhead(minutes);
-    expect([minutes, (await visitor.get(place, asPage)).status]).toEqual([minutes, 200]);
+    expect([minutes, (await visitor.get(place, own)).status]).toEqual([minutes, 200]);
   }
   setAhead(8 * 60 + 1);
-  expect(isSignIn(await visitor.get(place, asPage))).toBe(true);
+  expect(isSignIn(await visitor.get(place, own))).toBe(true);
   setAhead(0);
   await renew();
 });
@@ -136,17 +135,17 @@ test('a user without the role and a second factor is told so, and gets no sessio
 
 test('a store that is unavailable is a page with 503, and ends no session', async () => {
   isStoreDown = true;
-  const reply = await visitor.get(place, asPage);
+  const reply = await visitor.get(place, own);
   isStoreDown = false;
   expect([reply.status, reply.headers.get('retry-after')]).toEqual([503, '1']);
   expect(reply.body).toContain('The store is unavailable');
-  expect((await visitor.get(place, asPage)).status).toBe(200);
+  expect((await visitor.get(place, own)).status).toBe(200);
 });
 
 test('a full store serves an operator who looks at it', async () => {
   isStoreFull = true;
   setAhead(2);
-  const reply = await visitor.get(place, asPage);
+  const reply = await visitor.get(place, own);
   isStoreFull = false;
   setAhead(0);
   expect(reply.status).toBe(200);
@@ -154,7 +153,7 @@ test('a full store serves an operator who looks at it', async () => {
 
 test('the sign-ins of one network are limited', async () => {
   const crowd = createPageVisitor();
-  const headers = { ...asPage, 'x-forwarded-for': '203.0.113.7' };
+  const headers = { ...own, 'x-forwarded-for': '203.0.113.7' };
   const statuses = [];
   for (let count = 0; count < 31; count += 1) {
     statuses.push((await crowd.get(place, headers)).status);
@@ -167,20 +166,20 @@ test('the sign-ins of one network are limited', async () => {
 
 test('a session ends when the user is disabled or loses the role', async () => {
   const { visitor: other } = await gatehouse.signIn('/organizations', reader);
-  expect((await other.get(place, asPage)).status).toBe(200);
+  expect((await other.get(place, own)).status).toBe(200);
   const { userId = '' } = (await identity.users.findByUsername(reader.username)) ?? {};
   const roles = (await identity.users.find(userId))?.roles ?? [];
   await identity.users.update(userId, (user) => ({ ...user, roles: ['user'] }));
-  expect(isSignIn(await other.get(place, asPage))).toBe(true);
+  expect(isSignIn(await other.get(place, own))).toBe(true);
   expect(other.cookies.has('console-session|/')).toBe(false);
   await identity.users.update(userId, (user) => ({ ...user, roles }));
   expect((await follow(other, await other.get(place))).url).toBe(place);
   await identity.users.update(userId, (user) => ({ ...user, enabled: false }));
-  expect(isSignIn(await other.get(place, asPage))).toBe(true);
+  expect(isSignIn(await other.get(place, own))).toBe(true);
 });
 
 test('a sign-out ends the session here and at the authorization server', async () => {
-  const before = await visitor.get(place, asPage);
+  const before = await visitor.get(place, own);
   const [signOut = ''] =
     /<form method="post" action="\/sign-out">.*?<\/form>/s.exec(before.body) ?? [];
   const session = visitor.cookies.get('console-session|/') ?? '';
@@ -200,7 +199,7 @@ test('a sign-out ends the session here and at the authorization server', async (
   const key = `console-session:${identity.credentialHash(session)}`;
   expect(await identity.store.get(key)).toBeUndefined();
   const again = await fetch(place, {
-    headers: { cookie: `console-session=${session}`, ...asPage },
+    headers: { cookie: `console-session=${session}`, ...own },
     redirect: 'manual',
   });
   expect(again.status).toBe(303);
