@@ -1,11 +1,10 @@
 // requires: chromium
 /** The screens of clients and tokens in a real browser: two languages, two sizes, by keyboard. */
-import { mkdirSync } from 'node:fs';
-import { accessibilityProblems, launchBrowser } from '@gatehouse/testing/browser';
+import { launchBrowser } from '@gatehouse/testing/browser';
 import { afterAll, expect, test } from '@jest/globals';
-import type { Page } from 'playwright-core';
 import { addClients, odd } from './client-fixtures.ts';
 import { startConsole } from './in-process-console.ts';
+import { look } from './look.ts';
 
 const gatehouse = await startConsole();
 const { url } = gatehouse;
@@ -13,11 +12,6 @@ const { token, oldKey } = await addClients(gatehouse);
 const { visitor } = await gatehouse.signIn();
 const browser = await launchBrowser();
 afterAll(() => browser.close());
-
-const pictures = process.env.SCREENSHOTS && 'coverage/console';
-if (pictures) {
-  mkdirSync(pictures, { recursive: true });
-}
 
 async function openBrowser(locale: string) {
   const context = await browser.newContext({ locale, viewport: { width: 1280, height: 800 } });
@@ -27,19 +21,6 @@ async function openBrowser(locale: string) {
   }));
   await context.addCookies(cookies);
   return context;
-}
-
-/** Accessible in both schemes, as wide as the window. */
-async function look(page: Page, name: string) {
-  const address = page.url();
-  expect([address, await accessibilityProblems(page)]).toEqual([address, []]);
-  const overflow = page.locator('html').evaluate((html) => html.scrollWidth - html.clientWidth);
-  expect([address, await overflow]).toEqual([address, 0]);
-  for (const colorScheme of pictures ? (['light', 'dark'] as const) : []) {
-    await page.emulateMedia({ colorScheme });
-    const path = `${pictures}/${name}-${page.viewportSize()?.width}-${colorScheme}.png`;
-    await page.screenshot({ path, fullPage: true });
-  }
 }
 
 const places = {
@@ -59,7 +40,6 @@ const places = {
   wizard: '/new-client',
   'wizard-native': '/new-client?kind=native',
   tokens: '/tokens',
-  request: '/tokens?request=request-0001',
   everything: '/tokens/revoke?all=true',
 };
 

@@ -1,12 +1,12 @@
 // requires: chromium
 /** Operators in a real browser: sign-in with a second factor, every screen, light and dark, two sizes. */
-import { mkdirSync } from 'node:fs';
 import { codeOfApp } from '@gatehouse/testing';
-import { accessibilityProblems, launchBrowser } from '@gatehouse/testing/browser';
+import { launchBrowser } from '@gatehouse/testing/browser';
 import { startSystem } from '@gatehouse/testing/suite';
 import { afterAll, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { follow, installation, newVisitor, operator, reader, stranger } from './installation.ts';
+import { look } from './look.ts';
 
 const { consoleUrl } = await startSystem({
   engine: 'sqlite',
@@ -18,11 +18,6 @@ const signIn = await follow(attacker, await attacker.get(`${consoleUrl}/users`))
 await attacker.submit(signIn, { username: stranger.username, password: 'wrong' });
 const browser = await launchBrowser();
 afterAll(() => browser.close());
-
-const pictures = process.env.SCREENSHOTS && 'coverage/console';
-if (pictures) {
-  mkdirSync(pictures, { recursive: true });
-}
 
 async function enterPassword(page: Page, user: { username: string; password: string }) {
   await page.locator('#username').fill(user.username);
@@ -39,19 +34,6 @@ async function enroll(page: Page, user: { username: string; password: string }):
   await page.locator('li.code').first().waitFor();
   await page.locator('button.primary').click();
   return secret;
-}
-
-/** Accessible in both schemes, as wide as the window, and without an error of the browser. */
-async function look(page: Page, name: string) {
-  const address = page.url();
-  expect([address, await accessibilityProblems(page)]).toEqual([address, []]);
-  const overflow = page.locator('html').evaluate((html) => html.scrollWidth - html.clientWidth);
-  expect([address, await overflow]).toEqual([address, 0]);
-  for (const colorScheme of pictures ? (['light', 'dark'] as const) : []) {
-    await page.emulateMedia({ colorScheme });
-    const path = `${pictures}/${name}-${page.viewportSize()?.width}-${colorScheme}.png`;
-    await page.screenshot({ path, fullPage: true });
-  }
 }
 
 const places = [

@@ -59,20 +59,18 @@ test('a rejected value is not shown again, and an invented reference finds nothi
   }
 });
 
-test('a request id finds the client and the key of the request', async () => {
+test('a request id finds the request, with its client and key', async () => {
   const found = await inspect('request-0001');
-  expect(pathOf(found)).toBe('/tokens?request=request-0001');
-  expect(textOf(await open(pathOf(found)))).toMatch(
-    /Outcome *invalid_signature.*ClientLegacy poller/s,
-  );
+  expect(pathOf(found)).toBe('/requests/request-0001');
+  expect(textOf(await open(pathOf(found)))).toMatch(/Client *legacy\s*Credential *signature\s*Key/);
 });
 
 test('the tokens of a client end after their number was named', async () => {
   const values = [await token(), await token()];
   const chosen = await act('/tokens', '/tokens/client', { client: 'fleet' });
-  expect(pathOf(chosen)).toBe('/tokens/revoke?clientId=fleet');
+  expect(pathOf(chosen)).toBe('/clients/fleet/revoke');
   expect(textOf(await open(pathOf(chosen)))).toMatch(/This ends \d+ tokens of 1 client\./);
-  await act(pathOf(chosen), '/tokens/revoke');
+  await act(pathOf(chosen), pathOf(chosen));
   expect(await Promise.all(values.map(isRevoked))).toEqual([undefined, undefined]);
   const unknown = await act('/tokens', '/tokens/client', { client: 'nobody' });
   expect([unknown.status, unknown.body]).toEqual([
@@ -85,11 +83,11 @@ test('the tokens of a user end, found by name', async () => {
   await gatehouse.signIn('/organizations', reader);
   const chosen = await act('/tokens', '/tokens/user', { user: reader.username });
   expect(textOf(await open(pathOf(chosen)))).toMatch(
-    /Revoke all tokens of rita\?.*This ends [1-9]\d* tokens? of 1 client, and 1 session\./s,
+    /End all sessions of Rita Reader\?.*This ends 1 session, and [1-9]\d* tokens? of 1 client\./s,
   );
   const { userId = '' } = (await identity.users.findByUsername(reader.username)) ?? {};
   const before = (await identity.users.find(userId))?.notBefore ?? 0;
-  await act(pathOf(chosen), '/tokens/revoke');
+  await act(pathOf(chosen), pathOf(chosen));
   expect((await identity.users.find(userId))?.notBefore).toBeGreaterThan(before);
 });
 
@@ -99,7 +97,7 @@ test('everything ends only with the explicit parameter', async () => {
   }
   const value = await token('legacy');
   const path = '/tokens/revoke?all=true';
-  expect(textOf(await open(path))).toMatch(/This ends every token.*clients and \d+ users must/);
+  expect(textOf(await open(path))).toMatch(/This ends all tokens.*clients and \d+ users must/);
   expect((await act(path, '/tokens/revoke')).status).toBe(303);
   expect(await isRevoked(value)).toBe(true);
 });

@@ -35,22 +35,20 @@ function page(read: number) {
   const place = { texts, now, path: '/', search: new URLSearchParams() };
   const points = Array.from({ length: 60 }, (_value, index) => ({
     at: now - (60 - index) * 60_000,
-    values: {
-      ok: 40 + Math.round(25 * Math.sin(index / 9)),
-      refused: 8 + (index % 5),
-      failed: index % 17 === 0 ? 6 : 0,
-      fast: 3 + (index % 4),
-      slow: 18 + 9 * Math.cos(index / 6),
-    },
+    ok: 40 + Math.round(25 * Math.sin(index / 9)),
+    refused: 8 + (index % 5),
+    failed: index % 17 === 0 ? 6 : 0,
+    fast: 3 + (index % 4),
+    slow: 18 + 9 * Math.cos(index / 6),
   }));
   const requests = plot(place, {
     title: 'Requests by outcome',
     kind: 'areas',
     points,
     series: [
-      { name: 'ok', label: 'Succeeded', color: 'good' },
-      { name: 'refused', label: 'Rejected', color: 'warning' },
-      { name: 'failed', label: 'Failed', color: 'bad' },
+      { label: 'Succeeded', color: 'good', value: ({ ok }) => ok },
+      { label: 'Rejected', color: 'warning', value: ({ refused }) => refused },
+      { label: 'Failed', color: 'bad', value: ({ failed }) => failed },
     ],
   });
   const latency = plot(place, {
@@ -59,8 +57,8 @@ function page(read: number) {
     unit: 'ms',
     points,
     series: [
-      { name: 'fast', label: 'p50', color: 'first' },
-      { name: 'slow', label: 'p99', color: 'second' },
+      { label: 'p50', color: 'first', value: ({ fast }) => fast },
+      { label: 'p99', color: 'second', value: ({ slow }) => slow },
     ],
   });
   return renderDocument({

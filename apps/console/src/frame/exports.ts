@@ -10,7 +10,7 @@ import type { AuditQuery, Operators } from '@gatehouse/operators';
 import { observedRequest } from '@gatehouse/server';
 import type { Express, Request } from 'express';
 import { z } from 'zod';
-import { EXPORT_PATH, requestQuery, toFilter } from '../view/request-log.ts';
+import { EXPORT_PATH, requestQuery } from '../view/request-log.ts';
 import { FrameError } from './errors.ts';
 import { noteOperation } from './send-page.ts';
 import type { SignIn } from './sign-in.ts';
@@ -69,7 +69,7 @@ export function addExports(
     operators.audit.export(toAuditQuery(filtersOf(request, auditQuery))),
   );
   add(EXPORT_PATH, 'requests.jsonl', (request) =>
-    requestLines(toFilter(filtersOf(request, requestQuery)), operators),
+    requestLines(filtersOf(request, requestQuery), operators),
   );
   add(SUPPORT_BUNDLE_PATH, 'support-bundle.json', async () => [
     JSON.stringify(await operators.installation.supportBundle(), undefined, 2),
@@ -93,7 +93,7 @@ export function filtersOf<Schema extends z.ZodType>(
   return data;
 }
 
-async function requestLines(filter: ReturnType<typeof toFilter>, { requests }: Operators) {
+async function requestLines(filter: z.output<typeof requestQuery>, { requests }: Operators) {
   const read = (cursor?: string) => requests.list({ ...filter, cursor, limit: EXPORT_PAGE });
   const first = await read();
   return (async function* lines() {

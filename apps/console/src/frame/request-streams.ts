@@ -12,7 +12,6 @@ import {
   REQUEST_PATH,
   REQUESTS_PATH,
   requestQuery,
-  toFilter,
 } from '../view/request-log.ts';
 import { FrameError } from './errors.ts';
 import { filtersOf } from './exports.ts';
@@ -57,7 +56,7 @@ function createEvents(dependencies: Dependencies) {
 
   return async ({ request, response, session }: OpenedExchange): Promise<void> => {
     const stream = { key: session.key };
-    const filter = toFilter(filtersOf(request, requestQuery));
+    const filter = filtersOf(request, requestQuery);
     const own = [...open].filter(({ key }) => key === stream.key);
     if (open.size >= MAXIMUM_STREAMS || own.length >= MAXIMUM_STREAMS_OF_SESSION) {
       throw new FrameError('limit');

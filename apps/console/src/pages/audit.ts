@@ -7,7 +7,20 @@ import { AUDIT_EXPORT_PATH, auditQuery, toAuditQuery } from '../frame/exports.ts
 import { type Screen, screen, type Visit } from '../frame/screen.ts';
 import { addressWith, pathTo } from '../view/addresses.ts';
 import { filterForm } from '../view/forms.ts';
-import { card, number, status, type Tone, table, time } from '../view/parts.ts';
+import {
+  card,
+  entry as cell,
+  clientLink,
+  code,
+  lines,
+  number,
+  organizationLink,
+  status,
+  type Tone,
+  table,
+  time,
+  userLink,
+} from '../view/parts.ts';
 
 export const AUDIT_PATH = '/audit';
 
@@ -23,24 +36,24 @@ export const audit: Screen = screen({
     return html`<a class="button" href="${address}" download>${texts.audit.export}</a>`;
   },
   view(page, visit) {
-    const { audit: texts } = visit.texts;
+    const { audit: texts, common } = visit.texts;
     const choices = (names: readonly string[], labelOf = (name: string) => name) => [
-      { value: '', label: texts.any },
+      { value: '', label: common.all },
       ...names.map((name) => ({ value: name, label: labelOf(name) })),
     ];
     const severityName = (name: string) => texts.severities[name as keyof typeof tones];
     return html`<p class="lead">${texts.lead}</p>
 ${filterForm(visit, [
   { name: 'user', label: texts.user },
-  { name: 'clientId', label: texts.client },
-  { name: 'orgId', label: visit.texts.clients.organization },
+  { name: 'clientId', label: common.clientId },
+  { name: 'orgId', label: common.organization },
   { name: 'event', label: texts.event, options: choices(Object.keys(auditEvents).sort()) },
   { name: 'severity', label: texts.severity, options: choices(auditSeverities, severityName) },
-  { name: 'request', label: texts.request },
-  { name: 'since', label: texts.since, type: 'datetime-local' },
-  { name: 'until', label: texts.until, type: 'datetime-local' },
+  { name: 'request', label: common.requestId },
+  { name: 'since', label: common.since, type: 'datetime-local' },
+  { name: 'until', label: common.until, type: 'datetime-local' },
 ])}
-${card(texts.entries, auditTable(page, visit, texts.empty))}`;
+${card(texts.entries, auditTable(page, visit))}`;
   },
 });
 
@@ -52,18 +65,12 @@ const tones: Readonly<Record<(typeof auditSeverities)[number], Tone>> = {
   noise: 'quiet',
 };
 
-/** @param empty what the list would contain */
-export function auditTable(
-  { items, next }: Page<NamedEntry>,
-  visit: Visit,
-  empty: string,
-  cursorName?: string,
-): Html {
-  const { audit: texts } = visit.texts;
+export function auditTable({ items, next }: Page<NamedEntry>, visit: Visit): Html {
+  const { audit: texts, common } = visit.texts;
   return table(visit, {
     caption: texts.entries,
     columns: [
-      { label: texts.time, cell: (entry) => time(lastTimeOf(entry), visit) },
+      { label: common.time, cell: (entry) => time(lastTimeOf(entry), visit) },
       { label: texts.act, cell: (entry) => actCell(entry, visit) },
       { label: texts.actor, cell: actorCell },
       { label: texts.object, cell: objectCell },
@@ -72,8 +79,7 @@ export function auditTable(
     ],
     rows: items,
     next,
-    empty,
-    ...(cursorName !== undefined && { cursorName }),
+    empty: texts.empty,
   });
 }
 
@@ -89,26 +95,17 @@ function actorCell({ actor, operator }: NamedEntry): Html {
   const name = html`<span translate="no">${actor}</span>`;
   const isUser = actor === 'console' && /^[\da-f]{32}$/.test(operator ?? '');
   return operator === undefined
-    ? html`<div class="entry">${name}</div>`
-    : html`<div class="entry">${isUser ? userLink(operator) : foreignName(operator)}<small>${name}</small></div>`;
+    ? cell(name, undefined)
+    : cell(isUser ? userLink(operator) : foreignName(operator), name);
 }
-
-/** @param id without a name, its beginning is shown */
-export const userLink = (id: string, name?: string): Html =>
-  html`<a href="${pathTo('/users/:id', { id })}" title="${id}">${name === undefined ? html`<code translate="no">${id.slice(0, 8)}…</code>` : foreignName(name)}</a>`;
 
 function objectCell(entry: NamedEntry): Html | undefined {
   const { clientId, clientName, userId, username } = entry;
-  const client =
-    clientId &&
-    html`<div><a href="${pathTo('/clients/:id', { id: clientId })}" title="${plainName(clientName ?? '')}"><code translate="no">${plainName(clientId)}</code></a></div>`;
-  const user = userId && html`<div>${userLink(userId, username)}</div>`;
-  const organization =
-    'organizationId' in entry &&
-    html`<div><a href="${pathTo('/organizations/:id', { id: entry.organizationId })}"><code translate="no">${entry.organizationId}</code></a></div>`;
-  return client || user || organization
-    ? html`<div class="entry">${user || undefined}${client || undefined}${organization || undefined}</div>`
-    : undefined;
+  return lines([
+    ...(userId ? [userLink(userId, username)] : []),
+    ...(clientId ? [clientLink(clientId, clientName)] : []),
+    ...('organizationId' in entry ? [organizationLink(entry.organizationId)] : []),
+  ]);
 }
 
 /** Members that other columns show, and the time of the first event. */
@@ -123,12 +120,12 @@ function detailCell(entry: NamedEntry): Html | undefined {
   const facts = Object.entries(entry).filter(
     ([name, value]) => value !== undefined && !shownElsewhere.includes(name),
   );
-  return changes.length + facts.length === 0
-    ? undefined
-    : html`<div class="entry">${changeList(changes)}${facts.map(
-        ([name, value]) =>
-          html`<div><small>${plainName(name)}</small> <code translate="no">${plainName(textOf(value))}</code></div>`,
-      )}</div>`;
+  return lines([
+    ...changeList(changes),
+    ...facts.map(
+      ([name, value]) => html`<small>${plainName(name)}</small> ${code(plainName(textOf(value)))}`,
+    ),
+  ]);
 }
 
 function textOf(value: unknown): string {
@@ -140,18 +137,15 @@ function textOf(value: unknown): string {
 export function changeList(
   changes: readonly { readonly member: string; readonly from?: unknown; readonly to?: unknown }[],
 ): readonly Html[] {
-  const shown = (value: unknown) =>
-    html`<code translate="no">${plainName(JSON.stringify(value) ?? '–')}</code>`;
+  const shown = (value: unknown) => code(plainName(JSON.stringify(value) ?? '–'));
   return changes.map(({ member, from, to }) => {
     const isKnown = from !== undefined || to !== undefined;
-    return html`<div><small>${plainName(member)}</small>${isKnown ? html` <del>${shown(from)}</del> → <ins>${shown(to)}</ins>` : undefined}</div>`;
+    return html`<small>${plainName(member)}</small>${isKnown ? html` <del>${shown(from)}</del> → <ins>${shown(to)}</ins>` : undefined}`;
   });
 }
 
 function originCell({ address, requestId: id }: NamedEntry): Html | undefined {
   const request =
     id && html`<a href="${pathTo('/requests/:id', { id })}"><small>${id.slice(0, 12)}</small></a>`;
-  return address || request
-    ? html`<div class="entry">${address && html`<code translate="no">${address}</code>`}${request || undefined}</div>`
-    : undefined;
+  return lines([...(address ? [code(address)] : []), ...(request ? [request] : [])]);
 }

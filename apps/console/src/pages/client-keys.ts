@@ -5,10 +5,19 @@ import { z } from 'zod';
 import { act, type Visit } from '../frame/screen.ts';
 import { pathTo } from '../view/addresses.ts';
 import { actForm, destroyLink } from '../view/forms.ts';
-import { card, copyable, definitions, live, table, time } from '../view/parts.ts';
-import type { Texts } from '../view/texts-en.ts';
-import { commandBlock, secretCard, tokenCommand } from './client-wizard.ts';
-import { CLIENT_PATH, useTime } from './clients.ts';
+import {
+  card,
+  code,
+  copyable,
+  definitions,
+  entry,
+  lastTime,
+  lines,
+  live,
+  table,
+} from '../view/parts.ts';
+import { secretPage, tokenCommand } from './client-wizard.ts';
+import { CLIENT_PATH } from './clients.ts';
 
 const DAY_SECONDS = 24 * 60 * 60;
 const REFRESH_SECONDS = 15;
@@ -28,79 +37,54 @@ export const keysTab = (data: ClientData, visit: Visit): Html =>
   live('keys', REFRESH_SECONDS, keysOf(data, visit));
 
 function keysOf({ found: { client, lastUse }, use }: ClientData, visit: Visit): Html {
-  const { clients: texts, frame } = visit.texts;
+  const { clients: texts, common, frame, keys: words } = visit.texts;
   const { keys, publicKeyIds, keptKeyIds } = client;
   if (keys.length === 0) {
-    const keyList = publicKeyIds.map((id) => html`<li>${copyable(id, frame)}</li>`);
     return publicKeyIds.length === 0 && client.jwksUri === undefined
       ? html`<p class="empty">${texts.noKeys}</p>`
       : card(
           texts.publicKeys,
-          html`<p class="hint">${texts.ownKeys}</p><ul class="uris">${keyList}</ul>`,
+          html`<p class="hint">${texts.ownKeys}</p>${lines(publicKeyIds.map((id) => copyable(id, frame)))}`,
         );
   }
-  const place = (index: number) => (index === 0 ? texts.newKey : texts.oldKey);
+  const place = (keyId: string) => (keyId === keys[0]?.keyId ? texts.newKey : texts.oldKey);
   const signs = (keyId: string) =>
-    (use.signaturesOfKeys.get(keyId) ?? []).map(
-      ({ practice, lastAt }) =>
-        html`<div>${signatureName(practice, texts)}<small>${useTime(lastAt, visit)}</small></div>`,
+    (use.signaturesOfKeys.get(keyId) ?? []).map(({ practice, lastAt }) =>
+      entry(texts.practices[practice], lastTime(lastAt, visit)),
     );
+  const others = definitions([
+    [texts.keptKeys, keptKeyIds.join(', ') || undefined],
+    [texts.publicKeys, publicKeyIds.join(', ') || undefined],
+  ]);
   return html`${card(
-    texts.keys,
+    words.title,
     table(visit, {
-      caption: texts.keys,
+      caption: words.title,
       columns: [
         {
-          label: texts.keyId,
-          cell: ({ keyId }) =>
-            html`<div><code translate="no">${keyId}</code>${
-              keys.length > 1
-                ? html`<small>${place(keys.findIndex((key) => key.keyId === keyId))}</small>`
-                : undefined
-            }</div>`,
+          label: common.keyId,
+          cell: ({ keyId }) => entry(code(keyId), keys.length > 1 ? place(keyId) : undefined),
         },
         {
           label: texts.age,
           cell: ({ createdAt }) =>
-            createdAt === undefined ? texts.unknownAge : time(createdAt * 1000, visit),
+            createdAt === undefined ? common.unknown : lastTime(createdAt, visit),
         },
-        { label: texts.lastUse, cell: ({ keyId }) => useTime(lastUse.keys[keyId], visit) },
-        {
-          label: texts.signs,
-          cell: ({ keyId }) =>
-            signs(keyId).length === 0 ? undefined : html`<div>${signs(keyId)}</div>`,
-        },
+        { label: common.lastUse, cell: ({ keyId }) => lastTime(lastUse.keys[keyId], visit) },
+        { label: texts.signs, cell: ({ keyId }) => lines(signs(keyId)) },
       ],
       rows: keys,
-      empty: texts.none,
+      empty: '',
     }),
   )}
-${rotation({ keys, uses: lastUse.keys }, visit)}
-${
-  keptKeyIds.length > 0 || publicKeyIds.length > 0
-    ? card(
-        texts.details,
-        definitions([
-          [texts.keptKeys, keptKeyIds.join(', ') || undefined],
-          [texts.publicKeys, publicKeyIds.join(', ') || undefined],
-        ]),
-      )
-    : undefined
-}`;
+${rotation(keys, lastUse.keys, visit)}
+${keptKeyIds.length + publicKeyIds.length > 0 ? card(common.details, others) : undefined}`;
 }
-
-const signatureName = (practice: string, texts: Texts['clients']): string =>
-  practice === 'HMAC-SHA-256' ? texts.version2 : fill(texts.version1, { digest: practice });
 
 /** Which step is next, and what the last uses of both keys say about it. */
 function rotation(
-  {
-    keys,
-    uses,
-  }: {
-    readonly keys: ClientData['found']['client']['keys'];
-    readonly uses: Readonly<Record<string, number | undefined>>;
-  },
+  keys: ClientData['found']['client']['keys'],
+  uses: Readonly<Record<string, number | undefined>>,
   visit: Visit,
 ): Html {
   const { clients: texts } = visit.texts;
@@ -109,27 +93,24 @@ function rotation(
   const isUsed = oldUse !== undefined && oldUse > visit.now / 1000 - DAY_SECONDS;
   const isReady = old !== undefined && newUse !== undefined && !isUsed;
   const current = old === undefined ? 0 : isReady ? 2 : 1;
+  const note = (tone: 'warning' | 'success', content: string | Html) =>
+    html`<p class="${tone}">${content}</p>`;
+  const isSilent =
+    oldUse === undefined
+      ? texts.neverUsed
+      : sentence(texts.silent, { time: lastTime(oldUse, visit) });
   const findings =
-    old === undefined
-      ? undefined
-      : html`${newUse === undefined ? html`<p class="warning">${texts.newUnused}</p>` : undefined}
-${
-  isUsed
-    ? html`<p class="warning">${texts.stillUsed}</p>`
-    : html`<p class="success">${
-        oldUse === undefined
-          ? texts.neverUsed
-          : sentence(texts.silent, { time: useTime(oldUse, visit) })
-      }</p>`
-}`;
+    old &&
+    html`${newUse === undefined ? note('warning', texts.newUnused) : undefined}${isUsed ? note('warning', texts.stillUsed) : note('success', isSilent)}`;
+  const removal = {
+    act: 'remove-key',
+    label: texts.removeKey,
+    fields: { keyId: old?.keyId ?? '' },
+  };
   const next =
     old === undefined
       ? actForm(visit, { act: 'add-key', button: texts.addKey })
-      : destroyLink(visit, {
-          act: 'remove-key',
-          label: texts.removeKey,
-          fields: { keyId: old.keyId },
-        });
+      : destroyLink(visit, removal);
   return card(
     texts.rotation,
     html`<ol class="steps">${texts.rotationSteps.map(
@@ -145,18 +126,11 @@ export const keyActs = {
     async run(_fields, { operators, operator, parameters: { id = '' }, texts, issuer }) {
       const { client, secureKey } = await operators.clientKeys.rotate(operator, id);
       const command = tokenCommand({ clientId: id, secureKey }, issuer);
+      const hasTokens = client.grantTypes.includes('client_credentials');
+      const trial = hasTokens ? ([command, texts.wizard.tryMachine] as const) : undefined;
       return {
         title: fill(texts.clients.addedTitle, { name: plainName(client.name) }),
-        content: html`${secretCard(secureKey, texts)}
-${
-  client.grantTypes.includes('client_credentials')
-    ? card(
-        texts.wizard.tryIt,
-        html`${commandBlock(command, texts)}<p class="hint">${texts.wizard.tryMachine}</p>`,
-      )
-    : undefined
-}
-<p class="actions"><a class="button primary" href="${tabOf(id)}">${texts.wizard.open}</a></p>`,
+        content: secretPage({ secureKey, trial, address: tabOf(id) }, texts),
       };
     },
   }),
@@ -174,7 +148,7 @@ ${
       const isRecent = at !== undefined && at > visit.now / 1000 - DAY_SECONDS;
       return {
         title: fill(texts.removeKeyTitle, { key: keyId }),
-        effect: html`<p>${sentence(effect, { time: useTime(at, visit) })}</p>
+        effect: html`<p>${sentence(effect, { time: lastTime(at, visit) })}</p>
 ${isRecent ? html`<p class="warning">${texts.stillUsed}</p>` : undefined}
 <p><a href="${visit.path}/remove-key?${String(other)}">${keepTokens ? texts.endTokens : texts.keepTokens}</a></p>`,
         button: texts.removeKey,

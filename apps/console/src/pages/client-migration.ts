@@ -2,9 +2,9 @@
 import type { PracticeUse } from '@gatehouse/operators';
 import { fill, type Html, html } from '@gatehouse/server';
 import type { Visit } from '../frame/screen.ts';
-import { card, counted, status, table } from '../view/parts.ts';
+import { card, counted, lastTime, status, type Tone, table } from '../view/parts.ts';
+import type { Texts } from '../view/texts-en.ts';
 import type { ClientData } from './client-keys.ts';
-import { useTime } from './clients.ts';
 
 const DAY_SECONDS = 24 * 60 * 60;
 /** The store keeps a last use for so long. */
@@ -13,64 +13,60 @@ const RECENT_SECONDS = 30 * DAY_SECONDS;
 
 const version1: readonly string[] = ['MD5', 'SHA-256'];
 
-type PracticeState = keyof typeof practiceTones;
-
-const practiceTones = {
-  used: 'bad',
-  allowed: 'warning',
-  off: 'good',
-  unused: 'good',
-  target: 'good',
-  missing: 'quiet',
-} as const;
-
 /** Of version 2, clients should have a use. Of everything else, none, and no permission. */
-function practiceState({ practice, isAllowed, lastAt }: PracticeUse, now: number): PracticeState {
+function stateOf(
+  { practice, isAllowed, lastAt }: PracticeUse,
+  now: number,
+): readonly [keyof Texts['clients']['practiceStates'], Tone] {
   const isUsed = lastAt !== undefined && lastAt > now / 1000 - RECENT_SECONDS;
   if (practice === 'HMAC-SHA-256') {
-    return isUsed ? 'target' : 'missing';
+    return isUsed ? ['used', 'good'] : ['unused', 'quiet'];
   }
   if (isUsed) {
-    return 'used';
+    return ['used', 'bad'];
   }
   // The security profile of the installation decides about tokens in queries, for all clients.
-  return practice === 'query_token' ? 'unused' : isAllowed ? 'allowed' : 'off';
+  return practice === 'query_token'
+    ? ['unused', 'good']
+    : isAllowed
+      ? ['allowed', 'warning']
+      : ['off', 'good'];
 }
 
 export function migrationTab({ found: { client }, use }: ClientData, visit: Visit): Html {
-  const { clients: texts } = visit.texts;
-  const rows = use.practices.map((each) => ({ ...each, state: practiceState(each, visit.now) }));
+  const { clients: texts, common } = visit.texts;
+  const rows = use.practices.map((each) => {
+    const [state, tone] = stateOf(each, visit.now);
+    return { ...each, state, tone };
+  });
   const steps = rows.filter(({ practice }) => practice !== 'HMAC-SHA-256');
-  const done = steps.filter(({ state }) => practiceTones[state] === 'good').length;
+  const done = steps.filter(({ tone }) => tone === 'good').length;
   const signsOld = rows.some(
     ({ practice, state }) => version1.includes(practice) && state !== 'off',
   );
-  const hasAdvice = (state: PracticeState) =>
-    state === 'used' || state === 'allowed' || (state === 'missing' && signsOld);
+  const hasAdvice = (tone: Tone) => tone !== 'good' && (tone !== 'quiet' || signsOld);
   const progress = fill(texts.migrated, { count: String(done), all: String(steps.length) });
   return card(
     texts.migration,
     html`<p class="hint">${texts.migrationLead}</p>
-<p class="meter"><progress max="${String(steps.length)}" value="${String(done)}" aria-label="${progress}"></progress><strong>${progress}</strong></p>
+<p><progress max="${String(steps.length)}" value="${String(done)}" aria-label="${progress}"></progress><strong>${progress}</strong></p>
 ${table(visit, {
   caption: texts.migration,
   columns: [
     { label: texts.practice, cell: ({ practice }) => texts.practices[practice] },
-    {
-      label: texts.state,
-      cell: ({ state }) => status(practiceTones[state], texts.practiceStates[state]),
-    },
+    { label: common.state, cell: ({ state, tone }) => status(tone, texts.practiceStates[state]) },
     {
       label: texts.lastSeen,
-      cell: ({ lastAt }) => (lastAt === undefined ? unseen(client, visit) : useTime(lastAt, visit)),
+      cell: ({ lastAt }) =>
+        lastAt === undefined ? unseen(client, visit) : lastTime(lastAt, visit),
     },
     {
       label: texts.advice,
-      cell: ({ practice, state }) => (hasAdvice(state) ? texts.advices[practice] : undefined),
+      cell: ({ practice, tone }) => (hasAdvice(tone) ? texts.advices[practice] : undefined),
     },
   ],
   rows,
-  empty: texts.none,
+  empty: common.none,
 })}`,
   );
 }

@@ -1,54 +1,35 @@
 /** Adds a client: which kind of program first, then its form, then its secure key with a command. */
-import { type NewClient, OperatorError } from '@gatehouse/operators';
+import type { NewClient } from '@gatehouse/operators';
 import { fill, type Html, html, plainName } from '@gatehouse/server';
 import { z } from 'zod';
 import { act, type Outcome, type Screen, screen, type Visit } from '../frame/screen.ts';
 import { pathTo } from '../view/addresses.ts';
 import { actForm, type Field } from '../view/forms.ts';
-import { card, copyable } from '../view/parts.ts';
+import { card, commandBlock, copyable } from '../view/parts.ts';
 import type { Texts } from '../view/texts-en.ts';
 import { CLIENT_PATH, LIST_PATH, NEW_CLIENT_PATH } from './clients.ts';
 
 type Kind = keyof Texts['wizard']['kinds'];
 
-interface KindFacts {
-  readonly grantTypes: NewClient['grantTypes'];
-  readonly members?: Partial<NewClient>;
-  /** Whether its sign-ins end at a redirect URI. */
-  readonly redirects: 'required' | 'optional' | 'no';
-  readonly scopes: string;
-}
+const code = ['authorization_code', 'refresh_token'] as const;
+const deviceCode = 'urn:ietf:params:oauth:grant-type:device_code';
 
-const kinds: Readonly<Record<Kind, KindFacts>> = {
-  web: {
-    grantTypes: ['authorization_code', 'refresh_token'],
-    redirects: 'required',
-    scopes: 'openid profile',
-  },
-  spa: {
-    grantTypes: ['authorization_code', 'refresh_token'],
-    members: { public: true },
-    redirects: 'required',
-    scopes: 'openid profile',
-  },
-  native: {
-    grantTypes: [
-      'authorization_code',
-      'refresh_token',
-      'urn:ietf:params:oauth:grant-type:device_code',
-    ],
-    members: { public: true, applicationType: 'native' },
-    redirects: 'optional',
-    scopes: 'openid profile',
-  },
-  machine: { grantTypes: ['client_credentials'], redirects: 'no', scopes: 'device:read' },
-  signing: {
-    grantTypes: [],
-    members: { signatureAlgorithm: 'HMAC-SHA-256' },
-    redirects: 'no',
-    scopes: 'device:read',
-  },
+/** What a client of each kind registers. */
+const kinds: Readonly<Record<Kind, Partial<NewClient>>> = {
+  web: { grantTypes: [...code] },
+  spa: { grantTypes: [...code], public: true },
+  native: { grantTypes: [...code, deviceCode], public: true, applicationType: 'native' },
+  machine: { grantTypes: ['client_credentials'] },
+  signing: { grantTypes: [], signatureAlgorithm: 'HMAC-SHA-256' },
 };
+
+/** Native applications can use the device code alone, without a redirect URI. */
+const redirectsOf = (kind: Kind) =>
+  kinds[kind].grantTypes?.includes('authorization_code')
+    ? kind === 'native'
+      ? 'optional'
+      : 'required'
+    : 'no';
 
 const kindName = z.enum(Object.keys(kinds) as Kind[]);
 /** As many as fit into a list to choose from. Otherwise, the operator types an id. */
@@ -70,7 +51,7 @@ export const newClientScreen: Screen = screen({
   title: (_data, { texts }) => texts.wizard.title,
   trail: (_data, { texts }) => [{ address: LIST_PATH, label: texts.clients.title }],
   view({ kind, organizations, scopes }, visit) {
-    const { wizard: texts } = visit.texts;
+    const { wizard: texts, common } = visit.texts;
     if (kind === undefined) {
       return html`<p class="lead">${texts.lead}</p>
 <ul class="choices">${kindName.options.map((name) => {
@@ -78,30 +59,31 @@ export const newClientScreen: Screen = screen({
         return html`<li><a href="${NEW_CLIENT_PATH}?kind=${name}"><strong>${title}</strong>${about}<small>${grants}</small></a></li>`;
       })}</ul>`;
     }
-    const { redirects, scopes: usual } = kinds[kind];
+    const redirects = redirectsOf(kind);
+    const usual = redirects === 'no' ? 'device:read' : 'openid profile';
     const known = organizations.items.map(({ id, name }) => ({
       value: id,
       label: `${plainName(name)} (${id})`,
     }));
     const isShort = organizations.next === undefined;
     const fields: readonly Field[] = [
-      { name: 'name', label: texts.name, hint: texts.nameHint, required: true },
-      { name: 'clientId', label: texts.id, hint: texts.idHint, required: true },
+      { name: 'name', label: common.name, hint: texts.nameHint, required: true },
+      { name: 'clientId', label: common.clientId, hint: texts.idHint, required: true },
       {
-        ...{ name: 'orgId', label: texts.organization, required: true },
+        ...{ name: 'orgId', label: common.organization, required: true },
         ...(isShort && { options: known }),
       },
       ...(redirects === 'no'
         ? []
         : [
             {
-              ...{ name: 'redirectUris', label: texts.redirectUris, rows: 3 },
+              ...{ name: 'redirectUris', label: common.redirects, rows: 3 },
               hint: redirects === 'optional' ? texts.nativeHint : texts.redirectsHint,
               required: redirects === 'required',
             },
           ]),
       {
-        ...{ name: 'scopes', label: texts.scopes, value: usual },
+        ...{ name: 'scopes', label: common.scopes, value: usual },
         hint: fill(texts.scopesHint, { scopes: scopes.join(' ') }),
       },
     ];
@@ -124,19 +106,16 @@ export const newClientScreen: Screen = screen({
       }),
       async run({ kind, redirectUris, scopes, ...named }, visit) {
         const uris = wordsOf(redirectUris);
-        const { grantTypes = [], members, redirects } = kinds[kind];
-        const hasRedirects = redirects === 'required' || uris.length > 0;
+        const { grantTypes = [] } = kinds[kind];
+        const hasRedirects = redirectsOf(kind) === 'required' || uris.length > 0;
         const definition: NewClient = {
-          ...members,
-          ...named,
+          ...{ ...kinds[kind], ...named },
           scopes: wordsOf(scopes),
           redirectUris: uris,
           grantTypes: grantTypes.filter((type) => hasRedirects || type !== 'authorization_code'),
           corsOrigins: kind === 'spa' ? originsOf(uris) : [],
         };
-        const { secureKey } = await withFieldNames(() =>
-          visit.operators.clients.create(visit.operator, definition),
-        );
+        const { secureKey } = await visit.operators.clients.create(visit.operator, definition);
         return created({ kind, definition, secureKey }, visit);
       },
     }),
@@ -150,22 +129,6 @@ const originsOf = (uris: readonly string[]): string[] => [
   ...new Set(uris.flatMap((uri) => URL.parse(uri)?.origin ?? [])),
 ];
 
-/** A problem of the second redirect URI belongs to the field with all of them. */
-export async function withFieldNames<Result>(run: () => Promise<Result>): Promise<Result> {
-  try {
-    return await run();
-  } catch (error) {
-    if (error instanceof OperatorError && error.problems.length > 0) {
-      const problems = error.problems.map(({ property, message }) => ({
-        property: property.split('.', 1)[0] ?? '',
-        message,
-      }));
-      throw new OperatorError('illegal_argument', error.message, problems);
-    }
-    throw error;
-  }
-}
-
 interface Created {
   readonly kind: Kind;
   readonly definition: NewClient;
@@ -174,29 +137,31 @@ interface Created {
 
 function created({ kind, definition, secureKey }: Created, { texts, issuer }: Visit): Outcome {
   const { clientId: id, name, redirectUris = [] } = definition;
-  const [command, result] = commandOf({ kind, definition, secureKey }, { texts, issuer });
-  return {
-    title: fill(texts.wizard.createdTitle, { name: plainName(name) }),
-    content: html`${secureKey && secretCard(secureKey, texts)}
-${card(texts.wizard.tryIt, html`${commandBlock(command, texts)}<p class="hint">${result}</p>`)}
-<p class="actions"><a class="button primary" href="${pathTo(CLIENT_PATH, { id })}">${texts.wizard.open}</a>${
-      redirectUris.length > 0
-        ? html`<a class="button" href="${pathTo(CLIENT_PATH, { id })}?tab=redirects">${texts.clients.redirects}</a>`
-        : undefined
-    }</p>`,
-  };
+  const address = pathTo(CLIENT_PATH, { id });
+  const trial = commandOf({ kind, definition, secureKey }, { texts, issuer });
+  const title = fill(texts.wizard.createdTitle, { name: plainName(name) });
+  const more =
+    redirectUris.length > 0
+      ? html`<a class="button" href="${address}?tab=redirects">${texts.common.redirects}</a>`
+      : undefined;
+  return { title, content: secretPage({ secureKey, trial, address }, texts, more) };
 }
 
-/** A secure key, which the page shows once. */
-export const secretCard = (secureKey: string, { wizard, frame }: Texts): Html =>
-  card(
-    wizard.secret,
-    html`<p class="warning">${wizard.once}</p><p>${copyable(secureKey, frame)}</p>`,
-  );
+interface Secret {
+  readonly secureKey: string | undefined;
+  readonly trial?: readonly [command: string, result: string] | undefined;
+  /** Of the client. */
+  readonly address: string;
+}
 
-/** A command of several lines, with a button to copy it. */
-export const commandBlock = (command: string, { frame }: Texts): Html =>
-  html`<div class="shell"><pre translate="no">${command}</pre><button type="button" data-copied="${frame.copied}" hidden>${frame.copy}</button></div>`;
+/** A page with a secure key, which exists once, and a command that uses it. */
+export function secretPage({ secureKey, trial, address }: Secret, texts: Texts, more?: Html): Html {
+  const { wizard, clients, frame } = texts;
+  const [command = '', result] = trial ?? [];
+  return html`${secureKey && card(clients.authentications.key, html`<p class="warning">${wizard.once}</p><p>${copyable(secureKey, frame)}</p>`)}
+${trial && card(wizard.tryIt, html`${commandBlock(command, texts)}<p class="hint">${result}</p>`)}
+<p class="actions"><a class="button primary" href="${address}">${wizard.open}</a>${more}</p>`;
+}
 
 /** A word of a POSIX shell. */
 const quoted = (word: string): string => `'${word.replaceAll("'", `'\\''`)}'`;

@@ -1,11 +1,18 @@
 /** Clients: the list, with what each of them is and when it was last used. */
-import type { ClientView } from '@gatehouse/operators';
-import { foreignName, type Html, html } from '@gatehouse/server';
-import { z } from 'zod';
-import { type Screen, screen } from '../frame/screen.ts';
-import { pathTo } from '../view/addresses.ts';
-import { memberFilter } from '../view/forms.ts';
-import { type Place, status, table, time } from '../view/parts.ts';
+import { type ClientView, type ListedClient, memberFilter, type Page } from '@gatehouse/operators';
+import { type Html, html } from '@gatehouse/server';
+import { type Screen, screen, type Visit } from '../frame/screen.ts';
+import { memberFilterForm } from '../view/forms.ts';
+import {
+  type Column,
+  clientLink,
+  code,
+  enabledState,
+  entry,
+  lastTime,
+  organizationLink,
+  table,
+} from '../view/parts.ts';
 import type { Texts } from '../view/texts-en.ts';
 
 export const LIST_PATH = '/clients';
@@ -16,64 +23,54 @@ export const NEW_CLIENT_PATH = '/new-client';
 export const clients: Screen = screen({
   path: LIST_PATH,
   requires: 'operator:read',
-  query: z.object({
-    search: z.string().optional(),
-    orgId: z.string().optional(),
-    disabled: z.literal('true').optional(),
-    cursor: z.string().optional(),
-  }),
+  query: memberFilter.strip(),
   load: ({ operators, query }) => operators.clients.list(query),
   title: (_data, { texts }) => texts.clients.title,
   tools: (_data, { texts, mayWrite }) =>
     mayWrite
       ? html`<a class="button primary" href="${NEW_CLIENT_PATH}">${texts.clients.add}</a>`
       : undefined,
-  view({ items, next }, visit) {
-    const { clients: texts } = visit.texts;
+  view(page, visit) {
+    const { clients: texts, common } = visit.texts;
     return html`<p class="lead">${texts.lead}</p>
-${memberFilter(visit, texts)}
-${table(visit, {
-  caption: texts.title,
-  columns: [
-    {
-      label: texts.name,
-      cell: (client) =>
-        html`<div>${clientLink(client.clientId, client.name)}<small><code translate="no">${client.clientId}</code></small></div>`,
-    },
-    { label: texts.kind, cell: (client) => visit.texts.wizard.kinds[kindOf(client)].title },
-    {
-      label: visit.texts.wizard.organization,
-      cell: ({ orgId }) =>
-        html`<a href="${pathTo('/organizations/:id', { id: orgId })}">${orgId}</a>`,
-    },
-    { label: texts.state, cell: (client) => stateOf(client, visit.texts) },
-    { label: texts.lastUse, cell: ({ lastUsedAt }) => useTime(lastUsedAt, visit) },
-  ],
-  rows: items,
-  next,
-  empty: texts.empty,
-})}`;
+${memberFilterForm(visit, common.search)}
+<section class="card">${clientTable(page, visit)}</section>`;
   },
 });
 
-export const clientLink = (id: string, name: string): Html =>
-  html`<a href="${pathTo(CLIENT_PATH, { id })}">${foreignName(name)}</a>`;
-
-export const stateOf = ({ enabled }: Pick<ClientView, 'enabled'>, { clients }: Texts): Html =>
-  enabled ? status('good', clients.enabled) : status('quiet', clients.disabled);
-
-/** @param at epoch seconds */
-export const useTime = (
-  at: number | undefined,
-  { texts, now }: Pick<Place, 'texts' | 'now'>,
-): Html => (at === undefined ? html`${texts.clients.never}` : time(at * 1000, { texts, now }));
+/** @param cursorName of the clients of one organization, which then has no column */
+export function clientTable(
+  { items, next }: Page<ListedClient>,
+  visit: Visit,
+  cursorName?: 'users' | 'clients',
+): Html {
+  const { clients: texts, common, wizard } = visit.texts;
+  const organization: Column<ListedClient> = {
+    label: common.organization,
+    cell: ({ orgId }) => organizationLink(orgId),
+  };
+  const columns: readonly Column<ListedClient>[] = [
+    {
+      label: common.name,
+      cell: ({ clientId, name }) => entry(clientLink(clientId, name), code(clientId)),
+    },
+    { label: common.kind, cell: (client) => wizard.kinds[kindOf(client)].title },
+    ...(cursorName === undefined ? [organization] : []),
+    { label: common.state, cell: ({ enabled }) => enabledState(enabled, visit.texts) },
+    { label: common.lastUse, cell: ({ lastUsedAt }) => lastTime(lastUsedAt, visit) },
+  ];
+  const { title: caption, empty } = texts;
+  return table(visit, { caption, columns, rows: items, next, cursorName, empty });
+}
 
 /** To the request log and the audit trail, with what concerns this client, user or organization. */
-export const logLinks = (
+export function logLinks(
   filter: Readonly<Partial<Record<'clientId' | 'user' | 'orgId', string>>>,
-  { clients: texts }: Texts,
-): Html =>
-  html`<a class="button" href="/requests?${String(new URLSearchParams(filter))}">${texts.requests}</a><a class="button" href="/audit?${String(new URLSearchParams(filter))}">${texts.audit}</a>`;
+  { requests, audit }: Texts,
+): Html {
+  const query = String(new URLSearchParams(filter));
+  return html`<a class="button" href="/requests?${query}">${requests.title}</a><a class="button" href="/audit?${query}">${audit.title}</a>`;
+}
 
 /** What kind of program it is, as far as its registration shows it. */
 export function kindOf(client: ClientView): keyof Texts['wizard']['kinds'] {

@@ -6,10 +6,19 @@ import { z } from 'zod';
 import { type Screen, screen, type Visit } from '../frame/screen.ts';
 import { addressWith, pathTo } from '../view/addresses.ts';
 import { filterForm } from '../view/forms.ts';
-import { card, copyable, definitions, status, table, time } from '../view/parts.ts';
+import {
+  card,
+  code,
+  copyable,
+  definitions,
+  entry,
+  organizationLink,
+  status,
+  table,
+  time,
+} from '../view/parts.ts';
 import { organizationTable } from './organizations.ts';
 import { requestTable } from './requests.ts';
-import { organizationLink } from './users.ts';
 
 const LIST_PATH = '/devices';
 const PATH = '/devices/:orgId/:id';
@@ -37,14 +46,14 @@ export const devices: Screen = screen({
   },
   title: (_data, { texts }) => texts.devices.title,
   view({ organizations, found }, visit) {
-    const { devices: texts, organizations: shared } = visit.texts;
+    const { devices: texts, common } = visit.texts;
     const lead = html`<p class="lead">${texts.lead}</p>`;
     if (organizations !== undefined) {
       const addressOf = (orgId: string) => addressWith(visit, { orgId, cursor: undefined });
       return html`${lead}${card(texts.choose, organizationTable(organizations, visit, addressOf))}`;
     }
     if (found === undefined) {
-      const variable = html`<code translate="no">DEVICE_SERVICE_URL</code>`;
+      const variable = code('DEVICE_SERVICE_URL');
       return html`${lead}<p class="empty">${sentence(texts.unset, { variable })}</p>`;
     }
     const { orgId, name: organizationName, items: rows, next } = found;
@@ -52,11 +61,14 @@ export const devices: Screen = screen({
       caption: texts.title,
       columns: [
         {
-          label: shared.name,
+          label: common.name,
           cell: ({ id, name }) =>
-            html`<div class="entry"><a href="${pathTo(PATH, { orgId, id })}">${foreignName(name)}</a><small translate="no">${id}</small></div>`,
+            entry(
+              html`<a href="${pathTo(PATH, { orgId, id })}">${foreignName(name)}</a>`,
+              code(id),
+            ),
         },
-        { label: shared.state, cell: (device) => stateOf(device, visit) },
+        { label: common.state, cell: (device) => stateOf(device, visit) },
         { label: texts.product, cell: (device) => productLink(orgId, device) },
         { label: texts.online, cell: ({ onlineTime }) => momentOf(onlineTime, visit) },
       ],
@@ -67,15 +79,15 @@ export const devices: Screen = screen({
 });
 
 function filters(visit: Visit): Html {
-  const { devices: texts, organizations, users } = visit.texts;
+  const { devices: texts, common } = visit.texts;
   const states = Object.keys(stateLabels) as DeviceView['state']['value'][];
   const options = states.map((value) => ({ value, label: stateName(value, visit) }));
   return filterForm(visit, [
-    { name: 'orgId', label: users.organization, required: true },
-    { name: 'search', label: organizations.search, type: 'search' },
+    { name: 'orgId', label: common.organization, required: true },
+    { name: 'search', label: common.search, type: 'search' },
     {
-      ...{ name: 'state', label: organizations.state },
-      options: [{ value: '', label: users.anyState }, ...options],
+      ...{ name: 'state', label: common.state },
+      options: [{ value: '', label: common.all }, ...options],
     },
     { name: 'productId', label: texts.productId },
   ]);
@@ -106,7 +118,7 @@ export const device: Screen = screen({
       : html`<a class="button" href="${explorerUrl}#${String(operation)}">${texts.devices.explore}</a>`;
   },
   view({ organization, found, items }, visit) {
-    const { devices: texts, organizations, users } = visit.texts;
+    const { devices: texts, common } = visit.texts;
     const { protocol, transport, address, tags } = found;
     // The address of a device that never connected is a slash.
     const foreign = (words: readonly string[]) => {
@@ -116,15 +128,15 @@ export const device: Screen = screen({
     // Not the configuration: its values can be secrets of the device.
     const details = definitions([
       [texts.id, copyable(found.id, visit.texts.frame)],
-      [organizations.state, stateOf(found, visit)],
+      [common.state, stateOf(found, visit)],
       [texts.product, productLink(organization.id, found)],
-      [users.organization, organizationLink(organization.id)],
+      [common.organization, organizationLink(organization.id)],
       [texts.connection, foreign([protocol, transport, address])],
       [texts.online, momentOf(found.onlineTime, visit)],
       [texts.created, momentOf(found.createTime, visit)],
       [texts.tags, foreign(tags.map(({ key, value }) => `${key}: ${value}`))],
     ]);
-    return html`${card(organizations.details, details)}
+    return html`${card(common.details, details)}
 ${card(texts.calls, html`<p class="hint">${texts.callsHint}</p>${requestTable({ items }, visit)}`)}`;
   },
 });

@@ -1,16 +1,16 @@
 /** Organizations: the list, and one with its members. */
 import { membersByOrganization } from '@gatehouse/identity';
-import type { OrganizationView, Page } from '@gatehouse/operators';
-import { foreignName, type Html, html, sentence } from '@gatehouse/server';
+import { memberFilter, type OrganizationView, type Page } from '@gatehouse/operators';
+import { foreignName, type Html, html } from '@gatehouse/server';
 import { z } from 'zod';
 import { act, type Screen, screen, type Visit } from '../frame/screen.ts';
 import { pathTo } from '../view/addresses.ts';
 import { actForm, destroyLink, filterForm } from '../view/forms.ts';
-import { card, copyable, counted, definitions, status, table } from '../view/parts.ts';
-
-import { clientLink, logLinks } from './clients.ts';
+import { card, code, copyable, definitions, table } from '../view/parts.ts';
+import { ending } from './acts.ts';
+import { clientTable, logLinks } from './clients.ts';
 import { MEMBER_PATH, summary } from './settings.ts';
-import { USER_PATH } from './users.ts';
+import { userTable } from './users.ts';
 
 const LIST_PATH = '/organizations';
 const PATH = '/organizations/:id';
@@ -21,15 +21,23 @@ const MEMBERS = 20;
 export const organizations: Screen = screen({
   path: LIST_PATH,
   requires: 'operator:read',
-  query: z.object({ search: z.string().optional(), cursor: z.string().optional() }),
+  query: memberFilter.pick({ search: true, cursor: true }).strip(),
   load: ({ operators, query }) => operators.organizations.list(query),
   title: (_data, { texts }) => texts.organizations.title,
   view(page, visit) {
-    const { organizations: texts } = visit.texts;
+    const { organizations: texts, common } = visit.texts;
+    const add = actForm(visit, {
+      act: 'add',
+      fields: [
+        { name: 'name', label: common.name, required: true },
+        { name: 'id', label: texts.id, hint: texts.idHint, required: true },
+      ],
+      button: texts.add,
+    });
     return html`<p class="lead">${texts.lead}</p>
-${filterForm(visit, [{ name: 'search', label: texts.search, type: 'search' }])}
-${organizationTable(page, visit, (id) => pathTo(PATH, { id }))}
-${visit.mayWrite ? card(texts.addTitle, addForm(visit)) : undefined}`;
+${filterForm(visit, [{ name: 'search', label: common.search, type: 'search' }])}
+<section class="card">${organizationTable(page, visit, (id) => pathTo(PATH, { id }))}</section>
+${add && card(texts.add, add)}`;
   },
   acts: {
     add: act({
@@ -48,33 +56,21 @@ export function organizationTable(
   visit: Visit,
   addressOf: (id: string) => string,
 ): Html {
-  const { organizations: texts } = visit.texts;
+  const { organizations: texts, common } = visit.texts;
   return table(visit, {
     caption: texts.title,
     columns: [
       {
-        label: texts.name,
+        label: common.name,
         cell: ({ id, name }) => html`<a href="${addressOf(id)}">${foreignName(name)}</a>`,
       },
-      { label: texts.id, cell: ({ id }) => html`<code translate="no">${id}</code>` },
+      { label: texts.id, cell: ({ id }) => code(id) },
     ],
     rows: items,
     next,
     empty: texts.empty,
   });
 }
-
-const addForm = (visit: Visit) => {
-  const { organizations: texts } = visit.texts;
-  return actForm(visit, {
-    act: 'add',
-    fields: [
-      { name: 'name', label: texts.name, required: true },
-      { name: 'id', label: texts.id, hint: texts.idHint, required: true },
-    ],
-    button: texts.add,
-  });
-};
 
 export const organization: Screen = screen({
   path: PATH,
@@ -93,54 +89,19 @@ export const organization: Screen = screen({
   trail: (_data, { texts }) => [{ address: LIST_PATH, label: texts.organizations.title }],
   tools: ({ organization: { id: orgId } }, visit) =>
     html`<a class="button" href="/devices?${String(new URLSearchParams({ orgId }))}">${visit.texts.devices.title}</a>
-${logLinks({ orgId }, visit.texts)}${destroyLink(visit, { act: 'remove', label: visit.texts.organizations.remove })}`,
+${logLinks({ orgId }, visit.texts)}${destroyLink(visit, { act: 'remove', label: visit.texts.organizations.acts.remove.button })}`,
   view({ organization: { id, name, version }, users, clients, settings }, visit) {
-    const { organizations: texts, frame } = visit.texts;
+    const { organizations: texts, common, frame } = visit.texts;
     const rename = actForm(visit, {
       act: 'rename',
-      fields: [{ name: 'name', label: texts.name, value: name, required: true }],
+      fields: [{ name: 'name', label: common.name, value: name, required: true }],
       hidden: { version },
-      button: texts.save,
+      button: common.save,
     });
-    const state = (enabled: boolean) =>
-      enabled ? status('good', texts.enabled) : status('quiet', texts.disabled);
-    return html`${card(texts.details, html`${definitions([[texts.id, copyable(id, frame)]])}${rename}`)}
+    return html`${card(common.details, html`${definitions([[texts.id, copyable(id, frame)]])}${rename}`)}
 ${card(texts.policy, definitions(membersByOrganization.map((member) => [member, ownPart(member, { id, settings }, visit)])))}
-${card(
-  texts.members,
-  table(visit, {
-    caption: texts.members,
-    columns: [
-      {
-        label: texts.username,
-        cell: ({ userId, username }) =>
-          html`<a href="${pathTo(USER_PATH, { id: userId })}">${foreignName(username)}</a>`,
-      },
-      { label: texts.name, cell: (user) => foreignName(user.name) },
-      { label: texts.roles, cell: ({ roles }) => roles.join(', ') || undefined },
-      { label: texts.state, cell: ({ enabled }) => state(enabled) },
-    ],
-    rows: users.items,
-    next: users.next,
-    cursorName: 'users',
-    empty: texts.noMembers,
-  }),
-)}
-${card(
-  texts.clients,
-  table(visit, {
-    caption: texts.clients,
-    columns: [
-      { label: texts.name, cell: (client) => clientLink(client.clientId, client.name) },
-      { label: texts.id, cell: ({ clientId }) => html`<code translate="no">${clientId}</code>` },
-      { label: texts.state, cell: ({ enabled }) => state(enabled) },
-    ],
-    rows: clients.items,
-    next: clients.next,
-    cursorName: 'clients',
-    empty: texts.noClients,
-  }),
-)}`;
+${card(visit.texts.users.title, userTable(users, visit, 'users'))}
+${card(visit.texts.clients.title, clientTable(clients, visit, 'clients'))}`;
   },
   acts: {
     rename: act({
@@ -150,24 +111,15 @@ ${card(
         return { notice: 'saved' };
       },
     }),
-    remove: act({
+    remove: ending({
       fields: z.object({}),
-      async preview(_fields, { operators, parameters: { id = '' } }) {
+      texts: ({ organizations: { acts } }) => acts.remove,
+      async names(_fields, { operators }, id) {
         const { name } = await operators.organizations.read(id);
-        return { name, ...(await operators.organizations.previewRemoval(id)) };
+        const { users, clientIds } = await operators.organizations.previewRemoval(id);
+        return { name, users, clients: clientIds.length };
       },
-      confirm({ name, users, clientIds }, { texts }) {
-        const counts = {
-          users: counted(users, texts, texts.organizations.users),
-          clients: counted(clientIds.length, texts, texts.organizations.clientCount),
-        };
-        return {
-          title: texts.organizations.removeTitle.replace('{name}', () => name),
-          effect: html`<p>${sentence(texts.organizations.removeEffect, counts)}</p>`,
-          button: texts.organizations.remove,
-        };
-      },
-      async run(_fields, { operators, operator, parameters: { id = '' } }) {
+      async run(_fields, { operators, operator }, id) {
         await operators.organizations.remove(operator, id);
         return { to: LIST_PATH, notice: 'removed' };
       },
@@ -189,6 +141,6 @@ function ownPart(
 ): Html {
   const { organizations: texts } = visit.texts;
   const own = settings[member]?.organizations?.[id];
-  const value = own === undefined ? texts.asInstallation : summary(own, visit);
+  const value = own === undefined ? visit.texts.clients.installation : summary(own, visit);
   return html`${value} <a href="${pathTo(MEMBER_PATH, { member })}">${texts.edit}</a>`;
 }

@@ -4,15 +4,25 @@ import { fill, type Html, html } from '@gatehouse/server';
 import { z } from 'zod';
 import { type Screen, screen, type Visit } from '../frame/screen.ts';
 import { addressWith } from '../view/addresses.ts';
-import { card, live, number, table } from '../view/parts.ts';
-import { type Point, plot, type Series } from '../view/plots.ts';
+import {
+  card,
+  clientLink,
+  duration,
+  figures as figureList,
+  live,
+  number,
+  percent,
+  table,
+} from '../view/parts.ts';
+import { type Plot, plot, type Series } from '../view/plots.ts';
 import { logAddress } from '../view/request-log.ts';
 import { FINDINGS_PATH, findingList } from './findings.ts';
 import { processTable, REFRESH_SECONDS } from './processes.ts';
-import { clientLink, duration, reasonCell } from './request-parts.ts';
+import { reasonCell } from './requests.ts';
 
 const query = z.object({ period: figurePeriod.default('24h') });
 type Place = Visit<z.output<typeof query>>;
+type Point = Figures['points'][number];
 
 /** All refusals of one kind fit, and the rest has a screen of its own. */
 const REFUSALS = 16;
@@ -38,9 +48,9 @@ export const overview: Screen = screen({
     live(
       'overview',
       REFRESH_SECONDS,
-      html`${tiles(figures, visit)}
+      html`${summary(figures, visit)}
 <div class="columns">${outcomes(figures, visit)}${latency(figures, visit)}</div>
-<div class="columns"><div>${refusals(figures, visit)}${topClients(figures, visit)}${verifications(figures, visit)}</div><div>${attention(found, visit)}${grants(figures, visit)}</div></div>
+<div class="columns"><div>${refusals(figures, visit)}${topClients(figures, visit)}${ranking('verifications', figures, visit)}</div><div>${attention(found, visit)}${ranking('tokens', figures, visit)}</div></div>
 ${card(visit.texts.settings.processes, processTable(processes, visit))}`,
     ),
 });
@@ -57,119 +67,90 @@ function periodLinks(visit: Place): Html {
 const sum = (counts: readonly { readonly count: number }[]): number =>
   counts.reduce((total, { count }) => total + count, 0);
 
-function tiles(figures: Figures, visit: Place): Html {
-  const { overview: texts } = visit.texts;
-  const all = sum(figures.outcomes);
-  const failures = sum(
-    figures.outcomes.filter(({ name }) => name === 'refused' || name === 'failed'),
-  );
-  const percent = new Intl.NumberFormat(visit.texts.language, {
-    style: 'percent',
-    maximumFractionDigits: 1,
-  });
-  const share =
-    all === 0 ? undefined : fill(texts.share, { share: percent.format(failures / all) });
+function summary({ outcomes: counted, p50, p99, tokens }: Figures, { texts }: Place): Html {
+  const { overview: words, common, requests } = texts;
+  const total = sum(counted);
+  const failures = sum(counted.filter(({ name }) => name === 'refused' || name === 'failed'));
+  const share = percent(failures / Math.max(1, total), texts);
   const latencyOf = (milliseconds: number | undefined) =>
-    milliseconds === undefined ? '–' : duration(milliseconds, visit);
-  const tile = (label: string, value: string, note?: string) =>
-    html`<div><dt>${label}</dt><dd>${value}${note && html` <span class="aside">${note}</span>`}</dd></div>`;
-  return html`<dl class="tiles">
-${tile(texts.requests, number(all, visit.texts))}
-${tile(texts.failures, number(failures, visit.texts), share)}
-${tile(texts.p50, latencyOf(figures.p50))}
-${tile(texts.p99, latencyOf(figures.p99))}
-${tile(texts.tokens, number(sum(figures.tokens), visit.texts))}
-</dl>`;
+    milliseconds === undefined ? '–' : duration(milliseconds, texts);
+  return figureList([
+    [requests.title, number(total, texts)],
+    [words.outcome.failed, number(failures, texts), fill(common.share, { share })],
+    [words.p50, latencyOf(p50)],
+    [words.p99, latencyOf(p99)],
+    [words.issued, number(sum(tokens), texts)],
+  ]);
 }
 
+const plotCard = (visit: Place, drawn: Plot<Point>): Html =>
+  card(
+    drawn.title,
+    drawn.series.length === 0
+      ? html`<p class="empty">${visit.texts.overview.none}</p>`
+      : plot(visit, drawn),
+  );
+
 function outcomes({ points }: Figures, visit: Place): Html {
-  const { overview: texts } = visit.texts;
+  const { outcomes: title, outcome } = visit.texts.overview;
   const colors = { success: 'good', refused: 'warning', failed: 'bad', aborted: 'second' } as const;
-  const series = (['success', 'refused', 'failed', 'aborted'] as const).map((name) => ({
-    ...{ name, label: texts.outcome[name], color: colors[name] },
-  }));
-  const shown = points.map(({ at, outcomes: values }) => ({ at, values }));
-  const title = texts.outcomes;
-  return card(title, plot(visit, { title, series, points: shown, kind: 'areas' }));
+  const series = (['success', 'refused', 'failed', 'aborted'] as const).map(
+    (name): Series<Point> => ({
+      ...{ label: outcome[name], color: colors[name] },
+      value: ({ outcomes: counts }) => counts[name],
+    }),
+  );
+  return plotCard(visit, { title, series, points, kind: 'areas' });
 }
 
 function latency({ points }: Figures, visit: Place): Html {
-  const { overview: texts } = visit.texts;
-  const series: readonly Series[] = [
-    { name: 'p50', label: texts.latencies.p50, color: 'first' },
-    { name: 'p99', label: texts.latencies.p99, color: 'second' },
+  const { latency: title, p50: median, p99: slow } = visit.texts.overview;
+  const series: readonly Series<Point>[] = [
+    { label: median, color: 'first', value: ({ p50 }) => p50 },
+    { label: slow, color: 'second', value: ({ p99 }) => p99 },
   ];
-  const shown = points.map(({ at, p50, p99 }) => ({ at, values: { p50, p99 } }));
-  const title = texts.latency;
-  return card(title, plot(visit, { title, series, points: shown, kind: 'lines', unit: 'ms' }));
+  return plotCard(visit, { title, series, points, kind: 'lines', unit: 'ms' });
 }
 
+/** A name can be a kind with a result, such as `bearer accepted`. */
+const kindOf = (name: string) => name.split(' ', 1)[0] ?? name;
 const palette = ['first', 'second', 'third', 'fourth'] as const;
 
-/** The most frequent members have a color, and the others share one. */
-function ranking(
-  title: string,
-  names: readonly string[],
-  points: readonly Point[],
-  visit: Place,
-): Html {
-  const { others, none } = visit.texts.overview;
-  if (names.length === 0) {
-    return card(title, html`<p class="empty">${none}</p>`);
-  }
-  const own = names.slice(0, palette.length);
-  const rest = names.slice(palette.length);
-  const series: readonly Series[] = [
-    ...own.map((name, index) => ({ name, label: name, color: palette[index] ?? 'first' })),
-    ...(rest.length > 0 ? [{ name: '', label: others, color: 'quiet' as const }] : []),
-  ];
-  const shown = points.map(({ at, values }) => ({
-    at,
-    values: { ...values, '': rest.reduce((total, name) => total + (values[name] ?? 0), 0) },
+/** The most frequent kinds have a color, and the others share one. */
+function ranking(group: 'tokens' | 'verifications', counted: Figures, visit: Place): Html {
+  const { [group]: title, others } = visit.texts.overview;
+  const kinds = [...new Set(counted[group].map(({ name }) => kindOf(name)))];
+  const rest = kinds.slice(palette.length);
+  const countOf = (members: readonly string[]) => (point: Point) =>
+    Object.entries(point[group])
+      .filter(([name]) => members.includes(kindOf(name)))
+      .reduce((total, [, count]) => total + count, 0);
+  const series: Series<Point>[] = kinds.slice(0, palette.length).map((kind, index) => ({
+    label: kind,
+    color: palette[index] ?? 'first',
+    value: countOf([kind]),
   }));
-  return card(title, plot(visit, { title, series, points: shown, kind: 'areas' }));
-}
-
-function grants({ points, tokens }: Figures, visit: Place): Html {
-  const shown = points.map(({ at, tokens: values }) => ({ at, values }));
-  return ranking(
-    visit.texts.overview.grants,
-    tokens.map(({ name }) => name),
-    shown,
-    visit,
-  );
-}
-
-/** A name is a kind and a result, such as `bearer accepted`. */
-function verifications({ points, verifications: counted }: Figures, visit: Place): Html {
-  const kindOf = (name: string) => name.split(' ', 1)[0] ?? name;
-  const byKind = (counts: Readonly<Record<string, number>>) => {
-    const values: Record<string, number> = {};
-    for (const [name, count] of Object.entries(counts)) {
-      values[kindOf(name)] = (values[kindOf(name)] ?? 0) + count;
-    }
-    return values;
-  };
-  const shown = points.map(({ at, verifications: counts }) => ({ at, values: byKind(counts) }));
-  const kinds = [...new Set(counted.map(({ name }) => kindOf(name)))];
-  return ranking(visit.texts.overview.verifications, kinds, shown, visit);
+  if (rest.length > 0) {
+    series.push({ label: others, color: 'quiet', value: countOf(rest) });
+  }
+  return plotCard(visit, { title, series, points: counted.points, kind: 'areas' });
 }
 
 function refusals({ reasons, since }: Figures, visit: Place): Html {
-  const { overview: texts } = visit.texts;
+  const { overview: texts, common, requests } = visit.texts;
   return card(
     texts.refusals,
     table(visit, {
       caption: texts.refusals,
       columns: [
         {
-          label: texts.reason,
+          label: common.reason,
           cell: ({ name }) => reasonCell(name, logAddress({ reason: name }, since)),
         },
-        { label: texts.count, isNumber: true, cell: ({ count }) => number(count, visit.texts) },
+        { label: requests.title, isNumber: true, cell: ({ count }) => number(count, visit.texts) },
       ],
       rows: reasons.slice(0, REFUSALS),
-      empty: texts.noRefusals,
+      empty: texts.none,
     }),
   );
 }
@@ -183,30 +164,26 @@ function attention(found: readonly RecordFinding[], visit: Place): Html {
 }
 
 function topClients({ clients, failingClients, since }: Figures, visit: Place): Html {
-  const { overview: texts } = visit.texts;
-  const failed = new Map(failingClients.map(({ name, count }) => [name, count]));
-  const rows = clients.slice(0, CLIENTS).map(({ name, count }) => ({ name, count }));
-  const known = new Set(rows.map(({ name }) => name));
-  const onlyFailing = failingClients
-    .filter(({ name }) => !known.has(name))
-    .slice(0, CLIENTS - rows.length)
-    .map(({ name }) => ({ name, count: 0 }));
+  const { overview: texts, common } = visit.texts;
+  const countIn = (counts: typeof clients, client: string) =>
+    number(counts.find(({ name }) => name === client)?.count ?? 0, visit.texts);
+  const names = new Set([...clients, ...failingClients].map(({ name }) => name));
   return card(
     texts.clients,
     table(visit, {
       caption: texts.clients,
       columns: [
-        { label: texts.client, cell: ({ name }) => clientLink(name) },
-        { label: texts.succeeded, isNumber: true, cell: ({ count }) => number(count, visit.texts) },
+        { label: common.client, cell: (name) => clientLink(name) },
+        { label: common.succeeded, isNumber: true, cell: (name) => countIn(clients, name) },
         {
-          label: texts.failed,
+          label: texts.outcome.failed,
           isNumber: true,
-          cell: ({ name }) =>
-            html`<a href="${logAddress({ clientId: name }, since)}">${number(failed.get(name) ?? 0, visit.texts)}</a>`,
+          cell: (name) =>
+            html`<a href="${logAddress({ clientId: name }, since)}">${countIn(failingClients, name)}</a>`,
         },
       ],
-      rows: [...rows, ...onlyFailing],
-      empty: texts.noClients,
+      rows: [...names].slice(0, CLIENTS),
+      empty: texts.none,
     }),
   );
 }

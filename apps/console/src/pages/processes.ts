@@ -3,7 +3,7 @@ import type { ProcessEntry } from '@gatehouse/identity';
 import { fill, type Html, html } from '@gatehouse/server';
 import type { Visit } from '../frame/screen.ts';
 import { actForm } from '../view/forms.ts';
-import { card, live, number, status, table, time } from '../view/parts.ts';
+import { card, entry, live, number, status, table, time } from '../view/parts.ts';
 
 /** The processes report every ten seconds. */
 export const REFRESH_SECONDS = 10;
@@ -22,11 +22,14 @@ export function processTable(processes: readonly ProcessEntry[], visit: Visit): 
       {
         label: texts.process,
         cell: ({ app, host, pid, worker, version }) =>
-          html`<strong class="name" translate="no">${app}</strong><br><span class="aside">${host}:${String(pid)} · ${version}${
-            worker === undefined
-              ? undefined
-              : html` · ${fill(texts.worker, { number: String(worker) })}`
-          }</span>`,
+          entry(
+            html`<strong translate="no">${app}</strong>`,
+            html`${host}:${String(pid)} · ${version}${
+              worker === undefined
+                ? undefined
+                : html` · ${fill(texts.worker, { number: String(worker) })}`
+            }`,
+          ),
       },
       {
         label: texts.state,
@@ -37,11 +40,11 @@ export function processTable(processes: readonly ProcessEntry[], visit: Visit): 
         cell: ({ checks, circuits = {} }) =>
           html`<ul class="objects">${states(checks, (state) => state)}${states(circuits, answer)}</ul>`,
       },
-      { label: texts.loaded, cell: (entry) => loaded(entry, visit) },
+      { label: texts.loaded, cell: (each) => loaded(each, visit) },
       {
         label: texts.reported,
         cell: ({ checkedAt, startedAt }) =>
-          html`${time(checkedAt, visit)}<br><span class="aside">${texts.started} ${time(startedAt, visit)}</span>`,
+          entry(time(checkedAt, visit), html`${texts.started} ${time(startedAt, visit)}`),
       },
     ],
     rows: processes,
@@ -55,12 +58,12 @@ const isGood = (state: string): boolean => state === 'ok' || state === 'closed';
 function loaded({ configuration, startedAt }: ProcessEntry, visit: Visit): Html {
   const { settings: texts } = visit.texts;
   if (configuration === undefined) {
-    return html`${time(startedAt, visit)}<br><span class="aside">${texts.needsRestart}</span>`;
+    return entry(time(startedAt, visit), texts.needsRestart);
   }
   const { loadedAt, problems } = configuration;
   const listed = problems.map((each) => html`<li>${each}</li>`);
-  const failure = html`<br>${status('bad', texts.notLoaded)}<ul class="objects" lang="en">${listed}</ul>`;
-  return html`${time(loadedAt, visit)}${listed.length > 0 ? failure : undefined}`;
+  const failure = html`${status('bad', texts.notLoaded)}<ul class="objects" lang="en">${listed}</ul>`;
+  return html`<div class="entry">${time(loadedAt, visit)}${listed.length > 0 ? failure : undefined}</div>`;
 }
 
 /** With the button that lets them load their configuration again. */

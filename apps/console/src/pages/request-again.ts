@@ -3,7 +3,7 @@ import { operations as deviceOperations } from '@gatehouse/device-api';
 import type { ExplainedRequest } from '@gatehouse/operators';
 import { type Html, html } from '@gatehouse/server';
 import type { Visit } from '../frame/screen.ts';
-import { card, copyable } from '../view/parts.ts';
+import { card, commandBlock } from '../view/parts.ts';
 
 export interface Replay {
   /** Undefined if the log does not have it. */
@@ -31,7 +31,7 @@ export function signedText({ entry, signatureAlgorithm }: Replay, visit: Visit):
   const { requests: texts } = visit.texts;
   return card(
     texts.signed,
-    html`<p class="hint">${texts.signedHint}</p><pre class="code" translate="no">${text}</pre>`,
+    html`<p class="hint">${texts.signedHint}</p>${commandBlock(text, visit.texts)}`,
   );
 }
 
@@ -64,13 +64,13 @@ const credentialHeaders: Readonly<Record<string, readonly string[]>> = {
 };
 
 export function curl(data: Replay, visit: Visit): Html | undefined {
-  const { requests: texts, frame } = visit.texts;
+  const { requests: texts } = visit.texts;
   const command = data.entry && curlCommand(data.entry, data);
   return command === undefined
     ? undefined
     : card(
         texts.curl,
-        html`<p class="hint">${texts.curlHint}</p><div class="command">${copyable(command, frame)}</div>`,
+        html`<p class="hint">${texts.curlHint}</p>${commandBlock(command, visit.texts)}`,
       );
 }
 

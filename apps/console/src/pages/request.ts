@@ -1,15 +1,26 @@
 /** One request: why it failed, its stages with their times, what was signed, neighbors, audit entries. */
 import { type FailureStage, failureStages } from '@gatehouse/errors';
-import { type ExplainedRequest, type NamedEntry, OperatorError } from '@gatehouse/operators';
+import type { ExplainedRequest, NamedEntry } from '@gatehouse/operators';
 import { fill, type Html, html } from '@gatehouse/server';
 import { z } from 'zod';
 import { type Screen, screen, type Visit } from '../frame/screen.ts';
 import { pathTo } from '../view/addresses.ts';
-import { card, copyable, definitions, number, status, table, time } from '../view/parts.ts';
+import {
+  card,
+  code,
+  copyable,
+  definitions,
+  duration,
+  lines,
+  status,
+  time,
+  userLink,
+} from '../view/parts.ts';
 import { logAddress, REQUEST_PATH, REQUESTS_PATH } from '../view/request-log.ts';
+import { orUndefined } from './acts.ts';
+import { auditTable } from './audit.ts';
 import { credentialOf, curl, type Replay, signedText } from './request-again.ts';
-import { clientLink, duration, inEnglish, outcome } from './request-parts.ts';
-import { requestTable } from './requests.ts';
+import { caller, inEnglish, outcome, requestTable } from './requests.ts';
 
 interface Data extends Replay {
   readonly id: string;
@@ -24,7 +35,8 @@ export const request: Screen = screen<{ at?: string | undefined }, Data>({
   requires: 'operator:read',
   query: z.object({ at: z.string().optional() }),
   async load({ operators, parameters: { id = '' }, query: { at } }) {
-    const { requests, audit } = await operators.requests.read(id).catch(nothingFound);
+    const found = await orUndefined(operators.requests.read(id));
+    const { requests, audit } = found ?? { requests: [], audit: [] };
     // Many requests that an attacker sends with the id of a request must not hide that request.
     const latest = requests.toReversed();
     const entry =
@@ -51,7 +63,7 @@ export const request: Screen = screen<{ at?: string | undefined }, Data>({
   trail: (_data, { texts }) => [{ address: REQUESTS_PATH, label: texts.requests.title }],
   tools: ({ entry }, visit) => entry && outcome(entry, visit),
   view(data, visit) {
-    const { requests: texts, frame } = visit.texts;
+    const { requests: texts, common, frame } = visit.texts;
     const { id, entry, others } = data;
     if (entry === undefined) {
       return html`<section class="card"><p>${copyable(id, frame)}</p>
@@ -59,20 +71,13 @@ export const request: Screen = screen<{ at?: string | undefined }, Data>({
     }
     return html`${others.length === 0 ? undefined : html`<div class="warning notice" role="note"><p>${texts.several}</p>${otherLinks(data, visit)}</div>`}
 ${why(entry, visit)}
-<div class="columns">${card(texts.stages, stageList(entry, visit))}${card(texts.details, details(entry, visit))}</div>
+<div class="columns">${card(texts.stages, stageList(entry, visit))}${card(common.details, details(entry, visit))}</div>
 ${signedText(data, visit)}
 ${curl(data, visit)}
 ${card(texts.neighbors, neighborTable(data, visit))}
-${card(texts.audit, auditTable(data.audit, visit))}`;
+${card(texts.audit, auditTable({ items: data.audit }, visit))}`;
   },
 });
-
-function nothingFound(error: unknown) {
-  if (error instanceof OperatorError && error.code === 'not_found') {
-    return { requests: [], audit: [] };
-  }
-  throw error;
-}
 
 function otherLinks({ id, others }: Data, visit: Visit): Html {
   const links = others
@@ -84,8 +89,8 @@ function otherLinks({ id, others }: Data, visit: Visit): Html {
   return html`<ul>${links}</ul>`;
 }
 
-function why(entry: ExplainedRequest, { texts: { requests: texts } }: Visit): Html {
-  const { reason, explanation, finding, clientId, code } = entry;
+function why(entry: ExplainedRequest, { texts: { requests: texts, common } }: Visit): Html {
+  const { reason, explanation, finding, clientId } = entry;
   if (reason === undefined) {
     return html`<p class="lead">${texts.sampled}</p>`;
   }
@@ -93,10 +98,10 @@ function why(entry: ExplainedRequest, { texts: { requests: texts } }: Visit): Ht
   return card(
     texts.why,
     definitions([
-      [texts.reason, html`<code translate="no">${reason}</code>`],
-      [texts.code, code && code !== reason ? html`<code translate="no">${code}</code>` : undefined],
+      [common.reason, code(reason)],
+      [texts.code, entry.code && entry.code !== reason ? code(entry.code) : undefined],
       [texts.finding, finding && inEnglish(finding)],
-      [texts.happened, explanation && inEnglish(explanation.cause)],
+      [common.cause, explanation && inEnglish(explanation.cause)],
       [texts.fix, explanation && html`<strong>${inEnglish(explanation.fix)}</strong>`],
     ]),
     similar,
@@ -122,90 +127,43 @@ function stageList(entry: ExplainedRequest, { texts }: Visit): Html {
   const { reason, explanation, verifiedMs, upstreamMs, durationMs, aborted } = entry;
   const failedAt =
     reason === undefined ? stages.length : stages.indexOf(explanation?.stage ?? 'reply');
+  const timeIn = (text: string, milliseconds: number | undefined) =>
+    milliseconds === undefined ? undefined : fill(text, { time: duration(milliseconds, texts) });
   const times: Readonly<Partial<Record<FailureStage, string | undefined>>> = {
-    authenticate:
-      verifiedMs === undefined
-        ? undefined
-        : fill(words.after, { time: duration(verifiedMs, { texts }) }),
-    forward:
-      upstreamMs === undefined
-        ? undefined
-        : fill(words.took, { time: duration(upstreamMs, { texts }) }),
-    reply: fill(words.after, { time: duration(durationMs, { texts }) }),
+    authenticate: timeIn(words.after, verifiedMs),
+    forward: timeIn(words.took, upstreamMs),
+    reply: timeIn(words.after, durationMs),
   };
   return html`<ol class="stages">${stages.map((stage, index) => {
     // Also a failed request gets a reply.
     const isSent = stage === 'reply' && index !== failedAt && !aborted;
     const state = index === failedAt ? 'bad' : index < failedAt || isSent ? 'good' : 'quiet';
     const label = { bad: words.failedHere, good: words.passed, quiet: words.notReached }[state];
-    return html`<li class="${state}"><span>${words.stage[stage]}</span><span class="aside">${times[stage]}</span>${status(state, label)}</li>`;
+    return html`<li class="${state}"><span>${words.stage[stage]}</span><small>${times[stage]}</small>${status(state, label)}</li>`;
   })}</ol>`;
 }
 
 function details(entry: ExplainedRequest, visit: Visit): Html {
-  const { requests: texts, frame } = visit.texts;
-  const { clientId, userId, verified, app, credential, keyId, addressGroup, userAgent } = entry;
-  const client =
-    clientId &&
-    html`${clientLink(clientId)}${verified ? undefined : html` <span class="aside">${texts.unverified}</span>`}`;
+  const { requests: texts, common, frame } = visit.texts;
+  const { userId, app, credential, keyId, addressGroup, userAgent } = entry;
   return definitions([
-    [texts.id, copyable(entry.requestId, frame)],
-    [texts.time, html`${entry.time} <span class="aside">${time(entry.time, visit)}</span>`],
-    [texts.app, html`<code translate="no">${app}</code>`],
+    [common.requestId, copyable(entry.requestId, frame)],
+    [common.time, lines([html`${entry.time}`, html`<small>${time(entry.time, visit)}</small>`])],
+    [texts.app, code(app)],
     [texts.status, entry.status === undefined ? undefined : String(entry.status)],
-    [texts.client, client || undefined],
-    [
-      visit.texts.tokens.user,
-      userId &&
-        html`<a href="${pathTo('/users/:id', { id: userId })}"><code translate="no">${userId}</code></a>`,
-    ],
-    [texts.credential, credential && html`<code translate="no">${credential}</code>`],
-    [texts.keyId, keyId && html`<code translate="no">${keyId}</code>`],
-    [
-      texts.addressGroup,
-      html`<a href="${logAddress({ addressGroup })}"><code translate="no">${addressGroup}</code></a>`,
-    ],
+    [common.client, caller(entry, visit)],
+    [common.user, userId && userLink(userId, userId)],
+    [common.credential, credential && code(credential)],
+    [common.key, keyId && code(keyId)],
+    [texts.addressGroup, html`<a href="${logAddress({ addressGroup })}">${code(addressGroup)}</a>`],
     [texts.userAgent, userAgent],
-    [texts.duration, duration(entry.durationMs, visit)],
+    [texts.duration, duration(entry.durationMs, visit.texts)],
   ]);
 }
 
 function neighborTable({ id, entry, neighbors }: Data, visit: Visit): Html {
-  const at = entry?.time ?? '';
-  const items = neighbors.length === 0 || entry === undefined ? neighbors : [entry, ...neighbors];
+  const items = entry === undefined || neighbors.length === 0 ? neighbors : [entry, ...neighbors];
   const ordered = items.toSorted((a, b) => (a.time < b.time ? 1 : -1));
   const empty = visit.texts.requests.noNeighbors;
-  return requestTable({ items: at === '' ? neighbors : ordered }, visit, { here: id, empty });
-}
-
-function auditTable(entries: readonly NamedEntry[], visit: Visit): Html {
-  const { requests: texts } = visit.texts;
-  return table(visit, {
-    caption: texts.audit,
-    columns: [
-      { label: texts.time, cell: ({ at }) => time(at, visit) },
-      {
-        label: texts.event,
-        cell: ({ event, outcome: result }) =>
-          html`${status(result === 'success' ? 'good' : 'warning', event)}`,
-      },
-      { label: texts.client, cell: ({ clientId }) => clientId && clientLink(clientId) },
-      {
-        label: texts.user,
-        cell: ({ userId, username }) =>
-          userId &&
-          html`<a href="${pathTo('/users/:id', { id: userId })}">${username ?? userId}</a>`,
-      },
-      {
-        label: texts.reason,
-        cell: (entry) =>
-          'reason' in entry && entry.reason
-            ? html`<code translate="no">${entry.reason}</code>`
-            : undefined,
-      },
-      { label: texts.count, isNumber: true, cell: ({ count = 1 }) => number(count, visit.texts) },
-    ],
-    rows: entries,
-    empty: texts.noAudit,
-  });
+  return requestTable({ items: ordered }, visit, { here: id, empty });
 }

@@ -4,7 +4,7 @@ import { fill, html } from '@gatehouse/server';
 import { z } from 'zod';
 import { act, type Confirmation, type Screen, screen, type Visit } from '../frame/screen.ts';
 import { actForm } from '../view/forms.ts';
-import { card } from '../view/parts.ts';
+import { card, lines } from '../view/parts.ts';
 import { changeList } from './audit.ts';
 import { MEMBER_PATH, SETTINGS_PATH } from './settings.ts';
 
@@ -89,7 +89,7 @@ function confirmation(
   return {
     title: fill(texts.changeTitle, { member }),
     effect: html`<p>${isSame ? texts.noChange : texts.changeEffect}</p>
-<div class="changes">${changeList(changes)}</div>`,
+${lines(changeList(changes))}`,
     button: texts.save,
   };
 }

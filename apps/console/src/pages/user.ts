@@ -1,42 +1,49 @@
 /** One user: what the account is, how it signs in, what it is signed in to, and what ends that. */
-import { fill, foreignName, type Html, html, plainName, sentence } from '@gatehouse/server';
+import { foreignName, type Html, html, plainName } from '@gatehouse/server';
 import { z } from 'zod';
-import { type Act, act, type Outcome, type Screen, screen, type Visit } from '../frame/screen.ts';
-import { pathTo } from '../view/addresses.ts';
+import { type Act, type Outcome, type Screen, screen, type Visit } from '../frame/screen.ts';
 import { actForm, destroyLink } from '../view/forms.ts';
 import {
   card,
+  clientLink,
+  code,
   copyable,
-  counted,
   definitions,
+  enabledState,
+  entry,
+  lastTime,
+  lines,
   number,
+  organizationLink,
   status,
   table,
   tabs,
   time,
 } from '../view/parts.ts';
+import type { Texts } from '../view/texts-en.ts';
+import { changing, ending, noting } from './acts.ts';
 import { auditTable } from './audit.ts';
 import { logLinks } from './clients.ts';
-import { organizationLink, USER_PATH, USERS_PATH, userState } from './users.ts';
+import { USER_PATH, USERS_PATH } from './users.ts';
 
 const FAILURES = 10;
 const tabName = z.enum(['overview', 'audit']);
-
-const endingFields = z.object({ session: z.string().default(''), client: z.string().default('') });
+const query = z.object({ tab: tabName.default('overview'), cursor: z.string().optional() });
 
 type Data = Awaited<ReturnType<typeof load>>;
 
-async function load({
-  operators,
-  parameters: { id: userId = '' },
-  query,
-}: Visit<{ readonly tab: z.output<typeof tabName>; readonly cursor?: string | undefined }>) {
-  const isAudit = query.tab === 'audit';
+async function load(visit: Visit<z.output<typeof query>>) {
+  const {
+    operators,
+    parameters: { id: userId = '' },
+    query: { tab, cursor },
+  } = visit;
+  const isAudit = tab === 'audit';
   const [found, entries] = await Promise.all([
     operators.users.read(userId),
     operators.audit.list(
       isAudit
-        ? { user: userId, cursor: query.cursor }
+        ? { user: userId, cursor }
         : { user: userId, severities: ['alert', 'warning'], limit: FAILURES },
     ),
   ]);
@@ -46,28 +53,27 @@ async function load({
 export const user: Screen = screen({
   path: USER_PATH,
   requires: 'operator:read',
-  query: z.object({ tab: tabName.default('overview'), cursor: z.string().optional() }),
+  query,
   load,
   title: (data) => plainName(data.user.name),
   trail: (_data, { texts }) => [{ address: USERS_PATH, label: texts.users.title }],
   tools: (data, visit) =>
     html`${logLinks({ user: data.user.userId }, visit.texts)}${acts(data, visit)}`,
   view(data, visit) {
-    const { users: texts } = visit.texts;
-    const names = tabName.options.map((name) => ({ name, label: texts[name] }));
+    const names = tabName.options.map((name) => ({ name, label: visit.texts[name].title }));
     const content = data.isAudit
-      ? card(texts.audit, auditTable(data.entries, visit, texts.noEntries))
+      ? card(visit.texts.audit.title, auditTable(data.entries, visit))
       : overview(data, visit);
-    return html`${tabs(visit, texts.views, names)}${content}`;
+    return html`${tabs(visit, visit.texts.common.views, names)}${content}`;
   },
   acts: {
-    unlock: changing('unlocked', ({ operators, operator }, id) =>
-      operators.users.unlock(operator, id),
+    unlock: changing(({ operators, operator }, id) =>
+      operators.users.unlock(operator, id).then(noting('unlocked')),
     ),
-    enable: changing('saved', ({ operators, operator }, id) =>
-      operators.users.change(operator, id, { enabled: true }),
+    enable: changing(({ operators, operator }, id) =>
+      operators.users.change(operator, id, { enabled: true }).then(noting('saved')),
     ),
-    'reset-link': ending('resetLink', async ({ operators, operator, ...visit }, id) => {
+    'reset-link': endingOf('resetLink', async ({ operators, operator, ...visit }, id) => {
       const { token } = await operators.users.issueResetLink(operator, id);
       const { issuer, path, texts } = visit;
       return {
@@ -77,95 +83,67 @@ export const user: Screen = screen({
 <p class="actions"><a class="button" href="${path}">${texts.users.back}</a></p></section>`,
       };
     }),
-    end: ending('endAll', async ({ operators, operator }, userId) => {
-      await operators.tokens.revoke(operator, { userId });
-      return { notice: 'ended' };
-    }),
-    'end-session': ending('endSession', async ({ operators, operator }, id, { session }) => {
-      await operators.users.endSession(operator, id, session);
-      return { notice: 'ended' };
-    }),
-    'end-access': ending('endAccess', async ({ operators, operator }, id, { client }) => {
-      await operators.users.endGrants(operator, id, client);
-      return { notice: 'ended' };
-    }),
-    'reset-factors': ending('resetFactors', async ({ operators, operator }, id) => {
-      await operators.users.resetFactors(operator, id);
-      return { notice: 'factorsReset' };
-    }),
-    disable: ending('disable', async ({ operators, operator }, id) => {
-      await operators.users.change(operator, id, { enabled: false });
-      return { notice: 'saved' };
-    }),
-    remove: ending('remove', async ({ operators, operator }, id) => {
-      await operators.users.remove(operator, id);
-      return { to: USERS_PATH, notice: 'removed' };
-    }),
+    end: endingOf('endAll', ({ operators, operator }, userId) =>
+      operators.tokens.revoke(operator, { userId }).then(noting('ended')),
+    ),
+    'end-session': endingOf('endSession', ({ operators, operator }, id, { session }) =>
+      operators.users.endSession(operator, id, session).then(noting('ended')),
+    ),
+    'end-access': endingOf('endAccess', ({ operators, operator }, id, { client }) =>
+      operators.users.endGrants(operator, id, client).then(noting('ended')),
+    ),
+    'reset-factors': endingOf('resetFactors', ({ operators, operator }, id) =>
+      operators.users.resetFactors(operator, id).then(noting('factorsReset')),
+    ),
+    disable: endingOf('disable', ({ operators, operator }, id) =>
+      operators.users.change(operator, id, { enabled: false }).then(noting('saved')),
+    ),
+    remove: endingOf('remove', ({ operators, operator }, id) =>
+      operators.users.remove(operator, id).then(noting('removed', USERS_PATH)),
+    ),
   },
 });
 
-function changing(
-  notice: keyof Visit['texts']['notices'],
-  run: (visit: Visit, userId: string) => Promise<unknown>,
+function endingOf(
+  name: keyof Texts['users']['acts'],
+  run: (
+    visit: Visit,
+    userId: string,
+    fields: { readonly session: string; readonly client: string },
+  ) => Promise<Outcome>,
 ): Act {
-  return act({
-    fields: z.object({}),
-    async run(_fields, visit) {
-      await run(visit, visit.parameters.id ?? '');
-      return { notice };
-    },
-  });
-}
-
-/** An act that takes something away from the user, with what ends as its effect. */
-function ending(
-  name: `reset${'Link' | 'Factors'}` | `end${'All' | 'Session' | 'Access'}` | 'disable' | 'remove',
-  run: (visit: Visit, userId: string, fields: z.output<typeof endingFields>) => Promise<Outcome>,
-): Act {
-  return act({
-    fields: endingFields,
-    async preview({ session, client }, { operators, parameters: { id: userId = '' } }) {
-      const [found, effect] = await Promise.all([
+  return ending({
+    fields: z.object({ session: z.string().default(''), client: z.string().default('') }),
+    texts: ({ users }) => users.acts[name],
+    async names({ session, client }, { operators }, userId) {
+      const [{ user: found, factors, sessions }, effect] = await Promise.all([
         operators.users.read(userId),
         operators.tokens.previewRevocation({ userId }),
       ]);
-      const ofSession = found.sessions.find(({ id }) => id === session)?.clientIds;
-      const clients = (ofSession ?? effect.clientIds ?? []).length;
-      return { found, effect, client, clients };
-    },
-    confirm({ found, effect: { tokens = 0, sessions = 0 }, client, clients }, { texts }) {
-      const { [name]: button, counts } = texts.users;
-      const { [`${name}Title` as const]: title, [`${name}Effect` as const]: effect } = texts.users;
-      const { app, passkeys, recoveryCodes } = found.factors;
-      const many = (count: number, forms: (typeof counts)[keyof typeof counts]) =>
-        html`<strong>${counted(count, texts, forms)}</strong>`;
+      const ofSession = sessions.find(({ id }) => id === session)?.clientIds;
       return {
-        title: fill(title, { name: plainName(found.user.name), client: plainName(client) }),
-        effect: html`<p>${sentence(effect, {
-          name: html`<strong>${foreignName(found.user.name)}</strong>`,
-          client: html`<code translate="no">${plainName(client)}</code>`,
-          tokens: many(tokens, counts.tokens),
-          sessions: many(sessions, counts.sessions),
-          clients: many(clients, counts.clients),
-          factors: many((app ? 1 : 0) + passkeys.length, counts.factors),
-          codes: many(recoveryCodes, counts.codes),
-        })}</p>`,
-        button,
+        ...{ name: found.name, client },
+        ...{ tokens: effect.tokens ?? 0, sessions: effect.sessions ?? 0 },
+        clients: (ofSession ?? effect.clientIds ?? []).length,
+        factors: (factors.app ? 1 : 0) + factors.passkeys.length,
+        codes: factors.recoveryCodes,
       };
     },
-    run: (fields, visit) => run(visit, visit.parameters.id ?? '', fields),
+    run: (fields, visit, id) => run(visit, id, fields),
   });
 }
 
 function acts({ user: { enabled }, locks, factors }: Data, visit: Visit): Html {
-  const { users: texts } = visit.texts;
+  const { users: texts, common } = visit.texts;
   const hasFactors = factors.app !== undefined || factors.passkeys.length > 0;
-  const link = (name: string, label: string) => destroyLink(visit, { act: name, label });
+  const { resetLink, resetFactors, disable, remove } = texts.acts;
+  const link = (act: string, label: string, isDanger = true) =>
+    destroyLink(visit, { act, label, isDanger });
   return html`${locks.length > 0 ? actForm(visit, { act: 'unlock', button: texts.unlock }) : undefined}
-${enabled ? destroyLink(visit, { act: 'reset-link', label: texts.resetLink, isDanger: false }) : actForm(visit, { act: 'enable', button: texts.enable })}
-${hasFactors ? link('reset-factors', texts.resetFactors) : undefined}
-${enabled ? link('disable', texts.disable) : undefined}
-${link('remove', texts.remove)}`;
+${enabled ? link('reset-link', resetLink.button, false) : actForm(visit, { act: 'enable', button: common.enable })}
+${hasFactors ? link('reset-factors', resetFactors.button) : undefined}
+${enabled ? link('disable', disable.button) : undefined}
+${link('remove', remove.button)}`;
 }
 
 function overview(data: Data, visit: Visit): Html {
@@ -173,22 +151,22 @@ function overview(data: Data, visit: Visit): Html {
   return html`<div class="columns">${account(data, visit)}${signIn(data, visit)}</div>
 ${sessionCard(data, visit)}
 ${applicationCard(data, visit)}
-${card(texts.failures, auditTable({ items: data.entries.items }, visit, texts.noFailures))}`;
+${card(texts.failures, auditTable({ items: data.entries.items }, visit))}`;
 }
 
 function account({ user: found }: Data, visit: Visit): Html {
-  const { users: texts, frame } = visit.texts;
+  const { users: texts, common, frame } = visit.texts;
   const { username, email, emailVerified: isVerified, roles, attributes } = found;
   const verified = isVerified ? status('good', texts.verified) : status('quiet', texts.unverified);
   return card(
     texts.account,
     definitions([
-      [texts.state, userState(found, visit.texts)],
-      [texts.username, foreignName(username)],
+      [common.state, enabledState(found.enabled, visit.texts)],
+      [common.username, foreignName(username)],
       [texts.id, copyable(found.userId, frame)],
-      [texts.organization, organizationLink(found.orgId)],
+      [common.organization, organizationLink(found.orgId)],
       [texts.email, email && html`${foreignName(email)} ${verified}`],
-      [texts.roles, roles.join(', ') || undefined],
+      [common.roles, roles.join(', ') || undefined],
       ...Object.entries(attributes).map(
         ([name, value]) => [name, plainName([value].flat().join(', '))] as const,
       ),
@@ -197,46 +175,30 @@ function account({ user: found }: Data, visit: Visit): Html {
 }
 
 function signIn({ lastSignInAt, locks, factors }: Data, visit: Visit): Html {
-  const { users: texts } = visit.texts;
+  const { users: texts, common } = visit.texts;
   const { app, passkeys, recoveryCodes } = factors;
-  const at = (seconds: number | undefined) =>
-    seconds === undefined ? html`${texts.never}` : time(seconds * 1000, visit);
-  const lines = (items: readonly Html[]) =>
-    html`<div class="entry">${items.map((item) => html`<div>${item}</div>`)}</div>`;
+  const use = (at: number | undefined) => html`${common.lastUse} ${lastTime(at, visit)}`;
+  const lockList = locks.map(
+    ({ kind, until }) =>
+      html`${status('bad', texts.lockKinds[kind])} ${texts.until} ${time(until, visit)}`,
+  );
+  const passkeyList = passkeys.map(
+    ({ name, lastUsedAt }) => html`${foreignName(name)} · ${use(lastUsedAt)}`,
+  );
   return card(
     texts.signIn,
     definitions([
-      [texts.lastSignIn, at(lastSignInAt)],
-      [
-        texts.locks,
-        locks.length === 0
-          ? texts.noLocks
-          : lines(
-              locks.map(
-                ({ kind, until }) =>
-                  html`${status('bad', texts.lockKinds[kind])} ${texts.until} ${time(until, visit)}`,
-              ),
-            ),
-      ],
-      [texts.app, app ? html`${texts.lastUse} ${at(app.lastUsedAt)}` : texts.none],
-      [
-        texts.passkeys,
-        passkeys.length === 0
-          ? texts.none
-          : lines(
-              passkeys.map(
-                ({ name, lastUsedAt }) =>
-                  html`${foreignName(name)} · ${texts.lastUse} ${at(lastUsedAt)}`,
-              ),
-            ),
-      ],
+      [texts.lastSignIn, lastTime(lastSignInAt, visit)],
+      [texts.locks, lines(lockList) ?? texts.noLocks],
+      [texts.app, app ? use(app.lastUsedAt) : common.none],
+      [texts.passkeys, lines(passkeyList) ?? common.none],
       [texts.recoveryCodes, number(recoveryCodes, visit.texts)],
     ]),
   );
 }
 
 function sessionCard({ sessions, applications }: Data, visit: Visit): Html {
-  const { users: texts } = visit.texts;
+  const { users: texts, common } = visit.texts;
   return card(
     texts.sessions,
     table(visit, {
@@ -245,16 +207,17 @@ function sessionCard({ sessions, applications }: Data, visit: Visit): Html {
         {
           label: texts.browser,
           cell: ({ lastUse }) =>
-            [lastUse?.browser, lastUse?.system].filter(Boolean).join(', ') || texts.unknown,
+            [lastUse?.browser, lastUse?.system].filter(Boolean).join(', ') || common.unknown,
         },
-        { label: texts.signedIn, cell: ({ signedInAt }) => time(signedInAt * 1000, visit) },
+        { label: texts.signedIn, cell: ({ signedInAt }) => lastTime(signedInAt, visit) },
         {
-          label: texts.lastUse,
-          cell: ({ lastUse }) =>
-            lastUse &&
-            html`<div class="entry">${time(lastUse.at * 1000, visit)}<code translate="no">${lastUse.from}</code></div>`,
+          label: common.lastUse,
+          cell: ({ lastUse }) => lastUse && entry(lastTime(lastUse.at, visit), code(lastUse.from)),
         },
-        { label: texts.applications, cell: ({ clientIds }) => clientList(clientIds) },
+        {
+          label: texts.applications,
+          cell: ({ clientIds }) => lines(clientIds.map((id) => clientLink(id))),
+        },
         {
           label: texts.end,
           cell: ({ id: session }) =>
@@ -266,29 +229,21 @@ function sessionCard({ sessions, applications }: Data, visit: Visit): Html {
     }),
     sessions.length + applications.length === 0
       ? undefined
-      : destroyLink(visit, { act: 'end', label: texts.endAll }),
+      : destroyLink(visit, { act: 'end', label: texts.acts.endAll.button }),
   );
 }
 
-const clientList = (ids: readonly string[]): Html | undefined =>
-  ids.length === 0
-    ? undefined
-    : html`<div class="entry">${ids.map((id) => html`<div>${clientLink(id)}</div>`)}</div>`;
-
-const clientLink = (id: string): Html =>
-  html`<a href="${pathTo('/clients/:id', { id })}"><code translate="no">${plainName(id)}</code></a>`;
-
 function applicationCard({ applications }: Data, visit: Visit): Html {
-  const { users: texts } = visit.texts;
+  const { users: texts, common } = visit.texts;
   return card(
     texts.applications,
     table(visit, {
       caption: texts.applications,
       columns: [
-        { label: texts.client, cell: ({ clientId }) => clientLink(clientId) },
-        { label: texts.scopes, cell: ({ scope }) => scope || undefined },
-        { label: texts.since, cell: ({ since }) => time(since * 1000, visit) },
-        { label: texts.expires, cell: ({ expiresAt }) => time(expiresAt * 1000, visit) },
+        { label: common.client, cell: ({ clientId }) => clientLink(clientId) },
+        { label: common.scopes, cell: ({ scope }) => scope || undefined },
+        { label: texts.since, cell: ({ since }) => lastTime(since, visit) },
+        { label: common.expires, cell: ({ expiresAt }) => lastTime(expiresAt, visit) },
         {
           label: texts.end,
           cell: ({ clientId: client }) =>

@@ -8,9 +8,7 @@ const read = (name: string) => readFileSync(new URL(`./assets/${name}`, import.m
 
 const stylesheet = [
   readSharedStyles(),
-  ...['frame', 'content', 'tables', 'plots', 'clients', 'requests', 'records'].map((name) =>
-    read(`${name}.css`),
-  ),
+  ...['frame', 'content', 'lists', 'plots'].map((name) => read(`${name}.css`)),
 ].join('\n');
 const script = read('console.js');
 const icon = read('favicon.svg');

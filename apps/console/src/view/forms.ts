@@ -78,7 +78,7 @@ ${attempt && problemNotice(attempt, known)}
 ${Object.entries(hidden).map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
 ${fields.map((field) => {
   const typed = attempt?.values[field.name];
-  const problem = attempt?.problems.find(({ property }) => property === field.name)?.message;
+  const problem = attempt?.problems.find((each) => fieldOf(each) === field.name)?.message;
   return formField(
     typed === undefined || field.isSecret ? field : { ...field, value: typed },
     `${act}-${field.name}`,
@@ -89,12 +89,15 @@ ${fields.map((field) => {
 </form>`;
 }
 
+/** A problem of the second redirect URI belongs to the field with all of them. */
+const fieldOf = ({ property }: IllegalArgument) => property.split('.', 1)[0] ?? '';
+
 /** What no field shows. */
 export function problemNotice(
   { message, problems }: Attempt,
   fields: ReadonlySet<string> = new Set(),
 ): Html | undefined {
-  const others = problems.filter(({ property }) => !fields.has(property));
+  const others = problems.filter((problem) => !fields.has(fieldOf(problem)));
   if (problems.length > 0 && others.length === 0) {
     return undefined;
   }
@@ -152,20 +155,15 @@ export function destroyLink(
 }
 
 /** The filters of a list of clients or users. */
-export const memberFilter = (
-  place: Parameters<typeof filterForm>[0],
-  texts: Readonly<
-    Record<'search' | 'organization' | 'state' | 'anyState' | 'onlyDisabled', string>
-  >,
-): Html =>
-  filterForm(place, [
-    { name: 'search', label: texts.search, type: 'search' },
-    { name: 'orgId', label: texts.organization },
-    {
-      ...{ name: 'disabled', label: texts.state },
-      options: [
-        { value: '', label: texts.anyState },
-        { value: 'true', label: texts.onlyDisabled },
-      ],
-    },
+export function memberFilterForm(place: Place, search: string): Html {
+  const { common } = place.texts;
+  const options = [
+    { value: '', label: common.all },
+    { value: 'true', label: common.disabled },
+  ];
+  return filterForm(place, [
+    { name: 'search', label: search, type: 'search' },
+    { name: 'orgId', label: common.organization },
+    { name: 'disabled', label: common.state, options },
   ]);
+}

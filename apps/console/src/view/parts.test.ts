@@ -107,7 +107,7 @@ test('the current tab is the first one by default', () => {
 });
 
 test('counts have the form of their number', () => {
-  expect([1, 1234].map((count) => counted(count, english, english.organizations.users))).toEqual([
+  expect([1, 1234].map((count) => counted(count, english, english.counts.users))).toEqual([
     '1 user',
     '1,234 users',
   ]);
@@ -123,30 +123,26 @@ test('addresses stay within the console, and parameters of paths are encoded', (
 
 test('a plot stacks counts, interrupts a line without a value, and has its numbers in a table', () => {
   const points = [
-    { at: now - 120_000, values: { ok: 6, bad: 2 } },
-    { at: now - 60_000, values: { ok: undefined, bad: undefined } },
-    { at: now, values: { ok: 3, bad: 1 } },
+    { at: now - 120_000, ok: 6, bad: 2 },
+    { at: now - 60_000 },
+    { at: now, ok: 3, bad: 1 },
   ];
-  const series = [
-    { name: 'ok', label: hostile, color: 'good' as const },
-    { name: 'bad', label: 'Rejected', color: 'bad' as const },
-  ];
-  const areas = plot(place(), { title: 'Requests', series, points, kind: 'areas' }).markup;
+  const drawn = {
+    title: 'Requests',
+    series: [
+      { label: hostile, color: 'good', value: ({ ok }: (typeof points)[number]) => ok },
+      { label: 'Rejected', color: 'bad', value: ({ bad }: (typeof points)[number]) => bad },
+    ],
+    points,
+  } as const;
+  const areas = plot(place(), { ...drawn, kind: 'areas' }).markup;
   expect(areas).toContain('role="img" aria-label="Requests"');
   expect(areas).toContain(`<title>11:58\n${escaped}: 6\nRejected: 2</title>`);
   // Eight requests reach the top.
-  expect(areas).toMatch(/class="area bad-series" d="M[\d.]+ 14L/);
-  expect(areas).toContain('<td role="cell" class="number" data-label="Rejected">–</td>');
-  const lines = plot(place(), {
-    title: 'Latency',
-    series,
-    points,
-    kind: 'lines',
-    unit: 'ms',
-  }).markup;
-  expect(lines.match(/class="line good-series" d="(M[^M"]+M[^M"]+)"/)).not.toBeNull();
+  expect(areas).toMatch(/class="areas bad-series" d="M[\d.]+ 14L/);
+  expect(areas).toContain('<td role="cell" data-label="Rejected" class="number">–</td>');
+  const lines = plot(place(), { ...drawn, kind: 'lines', unit: 'ms' }).markup;
+  expect(lines.match(/class="lines good-series" d="(M[^M"]+M[^M"]+)"/)).not.toBeNull();
   expect(lines).toContain('Rejected: 2 ms');
-  expect(plot(place(), { title: 'Empty', series, points: [], kind: 'areas' }).markup).not.toContain(
-    'NaN',
-  );
+  expect(plot(place(), { ...drawn, points: [], kind: 'areas' }).markup).not.toContain('NaN');
 });

@@ -1,6 +1,6 @@
 /** The parts of which screens consist. forms.ts has forms, plots.ts plots, layout.ts the page around. */
-import { fill, type Html, html } from '@gatehouse/server';
-import { addressWith } from './addresses.ts';
+import { fill, foreignName, type Html, html, plainName } from '@gatehouse/server';
+import { addressWith, pathTo } from './addresses.ts';
 import type { Texts } from './texts-en.ts';
 
 /** What parts need of a visit. */
@@ -37,7 +37,7 @@ export function table<Row>(
     readonly columns: readonly Column<Row>[];
     readonly rows: readonly Row[];
     readonly next?: string | undefined;
-    readonly cursorName?: string;
+    readonly cursorName?: string | undefined;
     readonly empty: Content;
   },
 ): Html {
@@ -118,10 +118,50 @@ export function tabs(
   })}</nav>`;
 }
 
+export const enabledState = (enabled: boolean, { common }: Texts): Html =>
+  enabled ? status('good', common.enabled) : status('quiet', common.disabled);
+
+/** An id or another name that no language translates. */
+export const code = (text: string): Html => html`<code translate="no">${text}</code>`;
+
+/** A fact with a less important one below it. */
+export const entry = (content: Content, note: Content): Html =>
+  html`<div class="entry">${content}${note && html`<small>${note}</small>`}</div>`;
+
+/** Facts of one kind, below each other. */
+export const lines = (items: readonly Html[]): Html | undefined =>
+  items.length === 0
+    ? undefined
+    : html`<div class="entry">${items.map((item) => html`<div>${item}</div>`)}</div>`;
+
+const linkTo = (pattern: string, id: string, name: string | undefined, short = id): Html =>
+  html`<a href="${pathTo(pattern, { id })}" title="${plainName(id)}">${name === undefined ? code(plainName(short)) : foreignName(name)}</a>`;
+
+export const clientLink = (id: string, name?: string): Html => linkTo('/clients/:id', id, name);
+
+export const organizationLink = (id: string): Html => linkTo('/organizations/:id', id, undefined);
+
+/** @param id without a name, its beginning is shown */
+export const userLink = (id: string, name?: string): Html =>
+  linkTo('/users/:id', id, name, `${id.slice(0, 8)}…`);
+
+/** The most important numbers of a screen, each with a note below it. */
+export const figures = (
+  facts: readonly (readonly [label: string, value: Content, note?: string | undefined])[],
+): Html =>
+  html`<dl class="figures">${facts.map(
+    ([label, value, note]) =>
+      html`<div><dt>${label}</dt><dd>${value}${note && html`<small>${note}</small>`}</dd></div>`,
+  )}</dl>`;
+
 /** An id or a command that operators copy. Without script, they select it. */
 export function copyable(text: string, { copy, copied }: Texts['frame']): Html {
-  return html`<span class="copyable"><code translate="no">${text}</code><button type="button" data-copied="${copied}" hidden>${copy}</button></span>`;
+  return html`<span class="copyable">${code(text)}<button type="button" data-copied="${copied}" hidden>${copy}</button></span>`;
 }
+
+/** A command of several lines, with a button to copy it. */
+export const commandBlock = (command: string, { frame }: Texts): Html =>
+  html`<div class="shell"><pre translate="no">${command}</pre><button type="button" data-copied="${frame.copied}" hidden>${frame.copy}</button></div>`;
 
 /** A region that the script loads again. Its content must not depend on scroll or focus. */
 export function live(name: string, seconds: number, content: Html): Html {
@@ -141,6 +181,10 @@ export function time(at: number | string, { texts, now }: Pick<Place, 'texts' | 
   const iso = date.toISOString();
   return html`<time datetime="${iso}" title="${iso}">${timeInWords(date.getTime(), now, texts)}</time>`;
 }
+
+/** As `time`, or that there was none. @param at epoch seconds */
+export const lastTime = (at: number | undefined, place: Pick<Place, 'texts' | 'now'>): Html =>
+  at === undefined ? html`${place.texts.common.never}` : time(at * 1000, place);
 
 function timeInWords(at: number, now: number, { language }: Texts): string {
   const ahead = at - now;
@@ -165,7 +209,14 @@ export function number(value: number, { language }: Texts, digits = 0): string {
   return new Intl.NumberFormat(language, { maximumFractionDigits: digits }).format(value);
 }
 
-/** `counted(41, texts, texts.tokens.count)`, whose texts have `{count}`. */
+/** A duration in milliseconds. */
+export const duration = (milliseconds: number, texts: Texts): string =>
+  `${number(milliseconds, texts, milliseconds < 10 ? 1 : 0)} ms`;
+
+export const percent = (share: number, { language }: Texts): string =>
+  new Intl.NumberFormat(language, { style: 'percent', maximumFractionDigits: 1 }).format(share);
+
+/** `counted(41, texts, texts.counts.tokens)`, whose texts have `{count}`. */
 export function counted(
   count: number,
   texts: Texts,

@@ -3,25 +3,18 @@
  * a table below, and the values of a point in its title.
  */
 import { type Html, html } from '@gatehouse/server';
-import { number, type Place } from './parts.ts';
+import { number, type Place, table } from './parts.ts';
 
-export interface Series {
-  /** Of the values of a point. */
-  readonly name: string;
+export interface Series<Point> {
   readonly label: string;
   readonly color: 'good' | 'warning' | 'bad' | 'first' | 'second' | 'third' | 'fourth' | 'quiet';
+  /** Undefined: nothing was measured. */
+  readonly value: (point: Point) => number | undefined;
 }
 
-export interface Point {
-  /** The start of the cell, in epoch milliseconds. */
-  readonly at: number;
-  /** By the names of the series. Undefined: nothing was measured. */
-  readonly values: Readonly<Record<string, number | undefined>>;
-}
-
-export interface Plot {
+export interface Plot<Point> {
   readonly title: string;
-  readonly series: readonly Series[];
+  readonly series: readonly Series<Point>[];
   /** In the order of time, at equal distances. */
   readonly points: readonly Point[];
   /** Counts are stacked. Latencies are lines. */
@@ -30,138 +23,123 @@ export interface Plot {
   readonly unit?: string;
 }
 
+/** The start of a cell, in epoch milliseconds. */
+interface Timed {
+  readonly at: number;
+}
+
 const WIDTH = 560;
 const HEIGHT = 180;
 const LEFT = 48;
 const BOTTOM = 28;
 const TOP = 14;
 const LINES = 4;
+/** Longer plots show days. */
+const DAYS_AFTER_MILLISECONDS = 36 * 3_600_000;
 
-export function plot({ texts, now }: Pick<Place, 'texts' | 'now'>, given: Plot): Html {
+export function plot<Point extends Timed>(place: Place, given: Plot<Point>): Html {
   const { title, series, points, kind, unit = '' } = given;
+  const { language } = place.texts;
   const step = (WIDTH - LEFT) / Math.max(1, points.length);
-  const highest = niceMaximum(
-    Math.max(1, ...points.flatMap((point) => topsOf(point, series, kind))),
-  );
-  const x = (index: number) => LEFT + step * (index + 0.5);
-  const y = (value: number) => TOP + (HEIGHT - TOP - BOTTOM) * (1 - value / highest);
-  const isLong = points.length > 1 && now - (points[0]?.at ?? now) > 36 * 3_600_000;
-  const timeOf = timeFormat(texts.language, isLong);
-  const shown = (value: number) =>
-    `${number(value, texts, value < 10 ? 1 : 0)}${unit && ` ${unit}`}`;
+  const heights = heightsOf(given);
+  const highest = niceMaximum(Math.max(1, ...heights.flat().map((value) => value ?? 0)));
+  const x = (index: number) => coordinate(LEFT + step * (index + 0.5));
+  const y = (value: number) => coordinate(TOP + (HEIGHT - TOP - BOTTOM) * (1 - value / highest));
+  const isLong = place.now - (points[0]?.at ?? place.now) > DAYS_AFTER_MILLISECONDS;
+  const timeOf = timeFormat(language, isLong);
+  const shown = (value: number | undefined) =>
+    value === undefined
+      ? '–'
+      : `${number(value, place.texts, value < 10 ? 1 : 0)}${unit && ` ${unit}`}`;
   const label = (point: Point) =>
-    [
-      timeOf(point.at),
-      ...series.map((each) => {
-        const value = point.values[each.name];
-        return `${each.label}: ${value === undefined ? '–' : shown(value)}`;
-      }),
-    ].join('\n');
-  const tickLabel = new Intl.NumberFormat(texts.language, {
+    [timeOf(point), ...series.map((each) => `${each.label}: ${shown(each.value(point))}`)].join(
+      '\n',
+    );
+  const compact = new Intl.NumberFormat(language, {
     notation: 'compact',
     maximumFractionDigits: 1,
   });
   const ticks = Array.from({ length: LINES + 1 }, (_value, index) => (highest / LINES) * index);
   const every = Math.max(1, Math.ceil(points.length / 6));
-  const scale = { x, y, kind, series };
+  const shapes = series.map(({ color }, index) => {
+    const [tops = [], floors = points.map(() => 0)] = [heights[index], heights[index - 1]];
+    const path = kind === 'lines' ? linePath(tops, x, y) : areaPath(tops, floors, x, y);
+    return html`<path class="${kind} ${color}-series" d="${path}"/>`;
+  });
   return html`<figure class="plot">
 <figcaption class="unseen">${title}</figcaption>
 <ul class="legend">${series.map((each) => html`<li class="${each.color}-series"><span>${each.label}</span></li>`)}</ul>
 <svg viewBox="0 0 ${String(WIDTH)} ${String(HEIGHT)}" role="img" aria-label="${title}">
 ${ticks.map(
   (tick) =>
-    html`<path class="grid" d="M${String(LEFT)} ${coordinate(y(tick))}H${String(WIDTH)}"/><text x="${String(LEFT - 6)}" y="${coordinate(y(tick) + 4)}" text-anchor="end">${tickLabel.format(tick)}</text>`,
+    html`<path class="grid" d="M${String(LEFT)} ${y(tick)}H${String(WIDTH)}"/><text x="${String(LEFT - 6)}" y="${y(tick)}" dy="4" text-anchor="end">${compact.format(tick)}</text>`,
 )}
-${[...series.keys()].reverse().map((index) => shapeOf(index, points, scale))}
+${shapes.reverse()}
 ${points.map((point, index) => {
   const tick =
     index % every === 0
-      ? html`<text x="${coordinate(x(index))}" y="${String(HEIGHT - 4)}" text-anchor="middle">${timeOf(point.at)}</text>`
+      ? html`<text x="${x(index)}" y="${String(HEIGHT - 4)}" text-anchor="middle">${timeOf(point)}</text>`
       : undefined;
   return html`${tick}<rect class="point" x="${coordinate(LEFT + step * index)}" y="${String(TOP)}" width="${coordinate(step)}" height="${String(HEIGHT - TOP - BOTTOM)}"><title>${label(point)}</title></rect>`;
 })}
 </svg>
-${numbers(given, { timeOf, shown, texts })}
+<details><summary>${place.texts.frame.numbers}</summary>${table(place, {
+    caption: title,
+    columns: [
+      {
+        label: place.texts.common.time,
+        cell: (point) =>
+          html`<time datetime="${new Date(point.at).toISOString()}">${timeOf(point)}</time>`,
+      },
+      ...series.map(({ label: name, value }) => ({
+        ...{ label: name, isNumber: true, cell: (point: Point) => shown(value(point)) },
+      })),
+    ],
+    rows: points,
+    empty: '',
+  })}</details>
 </figure>`;
 }
 
-/** A latency that was not measured interrupts its line. */
-function shapeOf(
-  index: number,
-  points: readonly Point[],
-  scale: Pick<Plot, 'kind' | 'series'> & Readonly<Record<'x' | 'y', (value: number) => number>>,
-): Html {
-  const { kind, series, x, y } = scale;
-  const { name = '', color = 'first' } = series[index] ?? {};
-  if (kind === 'lines') {
-    let isDown = false;
-    const path = points.map((point, at) => {
-      const value = point.values[name];
-      const command = isDown ? 'L' : 'M';
-      isDown = value !== undefined;
-      // A point of its own is a line without a length, which is drawn as a dot.
-      return value === undefined ? '' : `${command}${coordinate(x(at))} ${coordinate(y(value))}h0`;
-    });
-    return html`<path class="line ${color}-series" d="${path.join('')}"/>`;
-  }
-  const tops = points.map((point) => topsOf(point, series.slice(0, index + 1), kind).at(-1) ?? 0);
-  const floors = points.map((point) => topsOf(point, series.slice(0, index), kind).at(-1) ?? 0);
-  const forth = tops.map((value, at) => `${coordinate(x(at))} ${coordinate(y(value))}`);
-  const back = floors.map((value, at) => `${coordinate(x(at))} ${coordinate(y(value))}`).reverse();
-  const d = points.length === 0 ? '' : `M${[...forth, ...back].join('L')}Z`;
-  return html`<path class="area ${color}-series" d="${d}"/>`;
-}
+type Heights = readonly (number | undefined)[];
+type Scale = (value: number) => string;
 
-/** Stacked, or each by itself. */
-function topsOf(
-  { values }: Point,
-  series: readonly Series[],
-  kind: Plot['kind'],
-): readonly number[] {
-  let sum = 0;
-  return series.map(({ name }) => {
-    const value = values[name] ?? 0;
-    sum += value;
-    return kind === 'areas' ? sum : value;
+/** Of each series, for each point. Counts are stacked on those of the series before. */
+function heightsOf<Point>({ series, points, kind }: Plot<Point>): readonly Heights[] {
+  let floors = points.map(() => 0);
+  return series.map(({ value }) => {
+    if (kind === 'lines') {
+      return points.map(value);
+    }
+    floors = points.map((point, index) => (floors[index] ?? 0) + (value(point) ?? 0));
+    return floors;
   });
 }
 
-function numbers(
-  { series, points }: Plot,
-  {
-    timeOf,
-    shown,
-    texts,
-  }: {
-    readonly timeOf: (at: number) => string;
-    readonly shown: (value: number) => string;
-    readonly texts: Place['texts'];
-  },
-): Html {
-  return html`<details><summary>${texts.frame.numbers}</summary>
-<table role="table"><thead role="rowgroup"><tr role="row"><th role="columnheader" scope="col">${texts.frame.time}</th>${series.map(
-    (each) => html`<th role="columnheader" scope="col" class="number">${each.label}</th>`,
-  )}</tr></thead>
-<tbody role="rowgroup">${points.map(
-    (point) =>
-      html`<tr role="row"><td role="cell" data-label="${texts.frame.time}"><time datetime="${new Date(point.at).toISOString()}">${timeOf(point.at)}</time></td>${series.map(
-        (each) => {
-          const value = point.values[each.name];
-          return html`<td role="cell" class="number" data-label="${each.label}">${value === undefined ? '–' : shown(value)}</td>`;
-        },
-      )}</tr>`,
-  )}</tbody></table>
-</details>`;
+/** A latency that was not measured interrupts its line. */
+function linePath(heights: Heights, x: Scale, y: Scale): string {
+  const steps = heights.map((value, index) => {
+    const command = heights[index - 1] === undefined ? 'M' : 'L';
+    // A point of its own is a line without a length, which is drawn as a dot.
+    return value === undefined ? '' : `${command}${x(index)} ${y(value)}h0`;
+  });
+  return steps.join('');
+}
+
+function areaPath(tops: Heights, floors: Heights, x: Scale, y: Scale): string {
+  const edge = (heights: Heights) => heights.map((value = 0, index) => `${x(index)} ${y(value)}`);
+  const corners = [...edge(tops), ...edge(floors).reverse()];
+  return corners.length === 0 ? '' : `M${corners.join('L')}Z`;
 }
 
 /** The time zone of the operator is unknown, so it is UTC. */
-function timeFormat(language: string, isLong: boolean): (at: number) => string {
+function timeFormat(language: string, isLong: boolean): (point: Timed) => string {
   const format = new Intl.DateTimeFormat(language, {
     ...(isLong ? { month: 'short', day: 'numeric' } : { hour: '2-digit', minute: '2-digit' }),
     hourCycle: 'h23',
     timeZone: 'UTC',
   });
-  return (at) => format.format(at);
+  return ({ at }) => format.format(at);
 }
 
 /** 1, 2, 4, 5 or 8 times a power of ten, so that a quarter of it is easy to read. */

@@ -1,6 +1,7 @@
 /** The addresses of the request log: its filters are in the URL. */
-import { isFailureReason } from '@gatehouse/errors';
+import { requestFilter } from '@gatehouse/operators';
 import { z } from 'zod';
+import { addressWith } from './addresses.ts';
 
 export const REQUESTS_PATH = '/requests';
 export const REQUEST_PATH = '/requests/:id';
@@ -10,47 +11,20 @@ export const EVENTS_PATH = '/requests/events';
 export const EXPORT_PATH = '/requests/export';
 
 /** As the field `datetime-local` sends it. The time zone of the operator is unknown, so it is UTC. */
-const localTime = z
-  .string()
-  .regex(/^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d)?$/)
-  .refine((text) => !Number.isNaN(Date.parse(`${text}Z`)));
+const localTime = z.iso.datetime({ local: true }).transform((text) => Date.parse(`${text}Z`));
 
 /** The filters in the URL. */
-export const requestQuery = z.object({
-  clientId: z.string().max(300).optional(),
-  user: z.string().max(300).optional(),
-  orgId: z.string().max(128).optional(),
-  reason: z.string().refine(isFailureReason).optional(),
-  code: z.string().max(100).optional(),
-  operation: z.string().max(200).optional(),
-  addressGroup: z.string().max(100).optional(),
-  since: localTime.optional(),
-  until: localTime.optional(),
-});
-
-export type RequestQuery = z.output<typeof requestQuery>;
-
-/** The same filters, as the acts of operators take them. */
-export function toFilter({ since, until, ...members }: RequestQuery) {
-  const toTime = (text: string | undefined) =>
-    text === undefined ? undefined : Date.parse(`${text}Z`);
-  const times = { since: toTime(since), until: toTime(until) };
-  return { ...members, ...times };
-}
+export const requestQuery = requestFilter
+  .omit({ cursor: true, limit: true })
+  .extend({ since: localTime.optional(), until: localTime.optional() })
+  .strip();
 
 /** @param since epoch milliseconds */
 export function logAddress(
-  filter: Readonly<Partial<Record<keyof RequestQuery, string | undefined>>>,
+  filter: Readonly<Partial<Record<keyof z.output<typeof requestQuery>, string | undefined>>>,
   since?: number,
 ): string {
-  const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(filter)) {
-    if (value !== undefined) {
-      query.set(name, value);
-    }
-  }
-  if (since !== undefined) {
-    query.set('since', new Date(since).toISOString().slice(0, 16));
-  }
-  return `${REQUESTS_PATH}${query.size === 0 ? '' : `?${query}`}`;
+  const from = since === undefined ? {} : { since: new Date(since).toISOString().slice(0, 16) };
+  const search = new URLSearchParams();
+  return addressWith({ path: REQUESTS_PATH, search }, { ...filter, ...from });
 }
