@@ -155,31 +155,6 @@ describe.each(systems)('the account page over $engine', ({ system: { first, seco
     expect((await visitor.submit(question, { logout: 'yes' })).body).toEqual(signedOut);
   });
 
-  test('signs out everywhere after a confirmation: every session and token, on every server', async () => {
-    const [here, elsewhere] = [createPageVisitor(), createPageVisitor()];
-    const tokens = [await tokensFor({}, alice, here), await tokensFor({}, alice, elsewhere)];
-    const account = await signIn(here);
-    expect(account.body).toContain(`href="${everywhere}"`);
-    expect(account.body).not.toContain(`action="${everywhere}"`);
-    const anonymous = await get(everywhere);
-    expect([anonymous.status, anonymous.location]).toEqual([
-      303,
-      expect.stringContaining('/authorize?'),
-    ]);
-    const reply = await here.submit(await form(here, everywhere), {});
-    expect([reply.status, reply.location]).toEqual([303, `${issuer}/account/signed-out`]);
-    for (const { access_token, refresh_token } of tokens) {
-      expect(await isActive(access_token)).toBe(false);
-      expect((await token(refreshing(refresh_token))).status).toBe(400);
-    }
-    expect(here.cookies.has('session|/')).toBe(false);
-    expect((await elsewhere.get(`${issuer}/account`)).status).toBe(303);
-    // The user can sign in again immediately, and no application has access.
-    const { body } = await signIn(createPageVisitor());
-    expect(body).toContain('Alice Example');
-    expect(body).toContain('No application has access');
-  });
-
   describe('changing the password', () => {
     const wanted = 'a new and longer one';
     const change = async (visitor: PageVisitor, fields: Fields, user: User = bob) =>

@@ -3,7 +3,6 @@
 import { accountLimit, hashPassword, nextNotBefore } from '@gatehouse/identity';
 import { signInOnDevice } from '@gatehouse/testing';
 import { describe, expect, test } from '@jest/globals';
-import { addressLimit } from '../src/throttle/limits.ts';
 import { full, installation } from './installation.ts';
 import { as, startOnEngines } from './server.ts';
 
@@ -33,27 +32,6 @@ describe.each(systems)('the device cookie on $engine', ({ system: { first, ident
       await first.token(wrong, as(full));
     }
   }
-
-  test('lets a known device sign in while other callers have locked the account', async () => {
-    const device = await newDevice('locked');
-    await lock('locked');
-    expect((await signInRight('locked')).status).toBe('failed');
-    expect((await signInRight('locked', device)).status).toBe(303);
-    expect((await signInRight('locked', device)).status).toBe(303);
-  });
-
-  test('lets a known device sign in while other callers have used up the limit of its address', async () => {
-    const device = await newDevice('limited');
-    const others = await newDevice('other');
-    const { attempts, windowSeconds } = addressLimit;
-    const keys = ['127.0.0.1', '0:0:0:0/56'].map((each) => `sign-ins:address:${each}`);
-    await Promise.all(keys.map((key) => identity.store.increment(key, windowSeconds, attempts)));
-    for (const foreign of [undefined, others, `${device.slice(0, -2)}xx`]) {
-      expect((await signInRight('limited', foreign)).status).toBe(429);
-    }
-    expect((await signInRight('limited', device)).status).toBe(303);
-    await identity.store.delete(keys);
-  });
 
   test('is replaced at every sign-in, and not issued for a failed one', async () => {
     const device = await newDevice('left');

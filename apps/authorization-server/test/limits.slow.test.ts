@@ -62,19 +62,6 @@ describe.each(systems)('on $engine', ({ system }) => {
       const unknown = await ask({ ...wrong, clientId: 'nobody' });
       expect([known.status === 200, unknown.status === 401]).toContain(true);
     });
-
-    test('are counted together with those of the platform endpoint', async () => {
-      const headers = { ...as(wrong), 'x-forwarded-for': address };
-      const guess = () => system.first.platform(machineGrant, headers);
-      for (let i = 0; i < failedSecretLimit.attempts; i += 1) {
-        await guess();
-      }
-      const { status, body } = await guess();
-      expect([status, body.error, body.code]).toEqual([
-        ...[429, 'too_many_requests', 'too_many_requests'],
-      ]);
-      expect((await ask()).status).toBe(429);
-    });
   });
 
   describe('requests', () => {
@@ -134,19 +121,6 @@ describe.each(systems)('on $engine', ({ system }) => {
         await failToSignIn(visitor, page, guess),
       ].map(({ body }) => body.replace(/value="[^"]*"/g, ''));
       expect(bodies[0]).toBe(bodies[1]);
-    });
-
-    test('are limited for one address, successful or not', async () => {
-      const { windowSeconds, attempts } = addressLimit;
-      await system.store.increment(`sign-ins:address:${address}`, windowSeconds, attempts - 1);
-      expect((await signIn({ ...bob, username: 'BOB' })).status).toBe(200);
-      const rejected = await signIn(bob);
-      expect(outcome(rejected)).toEqual([429, 'too_many_requests']);
-      expect(Number(rejected.headers.get('retry-after'))).toBeGreaterThan(800);
-      expect(rejected.headers.get('cache-control')).toBe('no-store');
-      // Another address is not affected, and cannot choose its address.
-      expect((await signIn(bob, '198.51.100.2')).status).toBe(200);
-      expect((await signIn(bob, `198.51.100.3, ${address}`)).status).toBe(429);
     });
 
     test('get 503 with Retry-After if the server cannot hash soon, and are not counted', async () => {

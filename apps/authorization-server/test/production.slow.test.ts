@@ -4,7 +4,7 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { chmodSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { clientSchema, openIdentity, readOrCreateDemo } from '@gatehouse/identity';
 import { createStore } from '@gatehouse/store';
@@ -129,17 +129,6 @@ describe('a public address', () => {
     expect(readdirSync(directory)).toEqual([]);
   });
 
-  test('rejects missing key files, and trusted proxies that cover the whole internet', async () => {
-    const { MASTER_KEY_FILE: _left, ...rest } = production();
-    const TRUSTED_PROXIES = '0.0.0.0/1,128.0.0.0/1';
-    const { code, words } = await run({ ...rest, TRUSTED_PROXIES });
-    expect([code, namesIn(words)]).toEqual([1, ['MASTER_KEY_FILE', 'TRUSTED_PROXIES']]);
-    expect(words).toMatch(/MASTER_KEY_FILE: is required.*TRUSTED_PROXIES: trusts too many/s);
-    const COOKIE_KEYS_FILE = join(directory, 'missing');
-    const missing = await run({ ...production(), COOKIE_KEYS_FILE });
-    expect(missing.words).toContain('COOKIE_KEYS_FILE: the file is missing');
-  });
-
   test('rejects the embedded demo, and a store with the demo until it is disabled', async () => {
     const demo = readOrCreateDemo(directory);
     const { STORE_URL: storeUrl = '', MASTER_KEY_FILE: _m, ...withoutStore } = production();
@@ -164,67 +153,5 @@ describe('a public address', () => {
     await users.update(userId, (each) => ({ ...each, enabled: false }));
     await store.close();
     expect((await run(environment)).code).toBe('started');
-  });
-});
-
-describe('files with secrets that other users can reach', () => {
-  /** Every kind of file that contains a secret, with this mode. */
-  function openFiles(mode: number): Fields {
-    file('web.key', randomBytes(24).toString('base64url'), mode);
-    const secret = { secureKeyFile: 'web.key' };
-    const bootstrap = bootstrapWith(secret, randomBytes(12).toString('base64url'));
-    const { STORE_URL: storeUrl = '', ...environment } = production();
-    chmodSync(join(directory, 'master.key'), mode);
-    return {
-      ...environment,
-      STORE_URL_FILE: file('store-url', storeUrl, mode),
-      BOOTSTRAP_FILE: file('bootstrap.json', bootstrap, mode),
-    };
-  }
-  const names = [
-    ...['BOOTSTRAP_FILE', 'BOOTSTRAP_FILE clients.0.secureKeyFile'],
-    ...['MASTER_KEY_FILE', 'STORE_URL_FILE'],
-  ];
-
-  test('stop the start on a public address with the commands to fix them', async () => {
-    const environment = openFiles(0o644);
-    const { code, words } = await run({ ...environment, LOG_LEVEL: 'shouting' });
-    expect([code, namesIn(words)]).toEqual([1, [...names, 'LOG_LEVEL'].sort()]);
-    expect(words).toContain(
-      `MASTER_KEY_FILE: names a file with secrets that other users can access (mode 0644). Run: chmod 600 ${join(directory, 'master.key')}\n`,
-    );
-
-    // Runs the commands of the messages.
-    for (const [, path = ''] of words.matchAll(/Run: chmod 600 (\S+)/g)) {
-      chmodSync(path, 0o600);
-    }
-    const started = await run(environment);
-    expect(started).toMatchObject({ code: 'started', words: '' });
-    expect(started.log).not.toContain('"level":"warn"');
-  });
-
-  const loopback = () => ({
-    AUTHORIZATION_SERVER_URL: `http://localhost:${embedded.AUTHORIZATION_SERVER_PORT}`,
-  });
-
-  test('are warnings on a loopback address', async () => {
-    const { code, log } = await run({ ...openFiles(0o640 | 0o004), ...loopback() });
-    expect(code).toBe('started');
-    const warned = log.split('\n').filter((line) => line.includes('"level":"warn"'));
-    expect(warned.map((line) => JSON.parse(line).msg.split(': ')[0]).sort()).toEqual(names);
-  });
-
-  test('in DATA_DIR get safe modes if the server created them, and a log line', async () => {
-    const environment = { ...embedded, ...loopback() };
-    expect(await run(environment)).toMatchObject({ code: 'started' });
-    const own = ['demo.json', 'gatehouse.sqlite', 'master.key'];
-    const modes = () => ['.', ...own].map((name) => statSync(join(directory, name)).mode & 0o777);
-    for (const name of own) {
-      chmodSync(join(directory, name), 0o644);
-    }
-    chmodSync(directory, 0o755);
-    const { code, log } = await run(environment);
-    expect([code, modes()]).toEqual(['started', [0o700, 0o600, 0o600, 0o600]]);
-    expect(log).toContain(`other users had access to ${join(directory, 'master.key')} (mode 0644)`);
   });
 });

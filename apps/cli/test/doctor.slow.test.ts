@@ -187,28 +187,6 @@ async function listenInFrontOf(port: number, change: (reply: string) => string):
   return listen(server);
 }
 
-test('weak settings of clients', async () => {
-  const environment = newStore();
-  for (const words of [
-    'organizations add acme',
-    'clients add md5 --org acme --signature-algorithm MD5',
-    'clients add weak --org acme --grant-type password',
-    'clients add asserting --org acme --jwks-uri https://client.example/jwks',
-    'clients add bare --org acme --jwks-uri https://client.example/jwks',
-    'clients change bare --jwks-uri ',
-  ]) {
-    expect(await runGatehouse(environment, words.split(' '))).toMatchObject({ code: 0 });
-  }
-  const findings = await doctor({
-    ...environment,
-    GATEWAY_URL: `https://0.0.0.0:${NOTHING_LISTENS}`,
-  });
-  await expectFinding('client_uses_md5', findings, /^Clients: md5\.$/);
-  await expectFinding('client_uses_version_1', findings, /^Clients: weak\.$/);
-  await expectFinding('client_has_no_key', findings, /^Clients: bare\.$/);
-  await expectFinding('client_has_weak_grant', findings, /^Clients: weak\.$/);
-});
-
 describe('servers as clients see them', () => {
   let certificate: { key: Buffer; cert: Buffer };
   beforeAll(() => {

@@ -1,10 +1,9 @@
 // requires: postgresql
 import { randomBytes } from 'node:crypto';
-import { chmodSync, existsSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseMetrics, startApp, startPostgresServer } from '@gatehouse/testing';
+import { parseMetrics, startPostgresServer } from '@gatehouse/testing';
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { camera, type DeviceClient } from './device-client.ts';
 import { startEngines, startServiceSuite } from './device-suite.ts';
@@ -25,17 +24,6 @@ const ready = async (operationsUrl: string) => {
 };
 
 describe('a device service', () => {
-  test('is live and ready, answers, and stops with 0', async () => {
-    const { client, operationsUrl, end } = await start(environment);
-    expect((await fetch(`${operationsUrl}/live`)).status).toBe(200);
-    expect(await ready(operationsUrl)).toEqual({
-      status: 'ready',
-      checks: { database: 'ok', 'database-writes': 'ok', 'gateway-keys': 'ok' },
-    });
-    expect((await client.list('')).status).toBe(200);
-    expect(await end('SIGTERM')).toBe(0);
-  });
-
   test('is ready without the gateway, and reports that its keys are missing', async () => {
     await gateway.stop();
     stops.push(() => gateway.restart());
@@ -44,21 +32,6 @@ describe('a device service', () => {
       status: 'ready',
       checks: { database: 'ok', 'database-writes': 'ok', 'gateway-keys': 'unavailable' },
     });
-  });
-
-  test('creates one demo device in a new embedded database, and never again', async () => {
-    const first = await start(environment);
-    expect((await first.client.detail('demo-device-1', 'demo')).result).toMatchObject({
-      name: 'Demo device',
-      productId: 'demo-product',
-      productName: 'Demo product',
-    });
-    await first.end('SIGTERM');
-    const database = new DatabaseSync(join(directory, 'devices.sqlite'));
-    database.exec('delete from devices');
-    database.close();
-    const second = await start(environment);
-    expect((await second.client.list('', 'demo')).result).toEqual([]);
   });
 
   test('keeps its database readable for the owner only, also after a restore with another mode', async () => {
@@ -72,47 +45,6 @@ describe('a device service', () => {
     expect(modes()).toEqual([0o600, 0o700]);
     await second.end('SIGTERM');
     expect(second.output()).toContain(`other users had access to ${database} (mode 0644)`);
-  });
-
-  test('logs one line per request with its operation, without tokens, ids or values', async () => {
-    const { client, url, end, output } = await start({ ...environment, LOG_LEVEL: 'trace' });
-    await client.create({ id: 'canary-id', ...camera, configuration: { key: 'canary-value' } });
-    await client.detail('canary-id');
-    await client.list('?pageSize=canary');
-    const headers = { authorization: `Bearer ${await gateway.token({ aud: 'other' })}` };
-    await fetch(`${url}/canary-path?access_token=canary`, { headers });
-    await end('SIGTERM');
-
-    const lines = output().trim().split('\n');
-    const requests = lines.map((line) => JSON.parse(line)).filter((line) => 'requestId' in line);
-    expect(requests).toMatchObject([
-      { operation: 'device.create', status: 200, clientId: 'client-1' },
-      { operation: 'device.detail', status: 200 },
-      { operation: 'device.list', status: 400, code: 'illegal_argument' },
-      { status: 401, code: 'unauthorized' },
-    ]);
-    expect(output()).not.toMatch(/canary|eyJ/);
-  });
-
-  test('does not start or create a database with a wrong or misspelled variable', async () => {
-    const started = startApp('device-service', {
-      DATABASE_URL: 'postgres://user:canary@db',
-      DATABASE_URL_FIL: '/canary/database-url',
-      SECURTY_PROFILE: 'canary',
-      DEVICE_SERVICE_PORT: 'canary',
-      DATA_DIR: join(directory, 'never-made'),
-    });
-    const { message } = await started.then(
-      () => new Error('The service started.'),
-      (error: Error) => error,
-    );
-    expect(message).toContain('ended with 1 instead of starting');
-    expect(message).toMatch(/^ {2}DATABASE_URL: must be postgres:/m);
-    expect(message).toMatch(/^ {2}DATABASE_URL_FIL: .* a misspelling of DATABASE_URL_FILE/m);
-    expect(message).toMatch(/^ {2}SECURTY_PROFILE: .* a misspelling of SECURITY_PROFILE/m);
-    expect(message).toMatch(/^ {2}DEVICE_SERVICE_PORT: /m);
-    expect(message).not.toContain('canary');
-    expect(existsSync(join(directory, 'never-made'))).toBe(false);
   });
 });
 

@@ -60,16 +60,6 @@ describeOnEngines('rotation of secure keys', ({ openIdentity, storedText }) => {
     expect(clients.secureKeys(await find())).toEqual([three.secureKey, two.secureKey]);
   });
 
-  test('a key is removed by its id, but not the last one', async () => {
-    const { clients, clientId, find } = await prepare();
-    const { keyId } = await clients.rotateKey(clientId, { replaceOldest: false });
-    await clients.removeKey(clientId, keyId);
-    expect(clients.secureKeys(await find())).toEqual([first]);
-    await expect(clients.removeKey(clientId, keyId)).rejects.toThrow(`has no key ${keyId}`);
-    const [last] = clients.describeKeys(await find());
-    await expect(clients.removeKey(clientId, last?.keyId ?? '')).rejects.toThrow('the only key');
-  });
-
   test('a bootstrap file cannot add a removed or replaced key again', async () => {
     const { clients, client, clientId, find } = await prepare();
     const { secureKey } = await clients.rotateKey(clientId, { replaceOldest: false });

@@ -50,20 +50,6 @@ describeOnEngines('clients', ({ openIdentity, openStore }) => {
     }
   });
 
-  test('accepts only an active key of an enabled client', async () => {
-    const { clients } = openIdentity();
-    const client = newClient();
-    const saved = await clients.save(client, first);
-    expect(clients.verifySecret(saved, first)).toBe(true);
-    for (const wrong of ['', first.slice(1), `${first}\0`, `${first} `, second]) {
-      expect(clients.verifySecret(saved, wrong)).toBe(false);
-    }
-    const disabled = await clients.save({ ...client, enabled: false });
-    expect(clients.verifySecret(disabled, first)).toBe(false);
-    expect(clients.verifySecret(undefined, first)).toBe(false);
-    expect(clients.verifySecret(undefined, '')).toBe(false);
-  });
-
   test('saving undoes no revocation: a client stays disabled and its not-before never decreases', async () => {
     const { clients } = openIdentity();
     const client = newClient();

@@ -2,7 +2,6 @@
 /** Who may use the API of the console: the settings, the clients, and the verifier of its tokens. */
 import { randomUUID } from 'node:crypto';
 import { failureReasons } from '@gatehouse/errors';
-import { StoreUnavailableError } from '@gatehouse/store';
 import { describe, expect, test } from '@jest/globals';
 import { prepareStore } from '../src/connect-identity.ts';
 import {
@@ -149,25 +148,6 @@ describeOnEngines('the API of the console', (subject) => {
     expect(await check(token)).toBe('token_expired');
   });
 
-  test('closes for a user who loses the role, and for a role that the settings no longer name', async () => {
-    const { identity, advance, role, user, store, check } = await prepare();
-    const token = await store();
-    const setRoles = (roles: string[]) =>
-      identity.store.set(`user:${user.userId}`, JSON.stringify({ ...user, roles }));
-    expect(await check(token)).toBe('accepted');
-    await setRoles([]);
-    advance();
-    expect(await check(token)).toBe('role_missing');
-    await setRoles([role]);
-    advance();
-    expect(await check(token)).toBe('accepted');
-    await open(subject).identity.settings.apply({ operators: { roles: ['another'] } });
-    advance();
-    expect(await check(token)).toBe('role_missing');
-    await identity.settings.apply({ operators: { roles: [] } });
-    expect(await check(token)).toBe('role_missing');
-  });
-
   test('is for no user by default, and keeps its roles when other settings change', async () => {
     const { identity, role } = await prepare();
     await identity.settings.apply({ roles: ['another change'] });
@@ -239,16 +219,6 @@ describeOnEngines('the API of the console', (subject) => {
     expect((await other.clients.find(saved.clientId))?.scopes).toEqual(['device:read']);
     const token = await store({ clientId: saved.clientId });
     expect(await other.verifyOperatorToken(token, READ)).toEqual({ refused: 'access_denied' });
-  });
-
-  test('reports an unavailable store as an error, and not as a rejection', async () => {
-    const { identity, store, check } = await prepare();
-    const token = await store();
-    expect(await check(token)).toBe('accepted');
-    await identity.store.close();
-    for (const each of [token, randomUUID()]) {
-      await expect(check(each)).rejects.toBeInstanceOf(StoreUnavailableError);
-    }
   });
 
   test('does not exist without the address of the console', async () => {
