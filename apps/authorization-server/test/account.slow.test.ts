@@ -3,13 +3,12 @@
 
 import { createPageVisitor, type PageVisitor } from '@gatehouse/testing';
 import { describe, expect, test } from '@jest/globals';
-import { alice, bob, carol, rp } from './installation.ts';
+import { alice, bob, carol } from './installation.ts';
 import {
   cookiesOf,
   type Fields,
   failToSignIn,
   hiddenField,
-  outcome,
   refreshing,
   startOnEngines,
   type User,
@@ -19,7 +18,7 @@ import {
 const systems = await startOnEngines({ servers: 2 });
 
 describe.each(systems)('the account page over $engine', ({ system: { first, second } }) => {
-  const { authorizationUrl, get, issuer, land, open, openSignIn, redeem, tokensFor } = first;
+  const { authorizationUrl, get, issuer, open, openSignIn, redeem, tokensFor } = first;
   const { isActive, token } = second;
   const everywhere = '/account/sign-out-everywhere';
   const signIn = (visitor: PageVisitor, user: User = alice) => open(visitor, '/account', user);
@@ -79,32 +78,6 @@ describe.each(systems)('the account page over $engine', ({ system: { first, seco
     for (const verifier of [{}, { code_verifier: 'a'.repeat(43) }]) {
       expect((await redeem(code ?? '', { ...fields, ...verifier }, {})).status).toBe(400);
     }
-  });
-
-  test('lists the applications with access, and revokes one of them at once', async () => {
-    const visitor = createPageVisitor();
-    const tokens = await tokensFor({ scope: 'openid' }, bob, visitor);
-    const ofRp = { client_id: rp.clientId, redirect_uri: rp.redirectUris[1] };
-    await land(ofRp, bob, visitor);
-    const page = await visitor.get(`${issuer}/account`);
-    for (const text of ['Example web application', 'Application ID: web', 'Confirm who you are']) {
-      expect(page.body).toContain(text);
-    }
-    await visitor.submit(await form(visitor, '/account/revoke', rp.clientId), {});
-    expect(await isActive(tokens.access_token)).toBe(true);
-    // A form of another user has no effect on this one.
-    const others = createPageVisitor();
-    await tokensFor({}, alice, others);
-    const { sub } = await first.introspect(tokens.access_token);
-    const fields = { userId: sub, user: sub, accountId: sub, sub };
-    await others.submit(await form(others, '/account/revoke', 'web'), fields);
-    expect(await isActive(tokens.access_token)).toBe(true);
-
-    const reply = await visitor.submit(await form(visitor, '/account/revoke', 'web'), {});
-    expect([reply.status, reply.location]).toEqual([303, `${issuer}/account?done=revoked`]);
-    expect(await isActive(tokens.access_token)).toBe(false);
-    expect(outcome(await token(refreshing(tokens.refresh_token)))).toEqual([400, 'invalid_grant']);
-    expect((await visitor.get(reply.location ?? '')).body).toContain('No application has access');
   });
 
   test.each([everywhere, '/account/revoke', '/account/password'])(

@@ -37,10 +37,6 @@ describe.each(systems)('a damaged record, over $engine', ({ system }) => {
   }
   const keyOf = (model: string, value: string) =>
     credentialKey(model, identity.credentialHash(value));
-  const call = async (value: string) => {
-    const headers = { authorization: `Bearer ${value}` };
-    return (await fetch(`${gatewayUrl}/api/device`, { headers })).status;
-  };
   const newToken = async (): Promise<string> => (await token(machineGrant)).body.access_token;
   /** The first reply that fulfills the condition, because copies of a record are up to 50 ms old. */
   async function replyWith(send: () => Promise<Reply>, isExpected: (status: number) => boolean) {
@@ -88,31 +84,6 @@ describe.each(systems)('a damaged record, over $engine', ({ system }) => {
     await damage(key, '[]');
     expect(outcome(await token(refreshing(value)))).toEqual(rejected);
     await expectLogged('RefreshToken', key);
-  });
-
-  test('of an access token causes 401 at the gateway', async () => {
-    const value = await newToken();
-    expect(await call(value)).not.toBe(401);
-    const key = keyOf('AccessToken', value);
-    await damage(key);
-    expect(await call(value)).toBe(401);
-    await expectLogged('access token', key);
-    expect(await system.output()).not.toContain(value);
-  });
-
-  test('of a client or a user ends their access, as if they did not exist', async () => {
-    const { access_token: value } = await tokensFor();
-    expect(await call(value)).not.toBe(401);
-    const key = `user:${(await identity.users.findByUsername(alice.username))?.userId}`;
-    await damage(key);
-    await until(async () => (await call(value)) === 401);
-    await expectLogged('user', key);
-    await damage(`client:${web.clientId}`);
-    await replyWith(
-      () => token(machineGrant),
-      (status) => status === 401,
-    );
-    await expectLogged('client', `client:${web.clientId}`);
   });
 
   test('of a secure key rejects its client and signed requests, until the client has a new key', async () => {

@@ -106,6 +106,12 @@ describe('a creation body', () => {
     },
   );
 
+  test('of a batch can have up to 16 MiB', async () => {
+    const body = (bytes: number) => `[{"name":"${'x'.repeat(bytes)}"}]`;
+    expect((await client.createAll(body(15 * 1024 * 1024))).result.failed).toBe(1);
+    expect((await client.createAll(body(17 * 1024 * 1024))).status).toBe(413);
+  });
+
   test('that is incomplete creates no device', async () => {
     const socket = connect(app.port, '127.0.0.1');
     socket.end(`${headOf('Content-Length: 5000')}${good}`);

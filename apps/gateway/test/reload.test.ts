@@ -12,7 +12,7 @@ import { listenForTests, startSystem, temporaryFolder } from '@gatehouse/testing
 import { describe, expect, test } from '@jest/globals';
 
 const secureKey = 'reloadKey0123456789abcd';
-const CALLERS = 8;
+const CALLERS = 2;
 
 /** A service that replies with its name. */
 async function startService(name: string) {
@@ -75,7 +75,7 @@ describe.each(systems)('a gateway with $workers process(es)', ({ file, token, ga
     });
     const everywhere = async (path: string, expected: string) =>
       until(async () => {
-        const seen = await Promise.all(Array.from({ length: 16 }, () => call(path)));
+        const seen = await Promise.all(Array.from({ length: 8 }, () => call(path)));
         return seen.every((each) => each === expected);
       });
     try {

@@ -32,23 +32,6 @@ function newContent() {
 const define = (content: unknown): BootstrapDefinition => bootstrapSchema.parse(content);
 
 describeOnEngines('bootstrap', ({ openIdentity, storeUrl, masterKey }) => {
-  test('creates its records, and changes nothing the second time', async () => {
-    const content = newContent();
-    const [{ clientId, secureKey, orgId }] = content.clients as [(typeof content.clients)[0]];
-    const identity = openIdentity();
-    await applyBootstrap(define(content), identity);
-    const client = await identity.clients.find(clientId);
-    const user = await identity.users.findByUsername(content.users[0]?.username ?? '');
-    expect(await identity.organizations.find(orgId)).toEqual(content.organizations[0]);
-    expect(identity.clients.verifySecret(client, secureKey)).toBe(true);
-    expect(user).toMatchObject({ orgId, enabled: true });
-
-    const restarted = openIdentity();
-    await applyBootstrap(define(content), restarted);
-    expect(await restarted.clients.find(clientId)).toEqual(client);
-    expect(await restarted.users.find(user?.userId ?? '')).toEqual(user);
-  });
-
   test('a server records replaced keys, new passwords and disabled records of its bootstrap file', async () => {
     const content = newContent();
     const identity = openIdentity();

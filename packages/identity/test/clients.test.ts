@@ -59,18 +59,6 @@ describeOnEngines('clients', ({ openIdentity, openStore }) => {
     expect(await clients.save({ ...client, enabled: true })).toMatchObject({ enabled: true });
   });
 
-  test('a client that becomes public loses its keys permanently', async () => {
-    const { clients } = openIdentity();
-    const client = newClient();
-    await clients.save(client, first);
-    const publicClient = await clients.save({ ...client, public: true });
-    expect(publicClient.keys).toEqual([]);
-    expect(clients.verifySecret(publicClient, first)).toBe(false);
-    expect(clients.verifySecret(publicClient, '')).toBe(false);
-    const back = await clients.save(client, second);
-    expect(clients.secureKeys(back)).toEqual([second]);
-  });
-
   test('concurrent changes by several processes are all saved', async () => {
     const client = newClient();
     const [one, two, three] = [openIdentity(), openIdentity(), openIdentity()];

@@ -1,5 +1,5 @@
 import type { RequestListener } from 'node:http';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { until } from '@gatehouse/testing';
 import { afterAll, describe, expect, test } from '@jest/globals';
 import { createLogger, createMetricsRegistry, type RunningServer, serve } from '../src/index.ts';
 import { createOperations, serveOperations } from '../src/server/operations.ts';
@@ -63,9 +63,7 @@ describe('the number of connections', () => {
     }
     const isOver = ({ socket, received }: RawConnection) =>
       socket.destroyed || received().endsWith('done');
-    while (!opened.every(isOver)) {
-      await sleep(5);
-    }
+    await until(() => opened.every(isOver));
     const count = opened.filter(({ received }) => received().endsWith('done')).length;
     for (const { socket } of opened) {
       socket.destroy();
@@ -94,10 +92,7 @@ describe('the number of connections', () => {
     const { operationsMaxConnections: limit } = serverLimits;
     const opened = Array.from({ length: limit + 20 }, () => openRawConnection(server.port));
     const open = () => opened.filter(({ socket }) => !socket.destroyed).length;
-    const deadline = Date.now() + 4000;
-    while (open() > limit && Date.now() < deadline) {
-      await sleep(5);
-    }
+    await until(() => open() <= limit);
     expect(open()).toBe(limit);
     for (const { socket } of opened) {
       socket.destroy();

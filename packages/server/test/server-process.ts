@@ -48,6 +48,7 @@ async function startServer(drainMilliseconds = 400, busyMilliseconds = 0): Promi
     observeRequests((request, response) => {
       const { notes } = observedRequest(request);
       const path = request.url?.split('?', 1)[0] ?? '';
+      say(`asked ${path}`);
       for (const begun = performance.now(); performance.now() - begun < busyMilliseconds; );
       notes.operation = path === '/' ? 'root' : path.slice(1);
       if (path === '/slow') {

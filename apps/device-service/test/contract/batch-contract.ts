@@ -191,11 +191,5 @@ export function batchContract(app: BootedApp): void {
       const { status, result } = await client.createAll(body);
       expect([status, result]).toEqual([400, [problem(property)]]);
     });
-
-    test('can have up to 16 MiB', async () => {
-      const body = (bytes: number) => `[{"name":"${'x'.repeat(bytes)}"}]`;
-      expect((await client.createAll(body(15 * 1024 * 1024))).result.failed).toBe(1);
-      expect((await client.createAll(body(17 * 1024 * 1024))).status).toBe(413);
-    });
   });
 }
