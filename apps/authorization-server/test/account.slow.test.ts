@@ -5,7 +5,6 @@ import { createPageVisitor, type PageVisitor } from '@gatehouse/testing';
 import { describe, expect, test } from '@jest/globals';
 import { alice, bob, carol } from './installation.ts';
 import {
-  cookiesOf,
   type Fields,
   failToSignIn,
   hiddenField,
@@ -99,19 +98,6 @@ describe.each(systems)('the account page over $engine', ({ system: { first, seco
       expect((await mine.get(`${issuer}/account`)).status).toBe(200);
     },
   );
-
-  test('changes the form token and the session id at every sign-in', async () => {
-    const visitor = createPageVisitor();
-    await signIn(visitor);
-    const before = await form(visitor, everywhere);
-    const cookie = cookiesOf(visitor);
-    const id = visitor.cookies.get('session|/');
-    await visitor.submit(await visitor.get(`${issuer}/logout`), { logout: 'yes' });
-    await signIn(visitor);
-    expect(visitor.cookies.get('session|/')).not.toBe(id);
-    expect((await visitor.submit(before, {})).status).toBe(403);
-    expect((await get('/account', { cookie })).status).toBe(303);
-  });
 
   test('reports that the user was signed out if a form arrives without a session', async () => {
     const [visitor, elsewhere] = [createPageVisitor(), createPageVisitor()];

@@ -161,16 +161,6 @@ describe.each(systems)('over $engine', ({ system }) => {
       },
     );
 
-    test('revokes tokens for /userinfo', async () => {
-      const { remove } = await rotate();
-      const fields = { grant_type: 'password', ...alice, scope: 'openid' };
-      const old = succeed(await token(fields, asFull()));
-      const status = async () => (await second.userinfo(old.access_token)).status;
-      expect(await status()).toBe(200);
-      await remove();
-      expect(await status()).toBe(401);
-    });
-
     test('keeps the tokens in a planned rotation, until the key is removed again', async () => {
       const { remove } = await rotate();
       const [old, others] = [await byCode(), await byCode()];

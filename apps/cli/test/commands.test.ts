@@ -315,9 +315,6 @@ describe.each(integrationEngines)('gatehouse on %s', (engineName) => {
       expect(await changed('--scope device:write --first-party')).toEqual(after);
       expect(await changed('--no-first-party --scope=')).toEqual({ ...before, scopes: [] });
       expect(await codeOf('clients change changing')).toBe(2);
-      expect(await codeOf('clients change nobody --name x')).toBe(1);
-      expect(await codeOf('clients change changing --org nowhere')).toBe(1);
-      expect(await codeOf('clients add changing --org org-1')).toBe(1);
     });
 
     test('lose a key by its id only after confirmation', async () => {
@@ -399,14 +396,7 @@ describe.each(integrationEngines)('gatehouse on %s', (engineName) => {
         expect((await jsonOf(`users change erin ${options}`)).user).toMatchObject(change);
       }
       expect((await jsonOf('users show erin')).user).not.toHaveProperty('email');
-      for (const [options, code] of [
-        ['', 2],
-        ['--email nobody', 2],
-        ['--email-verified', 1],
-        ['--remove-role ops', 1],
-      ] as const) {
-        expect(await codeOf(`users change erin ${options}`.trim())).toBe(code);
-      }
+      expect(await codeOf('users change erin')).toBe(2);
     });
   });
 

@@ -133,21 +133,6 @@ describe('the environment', () => {
     chmodSync(environment.MASTER_KEY_FILE, 0o644);
     await expectFinding('file_exposed', doctor(environment), /^MASTER_KEY_FILE/);
   });
-
-  test('SQLite files outside DATA_DIR that other users can read', async () => {
-    const [store, database] = [join(directory, 'store'), join(directory, 'database')];
-    writeFileSync(database, '');
-    const environment = { ...newStore(`sqlite:${store}`), DATABASE_URL: `sqlite:${database}` };
-    openStoreOf(environment);
-    chmodSync(store, 0o644);
-    chmodSync(database, 0o666);
-    const findings = await doctor({ ...environment, DATA_DIR: join(directory, 'unused') });
-    const exposed = findings.filter(({ id }) => id === 'file_exposed').map(({ what }) => what);
-    expect(exposed).toEqual([
-      expect.stringMatching(/^STORE_URL: .*mode 0644.*chmod 600 \S+store$/),
-      expect.stringMatching(/^DATABASE_URL: .*mode 0666.*chmod 600 \S+database$/),
-    ]);
-  });
 });
 
 describe('the store', () => {

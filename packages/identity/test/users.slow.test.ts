@@ -170,16 +170,6 @@ describeOnEngines('users', ({ openIdentity }) => {
     expect(await identity.users.verify('anybody', tooLong)).toBeUndefined();
   });
 
-  test('processes that create the same user together create one user', async () => {
-    const wanted = newUser();
-    const made = await Promise.all(
-      Array.from({ length: 5 }, () => openIdentity().users.ensure(wanted)),
-    );
-    expect(new Set(made.map((user) => user.userId)).size).toBe(1);
-    expect(new Set(made.map((user) => user.passwordHash)).size).toBe(1);
-    expect(await openIdentity().users.verify(wanted.username, wanted.password)).toBeDefined();
-  });
-
   test('a damaged record is not a user', async () => {
     const identity = openIdentity();
     const wanted = newUser();
