@@ -103,7 +103,9 @@ export function createRecordPages<Stored>(records: PagedRecords<Stored>, store: 
         matches(record);
       const items: Stored[] = [];
       let read = 0;
-      for await (const found of readIndex(key, prefix, after, records, store)) {
+      // A page without a filter needs one more than its limit, to know whether more follow.
+      const first = Math.min(limit + 1, READ_TOGETHER);
+      for await (const found of readIndex(key, prefix, after, records, store, first)) {
         const { member, record, isLast } = found;
         read += 1;
         if (record !== undefined && isFound(record, member)) {
@@ -148,11 +150,12 @@ async function* readIndex<Stored>(
   start: string | undefined,
   { find }: PagedRecords<Stored>,
   store: Store,
+  first = READ_TOGETHER,
 ) {
-  for (let after = start; ; ) {
-    const members = await store.membersWithPrefix(key, prefix, READ_TOGETHER, after);
+  for (let after = start, size = first; ; size = READ_TOGETHER) {
+    const members = await store.membersWithPrefix(key, prefix, size, after);
     const found = await Promise.all(members.map((member) => find(idIn(member))));
-    const isEnd = members.length < READ_TOGETHER;
+    const isEnd = members.length < size;
     for (const [i, member] of members.entries()) {
       yield { member, record: found[i], isLast: isEnd && i === members.length - 1 };
     }
