@@ -14,7 +14,7 @@ RUN find apps packages -type f ! -name package.json -delete
 FROM ${NODE_IMAGE} AS dependencies
 WORKDIR /app
 COPY --from=manifests /app ./
-RUN npm ci --omit=dev --omit=optional --ignore-scripts && rm -rf node_modules/@gatehouse/testing packages/testing node_modules/@gatehouse/client packages/client
+RUN npm ci --omit=dev --omit=optional --ignore-scripts && rm -rf node_modules/@gatehouse/testing packages/testing
 
 FROM ${NODE_IMAGE} AS sources
 WORKDIR /app
@@ -23,7 +23,7 @@ COPY scripts scripts
 COPY apps apps
 COPY packages packages
 COPY examples/demo-application examples/demo-application
-RUN rm -rf packages/testing packages/client
+RUN rm -rf packages/testing packages/client/build
 
 FROM ${NODE_IMAGE}
 WORKDIR /app

@@ -9,6 +9,7 @@
  *
  * A new command is an entry in a file of commands/. A new group is a line in the list below.
  */
+import type { AuditEvent } from '@gatehouse/identity';
 import { OperatorError, openOperators } from '@gatehouse/operators';
 import { ConfigurationError } from '@gatehouse/server/configuration';
 import { StoreUnavailableError } from '@gatehouse/store';
@@ -39,6 +40,7 @@ import { userCommands } from './commands/users.ts';
 import { verifyCommand } from './commands/verify.ts';
 import { doctorCommand } from './doctor/doctor.ts';
 import { openIdentityStore, operatorOf } from './open-identity-store.ts';
+import { openManagementApi } from './open-management-api.ts';
 
 export const commands: readonly Command[] = [
   ...declarationCommands,
@@ -101,24 +103,27 @@ async function runCommand(
   warn: (warning: string) => void,
 ): Promise<CommandResult | undefined> {
   const { environment } = streams;
-  const context = { environment, terminal: createTerminal(streams), warn };
+  const terminal = createTerminal(streams);
+  const operator = operatorOf(environment);
+  const confirm = (question: string) => assertConfirmed(input, terminal, question);
+  const context = { ...{ environment, terminal, warn }, ...{ operator, confirm } };
   if ('runOffline' in command) {
     return command.runOffline(input, context);
+  }
+  if ('runDeclarations' in command && input.options.api !== undefined) {
+    const declarations = await openManagementApi(input, context);
+    return command.runDeclarations(input, { ...context, declarations });
   }
   const { identity, settings, warnings, close } = await openIdentityStore(environment);
   warnings.forEach(warn);
   const { signingKeyPolicy } = settings;
   const operators = openOperators(identity, { signingKeyPolicy });
-  const operator = operatorOf(environment);
+  const { declarations } = operators;
+  const audit = (event: AuditEvent) => operators.record(operator, event);
   try {
-    return await command.run(input, {
-      ...context,
-      identity,
-      settings,
-      confirm: (question) => assertConfirmed(input, context.terminal, question),
-      ...{ operators, operator },
-      audit: (event) => operators.record(operator, event),
-    });
+    return await ('runDeclarations' in command
+      ? command.runDeclarations(input, { ...context, declarations })
+      : command.run(input, { ...context, identity, settings, operators, audit }));
   } finally {
     await close();
   }

@@ -2,7 +2,6 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { createStore } from '@gatehouse/store';
 import { integrationEngines, type StoreEngine, startStoreEngine } from '@gatehouse/testing';
 import { temporaryFolder, writeMasterKey } from '@gatehouse/testing/suite';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
@@ -139,27 +138,6 @@ describe.each(integrationEngines)('gatehouse apply and export on %s', (engineNam
       environment = own;
       await other.stop();
     }
-  });
-
-  test('a failure reports what was done and what was not, and new secure keys', async () => {
-    const store = createStore(engine.storeUrl);
-    await store.set('client:b-damaged', 'damaged');
-    await store.close();
-    const named = (clientId: string) => ({ clientId, name: clientId, orgId: 'acme' });
-    write('all.json', { clients: ['a-first', 'b-damaged', 'c-last'].map(named) });
-    const { code, output, errors } = await apply();
-    expect([code, errors]).toEqual([
-      1,
-      expect.stringContaining('b-damaged in the store is damaged'),
-    ]);
-    expect(output).toMatch(
-      /Done: add client a-first.\nNot done: add client b-damaged, add client c-last.\nSecure key of a-first \(shown once\): \w{32}\n/,
-    );
-    const again = await apply(' --json');
-    expect([again.code, again.json]).toMatchObject([
-      1,
-      { done: [], secureKeys: [], notDone: [{ id: 'b-damaged' }, { id: 'c-last' }] },
-    ]);
   });
 
   test('reports all invalid files, and quotes no value', async () => {

@@ -50,6 +50,12 @@ describe.each(apis)('the management API on $engine', ({ system: api }) => {
     const key = `/clients/fleet/keys/${rotated.client.keys[1].keyId}?keepTokens=true`;
     expect((await call('client-keys.remove', key)).body.keys).toHaveLength(1);
     await call('registration-tokens.create', '/registration-tokens');
+    const planned = await call('declarations.plan', '/declarations/plan');
+    await call('declarations.apply', '/declarations', {
+      headers: { 'if-match': `"${planned.body.version}"` },
+    });
+    const { body: exported } = await call('declarations.export', '/declarations');
+    expect(exported.organizations).toContainEqual({ id: 'acme', name: 'Acme' });
     const { body: added } = await call('users.create', '/users');
     const user = `/users/${added.user.userId}`;
     await call('users.list', '/users?search=pa');
@@ -224,7 +230,7 @@ describe.each(apis)('the management API on $engine', ({ system: api }) => {
         { json: {}, headers: { 'content-encoding': 'gzip' } },
         'compressed',
       ],
-      [413, 'POST', '/organizations', { body: ' '.repeat(1_100_000) }, '1048576 bytes'],
+      [413, 'POST', '/organizations', { body: ' '.repeat(4_200_000) }, '4194304 bytes'],
     ];
     for (const [status, method, path, sent, detail] of rows) {
       const answer = await send(path, { method, ...sent });

@@ -15,7 +15,7 @@ export interface CreationOptions {
 
 export interface ChangeOptions {
   /** `version` of the resource that you saw. A changed one is `precondition_failed`. */
-  readonly ifVersion?: string;
+  readonly ifVersion?: string | undefined;
 }
 
 /** The operations of `/admin/v1`. Each one throws a GatehouseError with a code of its document. */
@@ -133,6 +133,14 @@ const installationCalls = ({ send, pages }: Calls) => ({
         at`/requests/${requestId}`,
       ),
   },
+  declarations: {
+    export: () => send<Api.Declarations>('GET', '/declarations'),
+    plan: (body: Api.DeclarationsChange) =>
+      send<Api.DeclarationsPlan>('POST', '/declarations/plan', body),
+    /** After a failure, `problem` of the GatehouseError has `done`, `secureKeys` and `notDone`. */
+    apply: (body: Api.DeclarationsChange, options?: CreationOptions & ChangeOptions) =>
+      send<Api.AppliedDeclarations>('POST', '/declarations', body, options),
+  },
   settings: {
     read: () => send<Api.SettingsDetails>('GET', '/settings'),
     preview: (member: string, value: unknown) =>
@@ -165,10 +173,12 @@ function createCalls(fetch: GatehouseFetch) {
     if (response.ok && reply !== undefined) {
       return reply as Result;
     }
-    const { code = 'unexpected_reply', detail = 'The reply is not JSON of the management API.' } =
-      Object(reply);
-    const { status } = response;
-    throw new GatehouseError(code, detail, { status, requestId: requestIdOf(response) });
+    const { code, detail, ...problem } = Object(reply);
+    throw new GatehouseError(
+      code ?? 'unexpected_reply',
+      detail ?? 'The reply is not JSON of the management API.',
+      { status: response.status, requestId: requestIdOf(response), problem },
+    );
   }
   return {
     send,

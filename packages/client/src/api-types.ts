@@ -89,6 +89,20 @@ export interface RequestRecord extends Omit<Operations.ExplainedRequest, 'explan
 }
 export type RequestFilter = Omit<Operations.RequestFilter, 'cursor'>;
 export interface RequestGroup extends Operations.RequestGroup {}
+/** As in a bootstrap file, without secure keys and users. */
+export interface Declarations {
+  readonly organizations?: readonly NewOrganization[];
+  readonly clients?: readonly Omit<Operations.NewClient, 'secureKey'>[];
+  /** Of the settings. */
+  readonly [member: string]: unknown;
+}
+export interface DeclarationsChange extends Declarations {
+  /** Also remove what is not declared. */
+  readonly prune?: boolean;
+}
+type DeclarationActs = Operations.Operators['declarations'];
+export type DeclarationsPlan = Awaited<ReturnType<DeclarationActs['plan']>>;
+export type AppliedDeclarations = Omit<Operations.Applied, 'failure'>;
 /** The members are those of a bootstrap file, without secrets. */
 export interface Settings {
   readonly version: string;

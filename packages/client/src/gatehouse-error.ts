@@ -20,11 +20,15 @@ export class GatehouseError extends Error {
   readonly requestId: string | undefined;
   /** How to fix the request. */
   readonly hint: string | undefined;
+  /** The other members of the problem details of the management API, such as `errors`. */
+  readonly problem: Readonly<Record<string, unknown>> | undefined;
 
   constructor(
     code: string,
     message: string,
-    details: Partial<Pick<GatehouseError, 'status' | 'requestId' | 'hint' | 'cause'>> = {},
+    details: Partial<
+      Pick<GatehouseError, 'status' | 'requestId' | 'hint' | 'problem' | 'cause'>
+    > = {},
   ) {
     super(message, { cause: details.cause });
     this.name = 'GatehouseError';
@@ -32,6 +36,7 @@ export class GatehouseError extends Error {
     this.status = details.status;
     this.requestId = details.requestId;
     this.hint = details.hint;
+    this.problem = details.problem;
   }
 }
 

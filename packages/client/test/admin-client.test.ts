@@ -63,10 +63,23 @@ test('creates, changes and removes a client, with versions and a repeated creati
   });
 });
 
+test('applies declarations in the version of their plan', async () => {
+  const client = { clientId: 'declared', name: 'Declared', orgId: 'org-1' };
+  const { changes, version } = await admin.declarations.plan({ clients: [client] });
+  expect(changes).toMatchObject([{ action: 'add', kind: 'client', id: 'declared' }]);
+  const outdated = admin.declarations.apply({ clients: [client] }, { ifVersion: 'another' });
+  await expect(outdated).rejects.toMatchObject({ code: 'precondition_failed', status: 412 });
+  const applied = await admin.declarations.apply({ clients: [client] }, { ifVersion: version });
+  expect(applied).toMatchObject({ done: changes, secureKeys: [{ clientId: 'declared' }] });
+  const { clients } = await admin.declarations.export();
+  expect(clients).toContainEqual(client);
+});
+
 test('has a function for every operation of the API', async () => {
   sent.length = 0;
   const id = 'a/b';
-  const { organizations, clients, users, tokens, signingKeys, requests, settings } = admin;
+  const { organizations, clients, users, declarations, tokens, signingKeys, requests, settings } =
+    admin;
   const definition = { clientId: 'c', name: 'C', orgId: 'none' };
   const person = { username: 'u', name: 'U', orgId: 'none' };
   const calls: readonly Promise<unknown>[] = [
@@ -88,6 +101,7 @@ test('has a function for every operation of the API', async () => {
     ...[all(requests.list()), requests.groups({ limit: 5 }), requests.read('no-such-request')],
     ...[settings.read(), settings.preview('selfService', {}), settings.remove('selfService')],
     ...[settings.replace('selfService', { data: false }), admin.supportBundle()],
+    ...[declarations.export(), declarations.plan({}), declarations.apply({})],
   ];
   const replies = await Promise.allSettled(calls);
   const codes = replies.map((reply) => (reply.status === 'rejected' ? reply.reason.code : 'ok'));

@@ -1,13 +1,15 @@
-export { applyBootstrap, assertApplicable } from './bootstrap/apply-bootstrap.ts';
+export { applyBootstrap, findInapplicable } from './bootstrap/apply-bootstrap.ts';
 export {
-  type Declarations,
   formatBootstrapFolder,
   readBootstrapFolder,
 } from './bootstrap/bootstrap-folder.ts';
 export {
   bootstrapSchema,
   bootstrapWarnings,
+  type Declarations,
+  declarationsSchema,
   organizationSchema,
+  settingsSchemas,
 } from './bootstrap/bootstrap-schema.ts';
 export {
   type Demo,
@@ -21,6 +23,7 @@ export { builtInClient, CONSOLE_CLIENT_ID, consoleSecret } from './clients/built
 export {
   type Client,
   type ClientSettings,
+  clientDefinition,
   clientSchema,
   grantFacts,
   grantNames,

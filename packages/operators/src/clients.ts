@@ -2,6 +2,7 @@
 import {
   type Client,
   clientChangesOf,
+  clientDefinition,
   clientSchema,
   generateSecureKey,
   type Identity,
@@ -31,7 +32,7 @@ import {
   withVersion,
 } from './operator.ts';
 
-const { secureKey: _secret, ...members } = clientSchema.shape;
+const { shape: members } = clientDefinition;
 const { clientId: _id, ...changeable } = members;
 
 /** A client. Keys are named by id. Times are epoch seconds. */
@@ -262,9 +263,6 @@ export function effectOf(
 export function changedDefinition(client: Client, change: Omit<ClientChange, 'enabled'>) {
   const lifetimes = change.lifetimes && withMembers(client.lifetimes, change.lifetimes);
   const wanted = withChange(definitionOf(client), { ...change, lifetimes });
-  // The keys do not change here. The schema requires one, so any value will do.
-  const secureKey = wanted.public === true ? undefined : generateSecureKey();
-  const parsed = parseInput(clientSchema, { ...wanted, secureKey });
-  const { secureKey: _key, enabled: _state, ...definition } = parsed;
+  const { enabled: _state, ...definition } = parseInput(clientDefinition, wanted);
   return definition;
 }

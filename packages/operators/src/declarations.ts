@@ -8,19 +8,16 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import {
-  assertApplicable,
-  bootstrapSchema,
   type Client,
-  clientSchema,
+  clientDefinition,
   type Declarations,
+  findInapplicable,
   type Identity,
   imagesOf,
   type Settings,
   type SettingsDefinition,
   withoutSecrets,
 } from '@gatehouse/identity';
-import { ConfigurationError } from '@gatehouse/server/configuration';
-import { z } from 'zod';
 import { definitionOf } from './clients.ts';
 import {
   type Acts,
@@ -28,9 +25,9 @@ import {
   declarableClients,
   organizationSteps,
   type PlannedChange,
-  removalsOf,
+  removalSteps,
   type Step,
-  settingsSteps,
+  settingsStep,
 } from './declared-changes.ts';
 import {
   assertVersion,
@@ -64,13 +61,13 @@ export function createDeclarationActs({ identity }: Dependencies, acts: Acts) {
   async function stepsOf(declared: Declarations, { prune = false }: ApplyOptions) {
     const wanted = await wantedSettings(declared, prune, identity);
     await assertComplete(declared, prune, wanted.after, identity);
-    const removals = prune ? await removalsOf(declared, identity, acts) : [];
-    return [
-      ...(await organizationSteps(declared, acts, identity)),
-      ...settingsSteps(wanted, acts),
-      ...(await clientSteps(declared, wanted.after, acts, identity)),
-      ...removals,
-    ];
+    const steps = await Promise.all([
+      ...organizationSteps(declared, acts, identity),
+      settingsStep(wanted, acts),
+      ...clientSteps(declared, wanted.after, acts, identity),
+      ...(prune ? await removalSteps(declared, acts, identity) : []),
+    ]);
+    return steps.filter(({ action, members }) => action !== 'change' || members.length > 0);
   }
 
   return {
@@ -95,11 +92,11 @@ export function createDeclarationActs({ identity }: Dependencies, acts: Acts) {
       const { changes, version } = planOf(steps);
       assertVersion({ version }, condition);
       const secureKeys: { clientId: string; secureKey: string }[] = [];
-      for (const [i, { change, run }] of steps.entries()) {
+      for (const [i, { run, id: clientId = '' }] of steps.entries()) {
         try {
-          const secureKey = await run(operator);
+          const { secureKey } = (await run(operator)) as { readonly secureKey?: string };
           if (secureKey !== undefined) {
-            secureKeys.push({ clientId: change.id ?? '', secureKey });
+            secureKeys.push({ clientId, secureKey });
           }
         } catch (failure) {
           return { done: changes.slice(0, i), secureKeys, notDone: changes.slice(i), failure };
@@ -120,7 +117,7 @@ export function createDeclarationActs({ identity }: Dependencies, acts: Acts) {
       return {
         organizations: organizations.toSorted(byName(({ id }) => id)),
         clients: clients.toSorted(byName(({ clientId }) => clientId)).map(declarationOf),
-        settings,
+        ...settings,
       };
     },
   };
@@ -128,7 +125,7 @@ export function createDeclarationActs({ identity }: Dependencies, acts: Acts) {
 
 /** Effects change all the time, such as the number of tokens. They are not part of the version. */
 function planOf(steps: readonly Step[]) {
-  const changes = steps.map(({ change }) => change);
+  const changes = steps.map(({ run: _, ...change }) => change);
   const lasting = changes.map(({ effects: _, ...change }) => change);
   return { changes, version: withVersion({ lasting }).version };
 }
@@ -138,6 +135,9 @@ const byName =
   (a: Item, b: Item) =>
     nameOf(a) < nameOf(b) ? -1 : 1;
 
+const required = { clientId: '-', name: '-', orgId: '-' };
+const defaults: Readonly<Record<string, unknown>> = clientDefinition.parse(required);
+
 /**
  * A client as a file declares it. An enabled one does not say so: a client that was disabled in an
  * emergency must not return with an older file.
@@ -145,18 +145,13 @@ const byName =
 function declarationOf(client: Client) {
   const { enabled, ...definition } = definitionOf(client);
   const members = Object.entries(enabled === false ? { ...definition, enabled } : definition);
-  const defaults = Object.entries(clientSchema.shape).map(([name, type]) => [
-    name,
-    type instanceof z.ZodDefault ? type.parse(undefined) : undefined,
-  ]);
-  const normal: Readonly<Record<string, unknown>> = Object.fromEntries(defaults);
-  const named = members.filter(([name, value]) => !isDeepStrictEqual(value, normal[name]));
+  const named = members.filter(([name, value]) => !isDeepStrictEqual(value, defaults[name]));
   return { ...Object.fromEntries(named), clientId: client.clientId };
 }
 
 /** Without `prune`, what a bootstrap file with these settings results in. Otherwise, members as they are. */
 async function wantedSettings(
-  { settings: declared }: Declarations,
+  { organizations: _organizations, clients: _clients, ...declared }: Declarations,
   prune: boolean,
   { settings }: Identity,
 ) {
@@ -171,33 +166,23 @@ async function wantedSettings(
 
 /** @throws OperatorError if something that will not exist is named */
 async function assertComplete(
-  { organizations, clients, settings }: Declarations,
+  declared: Declarations,
   prune: boolean,
   after: Settings,
   identity: Identity,
 ): Promise<void> {
-  const removesOthers = prune && organizations.length > 0;
-  const definition = {
-    ...{ ...bootstrapSchema.parse({}), ...settings },
-    organizations: [...organizations],
-    clients: clients.map((client) => ({ ...client, keepTokens: false })),
-  };
-  try {
-    await assertApplicable(definition, {
-      ...identity,
-      settings: { preview: async () => after },
-      organizations: removesOthers ? { find: async () => undefined } : identity.organizations,
-    });
-  } catch (error) {
-    if (!(error instanceof ConfigurationError)) {
-      throw error;
-    }
-    const listed = error.problems.map(({ name, message }) => {
-      const place = name.replace('BOOTSTRAP_FILE ', '');
-      const [, i, member] = /^clients\.(\d+)\.(.*)/.exec(place) ?? [];
-      const { clientId } = clients[Number(i)] ?? {};
-      return `${clientId === undefined ? place : `client ${clientId}, ${member}`}: ${message}`;
-    });
+  const removesOthers = prune && declared.organizations.length > 0;
+  const problems = await findInapplicable(declared, {
+    ...identity,
+    settings: { preview: async () => after },
+    organizations: removesOthers ? { find: async () => undefined } : identity.organizations,
+  });
+  const listed = problems.map(({ name, message }) => {
+    const [, i, member] = /^clients\.(\d+)\.(.*)/.exec(name) ?? [];
+    const { clientId } = declared.clients[Number(i)] ?? {};
+    return `${clientId === undefined ? name : `client ${clientId}, ${member}`}: ${message}`;
+  });
+  if (listed.length > 0) {
     throw new OperatorError('conflict', `Nothing was changed. ${listed.join('. ')}.`);
   }
 }

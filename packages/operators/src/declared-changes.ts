@@ -5,8 +5,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import {
   type Client,
-  type ClientSettings,
-  clientSchema,
+  clientDefinition,
   type Declarations,
   hasPublicKeys,
   type Identity,
@@ -42,11 +41,8 @@ export const plannedChange = z.object({
 });
 export type PlannedChange = Readonly<z.output<typeof plannedChange>>;
 
-export interface Step {
-  readonly change: PlannedChange;
-  /** @returns the secure key of a new client */
-  readonly run: (operator: Operator) => Promise<string | undefined>;
-}
+/** The result of `run` has the secure key of a new client. */
+export type Step = PlannedChange & { readonly run: (operator: Operator) => Promise<object> };
 
 /** The acts that change one record. */
 export interface Acts {
@@ -55,35 +51,30 @@ export interface Acts {
   readonly settings: ReturnType<typeof createSettingsActs>;
 }
 
-export async function organizationSteps(
-  { organizations: declared }: Declarations,
+export const organizationSteps = (
+  declared: Declarations,
   { organizations }: Acts,
   identity: Identity,
-): Promise<Step[]> {
-  const steps = declared.map(async ({ id, name }): Promise<Step[]> => {
+) =>
+  declared.organizations.map(async ({ id, name }): Promise<Step> => {
     const existing = await identity.organizations.find(id);
     if (existing === undefined) {
       const reusesId = (await organizations.previewCreation({ id, name })).removedAt !== undefined;
-      const members = [{ member: 'name', to: name }];
-      const effects = reusesId ? ['gets the devices of the removed organization with its id'] : [];
-      return [
-        {
-          change: { action: 'add', kind: 'organization', id, members, effects },
-          run: (operator) => none(organizations.create(operator, { id, name }, { reusesId })),
-        },
-      ];
+      return {
+        ...{ action: 'add', kind: 'organization', id, members: [{ member: 'name', to: name }] },
+        effects: reusesId ? ['gets the devices of the removed organization with its id'] : [],
+        run: (operator) => organizations.create(operator, { id, name }, { reusesId }),
+      };
     }
     const ifVersion = withVersion(existing).version;
-    const members = differencesOf({ name: existing.name }, { name });
-    return stepsFor(members, {
-      change: { action: 'change', kind: 'organization', id, members, effects: [] },
-      run: (operator) => none(organizations.change(operator, id, { name }, { ifVersion })),
-    });
+    return {
+      ...{ action: 'change', kind: 'organization', id },
+      ...{ members: differencesOf({ name: existing.name }, { name }), effects: [] },
+      run: (operator) => organizations.change(operator, id, { name }, { ifVersion }),
+    };
   });
-  return (await Promise.all(steps)).flat();
-}
 
-export function settingsSteps(
+export function settingsStep(
   {
     change,
     before,
@@ -94,7 +85,7 @@ export function settingsSteps(
     readonly after: Settings;
   },
   { settings }: Acts,
-): Step[] {
+): Step {
   const [former, current] = [before, after.definition].map(withoutSecrets);
   const members = differencesOf(former, current);
   for (const { id, clientSecret } of after.definition.upstreams ?? []) {
@@ -105,32 +96,28 @@ export function settingsSteps(
   }
   const removed = members.filter(({ from, to }) => from !== undefined && to === undefined);
   const ifVersion = viewOf(before).version;
-  return stepsFor(members, {
-    change: {
-      ...{ action: 'change', kind: 'settings', members },
-      effects: removed.map(({ member }) => `removes ${member}`),
-    },
-    run: (operator) => none(settings.changeMembers(operator, change, { ifVersion })),
-  });
+  return {
+    ...{ action: 'change', kind: 'settings', members },
+    effects: removed.map(({ member }) => `removes ${member}`),
+    run: (operator) => settings.changeMembers(operator, change, { ifVersion }),
+  };
 }
 
-export async function clientSteps(
-  { clients: declared }: Declarations,
+export const clientSteps = (
+  declared: Declarations,
   settings: Settings,
   { clients }: Acts,
   identity: Identity,
-): Promise<Step[]> {
-  const steps = declared.map(async (definition): Promise<Step[]> => {
+) =>
+  declared.clients.map(async (definition): Promise<Step> => {
     const { clientId: id, enabled, ...wanted } = definition;
     const existing = await identity.clients.find(id);
     if (existing === undefined) {
       const members = differencesOf({}, { ...wanted, enabled });
-      return [
-        {
-          change: { action: 'add', kind: 'client', id, members, effects: [] },
-          run: async (operator) => (await clients.create(operator, definition)).secureKey,
-        },
-      ];
+      return {
+        ...{ action: 'add', kind: 'client', id, members, effects: [] },
+        run: (operator) => clients.create(operator, definition),
+      };
     }
     const state = enabled === existing.enabled ? undefined : enabled;
     const members = Object.fromEntries(changeable.map((name) => [name, wanted[name] ?? null]));
@@ -139,34 +126,28 @@ export async function clientSteps(
     const settled = withDeclaredScopes(changedDefinition(existing, change), existing, settings);
     const after = { ...settled, clientId: id, enabled: enabled ?? existing.enabled };
     const differences = differencesOf(definitionOf(existing), after);
-    const { movesFrom, revokes, deletesKeys } = effectOf(
-      existing,
-      { ...settled, enabled: state },
-      identity,
-    );
+    const effect = effectOf(existing, { ...settled, enabled: state }, identity);
+    // It was public, or had public keys.
+    const lacksKey =
+      !settled.public &&
+      !hasPublicKeys(settled) &&
+      identity.clients.describeKeys(existing).length === 0;
     const effects = [
-      ...(movesFrom === undefined ? [] : [`moves from ${movesFrom} to ${settled.orgId}`]),
-      ...(revokes ? [endsTokens(await identity.removals.countTokens(id))] : []),
-      ...(deletesKeys ? ['deletes its secure keys'] : []),
-      ...(differences.length > 0 && lacksKey(existing, settled, identity)
-        ? ['leaves it without a key: gatehouse clients rotate-key']
-        : []),
+      ...(effect.movesFrom === undefined
+        ? []
+        : [`moves from ${effect.movesFrom} to ${settled.orgId}`]),
+      ...(effect.revokes ? [endsTokens(await identity.removals.countTokens(id))] : []),
+      ...(effect.deletesKeys ? ['deletes its secure keys'] : []),
+      ...(lacksKey ? ['leaves it without a key: gatehouse clients rotate-key'] : []),
     ];
     const ifVersion = toClientView(existing, identity).version;
-    return stepsFor(differences, {
-      change: { action: 'change', kind: 'client', id, members: differences, effects },
-      run: (operator) =>
-        none(clients.change(operator, id, { ...change, enabled: state }, { ifVersion })),
-    });
+    return {
+      ...{ action: 'change', kind: 'client', id, members: differences, effects },
+      run: (operator) => clients.change(operator, id, { ...change, enabled: state }, { ifVersion }),
+    };
   });
-  return (await Promise.all(steps)).flat();
-}
 
-/** It was public, or had public keys. */
-const lacksKey = (existing: Client, after: ClientSettings, { clients }: Identity) =>
-  !after.public && !hasPublicKeys(after) && clients.describeKeys(existing).length === 0;
-
-const { clientId: _id, secureKey: _key, enabled: _state, ...ofFiles } = clientSchema.shape;
+const { clientId: _id, enabled: _state, ...ofFiles } = clientDefinition.shape;
 const changeable = Object.keys(ofFiles) as (keyof typeof ofFiles)[];
 /** A lifetime that a file does not name is removed. */
 const noLifetimes = Object.fromEntries(
@@ -174,46 +155,37 @@ const noLifetimes = Object.fromEntries(
 );
 
 /** Clients first, so that a new client of the same organization is not one of them. */
-export async function removalsOf(
-  declared: Declarations,
-  identity: Identity,
-  acts: Acts,
-): Promise<Step[]> {
+export async function removalSteps(declared: Declarations, acts: Acts, identity: Identity) {
   const clientIds = new Set(declared.clients.map(({ clientId }) => clientId));
   const ids = new Set(declared.organizations.map(({ id }) => id));
   const clients = clientIds.size === 0 ? [] : await declarableClients(identity);
   const organizations = ids.size === 0 ? [] : await identity.organizations.list();
-  const removedClients = clients
-    .filter(({ clientId }) => !clientIds.has(clientId))
-    .map(async (client): Promise<Step> => {
-      const { clientId: id } = client;
-      const ifVersion = toClientView(client, identity).version;
-      const { tokens } = await acts.clients.previewRemoval(id);
-      const effects = [endsTokens(tokens)];
-      return {
-        change: { action: 'remove', kind: 'client', id, members: [], effects },
-        run: (operator) => none(acts.clients.remove(operator, id, { ifVersion })),
-      };
-    });
-  const removedOrganizations = organizations
-    .filter(({ id }) => !ids.has(id))
-    .map(async (organization): Promise<Step> => {
-      const { id } = organization;
-      const ifVersion = withVersion(organization).version;
-      const { clientIds: members, users } = await acts.organizations.previewRemoval(id);
-      const effects = [`removes ${count(members.length, 'client')} and ${count(users, 'user')}`];
-      return {
-        change: { action: 'remove', kind: 'organization', id, members: [], effects },
-        run: (operator) => none(acts.organizations.remove(operator, id, { ifVersion })),
-      };
-    });
-  return Promise.all([...removedClients, ...removedOrganizations]);
+  return [
+    ...clients
+      .filter(({ clientId }) => !clientIds.has(clientId))
+      .map(async (client): Promise<Step> => {
+        const { clientId: id } = client;
+        const ifVersion = toClientView(client, identity).version;
+        const effects = [endsTokens((await acts.clients.previewRemoval(id)).tokens)];
+        return {
+          ...{ action: 'remove', kind: 'client', id, members: [], effects },
+          run: (operator) => acts.clients.remove(operator, id, { ifVersion }),
+        };
+      }),
+    ...organizations
+      .filter(({ id }) => !ids.has(id))
+      .map(async (organization): Promise<Step> => {
+        const { id } = organization;
+        const ifVersion = withVersion(organization).version;
+        const { clientIds: members, users } = await acts.organizations.previewRemoval(id);
+        const effects = [`removes ${count(members.length, 'client')} and ${count(users, 'user')}`];
+        return {
+          ...{ action: 'remove', kind: 'organization', id, members: [], effects },
+          run: (operator) => acts.organizations.remove(operator, id, { ifVersion }),
+        };
+      }),
+  ];
 }
-
-const none = (done: Promise<unknown>): Promise<undefined> => done.then(() => undefined);
-
-const stepsFor = (members: PlannedChange['members'], step: Step): Step[] =>
-  members.length === 0 ? [] : [step];
 
 const count = (number: number, noun: string) => `${number} ${noun}${number === 1 ? '' : 's'}`;
 

@@ -100,7 +100,7 @@
  *   change(operator, member, value, condition?)           as read(). null removes an optional member
  *   changeMembers(operator, { member: value }, condition?)  the same, of several members
  *
- * declarations ({ organizations, clients, settings } of a folder of files)
+ * declarations ({ organizations, clients, and members of the settings } of a folder of files)
  *   plan(declarations, { prune? })                        { changes: PlannedChange[], version }
  *   apply(operator, declarations, { prune? }, condition?) { done, secureKeys, notDone, failure? }
  *   export()                                              the declarations of what exists
@@ -180,7 +180,7 @@ export {
   type RequestGroup,
   requestFilter,
 } from './requests.ts';
-export { settingsMember, settingsSchemas } from './settings.ts';
+export { settingsMember } from './settings.ts';
 export { type SigningKeyView, signingKeyView, signingPurpose } from './signing-keys.ts';
 export {
   type RevocationEffect,

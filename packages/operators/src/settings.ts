@@ -1,15 +1,13 @@
 /** The settings of the installation: what is declared, what is in force, and the change of a member. */
 import {
-  assertApplicable,
-  bootstrapSchema,
+  findInapplicable,
   lifetimesOf,
   type SettingsDefinition,
   type SettingsMember,
   settingsChangesOf,
-  settingsMembers,
+  settingsSchemas,
   withoutSecrets,
 } from '@gatehouse/identity';
-import { ConfigurationError } from '@gatehouse/server/configuration';
 import { z } from 'zod';
 import {
   assertVersion,
@@ -21,12 +19,7 @@ import {
   withVersion,
 } from './operator.ts';
 
-export const settingsMember = z.enum(Object.keys(settingsMembers) as SettingsMember[]);
-
-/** The schema of each member, which is replaced as a whole. */
-export const settingsSchemas = Object.fromEntries(
-  settingsMember.options.map((member) => [member, bootstrapSchema.shape[member]]),
-) as Pick<typeof bootstrapSchema.shape, SettingsMember>;
+export const settingsMember = z.enum(Object.keys(settingsSchemas) as SettingsMember[]);
 
 /** Values by member. Null removes an optional one, and empties another. */
 export type SettingsChange = Readonly<Partial<Record<SettingsMember, unknown>>>;
@@ -44,11 +37,12 @@ export function createSettingsActs({ identity, record }: Dependencies) {
     const change = parseInput(z.object(Object.fromEntries(shapes)), Object.fromEntries(present));
     const wanted = { ...Object.fromEntries(names.map((name) => [name, undefined])), ...change };
     const preview = async () => (await settings.previewReplacement(wanted)).after;
-    try {
-      const definition = { ...bootstrapSchema.parse({}), ...change };
-      await assertApplicable(definition, { ...identity, settings: { preview } });
-    } catch (error) {
-      throw error instanceof ConfigurationError ? invalid(error) : error;
+    const declared = { organizations: [], clients: [], ...change };
+    const problems = await findInapplicable(declared, { ...identity, settings: { preview } });
+    if (problems.length > 0) {
+      const found = problems.map(({ name, message }) => ({ property: name, message }));
+      const listed = problems.map(({ name, message }) => `${name}: ${message}`);
+      throw new OperatorError('illegal_argument', `${listed.join('. ')}.`, found);
     }
     return wanted;
   }
@@ -94,13 +88,4 @@ export function createSettingsActs({ identity, record }: Dependencies) {
     change: (operator: Operator, member: SettingsMember, value: unknown, condition?: Condition) =>
       changeMembers(operator, { [member]: value }, condition),
   };
-}
-
-function invalid({ problems }: ConfigurationError): OperatorError {
-  const found = problems.map(({ name, message }) => ({
-    property: name.replace('BOOTSTRAP_FILE ', ''),
-    message,
-  }));
-  const listed = found.map(({ property, message }) => `${property}: ${message}`);
-  return new OperatorError('illegal_argument', `${listed.join('. ')}.`, found);
 }

@@ -39,7 +39,7 @@ describeOnBothEngines('clients', (opened) => {
     const invalid = await newClient('free', { secureKey: 'marker', name: ' ' }).catch((e) => e);
     expect(invalid).toMatchObject({
       code: 'illegal_argument',
-      problems: [{ property: 'secureKey' }, { property: 'name', message: 'must not be blank' }],
+      problems: [{ property: 'name', message: 'must not be blank' }, { property: 'secureKey' }],
     });
     expect(invalid.message).not.toContain('marker');
     expect(await codeOf(opened().operators.clients.read('free'))).toBe('not_found');

@@ -1,7 +1,12 @@
 // requires: redis-server
-import { clientRecordsKey, clientSchema, type Declarations } from '@gatehouse/identity';
+import {
+  clientRecordsKey,
+  clientSchema,
+  type Declarations,
+  settingsSchemas,
+} from '@gatehouse/identity';
 import { expect, test } from '@jest/globals';
-import { openOperators, settingsSchemas } from '../src/index.ts';
+import { openOperators } from '../src/index.ts';
 import { codeOf, describeOnBothEngines, operator } from './opened-operators.ts';
 
 type Clients = Declarations['clients'];
@@ -15,7 +20,7 @@ describeOnBothEngines('declarations', (opened) => {
     return declared;
   };
   const declare = (more: Partial<Declarations>): Declarations => ({
-    ...{ organizations: [], clients: [], settings: {} },
+    ...{ organizations: [], clients: [] },
     ...more,
   });
   const entries = async () => (await opened().operators.audit.list({ limit: 1000 })).items.length;
@@ -27,7 +32,7 @@ describeOnBothEngines('declarations', (opened) => {
   test('add and change what they name, in one order, and a second run changes nothing', async () => {
     const declared = declare({
       organizations: [{ id: 'umbrella', name: 'Umbrella' }],
-      settings: { resources: [billing('See invoices')], lifetimes: { code: 60 } },
+      ...{ resources: [billing('See invoices')], lifetimes: { code: 60 } },
       clients: [client('biller', { orgId: 'umbrella', scopes: ['billing:read'] })],
     });
     const { changes, version } = await acts().plan(declared);
@@ -61,7 +66,7 @@ describeOnBothEngines('declarations', (opened) => {
     expect((await opened().operators.clients.read('biller')).client).toEqual(added);
 
     const changed = declare({
-      settings: { resources: [billing('Read invoices')] },
+      resources: [billing('Read invoices')],
       clients: [client('biller', { orgId: 'umbrella', lifetimes: { code: 30 } })],
     });
     const next = await acts().plan(changed);
@@ -108,11 +113,11 @@ describeOnBothEngines('declarations', (opened) => {
     expect(exported.clients.map(({ clientId }) => clientId)).not.toContain('registered');
     expect(JSON.stringify(exported)).not.toMatch(/marker|Qx7Zw2Kp9TfR4mVs/);
 
-    const { settings } = exported;
-    expect((await acts().plan(declare({ settings }), { prune: true })).changes).toEqual([]);
+    const { organizations: _organizations, clients: _clients, ...settings } = exported;
+    expect((await acts().plan(declare(settings), { prune: true })).changes).toEqual([]);
     const other = { ...upstream, clientSecret: 'another-marker' };
     const rotated = await acts().plan(
-      declare({ settings: { upstreams: settingsSchemas.upstreams.parse([other]) } }),
+      declare({ upstreams: settingsSchemas.upstreams.parse([other]) }),
     );
     expect(rotated.changes[0]?.members).toContainEqual({ member: 'upstreams.idp.clientSecret' });
     expect(JSON.stringify(rotated)).not.toContain('marker');
@@ -132,10 +137,9 @@ describeOnBothEngines('declarations', (opened) => {
       exported.clients
         .filter(({ clientId }) => !ids.includes(clientId))
         .map((each) => client(each.clientId, each as Partial<Clients[number]>));
-    const { upstreams: _stays, ...others } = all.settings;
-    const settings = { ...others, lifetimes: {} };
+    const { upstreams: _stays, ...others } = all;
     const declared = declare({
-      settings,
+      ...{ ...others, lifetimes: {} },
       organizations: all.organizations.filter(({ id }) => id !== 'gone'),
       clients: kept(['pruned', 'of-gone']),
     });

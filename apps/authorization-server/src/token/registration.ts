@@ -11,7 +11,7 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto';
 import {
   type Client,
-  clientSchema,
+  clientDefinition,
   generateSecureKey,
   type Identity,
   type NewClient,
@@ -253,18 +253,15 @@ function describe(
   }
   const isPublic = metadata.token_endpoint_auth_method === 'none';
   const requested = metadata.scope?.split(' ') ?? allowed.scopes;
-  const { secureKey: _unused, ...described } = clientSchema.parse(
+  return clientDefinition.parse(
     {
       ...{ clientId, orgId, name, redirectUris, public: isPublic },
       grantTypes: metadata.grant_types.filter((type) => allowedGrants.has(type)),
       scopes: requested.filter((scope) => allowed.scopes.includes(scope)),
       applicationType: metadata.application_type,
-      // The schema requires one. `save` gets another.
-      secureKey: isPublic ? undefined : generateSecureKey(),
     },
     { error: readableIssue },
   );
-  return described;
 }
 
 /** RFC 7591 §3.2.1. A secret is shown only when it is new. */

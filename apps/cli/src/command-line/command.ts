@@ -26,15 +26,23 @@ export interface OfflineContext {
   warn(message: string): void;
 }
 
-/** What the commands of operators get. */
-export interface CommandContext extends OfflineContext {
-  readonly identity: Identity;
-  readonly settings: IdentitySettings;
-  readonly operators: Operators;
+interface ConfirmingContext extends OfflineContext {
   /** The person who runs the command. */
   readonly operator: Operator;
   /** Asks before a change that revokes access. @throws RejectedChangeError without confirmation */
   confirm(question: string): Promise<void>;
+}
+
+/** What the commands of declarations get, which can use the management API instead of the store. */
+export interface DeclarationContext extends ConfirmingContext {
+  readonly declarations: Operators['declarations'];
+}
+
+/** What the commands of operators get. */
+export interface CommandContext extends ConfirmingContext {
+  readonly identity: Identity;
+  readonly settings: IdentitySettings;
+  readonly operators: Operators;
   /** Records a change. If recording fails, the command fails. */
   audit(event: AuditEvent): Promise<void>;
 }
@@ -68,11 +76,15 @@ interface CommandDescription {
 type Run<Context> = (input: CommandInput, context: Context) => Promise<CommandResult | undefined>;
 
 /**
- * A command for operators, or one that works without a store and a server. Both throw UsageError,
- * and the first also RejectedChangeError and StoreUnavailableError.
+ * A command for operators, or one that works without a store and a server. All throw UsageError,
+ * and the others also RejectedChangeError and StoreUnavailableError.
  */
 export type Command = CommandDescription &
-  ({ readonly run: Run<CommandContext> } | { readonly runOffline: Run<OfflineContext> });
+  (
+    | { readonly run: Run<CommandContext> }
+    | { readonly runDeclarations: Run<DeclarationContext> }
+    | { readonly runOffline: Run<OfflineContext> }
+  );
 
 /** The name of a command, without its arguments. */
 export const nameOf = ({ usage }: Pick<Command, 'usage'>): string => usage.replace(/ [<[].*/, '');

@@ -6,6 +6,7 @@ import type { Applied, PlannedChange } from '@gatehouse/operators';
 import { type Command, text, UsageError } from '../command-line/command.ts';
 import { printableName } from '../command-line/format.ts';
 import { withFileErrors, yesOption } from '../command-line/terminal.ts';
+import { apiOptions } from '../open-management-api.ts';
 import { few, warnOfBootstrap } from './remove.ts';
 
 const signs = { add: '+', change: '~', remove: '-' } as const;
@@ -18,7 +19,7 @@ export const applyCommand: Command = {
     'f, --file <directory>': 'The folder. All files in it that end with .json are read.',
     'dry-run': 'Show what would change, and change nothing. Exit code 3: there is a difference.',
     prune: 'Also remove organizations and clients that no file declares, and entries of settings.',
-    ...yesOption,
+    ...{ ...apiOptions, ...yesOption },
   },
   notes: [
     'Each file is a bootstrap file without secure keys and users. Create them with gatehouse export.',
@@ -26,8 +27,8 @@ export const applyCommand: Command = {
     'A second run changes nothing. It asks before a change that revokes or removes something.',
   ],
   example: '-f gatehouse --dry-run',
-  async run(input, context) {
-    const { operators, operator, terminal, warn, confirm } = context;
+  async runDeclarations(input, context) {
+    const { operator, terminal, warn, confirm } = context;
     const folder = text(input.options.file);
     if (folder === undefined) {
       throw new UsageError('Name the folder: --file DIRECTORY.');
@@ -35,7 +36,7 @@ export const applyCommand: Command = {
     const { declarations, warnings } = readBootstrapFolder(terminal.pathOf(folder));
     warnings.forEach(warn);
     const options = { prune: input.options.prune === true };
-    const { changes, version } = await operators.declarations.plan(declarations, options);
+    const { changes, version } = await context.declarations.plan(declarations, options);
     const diff = describe(changes);
     if (input.options.dryRun === true) {
       return { json: { changes }, text: diff, isDifferent: changes.length > 0 };
@@ -57,7 +58,7 @@ export const applyCommand: Command = {
       await confirm(`This will ${few(effects)}. Continue?`);
     }
     const condition = { ifVersion: version };
-    const applied = await operators.declarations.apply(operator, declarations, options, condition);
+    const applied = await context.declarations.apply(operator, declarations, options, condition);
     const { failure, ...result } = applied;
     const report = { json: result, text: describeApplied(applied) };
     if (failure !== undefined) {
@@ -111,17 +112,17 @@ export const exportCommand: Command = {
   usage: 'export <directory>',
   summary:
     'Write a file for each organization and client, and one for the settings, without secrets.',
-  options: yesOption,
+  options: { ...apiOptions, ...yesOption },
   notes: [
     'gatehouse apply reads these files. They contain neither users nor clients that registered',
     'themselves. In organizations, clients and images, it asks before it deletes files of objects',
     'that no longer exist.',
   ],
   example: 'gatehouse',
-  async run({ positionals }, { operators, terminal, confirm }) {
+  async runDeclarations({ positionals }, { declarations, terminal, confirm }) {
     const named = positionals.directory ?? '';
     const folder = terminal.pathOf(named);
-    const files = formatBootstrapFolder(await operators.declarations.export());
+    const files = formatBootstrapFolder(await declarations.export());
     const stale = ['organizations', 'clients', 'images'].flatMap((name) =>
       existsSync(join(folder, name))
         ? readdirSync(join(folder, name))

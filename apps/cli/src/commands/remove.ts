@@ -1,5 +1,5 @@
 /** Commands that remove a record for good. Each reports what it takes away before it asks. */
-import type { Command, CommandContext } from '../command-line/command.ts';
+import type { Command, OfflineContext } from '../command-line/command.ts';
 import { yesOption } from '../command-line/terminal.ts';
 
 /** The number of clients that a question names. */
@@ -80,7 +80,7 @@ const removeOrganization: Command = {
   },
 };
 
-export function warnOfBootstrap({ environment, warn }: CommandContext): void {
+export function warnOfBootstrap({ environment, warn }: OfflineContext): void {
   if (environment.BOOTSTRAP_FILE) {
     warn(
       'The next start of a server adds everything in BOOTSTRAP_FILE again. Remove it there first.',

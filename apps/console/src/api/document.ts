@@ -11,6 +11,7 @@ import { type ErrorCode, errorCatalogue } from '@gatehouse/errors';
 import type { OperatorScope } from '@gatehouse/identity';
 import type { Places } from './authenticate.ts';
 import { clientOperations } from './clients.ts';
+import { declarationOperations } from './declarations.ts';
 import {
   logOperations,
   settingsOperations,
@@ -26,6 +27,7 @@ const groups: Readonly<Record<string, readonly [string, readonly Operation[]]>> 
   Organizations: ['Organizations own clients, users and devices.', organizationOperations],
   Clients: ['OAuth clients and their keys.', clientOperations],
   Users: ['Accounts, and what gives access to them.', userOperations],
+  Declarations: ['Organizations, clients and settings as files.', declarationOperations],
   Tokens: ['What a token is, and how to revoke it.', tokenOperations],
   'Signing keys': ['The keys that sign tokens.', signingKeyOperations],
   Logs: ['Who did what, and why requests failed.', logOperations],
@@ -174,7 +176,7 @@ function codesOf({ path, method, body, isConditional, isCreation }: Operation): 
 }
 
 const problemSchema = {
-  ...{ type: 'object', description: 'Problem details (RFC 9457).', additionalProperties: false },
+  ...{ type: 'object', description: 'Problem details (RFC 9457).' },
   required: ['title', 'status', 'code', 'detail', 'requestId'],
   properties: {
     title: { ...text, description: 'The name of the status.' },

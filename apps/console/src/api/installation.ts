@@ -1,4 +1,5 @@
 /** What belongs to the installation: tokens, signing keys, logs and settings. */
+import { settingsSchemas } from '@gatehouse/identity';
 import {
   auditFilter,
   parseInput,
@@ -6,7 +7,6 @@ import {
   revocationEffect,
   revocationTarget,
   settingsMember,
-  settingsSchemas,
   signingKeyView,
   signingPurpose,
   tokenView,

@@ -12,8 +12,8 @@ import { StoreUnavailableError } from '@gatehouse/store';
 import type { ErrorRequestHandler } from 'express';
 import type { Operation } from './operation.ts';
 
-/** Settings can contain images. */
-const BODY_LIMIT_BYTES = 1024 * 1024;
+/** Declarations can contain thousands of clients, and images. */
+const BODY_LIMIT_BYTES = 4 * 1024 * 1024;
 const JSON_TYPE =
   /^application\/(json|merge-patch\+json)[ \t]*(?:;[ \t]*charset="?utf-8"?[ \t]*)?$/i;
 
@@ -117,7 +117,7 @@ export const handleProblem: ErrorRequestHandler = (thrown, request, response, _n
 };
 
 /** Converts any thrown value to an error of the catalogue. */
-function toFailure(thrown: unknown, method: string): ApiError {
+export function toFailure(thrown: unknown, method: string): ApiError {
   if (!(thrown instanceof StoreUnavailableError)) {
     return toApiError(thrown);
   }
@@ -133,7 +133,7 @@ function toFailure(thrown: unknown, method: string): ApiError {
 function problemOf({ status, code, message, result }: ApiError, requestId: string) {
   const title = STATUS_CODES[status] ?? 'Error';
   if (!Array.isArray(result)) {
-    return { title, status, code, detail: message, requestId };
+    return { ...Object(result), title, status, code, detail: message, requestId };
   }
   const errors = (result as readonly IllegalArgument[]).map(({ property, message: text }) => ({
     property: property || 'body',

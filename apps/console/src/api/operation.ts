@@ -38,6 +38,8 @@ interface Definition<Parameter extends string, Query extends z.ZodObject, Body e
   readonly isRead?: true;
   /** It accepts neither an Idempotency-Key nor If-Match. */
   readonly isPlain?: true;
+  /** A POST that accepts If-Match, too. */
+  readonly isConditional?: true;
   /** The path of what was created, below BASE_PATH. */
   readonly location?: (result: never) => string;
   /** @throws OperatorError, StoreUnavailableError */

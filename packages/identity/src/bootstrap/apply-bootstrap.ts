@@ -6,7 +6,7 @@ import type { Identity } from '../open-identity.ts';
 import { RejectedChangeError } from '../records/record.ts';
 import { membersByOrganization, type SettingsMember } from '../settings/settings.ts';
 import { assertDeclaredAttributes } from '../users/users.ts';
-import type { BootstrapDefinition } from './bootstrap-schema.ts';
+import type { BootstrapDefinition, Declarations } from './bootstrap-schema.ts';
 
 /** The registries that a bootstrap definition changes. */
 type Registries = Pick<
@@ -30,7 +30,12 @@ export async function applyBootstrap(
   registries: Registries,
   onChange?: (change: AuditEvent) => Promise<void>,
 ): Promise<readonly SettingsMember[]> {
-  await assertApplicable(definition, registries);
+  const problems = await findInapplicable(definition, registries);
+  if (problems.length > 0) {
+    throw new ConfigurationError(
+      problems.map(({ name, message }) => ({ name: `BOOTSTRAP_FILE ${name}`, message })),
+    );
+  }
   const report = async (...events: readonly AuditEvent[]) => {
     for (const event of events) {
       await onChange?.(event);
@@ -62,14 +67,18 @@ export async function applyBootstrap(
   return changedSettings;
 }
 
-/** Checks what the entries name, with the settings that the definition will result in. */
-export async function assertApplicable(
-  definition: BootstrapDefinition,
+/**
+ * What the entries name, but does not exist, with the settings that the definition will result in.
+ *
+ * @returns problems by their place, such as `clients.0.orgId`
+ */
+export async function findInapplicable(
+  definition: Declarations & Partial<Pick<BootstrapDefinition, 'users'>>,
   registries: Pick<Registries, 'clients' | 'users'> & {
     readonly settings: Pick<Registries['settings'], 'preview'>;
     readonly organizations: Pick<Registries['organizations'], 'find'>;
   },
-): Promise<void> {
+): Promise<readonly ConfigurationProblem[]> {
   const { settings, organizations, clients, users } = registries;
   const problems: ConfigurationProblem[] = [];
   /** Reports a rejected change as a problem of the file. */
@@ -80,7 +89,7 @@ export async function assertApplicable(
       if (!(error instanceof RejectedChangeError)) {
         throw error;
       }
-      problems.push({ name: `BOOTSTRAP_FILE ${member}`, message: error.message });
+      problems.push({ name: member, message: error.message });
       return undefined;
     }
   }
@@ -103,27 +112,25 @@ export async function assertApplicable(
       ]),
     ),
   ];
-  for (const [member, orgId] of named) {
+  for (const [member = '', orgId] of named) {
     if (orgId !== undefined && !added.has(orgId) && !(await organizations.find(orgId))) {
       const message = 'names an organization that does not exist';
-      problems.push({ name: `BOOTSTRAP_FILE ${member}`, message });
+      problems.push({ name: member, message });
     }
   }
   const declared = await attempt('resources', () => settings.preview(definition));
   if (declared === undefined) {
-    throw new ConfigurationError(problems);
+    return problems;
   }
   for (const [i, client] of definition.clients.entries()) {
     await attempt(`clients.${i}.scopes`, async () =>
       withDeclaredScopes(client, await clients.find(client.clientId), declared),
     );
   }
-  for (const [i, user] of definition.users.entries()) {
+  for (const [i, user] of (definition.users ?? []).entries()) {
     await attempt(`users.${i}.attributes`, async () =>
       assertDeclaredAttributes(user, await users.findByUsername(user.username), declared),
     );
   }
-  if (problems.length > 0) {
-    throw new ConfigurationError(problems);
-  }
+  return problems;
 }

@@ -9,26 +9,9 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { ConfigurationError, type ConfigurationProblem } from '@gatehouse/server/configuration';
 import { type BrandImage, imagesOf } from '../settings/branding.ts';
-import {
-  type SettingsDefinition,
-  type SettingsMember,
-  settingsMembers,
-} from '../settings/settings.ts';
-import { type BootstrapDefinition, bootstrapWarnings } from './bootstrap-schema.ts';
-import { parseBootstrap, readBootstrapJson, unreadableSecret } from './load-bootstrap.ts';
-
-type Definition<Kind extends 'organizations' | 'clients'> = BootstrapDefinition[Kind][number];
-
-/** What the files of a folder declare. Images of brands have their content. */
-export interface Declarations {
-  readonly organizations: readonly Definition<'organizations'>[];
-  /** An existing client keeps its secure keys. */
-  readonly clients: readonly Omit<Definition<'clients'>, 'secureKey' | 'keepTokens'>[];
-  /** Only the members that the files name. */
-  readonly settings: Partial<SettingsDefinition>;
-}
-
-const memberNames = Object.keys(settingsMembers) as SettingsMember[];
+import { type SettingsDefinition, settingsMembers } from '../settings/settings.ts';
+import { bootstrapWarnings, type Declarations, declarationsSchema } from './bootstrap-schema.ts';
+import { parseBootstrap, readBootstrapJson } from './load-bootstrap.ts';
 
 /**
  * Reads all files of the folder and of folders in it that end with `.json`. Ignores names that begin
@@ -41,7 +24,7 @@ export function readBootstrapFolder(folder: string) {
   const warnings: string[] = [];
   const files = listJsonFiles(folder).flatMap((file) => {
     try {
-      return [{ file, ...readDeclarations(join(folder, file), file) }];
+      return [{ file, declared: readDeclarations(join(folder, file), file) }];
     } catch (error) {
       if (!(error instanceof ConfigurationError)) {
         throw error;
@@ -51,8 +34,8 @@ export function readBootstrapFolder(folder: string) {
     }
   });
   const places = new Map<string, string>();
-  for (const { file, warnings: found, ...declared } of files) {
-    warnings.push(...found);
+  for (const { file, declared } of files) {
+    warnings.push(...bootstrapWarnings(declared, file));
     for (const name of namesIn(declared)) {
       const message = `declares the ${name}, which is also in ${places.get(name)}`;
       problems.push(...(places.has(name) ? [{ name: file, message }] : []));
@@ -62,10 +45,11 @@ export function readBootstrapFolder(folder: string) {
   if (problems.length > 0) {
     throw new ConfigurationError(problems);
   }
+  const all = files.map(({ declared }) => declared);
   const declarations: Declarations = {
-    organizations: files.flatMap(({ organizations }) => organizations),
-    clients: files.flatMap(({ clients }) => clients),
-    settings: Object.assign({}, ...files.map(({ settings }) => settings)),
+    ...Object.assign({}, ...all),
+    organizations: all.flatMap(({ organizations }) => organizations),
+    clients: all.flatMap(({ clients }) => clients),
   };
   return { declarations, warnings };
 }
@@ -85,7 +69,7 @@ function listJsonFiles(folder: string): readonly string[] {
 }
 
 /** The names that a second file must not declare. */
-function namesIn({ organizations, clients, settings }: Declarations): readonly string[] {
+function namesIn({ organizations, clients, ...settings }: Declarations): readonly string[] {
   return [
     ...organizations.map(({ id }) => `organization ${id}`),
     ...clients.map(({ clientId }) => `client ${clientId}`),
@@ -93,7 +77,7 @@ function namesIn({ organizations, clients, settings }: Declarations): readonly s
   ];
 }
 
-function readDeclarations(path: string, file: string) {
+function readDeclarations(path: string, file: string): Declarations {
   const content = readBootstrapJson(path, file);
   const { clients, users }: Record<string, unknown> = Object(content);
   const entries: readonly unknown[] = Array.isArray(clients) ? clients : [];
@@ -110,31 +94,20 @@ function readDeclarations(path: string, file: string) {
   if (problems.length > 0) {
     throw new ConfigurationError(problems);
   }
-  for (const entry of entries) {
-    const client: Record<string, unknown> = Object(entry);
-    if (client.public !== true && client.jwks === undefined && client.jwksUri === undefined) {
-      // The schema requires a key, so any value will do.
-      client.secureKey = unreadableSecret;
-    }
-  }
-  const definition = parseBootstrap(content, path, file);
-  const named = memberNames.filter((member) => Object.hasOwn(Object(content), member));
-  return {
-    organizations: definition.organizations,
-    clients: definition.clients.map(({ secureKey: _, keepTokens: _kept, ...client }) => client),
-    settings: Object.fromEntries(named.map((member) => [member, definition[member]])),
-    warnings: bootstrapWarnings(definition, file),
-  };
+  return parseBootstrap(declarationsSchema, content, path, file);
 }
 
 /** The content of files by path, in the order of the paths. */
 export type BootstrapFolder = ReadonlyMap<string, string | Buffer>;
 
 /** The same declarations always give the same files. */
-export function formatBootstrapFolder(declared: {
+export function formatBootstrapFolder({
+  organizations,
+  clients,
+  ...settings
+}: Partial<SettingsDefinition> & {
   readonly organizations: readonly { readonly id: string }[];
   readonly clients: readonly { readonly clientId: string }[];
-  readonly settings: Partial<SettingsDefinition>;
 }): BootstrapFolder {
   const files = new Map<string, string | Buffer>();
   const taken = new Set<string>();
@@ -147,14 +120,14 @@ export function formatBootstrapFolder(declared: {
     taken.add(name.toLowerCase());
     files.set(`${name}.json`, `${JSON.stringify(content, withImagePaths, 2)}\n`);
   };
-  for (const each of declared.organizations) {
+  for (const each of organizations) {
     add(`organizations/${fileName(each.id)}`, { organizations: [each] });
   }
-  for (const each of declared.clients) {
+  for (const each of clients) {
     add(`clients/${fileName(each.clientId)}`, { clients: [each] });
   }
-  const { settings } = declared;
-  add('settings', Object.fromEntries(memberNames.map((member) => [member, settings[member]])));
+  const members = Object.keys(settingsMembers) as (keyof SettingsDefinition)[];
+  add('settings', Object.fromEntries(members.map((member) => [member, settings[member]])));
   for (const image of imagesOf(settings.branding)) {
     files.set(imagePath(image), Buffer.from(image.content ?? '', 'base64'));
   }

@@ -1,11 +1,11 @@
 import { z } from 'zod';
-import { clientSchema } from '../clients/client.ts';
+import { clientDefinition, clientSchema } from '../clients/client.ts';
 import { identifier, text } from '../records/record.ts';
 import { brandingSchema, contrastProblems } from '../settings/branding.ts';
 import { browserHostSchema } from '../settings/browser-host.ts';
 import { lifetimeWarnings } from '../settings/lifetimes.ts';
 import { resourceSchema } from '../settings/resource.ts';
-import { settingsMembers } from '../settings/settings.ts';
+import { type SettingsDefinition, settingsMembers } from '../settings/settings.ts';
 import { canonicalUsername, userSchema } from '../users/user.ts';
 
 export const organizationSchema = z.strictObject({ id: identifier, name: text(200) });
@@ -50,16 +50,42 @@ function distinct<Entry extends z.ZodType>(
 
 export type BootstrapDefinition = z.infer<typeof bootstrapSchema>;
 
+const { organizations, clients: _clients, users: _users, ...members } = bootstrapSchema.shape;
+
+/** The schema of each member of the settings, which is replaced as a whole. */
+export const settingsSchemas = members;
+
+const withoutDefaults = Object.entries(settingsSchemas).map(([name, type]) => [
+  name,
+  z.exactOptional(type instanceof z.ZodDefault ? type.unwrap() : type),
+]);
+
+/**
+ * What a team keeps in version control: neither secure keys nor users. An absent member of the
+ * settings is not declared. Images have their content.
+ */
+export const declarationsSchema = z.strictObject({
+  ...(Object.fromEntries(withoutDefaults) as {
+    [Name in keyof SettingsDefinition]-?: z.ZodExactOptional<z.ZodType<SettingsDefinition[Name]>>;
+  }),
+  organizations,
+  clients: distinct(clientDefinition, 'clientId', (entry) => entry.clientId).default([]),
+});
+
+export type Declarations = Readonly<z.output<typeof declarationsSchema>>;
+
 /**
  * What an operator should know about a valid definition: lifetimes that are longer than usual.
  *
  * @param source how a warning names the file
  */
 export function bootstrapWarnings(
-  definition: BootstrapDefinition | undefined,
+  definition: Partial<
+    Pick<BootstrapDefinition, 'lifetimes' | 'resources'> & Pick<Declarations, 'clients'>
+  > = {},
   source = 'BOOTSTRAP_FILE',
 ): readonly string[] {
-  const { lifetimes, resources = [], clients = [] } = definition ?? {};
+  const { lifetimes, resources = [], clients = [] } = definition;
   const lists = { resources, clients } as const;
   return [
     ...lifetimeWarnings(`${source} `, lifetimes),

@@ -67,8 +67,8 @@ describe('a bootstrap file', () => {
 
   test('names the member that makes a public client invalid', () => {
     expect(problemsOf(withClient({ public: true }))).toEqual([
-      expect.stringContaining('clients.0.public: a public client must not have a secureKey'),
       expect.stringContaining('clients.0.grantTypes: a public client cannot use'),
+      expect.stringContaining('clients.0.public: a public client must not have a secureKey'),
     ]);
   });
 

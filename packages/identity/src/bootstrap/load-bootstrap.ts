@@ -16,6 +16,7 @@ import {
   type SecretFile,
   toProblems,
 } from '@gatehouse/server/configuration';
+import type { z } from 'zod';
 import { readBrandImages } from '../settings/brand-images.ts';
 import { type BootstrapDefinition, bootstrapSchema } from './bootstrap-schema.ts';
 import { demoDefinition, demoFile, readOrCreateDemo } from './demo.ts';
@@ -62,7 +63,7 @@ const secretMembers = {
   upstreams: 'clientSecret',
 } as const;
 /** Conforms to all rules, so that an unreadable file is reported as one problem, not two. */
-export const unreadableSecret = '-unreadable:QxZ7wK4p9TfR2mVs';
+const unreadableSecret = '-unreadable:QxZ7wK4p9TfR2mVs';
 
 /**
  * Reads a bootstrap file and the files that it names, relative to its folder.
@@ -71,7 +72,7 @@ export const unreadableSecret = '-unreadable:QxZ7wK4p9TfR2mVs';
  *   not checked. Messages never quote values
  */
 export function loadBootstrap(path: string): BootstrapDefinition {
-  return parseBootstrap(readBootstrapJson(path), path);
+  return parseBootstrap(bootstrapSchema, readBootstrapJson(path), path);
 }
 
 /**
@@ -79,11 +80,12 @@ export function loadBootstrap(path: string): BootstrapDefinition {
  *
  * @param source how problems name the file
  */
-export function parseBootstrap(
+export function parseBootstrap<Schema extends z.ZodType>(
+  schema: Schema,
   content: unknown,
   path: string,
   source = VARIABLE,
-): BootstrapDefinition {
+): z.output<Schema> {
   const problems: ConfigurationProblem[] = [];
   for (const { entry, member, file, name } of namedSecrets(content)) {
     delete entry[`${member}File`];
@@ -103,7 +105,7 @@ export function parseBootstrap(
   problems.push(
     ...readBrandImages(Object(content).branding, (file) => resolve(dirname(path), file)),
   );
-  const parsed = bootstrapSchema.safeParse(content, { error: readableIssue });
+  const parsed = schema.safeParse(content, { error: readableIssue });
   problems.push(...(parsed.success ? [] : toProblems(parsed.error)));
   if (!parsed.success || problems.length > 0) {
     throw new ConfigurationError(

@@ -66,17 +66,13 @@ const redirectUri = z
     'must be https, loopback http, or the scheme of a native app, in normal form, without fragment, and without reply parameters such as code or state',
   );
 
-/**
- * A client in a bootstrap file and in commands. The record in the store and its type derive from
- * this schema.
- */
-export const clientSchema = z
+/** A client without its secure key. The record in the store and its type derive from this schema. */
+export const clientDefinition = z
   .strictObject({
     clientId: identifier.refine(
       (id) => !id.startsWith('gatehouse:'),
       'must not start with gatehouse:, which is reserved',
     ),
-    secureKey: secureKey.optional(),
     name: text(200),
     orgId: identifier,
     signatureAlgorithm: z.enum(signatureAlgorithms).default('SHA-256'),
@@ -109,12 +105,6 @@ export const clientSchema = z
   .superRefine((value, context) => {
     const problem = (path: (string | number)[], message: string) =>
       context.addIssue({ code: 'custom', path, message });
-    if (value.public && value.secureKey !== undefined) {
-      problem(['public'], 'a public client must not have a secureKey');
-    }
-    if (!value.public && value.secureKey === undefined && !hasPublicKeys(value)) {
-      problem(['secureKey'], 'set secureKey or secureKeyFile, or public keys: jwks or jwksUri');
-    }
     if (value.public && hasPublicKeys(value)) {
       problem(['public'], 'a public client must not have public keys: jwks or jwksUri');
     }
@@ -136,6 +126,20 @@ export const clientSchema = z
           problem([member, i], reason);
         }
       });
+    }
+  });
+
+/** A client in a bootstrap file and in commands. */
+export const clientSchema = clientDefinition
+  .safeExtend({ secureKey: secureKey.optional() })
+  .superRefine((value, context) => {
+    if (value.public && value.secureKey !== undefined) {
+      const message = 'a public client must not have a secureKey';
+      context.addIssue({ code: 'custom', path: ['public'], message });
+    }
+    if (!value.public && value.secureKey === undefined && !hasPublicKeys(value)) {
+      const message = 'set secureKey or secureKeyFile, or public keys: jwks or jwksUri';
+      context.addIssue({ code: 'custom', path: ['secureKey'], message });
     }
   });
 
@@ -175,7 +179,6 @@ function storedType(schema: z.ZodType): z.ZodType {
   return schema instanceof z.ZodString ? z.string() : schema;
 }
 
-const { secureKey: _secret, ...settings } = clientSchema.shape;
 const state = {
   enabled: z.boolean(),
   /** Epoch seconds. Credentials that were issued at this time or earlier are revoked. */
@@ -195,12 +198,14 @@ const state = {
 
 /** New members must be optional. Otherwise, existing records are treated as damaged. */
 export const storedClient: z.ZodType<Client> = z.object({
-  ...Object.fromEntries(Object.entries(settings).map(([name, type]) => [name, storedType(type)])),
+  ...Object.fromEntries(
+    Object.entries(clientDefinition.shape).map(([name, type]) => [name, storedType(type)]),
+  ),
   ...state,
 }) as unknown as z.ZodType<Client>;
 
 type Stored<Value> = Value extends readonly string[] ? readonly string[] : Value;
-type Settings = Omit<z.output<typeof clientSchema>, 'secureKey' | 'enabled'>;
+type Settings = Omit<z.output<typeof clientDefinition>, 'enabled'>;
 
 /** The settings of a registered OAuth client. */
 export type ClientSettings = { readonly [Name in keyof Settings]: Stored<Settings[Name]> };

@@ -6,7 +6,7 @@
  * user that is deleted together with the user. Then only the names of the members remain.
  */
 import { z } from 'zod';
-import { type Client, clientSchema } from '../clients/client.ts';
+import { type Client, clientDefinition } from '../clients/client.ts';
 import { activeKeyIds } from '../clients/client-keys.ts';
 import type { ClientRegistry } from '../clients/clients.ts';
 import { parseRecord } from '../records/record.ts';
@@ -32,13 +32,7 @@ const auditedChange = z.object({
 export type AuditedChange = Readonly<z.infer<typeof auditedChange>>;
 
 /** `key_added` and `key_removed` name the keys in `jwks`. */
-const {
-  clientId: _id,
-  secureKey: _key,
-  enabled: _state,
-  jwks: _keys,
-  ...ofClients
-} = clientSchema.shape;
+const { clientId: _id, enabled: _state, jwks: _keys, ...ofClients } = clientDefinition.shape;
 const clientMembers = Object.keys(ofClients) as (keyof Client)[];
 const userMembers = [
   'orgId',
