@@ -15,7 +15,7 @@ export interface PageQuery<Stored> {
 }
 
 /** So that a page with a filter that few records match ends within 300 ms. */
-const MAXIMUM_READ = 2000;
+const MAXIMUM_READ = 1000;
 /** Also written together. */
 const READ_TOGETHER = 200;
 const MAXIMUM_CHARACTERS = 100;
