@@ -3,9 +3,12 @@ import { requestLogResults } from '@gatehouse/identity';
 import { connectServer, prepareStore } from '@gatehouse/identity/server';
 import {
   addProcessMetrics,
+  addressGroup,
   createAddressMatcher,
   createRequestLogMetrics,
   createRequestMetrics,
+  createRequestRecorder,
+  expressAddress,
   type Logger,
   type MetricsRegistry,
   observeRequests,
@@ -44,9 +47,17 @@ async function start(configuration: Configuration, logger: Logger): Promise<Serv
     storeWarnings,
     stopping: stopping.signal,
   });
+  const recorder = createRequestRecorder({
+    app: 'console',
+    addressGroupOf: (request) => addressGroup(expressAddress(request)),
+    record: identity.requestLog.record,
+  });
   return {
     listener: observeRequests(app, logger, {
-      observer: metrics.requests,
+      observer(line, request) {
+        metrics.requests(line);
+        recorder.observe(line, request);
+      },
       isTrustedProxy: createAddressMatcher(trustedProxies),
       tracer,
     }),

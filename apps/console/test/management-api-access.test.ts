@@ -175,8 +175,10 @@ describe.each(apis)('the management API on $engine', ({ system: api }) => {
     expect([method.status, method.headers.get('allow')]).toEqual([405, 'GET, HEAD, POST']);
   });
 
-  test('counts requests by operation, credential and code', async () => {
+  test('counts requests by operation, credential and code, and logs failures', async () => {
     await api.send('/clients/nobody');
+    const logged = '/requests?operation=api.clients.read&code=not_found&clientId=writer';
+    await until(async () => (await api.send(logged)).body.items.length > 0);
     await api.send('/clients', { token: undefined });
     const { operationsUrl } = api.system.member('console');
     const metrics = await (await fetch(`${operationsUrl}/metrics`)).text();
@@ -194,6 +196,28 @@ describe.each(apis)('the management API on $engine', ({ system: api }) => {
       ({ method, path }) => /factor|passkey/.test(path) && method !== 'DELETE',
     );
     expect(writing).toEqual([]);
+  });
+
+  test('lets no machine make an operator, or decide how one signs in', async () => {
+    const olga = `/users/${await api.userId('olga')}`;
+    const sam = `/users/${await api.userId('sam')}`;
+    const roles = ['user', 'operations'];
+    const acts = [
+      ['POST', '/users', { username: 'eve', name: 'Eve', orgId: 'org-1', roles }],
+      ['PATCH', sam, { roles }],
+      ['PATCH', olga, { email: 'eve@example.com' }],
+      ['POST', `${olga}/password`, {}],
+      ['DELETE', `${olga}/factors`],
+      ['PUT', '/settings/operators', { roles }],
+      ['PUT', '/settings/upstreams', []],
+    ] as const;
+    for (const [method, path, json] of acts) {
+      const { status, body } = await api.send(path, { method, json });
+      expect([path, status, body.code]).toEqual([path, 403, 'access_denied']);
+    }
+    expect((await api.post(`${sam}/password`, {})).status).toBe(201);
+    const token = await api.storedToken('olga');
+    expect((await api.patch(sam, { roles }, { token })).body.roles).toEqual(roles);
   });
 
   test('names its authorization server (RFC 9728)', async () => {

@@ -76,7 +76,7 @@ describe.each(apis)('the management API on $engine', ({ system: api }) => {
     expect(JSON.stringify(found.body)).not.toContain(token);
     await call('users.end-session', `${signedIn}/sessions/${id}`);
     await call('users.end-grants', `${signedIn}/applications/gatehouse:console`, {}, 404);
-    await call('users.reset-factors', `${signedIn}/factors`);
+    await call('users.reset-factors', `${user}/factors`);
     await call('invitations.create', '/invitations');
     await call('invitations.withdraw', '/invitations/withdraw');
     await call('revocations.preview', '/revocations/preview');

@@ -8,6 +8,7 @@ export {
   type AddressMatcher,
   addressGroup,
   createAddressMatcher,
+  expressAddress,
   unmappedAddress,
 } from './requests/addresses.ts';
 export {

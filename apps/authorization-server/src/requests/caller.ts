@@ -1,6 +1,5 @@
 import { isUtf8 } from 'node:buffer';
 import type { IncomingMessage } from 'node:http';
-import { isIP } from 'node:net';
 import type {
   AuditEvent,
   AuditOrigin,
@@ -9,22 +8,11 @@ import type {
   RecordedOrigin,
   User,
 } from '@gatehouse/identity';
-import { addressGroup, observedRequest } from '@gatehouse/server';
-import type { Request } from 'express';
-
-/**
- * The address of a caller. X-Forwarded-For is used as far as `trust proxy` names the proxies that
- * wrote it. If a trusted proxy forwards something that is not an address, the proxy's own address is
- * used. Such text must not enter the audit trail.
- */
-function addressOf(request: IncomingMessage): string {
-  const { ip = '' } = request as Partial<Request>;
-  return isIP(ip) === 0 ? (request.socket.remoteAddress ?? '') : ip;
-}
+import { addressGroup, expressAddress, observedRequest } from '@gatehouse/server';
 
 /** The address group that a request counts for. */
 export const addressGroupOf = (request: IncomingMessage): string =>
-  addressGroup(addressOf(request));
+  addressGroup(expressAddress(request));
 
 /** The origin of events without a request. */
 export const thisServer: AuditOrigin = { actor: 'authorization-server' };
@@ -33,7 +21,7 @@ export const thisServer: AuditOrigin = { actor: 'authorization-server' };
 export function requestOrigin(request: IncomingMessage): RecordedOrigin {
   return {
     ...thisServer,
-    address: addressOf(request).replace(/^::ffff:(?=\d+\.)/, '') || undefined,
+    address: expressAddress(request) || undefined,
     addressGroup: addressGroupOf(request),
     requestId: observedRequest(request).id,
   };

@@ -8,16 +8,16 @@
  * screens of the console.
  */
 import { ApiError } from '@gatehouse/errors';
-import { type Identity, memoized, type OperatorAccess } from '@gatehouse/identity';
+import { type Identity, isOperator, memoized, type OperatorAccess } from '@gatehouse/identity';
 import type { Operators } from '@gatehouse/operators';
 import {
   addressGroup,
   allowedMethods,
   assertClearMessage,
   createRouter,
+  expressAddress,
   observedRequest,
   pathParameters,
-  unmappedAddress,
 } from '@gatehouse/server';
 import {
   createRateLimiter,
@@ -31,7 +31,7 @@ import { createAuthentication, METADATA_PATH, metadataOf, type Places } from './
 import { createDocument, operations } from './document.ts';
 import { createIdempotency } from './idempotency.ts';
 import { handleProblem, isKnown, readBody, readIfMatch, readQuery } from './messages.ts';
-import { BASE_PATH } from './operation.ts';
+import { BASE_PATH, type Operation } from './operation.ts';
 
 const DOCUMENT_PATH = `${BASE_PATH}/openapi.json`;
 
@@ -67,7 +67,7 @@ export function serveApi(dependencies: Dependencies): express.Router {
 
   async function answer(request: Request, response: Response): Promise<void> {
     assertClearMessage(request);
-    await limitAddress(addressGroup(request.ip ?? ''));
+    await limitAddress(addressGroup(expressAddress(request)));
     response.set({ 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' });
     const [path = ''] = request.originalUrl.split('?', 1);
     const document = documents[path];
@@ -81,9 +81,10 @@ export function serveApi(dependencies: Dependencies): express.Router {
     const operation = match?.entry?.operation;
     notes.operation = operation === undefined ? 'unmatched' : `api.${operation.name}`;
     const access = await authenticate(request, operation?.scope ?? 'operator:read');
-    Object.assign(notes, { clientId: access.clientId, credential: 'bearer', verified: true });
+    const { clientId, userId } = access;
+    Object.assign(notes, { clientId, userId, credential: 'bearer', verified: true });
     notes.verifiedMs = performance.now() - startedAt;
-    await limitCaller(JSON.stringify([access.clientId, access.userId]));
+    await limitCaller(JSON.stringify([clientId, userId]));
     if (match === undefined) {
       const message = `The API has no such path. GET ${DOCUMENT_PATH} lists all of them.`;
       throw new ApiError('not_found', { message });
@@ -161,9 +162,10 @@ function createPerform({ identity, operators, consoleUrl, now }: Dependencies) {
     const path = pathParameters(entry, segments);
     const condition = operation.isConditional ? { ifVersion: readIfMatch(request) } : {};
     const body = await readBody(request, operation);
+    await (userId === undefined && assertLeavesOperators(operation, { path, body }, identity));
     const operator = {
       ...{ actor: 'console', operator: userId ?? clientId, session: sessionId },
-      address: unmappedAddress(request.ip ?? ''),
+      address: expressAddress(request),
       requestId: observedRequest(request).id,
     };
     const run = async () =>
@@ -193,6 +195,33 @@ function createPerform({ identity, operators, consoleUrl, now }: Dependencies) {
     }
     response.status(operation.isCreation ? 201 : 200).json(reply);
   };
+}
+
+const settingsOfSignIns = ['operators', 'secondFactor', 'upstreams'];
+
+/**
+ * A machine that makes an operator, or decides how one signs in, could enroll a factor for itself.
+ *
+ * @throws ApiError `access_denied`
+ */
+async function assertLeavesOperators(
+  { name, scope }: Operation,
+  { path, body }: { readonly path: Readonly<Record<string, string>>; readonly body: unknown },
+  { users, settings }: Identity,
+): Promise<void> {
+  if (scope === 'operator:read' || name.startsWith('users.end-')) {
+    return;
+  }
+  const [user, { operators }] = await Promise.all([users.find(path.userId ?? ''), settings.read()]);
+  const { roles = [] } = Object(body);
+  const named = [...(user?.roles ?? []), ...[roles].flat()];
+  if (settingsOfSignIns.includes(path.member ?? '') || isOperator(named, { operators })) {
+    throw new ApiError('access_denied', {
+      message:
+        'A machine cannot add or change operators, or decide how they sign in. Use the console, the command line, or the token of an operator.',
+      reason: 'role_missing',
+    });
+  }
 }
 
 function methodNotAllowed(methods: readonly string[]): ApiError {

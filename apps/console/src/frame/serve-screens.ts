@@ -5,7 +5,7 @@
  */
 import { ApiError, type IllegalArgument } from '@gatehouse/errors';
 import type { Operators } from '@gatehouse/operators';
-import { html, observedRequest, unmappedAddress } from '@gatehouse/server';
+import { expressAddress, html, observedRequest } from '@gatehouse/server';
 import type { Express, Request, RequestHandler } from 'express';
 import type { z } from 'zod';
 import type { Cookies } from '../session/cookies.ts';
@@ -118,7 +118,7 @@ function visitOf(
     ...{ operators, issuer, explorerUrl, parameters, query: {}, now: now() },
     operator: {
       ...{ actor: 'console', operator: userId, session: sessionId },
-      address: unmappedAddress(request.ip ?? ''),
+      address: expressAddress(request),
       requestId: observedRequest(request).id,
     },
     texts: textsFor(request),

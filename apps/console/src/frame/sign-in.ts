@@ -8,7 +8,7 @@
  * a page of the console opens the address again, and then the browser sends the cookie.
  */
 import type { Identity } from '@gatehouse/identity';
-import { addressGroup, html, observedRequest } from '@gatehouse/server';
+import { addressGroup, expressAddress, html, observedRequest } from '@gatehouse/server';
 import type { Express, RequestHandler } from 'express';
 import type { Cookies } from '../session/cookies.ts';
 import { type Issuer, IssuerRejectionError, type RoundTrip } from '../session/issuer.ts';
@@ -121,7 +121,7 @@ export function createSignIn(dependencies: SignInDependencies) {
 function createBegin({ identity, issuer, sessions, cookies, now }: SignInDependencies) {
   /** @throws FrameError `limit`, IssuerUnavailableError, StoreUnavailableError */
   return async ({ request, response }: Exchange, next: string, isFresh = false) => {
-    const window = `console-sign-ins:address:${addressGroup(request.ip ?? '')}`;
+    const window = `console-sign-ins:address:${addressGroup(expressAddress(request))}`;
     const { count } = await identity.store.increment(window, 60);
     if (count > SIGN_INS_PER_MINUTE) {
       throw new FrameError('limit');

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP, isIPv6 } from 'node:net';
 import { LRUCache } from 'lru-cache';
 
@@ -31,6 +32,16 @@ export function createAddressMatcher(entries: readonly string[]): AddressMatcher
 /** `::ffff:192.0.2.1` is 192.0.2.1. */
 export function unmappedAddress(address: string): string {
   return address.startsWith('::ffff:') && isIP(address.slice(7)) === 4 ? address.slice(7) : address;
+}
+
+/**
+ * The address of a caller of express. X-Forwarded-For is used as far as `trust proxy` names the
+ * proxies that wrote it. If a trusted proxy forwards something that is not an address, the proxy's own
+ * address is used. Such text must not enter the audit trail.
+ */
+export function expressAddress(request: IncomingMessage & { readonly ip?: string | undefined }) {
+  const { ip = '', socket } = request;
+  return unmappedAddress(isIP(ip) === 0 ? (socket.remoteAddress ?? '') : ip);
 }
 
 const GROUPS = 8;
