@@ -215,6 +215,10 @@ describe.each(apis)('the management API on $engine', ({ system: api }) => {
       const { status, body } = await api.send(path, { method, json });
       expect([path, status, body.code]).toEqual([path, 403, 'access_denied']);
     }
+    const declared = { operators: { roles }, selfService: { data: true } };
+    expect((await api.post('/declarations', declared)).status).toBe(403);
+    const same = { operators: { roles: ['operations'] }, selfService: { data: true } };
+    expect((await api.post('/declarations', same)).status).toBe(201);
     expect((await api.post(`${sam}/password`, {})).status).toBe(201);
     const token = await api.storedToken('olga');
     expect((await api.patch(sam, { roles }, { token })).body.roles).toEqual(roles);

@@ -15,7 +15,7 @@ import { z } from 'zod';
  * Who acts, as the audit trail stores it: the actor is `cli` or `console`, the operator the account
  * of the machine, or the id of a user or client.
  */
-export type Operator = AuditOrigin;
+export type Operator = AuditOrigin & { readonly isMachine?: boolean };
 
 /** What the acts need. */
 export interface Dependencies {
@@ -42,6 +42,14 @@ export class OperatorError extends ApiError {
   }
 }
 
+/** A machine that makes an operator, or decides how one signs in, could enroll a factor for itself. */
+export const forbiddenToMachines = (): ApiError =>
+  new ApiError('access_denied', {
+    message:
+      'A machine cannot add or change operators, or decide how they sign in. Use the console, the command line, or the token of an operator.',
+    reason: 'role_missing',
+  });
+
 /** Why one member of the input is invalid. */
 export const invalidInput = (property: string, message: string): OperatorError =>
   new OperatorError('illegal_argument', `${property}: ${message}.`, [{ property, message }]);
@@ -50,10 +58,10 @@ export function createDependencies(identity: Identity, now: () => number = Date.
   return {
     identity,
     now,
-    async record(operator, ...events) {
+    async record({ isMachine: _, ...origin }, ...events) {
       try {
         for (const event of events) {
-          await identity.audit.write(event, operator);
+          await identity.audit.write(event, origin);
         }
       } catch (cause) {
         // The operator has to know about it.

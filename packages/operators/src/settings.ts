@@ -1,4 +1,5 @@
 /** The settings of the installation: what is declared, what is in force, and the change of a member. */
+import { isDeepStrictEqual } from 'node:util';
 import {
   findInapplicable,
   lifetimesOf,
@@ -13,6 +14,7 @@ import {
   assertVersion,
   type Condition,
   type Dependencies,
+  forbiddenToMachines,
   type Operator,
   OperatorError,
   parseInput,
@@ -24,10 +26,24 @@ export const settingsMember = z.enum(Object.keys(settingsSchemas) as SettingsMem
 /** Values by member. Null removes an optional one, and empties another. */
 export type SettingsChange = Readonly<Partial<Record<SettingsMember, unknown>>>;
 
+const ofSignIns = ['operators', 'secondFactor', 'upstreams'] as const;
+
 export const viewOf = (definition: SettingsDefinition) => withVersion(withoutSecrets(definition));
 
 export function createSettingsActs({ identity, record }: Dependencies) {
   const { settings } = identity;
+
+  /** @returns the condition under which a machine may make the change */
+  async function conditionOfMachine(
+    change: Partial<SettingsDefinition>,
+    { ifVersion }: Condition,
+  ): Promise<Condition> {
+    const { before, after } = await settings.previewReplacement(change);
+    if (ofSignIns.some((name) => !isDeepStrictEqual(before[name], after.definition[name]))) {
+      throw forbiddenToMachines();
+    }
+    return { ifVersion: ifVersion ?? viewOf(before).version };
+  }
 
   /** The members after the change, and what they name exists. */
   async function parse(values: SettingsChange): Promise<Partial<SettingsDefinition>> {
@@ -54,8 +70,9 @@ export function createSettingsActs({ identity, record }: Dependencies) {
     condition: Condition = {},
   ) {
     const change = await parse(values);
+    const seen = operator.isMachine ? await conditionOfMachine(change, condition) : condition;
     const { before, after } = await settings.replace((current) => {
-      assertVersion(viewOf(current), condition);
+      assertVersion(viewOf(current), seen);
       return change;
     });
     const changes = settingsChangesOf(before, after);

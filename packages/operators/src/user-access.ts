@@ -17,7 +17,7 @@ import {
   orNotFound,
   parseInput,
 } from './operator.ts';
-import { findUser, toUserView, type UserView } from './users.ts';
+import { findUserFor, toUserView, type UserView } from './users.ts';
 
 export const invitation = z.strictObject({
   email: userSchema.shape.email.unwrap(),
@@ -39,7 +39,7 @@ export function createUserAccessActs(dependencies: Dependencies) {
      * @param entered undefined: a generated one, which is returned and shown only once
      */
     async setPassword(operator: Operator, userId: string, entered?: string) {
-      const { username } = await findUser(userId, identity);
+      const { username } = await findUserFor(operator, userId, identity);
       const password = entered ?? generateSecureKey(20);
       const problem = passwordProblem(password, { username });
       if (problem !== undefined) {
@@ -55,7 +55,7 @@ export function createUserAccessActs(dependencies: Dependencies) {
 
     /** Lets the user sign in again after too many wrong passwords or codes. */
     async unlock(operator: Operator, userId: string): Promise<UserView> {
-      const user = await findUser(userId, identity);
+      const user = await findUserFor(operator, userId, identity);
       await signInLocks.unlock(user);
       await record(operator, { event: 'user_changed', userId, change: 'unlocked' });
       return toUserView(user);
@@ -63,7 +63,7 @@ export function createUserAccessActs(dependencies: Dependencies) {
 
     /** Removes the second factors and passkeys, and signs the user out everywhere. */
     async resetFactors(operator: Operator, userId: string): Promise<UserView> {
-      await findUser(userId, identity);
+      await findUserFor(operator, userId, identity);
       // A passkey signs in alone, so it goes first: nothing that it signed in to remains.
       await identity.factors.remove(userId);
       const user = await revocations.user(userId);
@@ -78,7 +78,7 @@ function createLinkActs({ identity, now, record }: Dependencies) {
   return {
     /** @returns the token of `/reset-password?token=`: valid once, and for one hour */
     async issueResetLink(operator: Operator, userId: string): Promise<{ readonly token: string }> {
-      await findUser(userId, identity);
+      await findUserFor(operator, userId, identity);
       const token = await identity.actionLinks.issue({ kind: 'reset', userId });
       if (token === undefined) {
         throw new OperatorError('conflict', 'The user is disabled. Enable the user first.');

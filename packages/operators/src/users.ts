@@ -4,6 +4,7 @@ import {
   generateSecureKey,
   hashPassword,
   type Identity,
+  isOperator,
   nextNotBefore,
   type User,
   userProfileSchema,
@@ -15,6 +16,7 @@ import {
   assertVersion,
   type Condition,
   type Dependencies,
+  forbiddenToMachines,
   listMembers,
   type memberFilter,
   type Operator,
@@ -83,6 +85,28 @@ const unversioned = userView.omit({ version: true });
 export const findUser = async (userId: string, { users }: Identity): Promise<User> =>
   orNotFound(await users.find(userId), 'The user does not exist.');
 
+/** @throws OperatorError if the user does not exist, ApiError if a machine must not change it */
+export async function findUserFor(
+  operator: Operator,
+  userId: string,
+  identity: Identity,
+): Promise<User> {
+  const user = await findUser(userId, identity);
+  await assertMayGive(operator, user.roles, identity);
+  return user;
+}
+
+/** @throws ApiError `access_denied` if a machine would make or change an operator */
+async function assertMayGive(
+  { isMachine }: Operator,
+  roles: readonly string[] | undefined,
+  { settings }: Identity,
+): Promise<void> {
+  if (isMachine && isOperator(roles ?? [], await settings.read())) {
+    throw forbiddenToMachines();
+  }
+}
+
 export function createUserActs(dependencies: Dependencies) {
   const { identity, record } = dependencies;
   const { users, lastUse } = identity;
@@ -125,6 +149,7 @@ export function createUserActs(dependencies: Dependencies) {
         throw new OperatorError('duplicate_key', 'A user with this username already exists.');
       }
       await assertOrganizationExists(definition.orgId, identity);
+      await assertMayGive(operator, definition.roles, identity);
       const user = await users.add({
         ...definition,
         ...changedEmail(undefined, definition),
@@ -173,7 +198,8 @@ function createUserChanges({ identity, now, record }: Dependencies) {
       const { signsOut } = await previewChange(userId, input);
       const change = parseInput(userChange, input);
       const { enabled } = change;
-      assertVersion(toUserView(await findUser(userId, identity)), condition);
+      await assertMayGive(operator, change.roles, identity);
+      assertVersion(toUserView(await findUserFor(operator, userId, identity)), condition);
       // Reads the sessions, so it comes before they end.
       await (signsOut && logouts.addForUser(userId));
       // Enabling the user again must not restore old sessions and tokens.
@@ -191,7 +217,7 @@ function createUserChanges({ identity, now, record }: Dependencies) {
     /** Removes the user, with every session and token. The audit trail keeps the id, but no name. */
     async remove(operator: Operator, userId: string, condition: Condition = {}) {
       const removed = await previewRemoval(userId);
-      const user = await findUser(userId, identity);
+      const user = await findUserFor(operator, userId, identity);
       assertVersion(toUserView(user), condition);
       await identity.removals.user(user, (event) => record(operator, event));
       return removed;

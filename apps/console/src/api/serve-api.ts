@@ -8,7 +8,7 @@
  * screens of the console.
  */
 import { ApiError } from '@gatehouse/errors';
-import { type Identity, isOperator, memoized, type OperatorAccess } from '@gatehouse/identity';
+import { type Identity, memoized, type OperatorAccess } from '@gatehouse/identity';
 import type { Operators } from '@gatehouse/operators';
 import {
   addressGroup,
@@ -31,7 +31,7 @@ import { createAuthentication, METADATA_PATH, metadataOf, type Places } from './
 import { createDocument, operations } from './document.ts';
 import { createIdempotency } from './idempotency.ts';
 import { handleProblem, isKnown, readBody, readIfMatch, readQuery } from './messages.ts';
-import { BASE_PATH, type Operation } from './operation.ts';
+import { BASE_PATH } from './operation.ts';
 
 const DOCUMENT_PATH = `${BASE_PATH}/openapi.json`;
 
@@ -162,9 +162,9 @@ function createPerform({ identity, operators, consoleUrl, now }: Dependencies) {
     const path = pathParameters(entry, segments);
     const condition = operation.isConditional ? { ifVersion: readIfMatch(request) } : {};
     const body = await readBody(request, operation);
-    await (userId === undefined && assertLeavesOperators(operation, { path, body }, identity));
     const operator = {
       ...{ actor: 'console', operator: userId ?? clientId, session: sessionId },
+      isMachine: userId === undefined,
       address: expressAddress(request),
       requestId: observedRequest(request).id,
     };
@@ -195,33 +195,6 @@ function createPerform({ identity, operators, consoleUrl, now }: Dependencies) {
     }
     response.status(operation.isCreation ? 201 : 200).json(reply);
   };
-}
-
-const settingsOfSignIns = ['operators', 'secondFactor', 'upstreams'];
-
-/**
- * A machine that makes an operator, or decides how one signs in, could enroll a factor for itself.
- *
- * @throws ApiError `access_denied`
- */
-async function assertLeavesOperators(
-  { name, scope }: Operation,
-  { path, body }: { readonly path: Readonly<Record<string, string>>; readonly body: unknown },
-  { users, settings }: Identity,
-): Promise<void> {
-  if (scope === 'operator:read' || name.startsWith('users.end-')) {
-    return;
-  }
-  const [user, { operators }] = await Promise.all([users.find(path.userId ?? ''), settings.read()]);
-  const { roles = [] } = Object(body);
-  const named = [...(user?.roles ?? []), ...[roles].flat()];
-  if (settingsOfSignIns.includes(path.member ?? '') || isOperator(named, { operators })) {
-    throw new ApiError('access_denied', {
-      message:
-        'A machine cannot add or change operators, or decide how they sign in. Use the console, the command line, or the token of an operator.',
-      reason: 'role_missing',
-    });
-  }
 }
 
 function methodNotAllowed(methods: readonly string[]): ApiError {
