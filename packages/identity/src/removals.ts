@@ -7,7 +7,7 @@ import type { Client } from './clients/client.ts';
 import type { ClientRegistry } from './clients/clients.ts';
 import type { createRegistrationTokens } from './clients/registration-tokens.ts';
 import type { AuditEvent } from './log/audit-event.ts';
-import type { OrganizationRegistry } from './records/organizations.ts';
+import type { Organization, OrganizationRegistry } from './records/organizations.ts';
 import type { RecordDependencies } from './records/record.ts';
 import {
   clientRecordShards,
@@ -60,7 +60,11 @@ export function createRemovals(
     };
   }
 
-  async function removeUser(user: User, audit: Audit | undefined): Promise<void> {
+  async function removeUser(
+    user: User,
+    audit: Audit | undefined,
+    assertMay?: (user: User) => void,
+  ): Promise<void> {
     const { userId, email = '', emailVerified } = user;
     // Reads the sessions, so it comes first.
     await logouts.addForUser(userId);
@@ -68,7 +72,7 @@ export function createRemovals(
     if (emailVerified) {
       await dependencies.actionLinks.endForAddress(email);
     }
-    if ((await users.remove(userId)) !== undefined) {
+    if ((await users.remove(userId, assertMay)) !== undefined) {
       await audit?.({ event: 'user_changed', userId, change: 'removed' });
     }
     await dependencies.upstreamLinks.removeAll(userId);
@@ -80,8 +84,12 @@ export function createRemovals(
     await store.delete([...sessions, ...indexes, factorsKey(userId)]);
   }
 
-  async function removeClient({ clientId }: Client, audit: Audit | undefined): Promise<void> {
-    if ((await clients.remove(clientId)) !== undefined) {
+  async function removeClient(
+    { clientId }: Client,
+    audit: Audit | undefined,
+    assertMay?: (client: Client) => void,
+  ): Promise<void> {
+    if ((await clients.remove(clientId, assertMay)) !== undefined) {
       await audit?.({ event: 'client_changed', clientId, change: 'removed' });
     }
     await revocations.deleteTokens(clientId);
@@ -97,15 +105,24 @@ export function createRemovals(
       const found = await Promise.all(indexes.map((key) => store.members(key)));
       return found.reduce((sum, { length }) => sum + length, 0);
     },
-    user: (user: User, audit: Audit) => removeUser(user, audit),
-    client: (client: Client, audit: Audit) => removeClient(client, audit),
+    /** @param assertMay gets the record of this moment, and throws to keep it */
+    user: (user: User, audit: Audit, assertMay?: (user: User) => void) =>
+      removeUser(user, audit, assertMay),
+    /** @param assertMay gets the record of this moment, and throws to keep it */
+    client: (client: Client, audit: Audit, assertMay?: (client: Client) => void) =>
+      removeClient(client, audit, assertMay),
     /**
      * Also continues a removal that was interrupted.
      *
+     * @param assertMay gets the record of this moment, and throws to keep it
      * @returns how many members were removed with the organization
      */
-    async organization(organizationId: string, audit: Audit) {
-      await organizations.remove(organizationId);
+    async organization(
+      organizationId: string,
+      audit: Audit,
+      assertMay?: (organization: Organization | undefined) => void,
+    ) {
+      await organizations.remove(organizationId, assertMay);
       const removed = await membersOf(organizationId);
       const counts = { clients: removed.clients.length, users: removed.users.length };
       const audited = counts.clients + counts.users <= MAXIMUM_AUDITED ? audit : undefined;

@@ -137,7 +137,7 @@ export function createClientActs(dependencies: Dependencies) {
         throw new OperatorError('duplicate_key', `The client ${clientId} already exists.`);
       }
       await assertOrganizationExists(definition.orgId, identity);
-      const client = await clients.save(definition, secureKey);
+      const client = await clients.add(definition, secureKey);
       const keyId = clients.describeKeys(client)[0]?.keyId;
       await record(operator, { event: 'client_changed', clientId, change: 'added', keyId });
       return { client: view(client), secureKey: isSupplied ? undefined : secureKey };
@@ -236,9 +236,11 @@ function createClientChanges({ identity, now, record }: Dependencies) {
     /** Removes the client with its keys, and revokes everything issued to it. */
     async remove(operator: Operator, clientId: string, condition: Condition = {}) {
       const removed = await previewRemoval(clientId);
-      const client = await findClient(clientId, identity);
-      assertVersion(view(client), condition);
-      await identity.removals.client(client, (event) => record(operator, event));
+      await identity.removals.client(
+        await findClient(clientId, identity),
+        (event) => record(operator, event),
+        (current) => assertVersion(view(current), condition),
+      );
       return removed;
     },
   };

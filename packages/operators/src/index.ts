@@ -159,6 +159,7 @@ export {
 export type { MasterKeyState } from './installation.ts';
 export {
   type Condition,
+  invalidInput,
   memberFilter,
   type Operator,
   OperatorError,

@@ -26,6 +26,7 @@ export type NewOrganization = z.input<typeof organizationSchema>;
 export const organizationChange = organizationSchema.pick({ name: true });
 export type OrganizationChange = z.input<typeof organizationChange>;
 
+const MISSING = 'The organization does not exist.';
 const organizationFilter = memberFilter.pick({ search: true, cursor: true, limit: true });
 
 export function createOrganizationActs(dependencies: Dependencies) {
@@ -71,7 +72,7 @@ export function createOrganizationActs(dependencies: Dependencies) {
         );
       }
       const organization = parseInput(newOrganization, input);
-      await organizations.save(organization);
+      await organizations.add(organization);
       await record(operator, { event: 'organization_added', organizationId: organization.id });
       return withVersion(organization);
     },
@@ -117,14 +118,17 @@ function createOrganizationRemovals({ identity, record }: Dependencies) {
     /** Removes the organization with all of its clients and users. */
     async remove(operator: Operator, id: string, condition: Condition = {}) {
       await previewRemoval(id);
-      if (condition.ifVersion !== undefined) {
-        assertVersion(withVersion(await findOrganization(id, identity)), condition);
-      }
-      const counts = await identity.removals.organization(id, (event) => record(operator, event));
+      const counts = await identity.removals.organization(
+        id,
+        (event) => record(operator, event),
+        condition.ifVersion === undefined
+          ? undefined
+          : (current) => assertVersion(withVersion(orNotFound(current, MISSING)), condition),
+      );
       return { organizationId: id, ...counts };
     },
   };
 }
 
 const findOrganization = async (id: string, { organizations }: Identity) =>
-  orNotFound(await organizations.find(id), 'The organization does not exist.');
+  orNotFound(await organizations.find(id), MISSING);

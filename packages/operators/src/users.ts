@@ -219,7 +219,11 @@ function createUserChanges({ identity, now, record }: Dependencies) {
       const removed = await previewRemoval(userId);
       const user = await findUserFor(operator, userId, identity);
       assertVersion(toUserView(user), condition);
-      await identity.removals.user(user, (event) => record(operator, event));
+      await identity.removals.user(
+        user,
+        (event) => record(operator, event),
+        (current) => assertVersion(toUserView(current), condition),
+      );
       return removed;
     },
   };

@@ -37,6 +37,17 @@ export function createClientRegistry(
   const { write, ...records } = createClientRecords(dependencies, parse);
   const { list, update } = records;
 
+  function withNewKey(
+    client: NewClient,
+    existing: Client | undefined,
+    { secureKey, ...options }: RemovalOptions & { readonly secureKey: string | undefined },
+  ): Client {
+    const saved = withState(client, existing);
+    return secureKey === undefined || client.public
+      ? saved
+      : { ...saved, keys: withKey(saved, secureKey, options) };
+  }
+
   return {
     ...records,
     ...keys,
@@ -72,11 +83,14 @@ export function createClientRegistry(
      * keys.
      */
     save: (client: NewClient, secureKey?: string, options: RemovalOptions = {}): Promise<Client> =>
+      write(client.clientId, (existing) => withNewKey(client, existing, { ...options, secureKey })),
+    /** Creates a client as `save` does. @throws RejectedChangeError if it exists */
+    add: (client: NewClient, secureKey?: string): Promise<Client> =>
       write(client.clientId, (existing) => {
-        const saved = withState(client, existing);
-        return secureKey === undefined || client.public
-          ? saved
-          : { ...saved, keys: withKey(saved, secureKey, options) };
+        if (existing !== undefined) {
+          throw new RejectedChangeError(`The client ${client.clientId} already exists.`);
+        }
+        return withNewKey(client, existing, { secureKey });
       }),
     /**
      * Replaces the settings of an existing client under its lock, as `save` does.
@@ -114,11 +128,13 @@ export function createClientRegistry(
      */
     removeKey: (clientId: string, keyId: string, options: RemovalOptions = {}): Promise<Client> =>
       update(clientId, (existing) => remove(existing, keyId, options)),
-    /** Deletes the client with its keys. */
-    remove: (clientId: string): Promise<Client | undefined> =>
-      records.remove(clientId, async (client) =>
-        lastUseOfClient(clientId, [...client.keys.map(({ id }) => id), ...publicKeyIds(client)]),
-      ),
+    /** Deletes the client with its keys. @param assertMay throws to keep it */
+    remove: (clientId: string, assertMay?: (client: Client) => void): Promise<Client | undefined> =>
+      records.remove(clientId, async (client) => {
+        assertMay?.(client);
+        const keyIds = client.keys.map(({ id }) => id);
+        return lastUseOfClient(clientId, [...keyIds, ...publicKeyIds(client)]);
+      }),
   };
 }
 

@@ -24,7 +24,7 @@ const INDEX_KEY = 'organizations';
 
 export type OrganizationRegistry = ReturnType<typeof createOrganizationRegistry>;
 
-export function createOrganizationRegistry({ store, now, onDamagedRecord }: RecordDependencies) {
+function createRecords({ store, now, onDamagedRecord }: RecordDependencies) {
   const keyOf = (id: string) => `organization:${id}`;
   const parse = (text: string) => parseRecord(storedOrganization, text);
   const cache = createRecordCache(store, parse, now, (key) =>
@@ -45,6 +45,38 @@ export function createOrganizationRegistry({ store, now, onDamagedRecord }: Reco
     },
     store,
   );
+  return { keyOf, parse, cache, find, pages };
+}
+
+function createAdd(
+  store: RecordDependencies['store'],
+  { keyOf, parse, cache, find, pages }: ReturnType<typeof createRecords>,
+) {
+  /** One of several that add the same id. @throws RejectedChangeError if it exists */
+  return async ({ id, name }: Organization): Promise<void> => {
+    const key = keyOf(id);
+    const text = await store.get(key);
+    const stored = parse(text ?? '');
+    const added = JSON.stringify({ id, name, removedAt: stored?.removedAt });
+    await pages.add({ id, name }, undefined);
+    const isAdded =
+      text === undefined
+        ? (await store.claim(key, added)) === added
+        : stored?.isRemoved === true && (await store.replace(key, text, added));
+    cache.forget(key);
+    if (!isAdded) {
+      const known = await find(id);
+      await (known && pages.remove({ id, name }, known));
+      throw new RejectedChangeError(`The organization ${id} already exists.`);
+    }
+    await store.addToIndex(INDEX_KEY, id, NEVER_EXPIRES);
+  };
+}
+
+export function createOrganizationRegistry(dependencies: RecordDependencies) {
+  const { store, now } = dependencies;
+  const records = createRecords(dependencies);
+  const { keyOf, parse, cache, find, pages } = records;
 
   return {
     find,
@@ -77,6 +109,7 @@ export function createOrganizationRegistry({ store, now, onDamagedRecord }: Reco
       await pages.remove(before, after);
       return { before, after };
     },
+    add: createAdd(store, records),
     async save({ id, name }: Organization): Promise<void> {
       const former = await find(id);
       const { removedAt } = (await cache.read(keyOf(id))) ?? {};
@@ -86,12 +119,26 @@ export function createOrganizationRegistry({ store, now, onDamagedRecord }: Reco
       await store.addToIndex(INDEX_KEY, id, NEVER_EXPIRES);
       await (former && pages.remove(former, { id, name }));
     },
-    /** Within 50 ms, no member is found any more, so that all credentials of members are invalid. */
-    async remove(id: string): Promise<void> {
-      const former = await find(id);
+    /**
+     * Within 50 ms, no member is found any more, so that all credentials of members are invalid.
+     *
+     * @param assertMay gets the record of this moment, and throws to keep it
+     */
+    async remove(
+      id: string,
+      assertMay?: (current: Organization | undefined) => void,
+    ): Promise<void> {
+      const text = await store.get(keyOf(id));
+      const stored = parse(text ?? '');
+      const former = stored?.isRemoved === true ? undefined : stored;
+      assertMay?.(former && { id: former.id, name: former.name });
       const removedAt = Math.floor(now() / 1000);
       const removed = JSON.stringify({ id, name: id, isRemoved: true, removedAt });
-      await store.set(keyOf(id), removed, undefined, { revokes: true });
+      if (assertMay === undefined || text === undefined) {
+        await store.set(keyOf(id), removed, undefined, { revokes: true });
+      } else if (!(await store.replace(keyOf(id), text, removed))) {
+        return this.remove(id, assertMay);
+      }
       cache.forget(keyOf(id));
       await store.removeFromIndex(INDEX_KEY, id);
       await (former && pages.remove(former));

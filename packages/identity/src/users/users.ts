@@ -128,12 +128,16 @@ export function createUserRegistry(
     list: users.list,
     page: users.page,
     update,
-    /** Deletes the user. Nothing then leads from the user id to a person. */
-    remove: (userId: string): Promise<User | undefined> =>
-      users.remove(userId, async (user) => [
-        ...(await names.keysOf(user)),
-        ...[auditKeyOf(userId), ...lastUseOfUser(userId)],
-      ]),
+    /**
+     * Deletes the user. Nothing then leads from the user id to a person.
+     *
+     * @param assertMay throws to keep the user
+     */
+    remove: (userId: string, assertMay?: (user: User) => void): Promise<User | undefined> =>
+      users.remove(userId, async (user) => {
+        assertMay?.(user);
+        return [...(await names.keysOf(user)), auditKeyOf(userId), ...lastUseOfUser(userId)];
+      }),
   };
 }
 
