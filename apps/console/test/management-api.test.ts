@@ -204,6 +204,7 @@ describe.each(apis)('the management API on $engine', ({ system: api }) => {
       [400, 'GET', '/clients?cursor=x', {}, 'cursor'],
       [400, 'GET', '/settings?x=1', {}, 'x: is not a parameter'],
       [400, 'DELETE', '/settings/nothing', {}, 'member: must be one of'],
+      [400, 'PUT', '/settings/operators', { body: 'null' }, 'DELETE removes a member'],
       [400, 'POST', '/users/x/unlock', { json: {} }, 'body: is not accepted'],
       [400, 'POST', '/organizations', { json: {}, headers: { 'idempotency-key': 'a b' } }, 'Idem'],
       [404, 'GET', '/clients/nobody', {}, 'The client nobody does not exist'],

@@ -238,6 +238,7 @@ test('a value that is not valid, or has a secret, changes nothing', async () => 
     expect([value, reply.status, reply.body.includes(problem ?? '')]).toEqual([value, 422, true]);
   }
   expect((await open('/settings/nothing')).status).toBe(404);
+  expect((await open('/settings/nothing/change?value=&version=x')).status).toBe(404);
 });
 
 test('operators let the gateways reload, and see how far each is', async () => {

@@ -93,6 +93,7 @@ test('a pasted id leads to its request, and a filter in the URL to its requests'
   expect([filtered.status, filtered.body.includes('paste-0001')]).toEqual([200, false]);
   // A filter that means nothing counts as absent, so that an old link still opens.
   expect((await open('/requests?reason=no_such_reason&since=x')).body).toContain('paste-0001');
+  expect((await open('/requests?since=2020-01-01T00:00:00Z')).body).toContain('paste-0001');
   expect((await open('/requests/never-seen-0001')).body).toContain('The log does not have this');
   expect((await open('/requests/short')).status).toBe(400);
 });

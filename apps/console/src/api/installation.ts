@@ -2,6 +2,7 @@
 import { settingsSchemas } from '@gatehouse/identity';
 import {
   auditFilter,
+  invalidInput,
   parseInput,
   requestFilter,
   revocationEffect,
@@ -150,8 +151,12 @@ export const settingsOperations = [
     body: value,
     example: { data: true },
     reply: declared,
-    run: async ({ operators, operator, path, body, condition }) =>
-      toReply(await operators.settings.change(operator, memberOf(path), body, condition)),
+    async run({ operators, operator, path, body, condition }) {
+      if (body === null) {
+        throw invalidInput('body', 'must not be null. DELETE removes a member');
+      }
+      return toReply(await operators.settings.change(operator, memberOf(path), body, condition));
+    },
   }),
   operation('settings.remove', 'DELETE /settings/{member}', {
     summary: 'Remove a member of the settings, so that its default applies',

@@ -65,7 +65,7 @@ ${actForm(visit, { act: 'change', hidden: given, button })}
       preview: changesOf,
       confirm: confirmation,
       async run({ value, version }, { operators, operator, parameters }) {
-        const member = settingsMember.parse(parameters.member);
+        const member = memberOf(parameters);
         await operators.settings.change(operator, member, typedValue(value), {
           ifVersion: version,
         });
@@ -75,8 +75,17 @@ ${actForm(visit, { act: 'change', hidden: given, button })}
   },
 });
 
+/** @throws OperatorError */
+function memberOf({ member }: Visit['parameters']) {
+  const { data } = settingsMember.safeParse(member);
+  if (data === undefined) {
+    throw new OperatorError('not_found');
+  }
+  return data;
+}
+
 async function changesOf({ value }: Fields, { operators, parameters }: Visit) {
-  const member = settingsMember.parse(parameters.member);
+  const member = memberOf(parameters);
   const { changes } = await operators.settings.previewChange(member, typedValue(value));
   return { member, changes };
 }

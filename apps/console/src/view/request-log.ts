@@ -11,7 +11,9 @@ export const EVENTS_PATH = '/requests/events';
 export const EXPORT_PATH = '/requests/export';
 
 /** As the field `datetime-local` sends it. The time zone of the operator is unknown, so it is UTC. */
-const localTime = z.iso.datetime({ local: true }).transform((text) => Date.parse(`${text}Z`));
+const localTime = z.iso
+  .datetime({ local: true })
+  .transform((text) => Date.parse(text.endsWith('Z') ? text : `${text}Z`));
 
 /** The filters in the URL. */
 export const requestQuery = requestFilter
