@@ -1,4 +1,5 @@
 /** New requests as server-sent events, the export, and what the screens show of stored text. */
+import { spawnSync } from 'node:child_process';
 import type { RequestEntry } from '@gatehouse/identity';
 import { until } from '@gatehouse/testing';
 import { expect, test } from '@jest/globals';
@@ -96,6 +97,24 @@ test('a pasted id leads to its request, and a filter in the URL to its requests'
   expect((await open('/requests?since=2020-01-01T00:00:00Z')).body).toContain('paste-0001');
   expect((await open('/requests/never-seen-0001')).body).toContain('The log does not have this');
   expect((await open('/requests/short')).status).toBe(400);
+});
+
+test('a command that operators copy runs nothing that is in the id of a client', async () => {
+  const clientId = 'https://evil.example/c?$(echo evil)`echo evil`"\\';
+  const known = { clientId, verified: false, method: 'POST' };
+  await record(
+    entry('shell-0001', { ...known, credential: 'signature' }),
+    entry('shell-0002', { ...known, app: 'authorization-server', operation: 'token' }),
+  );
+  const argumentsOf = async (id: string) => {
+    const { body } = await open(`/requests/${id}`);
+    const [, shown = ''] = /<pre translate="no">(curl [^<]*)<\/pre>/.exec(body) ?? [];
+    const command = shown.replaceAll('&quot;', '"').replaceAll('&amp;', '&');
+    const program = `curl() { printf '%s\\n' "$@"; }\n${command}`;
+    return spawnSync('sh', ['-c', program], { encoding: 'utf8' }).stdout.split('\n');
+  };
+  expect(await argumentsOf('shell-0001')).toContain(`X-Client-Id: ${clientId}`);
+  expect(await argumentsOf('shell-0002')).toContain(`${encodeURIComponent(clientId)}:`);
 });
 
 test('of several requests with one id, the verified one is shown first', async () => {

@@ -74,8 +74,14 @@ export function curl(data: Replay, visit: Visit): Html | undefined {
       );
 }
 
+/** A text within double quotes of a POSIX shell. Strangers choose the ids of metadata documents. */
+const inQuotes = (text: string): string => text.replace(/[$`"\\]/g, '\\$&');
+
 function curlCommand(entry: ExplainedRequest, { server, signatureAlgorithm }: Replay) {
-  const { app, operation, method = 'GET', clientId = '$CLIENT_ID' } = entry;
+  const { app, operation, method = 'GET', clientId } = entry;
+  const named = clientId === undefined ? '$CLIENT_ID' : inQuotes(clientId);
+  // RFC 6749 §2.3.1.
+  const encoded = clientId === undefined ? '$CLIENT_ID' : encodeURIComponent(clientId);
   const credential = credentialOf(entry) ?? '';
   const isGateway = app === 'gateway';
   const known = deviceOperations.find(({ name }) => name === operation)?.paths[0];
@@ -89,14 +95,14 @@ function curlCommand(entry: ExplainedRequest, { server, signatureAlgorithm }: Re
       : ['X-Sign: $SIGNATURE'];
   const headers =
     credential === 'signature'
-      ? [`X-Client-Id: ${clientId}`, 'X-Timestamp: $TIMESTAMP', ...signature]
+      ? [`X-Client-Id: ${named}`, 'X-Timestamp: $TIMESTAMP', ...signature]
       : (credentialHeaders[credential] ?? []);
   const hasBody = !['GET', 'HEAD', 'DELETE'].includes(method);
   const body = isGateway ? [`-H "Content-Type: application/json" -d "$BODY"`] : ['-d "$FORM"'];
   return [
     `curl -i -X ${method} "${server}${path}"`,
     ...headers.map((header) => `-H "${header}"`),
-    ...(isGateway ? [] : [`-u "${clientId}:$CLIENT_SECRET"`]),
+    ...(isGateway ? [] : [`-u "${encoded}:$CLIENT_SECRET"`]),
     ...(hasBody ? body : []),
   ].join(' \\\n  ');
 }
