@@ -93,6 +93,7 @@
  *                                                         Page<ExplainedRequest>: with cause and fix
  *   read(requestId)                                       { requests, audit }
  *   groups(filter)                                        [{ code?, clientId?, operation, count, first, last }]
+ *   export(filter)                                        all of them, as list, without cause and fix
  *
  * settings
  *   read()                                                { settings, effective, version }

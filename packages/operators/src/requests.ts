@@ -80,6 +80,12 @@ export function createRequestActs({ identity }: Dependencies) {
       return { ...page, items: page.items.map(explained) };
     },
 
+    /** All of them in one reading of the log, newest first, without explanations. */
+    async export(filter: Omit<RequestFilter, 'cursor' | 'limit'> = {}) {
+      const { cursor: _cursor, limit: _limit, ...sought } = parseInput(requestFilter, filter);
+      return (await read({ ...sought, limit: ALL })).map(withTime);
+    },
+
     /**
      * The requests with an id, oldest first, and their audit entries. Callers can choose an id that
      * was used before.
@@ -131,9 +137,13 @@ export function createRequestActs({ identity }: Dependencies) {
 }
 
 function explained(entry: RequestEntry) {
-  const { at, ...members } = entry;
-  return { time: new Date(at).toISOString(), ...members, explanation: explanationOf(entry) };
+  return { ...withTime(entry), explanation: explanationOf(entry) };
 }
+
+const withTime = ({ at, ...members }: RequestEntry) => ({
+  time: new Date(at).toISOString(),
+  ...members,
+});
 
 function explanationOf({ reason }: RequestEntry): FailureReason | undefined {
   return reason !== undefined && isFailureReason(reason) ? failureReasons[reason] : undefined;

@@ -21,8 +21,6 @@ export const SUPPORT_BUNDLE_PATH = '/settings/support-bundle';
 /** The names in log and metrics. */
 export const exportOperations = [AUDIT_EXPORT_PATH, EXPORT_PATH, SUPPORT_BUNDLE_PATH] as const;
 
-const EXPORT_PAGE = 1000;
-
 /** The filters in the URL. A time is in UTC, without its zone, as a browser sends it. */
 export const auditQuery = z.object({
   user: z.string().max(300).optional(),
@@ -48,8 +46,11 @@ export function addExports(
   app: Express,
   { operators, signIn }: { readonly operators: Operators; readonly signIn: SignIn },
 ): void {
-  type Lines = Iterable<string> | AsyncIterable<string>;
-  const add = (path: string, name: string, read: (request: Request) => Promise<Lines>) => {
+  const add = (
+    path: string,
+    name: string,
+    read: (request: Request) => Promise<Iterable<string>>,
+  ) => {
     const send = signIn.withSession(async ({ request, response }) => {
       const lines = await read(request);
       response.writeHead(200, {
@@ -68,9 +69,10 @@ export function addExports(
   add(AUDIT_EXPORT_PATH, 'audit.jsonl', async (request) =>
     operators.audit.export(toAuditQuery(filtersOf(request, auditQuery))),
   );
-  add(EXPORT_PATH, 'requests.jsonl', (request) =>
-    requestLines(filtersOf(request, requestQuery), operators),
-  );
+  add(EXPORT_PATH, 'requests.jsonl', async (request) => {
+    const entries = await operators.requests.export(filtersOf(request, requestQuery));
+    return entries.map((entry) => `${JSON.stringify(entry)}\n`);
+  });
   add(SUPPORT_BUNDLE_PATH, 'support-bundle.json', async () => [
     JSON.stringify(await operators.installation.supportBundle(), undefined, 2),
   ]);
@@ -91,19 +93,4 @@ export function filtersOf<Schema extends z.ZodType>(
     throw new FrameError('bad');
   }
   return data;
-}
-
-async function requestLines(filter: z.output<typeof requestQuery>, { requests }: Operators) {
-  const read = (cursor?: string) => requests.list({ ...filter, cursor, limit: EXPORT_PAGE });
-  const first = await read();
-  return (async function* lines() {
-    for (let page = first; ; page = await read(page.next)) {
-      for (const { explanation: _texts, ...entry } of page.items) {
-        yield `${JSON.stringify(entry)}\n`;
-      }
-      if (page.next === undefined) {
-        return;
-      }
-    }
-  })();
 }
