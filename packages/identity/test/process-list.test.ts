@@ -66,6 +66,10 @@ describeOnEngines(
       clock.now += 1;
       await open().requestReload();
       expect(await first.isReloadWanted()).toBe(true);
+      // By a console whose clock is behind.
+      clock.now -= 60_000;
+      await open().requestReload();
+      expect([await first.isReloadWanted(), await first.isReloadWanted()]).toEqual([true, false]);
     });
 
     test('a process that ends leaves the list', async () => {

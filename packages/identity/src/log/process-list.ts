@@ -95,8 +95,8 @@ export function createProcessList({ store, now }: RecordDependencies) {
       const { pid } = process;
       const self = { id, host: hostname(), pid, worker: cluster.worker?.id, startedAt: now() };
       let last: string | undefined;
-      // A process reads its configuration after this time.
-      let reloadedAt = performance.timeOrigin;
+      /** The last wish that was read. A process reads its configuration after its start. */
+      let known: number | undefined;
       const replace = async (lines: readonly string[]): Promise<void> => {
         const replaces = last;
         last = lines[0];
@@ -108,10 +108,12 @@ export function createProcessList({ store, now }: RecordDependencies) {
           replace([JSON.stringify({ ...self, checkedAt: now(), ...report })]),
         /** Whether an operator asked for a reload since the last call. @throws StoreUnavailableError */
         async isReloadWanted(): Promise<boolean> {
-          const wantedAt = Number(await store.get(RELOAD_KEY));
-          const isWanted = wantedAt > reloadedAt;
-          reloadedAt = isWanted ? wantedAt : reloadedAt;
-          return isWanted;
+          const wantedAt = Number((await store.get(RELOAD_KEY)) ?? 0);
+          // The clock of another console can be behind that of the last wish.
+          const isNew =
+            known === undefined ? wantedAt > performance.timeOrigin : wantedAt !== known;
+          known = wantedAt;
+          return isNew && wantedAt > 0;
         },
         /** Removes the entry. @throws StoreUnavailableError */
         leave: (): Promise<void> => replace([]),
