@@ -25,7 +25,7 @@ import { addRequestStreams, streamOperations } from './frame/request-streams.ts'
 import { createPageHeaders, createSendPage } from './frame/send-page.ts';
 import { addScreens, operationsOf } from './frame/serve-screens.ts';
 import { createSignIn, signInOperations } from './frame/sign-in.ts';
-import { navigation, screens } from './pages/index.ts';
+import { screens } from './pages/index.ts';
 import { createCookies } from './session/cookies.ts';
 import { createIssuer } from './session/issuer.ts';
 import { createSessions } from './session/sessions.ts';
@@ -64,7 +64,7 @@ export function createApp(
   const issuer = createIssuer({ ...dependencies, clientSecret: consoleSecret(masterKey), now });
   const sessions = createSessions({ identity, issuer, now });
   const cookies = createCookies({ secure, masterKey, now });
-  const sendPage = createSendPage(navigation, cookies);
+  const sendPage = createSendPage(cookies);
   const signIn = createSignIn({ identity, issuer, sessions, cookies, sendPage, now });
   const isPublic = !isLoopbackUrl(dependencies.issuer);
   const operators = openOperators(identity, { ...dependencies, isPublic });
@@ -79,7 +79,7 @@ export function createApp(
   app.use(serveApi({ ...dependencies, operators, now }));
   app.use(createPageHeaders(dependencies.issuer));
   addAssets(app);
-  app.get('/', (_request, response) => response.redirect(303, navigation[0]?.path ?? '/'));
+  app.get('/', (_request, response) => response.redirect(303, '/overview'));
   app.post(LANGUAGE_PATH, form, chooseLanguage(secure));
   signIn.addRoutes(app, form);
   const shared = { ...dependencies, operators, sessions, signIn, cookies, sendPage, now };

@@ -65,7 +65,7 @@ function page(read: number) {
     texts,
     title: 'Overview',
     address: '/',
-    frame: { navigation: [], formToken: 'x', userName: 'olga', mayWrite: true },
+    frame: { formToken: 'x', userName: 'olga', mayWrite: true },
     content: html`${tabs(place, 'Span', [
       { name: 'hour', label: '1 hour' },
       { name: 'day', label: '24 hours' },

@@ -66,6 +66,7 @@ export {
 export { type AuditFilter, MAXIMUM_AUDIT_ENTRIES, type RecordedOrigin } from './log/audit-trail.ts';
 export {
   type AuditedChange,
+  auditedChange,
   clientChangesOf,
   settingsChangesOf,
   withoutSecrets,

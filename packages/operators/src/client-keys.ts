@@ -2,25 +2,22 @@
 import type { AuditEvent, Client } from '@gatehouse/identity';
 import { z } from 'zod';
 import { type ClientView, findClient, toClientView } from './clients.ts';
-import { type Dependencies, invalidInput, type Operator, parseInput } from './operator.ts';
+import { type Dependencies, flag, invalidInput, type Operator, parseInput } from './operator.ts';
 
-const keepTokens = z.boolean().default(false).meta({
-  description: 'Tokens of the removed key stay valid until they expire.',
-});
+const KEEPS = 'Tokens of the removed key stay valid until they expire.';
 
 export const keyRotation = z.strictObject({
-  replaceOldest: z.boolean().default(false).meta({
-    description: 'Remove the older of two keys, and revoke its tokens.',
-  }),
-  keepTokens,
+  replaceOldest: z
+    .boolean()
+    .default(false)
+    .describe('Remove the older of two keys, and revoke its tokens.'),
+  keepTokens: z.boolean().default(false).describe(KEEPS),
 });
 export type KeyRotation = z.input<typeof keyRotation>;
 
 export const keyRemoval = z.strictObject({
-  keepTokens,
-  revoke: z.boolean().default(false).meta({
-    description: 'Also revoke every other token of the client.',
-  }),
+  keepTokens: flag.default(false).describe(KEEPS),
+  revoke: flag.default(false).describe('Also revoke every other token of the client.'),
 });
 export type KeyRemoval = z.input<typeof keyRemoval>;
 

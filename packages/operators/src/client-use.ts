@@ -8,10 +8,6 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const signatures = ['MD5', 'SHA-256', 'HMAC-SHA-256'] as const;
 
-type ClientUse = Awaited<ReturnType<ReturnType<typeof createClientUseActs>['use']>>;
-export type AtLeast = ClientUse['requests'];
-export type PracticeUse = ClientUse['practices'][number];
-
 export function createClientUseActs({ identity, now }: Dependencies) {
   const { timeSeries, processes } = identity;
 

@@ -4,6 +4,8 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import {
+  type AuditedChange,
+  auditedChange,
   type Client,
   clientDefinition,
   type Declarations,
@@ -25,7 +27,7 @@ import {
 } from './clients.ts';
 import { type Operator, withVersion } from './operator.ts';
 import type { createOrganizationActs } from './organizations.ts';
-import { type createSettingsActs, viewOf } from './settings.ts';
+import { type createSettingsActs, settingsView } from './settings.ts';
 
 export const plannedChange = z.object({
   action: z.enum(['add', 'change', 'remove']),
@@ -33,9 +35,7 @@ export const plannedChange = z.object({
   /** The settings have none. */
   id: z.string().optional(),
   /** `scopes`, or a member of a member such as `lifetimes.code`. An absent value: it has none. */
-  members: z.array(
-    z.object({ member: z.string(), from: z.unknown().optional(), to: z.unknown().optional() }),
-  ),
+  members: z.array(auditedChange),
   /** What it takes away: `ends 41 tokens and grants`. Empty: nothing. */
   effects: z.array(z.string()),
 });
@@ -95,7 +95,7 @@ export function settingsStep(
     }
   }
   const removed = members.filter(({ from, to }) => from !== undefined && to === undefined);
-  const ifVersion = viewOf(before).version;
+  const ifVersion = settingsView(before).version;
   return {
     ...{ action: 'change', kind: 'settings', members },
     effects: removed.map(({ member }) => `removes ${member}`),
@@ -193,7 +193,7 @@ const count = (number: number, noun: string) => `${number} ${noun}${number === 1
 const endsTokens = (tokens: number) => `ends ${count(tokens, 'token')}`;
 
 /** The members that differ, by their paths. Entries of a list that have a name are compared by it. */
-function differencesOf(from: unknown, to: unknown, member = ''): PlannedChange['members'] {
+function differencesOf(from: unknown, to: unknown, member = ''): AuditedChange[] {
   const [before, after] = [from, to].map(plain);
   if (isDeepStrictEqual(before, after)) {
     return [];

@@ -51,21 +51,13 @@ export const findingAdvice = {
 } as const;
 
 export const findingSeverities = ['error', 'warning', 'notice'] as const;
-export type FindingSeverity = (typeof findingSeverities)[number];
-export type RecordFindingId = {
+type FindingSeverity = (typeof findingSeverities)[number];
+type RecordFindingId = {
   [Each in FindingSeverity]: keyof (typeof findingAdvice)[Each];
 }[FindingSeverity];
 
 /** One problem of an installation, with its fix. Never contains a secret. */
-export interface RecordFinding {
-  readonly id: RecordFindingId;
-  readonly severity: FindingSeverity;
-  /** The problem, with its names and figures. */
-  readonly what: string;
-  readonly fix: string;
-  /** What has the problem. An old or unused key is one of its client. */
-  readonly objects: readonly FoundObject[];
-}
+export type RecordFinding = ReturnType<typeof finding>;
 
 export interface FoundObject {
   readonly kind: 'client' | 'user';
@@ -74,11 +66,11 @@ export interface FoundObject {
   readonly keyId?: string;
 }
 
-function finding(
-  id: RecordFindingId,
-  what: string,
-  objects: readonly FoundObject[] = [],
-): RecordFinding {
+/**
+ * @param what the problem, with its names and figures
+ * @param objects what has the problem. An old or unused key is one of its client
+ */
+function finding(id: RecordFindingId, what: string, objects: readonly FoundObject[] = []) {
   const severity = findingSeverities.find((each) => id in findingAdvice[each]) ?? 'error';
   const advice: Readonly<Record<string, string>> = findingAdvice[severity];
   return { id, severity, what, fix: advice[id] ?? '', objects };

@@ -52,7 +52,12 @@ export const forbiddenToMachines = (): ApiError =>
 
 /** Why one member of the input is invalid. */
 export const invalidInput = (property: string, message: string): OperatorError =>
-  new OperatorError('illegal_argument', `${property}: ${message}.`, [{ property, message }]);
+  invalidMembers([{ property, message }]);
+
+export function invalidMembers(problems: readonly IllegalArgument[]): OperatorError {
+  const listed = problems.map(({ property, message }) => `${property || 'value'}: ${message}`);
+  return new OperatorError('illegal_argument', `${listed.join('. ')}.`, problems);
+}
 
 export function createDependencies(identity: Identity, now: () => number = Date.now): Dependencies {
   return {
@@ -101,12 +106,12 @@ export function parseInput<Schema extends z.ZodType>(
   if (parsed.success) {
     return parsed.data;
   }
-  const problems = parsed.error.issues.map(({ path, message }) => ({
-    property: path.map(String).join('.'),
-    message,
-  }));
-  const listed = problems.map(({ property, message }) => `${property || 'value'}: ${message}`);
-  throw new OperatorError('illegal_argument', `${listed.join('. ')}.`, problems);
+  throw invalidMembers(
+    parsed.error.issues.map(({ path, message }) => ({
+      property: path.map(String).join('.'),
+      message,
+    })),
+  );
 }
 
 /** The members of a schema as a change names them: all optional, and null removes one. */
@@ -187,14 +192,18 @@ export const pageRequest = z.strictObject({
   limit: z.coerce.number(LIMITS).int(LIMITS).min(1, LIMITS).max(1000, LIMITS).default(50),
 });
 
+/** Also as a text, which a URL has. */
+export const flag = z.union([
+  z.boolean(),
+  z.enum(['true', 'false']).transform((value) => value === 'true'),
+]);
+
 /** The filters of lists of clients and users. */
 export const memberFilter = pageRequest.extend({
   /** An id, a username, an address or a word of a name begins with it. */
   search: z.string().max(200).optional(),
   orgId: z.string().max(128).optional(),
-  disabled: z
-    .union([z.boolean(), z.enum(['true', 'false']).transform((value) => value === 'true')])
-    .optional(),
+  disabled: flag.optional(),
 });
 
 export interface Page<Item> {
@@ -219,8 +228,7 @@ export function readCursor<Place>(
   try {
     return schema.parse(JSON.parse(Buffer.from(cursor, 'base64url').toString()));
   } catch {
-    const problem = { property: 'cursor', message: 'is not a cursor of this list' };
-    throw new OperatorError('illegal_argument', 'The cursor is not one of this list.', [problem]);
+    throw invalidInput('cursor', 'is not a cursor of this list');
   }
 }
 

@@ -16,7 +16,7 @@ import {
 const requestId = z.string().regex(/^[A-Za-z0-9._-]{8,64}$/, {
   error: 'must have 8 to 64 characters: letters, digits, ".", "_", "-"',
 });
-const MAXIMUM_AUDIT_ENTRIES = 20;
+const AUDIT_ENTRIES = 20;
 /** All that the log can hold, and more. */
 const ALL = 100_000;
 /** Around a request, for its neighbors. */
@@ -96,7 +96,7 @@ export function createRequestActs({ identity }: Dependencies) {
       if (found.length === 0) {
         throw new OperatorError('not_found', 'The request log has no request with this id.');
       }
-      const entries = await audit.read({ requestId: sought, limit: MAXIMUM_AUDIT_ENTRIES });
+      const entries = await audit.read({ requestId: sought, limit: AUDIT_ENTRIES });
       return { requests: found.map(explained), audit: await withNames(entries, identity) };
     },
 
@@ -137,17 +137,17 @@ export function createRequestActs({ identity }: Dependencies) {
 }
 
 function explained(entry: RequestEntry) {
-  return { ...withTime(entry), explanation: explanationOf(entry) };
+  const { reason = '' } = entry;
+  const explanation: FailureReason | undefined = isFailureReason(reason)
+    ? failureReasons[reason]
+    : undefined;
+  return { ...withTime(entry), explanation };
 }
 
 const withTime = ({ at, ...members }: RequestEntry) => ({
   time: new Date(at).toISOString(),
   ...members,
 });
-
-function explanationOf({ reason }: RequestEntry): FailureReason | undefined {
-  return reason !== undefined && isFailureReason(reason) ? failureReasons[reason] : undefined;
-}
 
 /** @param entries newest first */
 function groupOf(entries: readonly RequestEntry[]) {

@@ -15,8 +15,8 @@ import {
   type Condition,
   type Dependencies,
   forbiddenToMachines,
+  invalidMembers,
   type Operator,
-  OperatorError,
   parseInput,
   withVersion,
 } from './operator.ts';
@@ -28,7 +28,8 @@ export type SettingsChange = Readonly<Partial<Record<SettingsMember, unknown>>>;
 
 const ofSignIns = ['operators', 'secondFactor', 'upstreams'] as const;
 
-export const viewOf = (definition: SettingsDefinition) => withVersion(withoutSecrets(definition));
+export const settingsView = (definition: SettingsDefinition) =>
+  withVersion(withoutSecrets(definition));
 
 export function createSettingsActs({ identity, record }: Dependencies) {
   const { settings } = identity;
@@ -42,7 +43,7 @@ export function createSettingsActs({ identity, record }: Dependencies) {
     if (ofSignIns.some((name) => !isDeepStrictEqual(before[name], after.definition[name]))) {
       throw forbiddenToMachines();
     }
-    return { ifVersion: ifVersion ?? viewOf(before).version };
+    return { ifVersion: ifVersion ?? settingsView(before).version };
   }
 
   /** The members after the change, and what they name exists. */
@@ -56,9 +57,7 @@ export function createSettingsActs({ identity, record }: Dependencies) {
     const declared = { organizations: [], clients: [], ...change };
     const problems = await findInapplicable(declared, { ...identity, settings: { preview } });
     if (problems.length > 0) {
-      const found = problems.map(({ name, message }) => ({ property: name, message }));
-      const listed = problems.map(({ name, message }) => `${name}: ${message}`);
-      throw new OperatorError('illegal_argument', `${listed.join('. ')}.`, found);
+      throw invalidMembers(problems.map(({ name, message }) => ({ property: name, message })));
     }
     return wanted;
   }
@@ -72,14 +71,14 @@ export function createSettingsActs({ identity, record }: Dependencies) {
     const change = await parse(values);
     const seen = operator.isMachine ? await conditionOfMachine(change, condition) : condition;
     const { before, after } = await settings.replace((current) => {
-      assertVersion(viewOf(current), seen);
+      assertVersion(settingsView(current), seen);
       return change;
     });
     const changes = settingsChangesOf(before, after);
     if (changes.length > 0) {
       await record(operator, { event: 'settings_changed', changes });
     }
-    return viewOf(after);
+    return settingsView(after);
   }
 
   return {
@@ -87,7 +86,7 @@ export function createSettingsActs({ identity, record }: Dependencies) {
     async read() {
       const { definition, ...inForce } = await settings.read();
       return {
-        settings: viewOf(definition),
+        settings: settingsView(definition),
         effective: { roles: [...inForce.roles], lifetimes: lifetimesOf(inForce.lifetimes) },
       };
     },

@@ -1,14 +1,14 @@
 /** Clients and their secure keys. */
-import { registrationTokenSchema } from '@gatehouse/identity';
+import { auditedChange, registrationTokenSchema } from '@gatehouse/identity';
 import {
   type ClientView,
   clientChange,
   clientView,
+  keyRemoval,
   keyRotation,
   listedClient,
   memberFilter,
   newClient,
-  parseInput,
 } from '@gatehouse/operators';
 import { z } from 'zod';
 import { operation, pageOf, seconds, secret } from './operation.ts';
@@ -20,18 +20,9 @@ const removal = z.object({
   ...{ keys: z.number(), tokens: z.number() },
 });
 
-const change = z.object({
-  member: z.string(),
-  from: z.unknown().optional(),
-  to: z.unknown().optional(),
-});
-export const changes = z.array(change).describe('Members with their values before and after.');
-
-const flag = z.stringbool().or(z.boolean()).optional();
-const keyRemovalQuery = z.strictObject({
-  keepTokens: flag.describe('Tokens of the removed key stay valid until they expire.'),
-  revoke: flag.describe('Also revoke every other token of the client.'),
-});
+export const changes = z
+  .array(auditedChange)
+  .describe('Members with their values before and after.');
 
 export const clientOperations = [
   operation('clients.list', 'GET /clients', {
@@ -113,12 +104,10 @@ export const clientOperations = [
   operation('client-keys.remove', 'DELETE /clients/{clientId}/keys/{keyId}', {
     summary: 'Remove a secure key or a public key, and revoke its tokens',
     isPlain: true,
-    query: keyRemovalQuery,
+    query: keyRemoval,
     reply: client,
-    run({ operators, operator, path: { clientId, keyId }, query }) {
-      const options = parseInput(keyRemovalQuery, query);
-      return operators.clientKeys.remove(operator, clientId, keyId, options);
-    },
+    run: ({ operators, operator, path: { clientId, keyId }, query }) =>
+      operators.clientKeys.remove(operator, clientId, keyId, query),
   }),
   operation('registration-tokens.create', 'POST /registration-tokens', {
     summary: 'Issue a token with which its holder registers clients (RFC 7591)',

@@ -5,12 +5,12 @@
  */
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { auditEvents, auditSeverities } from '@gatehouse/identity';
-import type { AuditQuery, Operators } from '@gatehouse/operators';
+import { auditSeverities } from '@gatehouse/identity';
+import { type AuditQuery, auditFilter, type Operators } from '@gatehouse/operators';
 import { observedRequest } from '@gatehouse/server';
 import type { Express, Request } from 'express';
 import { z } from 'zod';
-import { EXPORT_PATH, requestQuery } from '../view/request-log.ts';
+import { EXPORT_PATH, localTime, requestQuery } from '../view/addresses.ts';
 import { FrameError } from './errors.ts';
 import { noteOperation } from './send-page.ts';
 import type { SignIn } from './sign-in.ts';
@@ -21,26 +21,17 @@ export const SUPPORT_BUNDLE_PATH = '/settings/support-bundle';
 /** The names in log and metrics. */
 export const exportOperations = [AUDIT_EXPORT_PATH, EXPORT_PATH, SUPPORT_BUNDLE_PATH] as const;
 
-/** The filters in the URL. A time is in UTC, without its zone, as a browser sends it. */
-export const auditQuery = z.object({
-  user: z.string().max(300).optional(),
-  clientId: z.string().max(300).optional(),
-  orgId: z.string().max(128).optional(),
-  event: z.enum(Object.keys(auditEvents) as [keyof typeof auditEvents]).optional(),
-  severity: z.enum(auditSeverities).optional(),
-  request: z.string().max(64).optional(),
-  since: z.iso.datetime({ local: true }).optional(),
-  until: z.iso.datetime({ local: true }).optional(),
-});
+const auditTime = localTime.transform((at) => new Date(at).toISOString()).optional();
 
-export function toAuditQuery(query: z.output<typeof auditQuery>): AuditQuery {
-  const { severity, request: requestId, since, until, ...others } = query;
-  const severities = severity === undefined ? undefined : [severity];
-  return { ...others, requestId, severities, since: utc(since), until: utc(until) };
+/** The filters in the URL. */
+export const auditQuery = auditFilter
+  .omit({ cursor: true, limit: true, severities: true })
+  .extend({ severity: z.enum(auditSeverities).optional(), since: auditTime, until: auditTime })
+  .strip();
+
+export function toAuditQuery({ severity, ...filter }: z.output<typeof auditQuery>): AuditQuery {
+  return { ...filter, severities: severity && [severity] };
 }
-
-const utc = (local: string | undefined) =>
-  local === undefined || local.endsWith('Z') ? local : new Date(`${local}Z`).toISOString();
 
 export function addExports(
   app: Express,

@@ -5,14 +5,14 @@ import { observedRequest } from '@gatehouse/server';
 import type { Express } from 'express';
 import type { Cookies } from '../session/cookies.ts';
 import type { Sessions } from '../session/sessions.ts';
-import { pathTo } from '../view/addresses.ts';
 import {
   EVENTS_PATH,
   FIND_PATH,
+  pathTo,
   REQUEST_PATH,
   REQUESTS_PATH,
   requestQuery,
-} from '../view/request-log.ts';
+} from '../view/addresses.ts';
 import { FrameError } from './errors.ts';
 import { filtersOf } from './exports.ts';
 import { noteOperation } from './send-page.ts';

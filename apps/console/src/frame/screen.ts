@@ -3,7 +3,6 @@
  *
  *   export const organization = screen({
  *     path: '/organizations/:id',                  // exact: no trailing slash
- *     requires: 'operator:read',
  *     query: z.object({ cursor: z.string().optional() }),   // filters are in the URL
  *     async load({ operators, parameters, query }) { … },   // undefined: 404
  *     title: (data) => data.organization.name,
@@ -25,10 +24,9 @@ import type { Operator, Operators } from '@gatehouse/operators';
 import type { Html } from '@gatehouse/server';
 import type { z } from 'zod';
 import type { FormPlace } from '../view/forms.ts';
+import type { Link } from '../view/layout.ts';
 import type { Place } from '../view/parts.ts';
 import type { Texts } from '../view/texts-en.ts';
-
-export type Scope = 'operator:read' | 'operator:write';
 
 /** What a screen knows about the request. */
 export interface Visit<Query = unknown> extends FormPlace, Place {
@@ -75,9 +73,10 @@ export interface Act<Fields = unknown, Preview = unknown> {
 
 export interface Screen<Query = unknown, Data = unknown> {
   readonly path: `/${string}`;
-  readonly requires: Scope;
-  /** A value that it rejects counts as absent, so an old link still opens. */
-  readonly query: z.ZodType<Query>;
+  /** Only for operators who may change something. All may read the others. */
+  readonly needsWrite?: true;
+  /** A value that it rejects counts as absent, so an old link still opens. By default, none. */
+  readonly query?: z.ZodType<Query>;
   /** Undefined: there is no such object. @throws OperatorError */
   readonly load: (visit: Visit<Query>) => Promise<Data | undefined>;
   readonly title: (data: Data, visit: Visit<Query>) => string;
@@ -87,11 +86,6 @@ export interface Screen<Query = unknown, Data = unknown> {
   /** Buttons next to the title. */
   readonly tools?: (data: Data, visit: Visit<Query>) => Html | undefined;
   readonly acts?: Readonly<Record<string, Act>>;
-}
-
-export interface Link {
-  readonly address: string;
-  readonly label: string;
 }
 
 /** The frame passes what `preview` returns to `confirm`, and does not know its type. */

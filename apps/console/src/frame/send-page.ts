@@ -5,19 +5,12 @@ import helmet from 'helmet';
 import type { Cookies } from '../session/cookies.ts';
 import type { Session } from '../session/sessions.ts';
 import { addressOf, textsFor } from '../view/languages.ts';
-import { type NavigationEntry, renderDocument } from '../view/layout.ts';
+import { type DocumentParts, renderDocument } from '../view/layout.ts';
 import type { Texts } from '../view/texts-en.ts';
-import type { Link } from './screen.ts';
 
-export interface Page {
+export type Page = Omit<DocumentParts, 'texts' | 'notice' | 'address' | 'frame'> & {
   readonly status?: number;
-  readonly title: string;
-  readonly content: Html;
-  readonly trail?: readonly Link[];
-  readonly tools?: Html | undefined;
-  /** The page opens this address by itself. */
-  readonly continuesAt?: string;
-}
+};
 
 export interface Exchange {
   readonly request: Request;
@@ -28,7 +21,7 @@ export interface Exchange {
 
 export type SendPage = ReturnType<typeof createSendPage>;
 
-export function createSendPage(navigation: readonly NavigationEntry[], cookies: Cookies) {
+export function createSendPage(cookies: Cookies) {
   return (exchange: Exchange, { status = 200, ...page }: Page): void => {
     const { request, response, session } = exchange;
     const texts = textsFor(request);
@@ -42,7 +35,6 @@ export function createSendPage(navigation: readonly NavigationEntry[], cookies: 
         notice: notice === undefined ? undefined : noticeText(notice, texts),
         address: addressOf(request),
         frame: session && {
-          navigation,
           formToken: session.formToken,
           userName: session.userName,
           mayWrite: session.access.scopes.has('operator:write'),

@@ -3,17 +3,17 @@
  *
  *   session ─▶ scope ─▶ form token, Sec-Fetch-Site ─▶ recent sign-in, if it destroys ─▶ fields ─▶ act
  */
-import { ApiError, type IllegalArgument } from '@gatehouse/errors';
-import type { Operators } from '@gatehouse/operators';
+import { ApiError } from '@gatehouse/errors';
+import { type Operators, parseInput } from '@gatehouse/operators';
 import { expressAddress, html, observedRequest } from '@gatehouse/server';
 import type { Express, Request, RequestHandler } from 'express';
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { Cookies } from '../session/cookies.ts';
 import { pathTo } from '../view/addresses.ts';
 import { type Attempt, problemNotice } from '../view/forms.ts';
 import { textsFor } from '../view/languages.ts';
 import { assertOwnForm, FrameError } from './errors.ts';
-import type { Act, Outcome, Scope, Screen, Visit } from './screen.ts';
+import type { Act, Outcome, Screen, Visit } from './screen.ts';
 import { noteOperation, type SendPage } from './send-page.ts';
 import type { OpenedExchange, SignIn } from './sign-in.ts';
 
@@ -81,8 +81,10 @@ async function sendScreen(
   exchange: OpenedExchange,
   { sendPage }: Dependencies,
 ): Promise<void> {
-  assertMay(screen.requires, exchange);
-  const visit = { ...plain, query: acceptedQuery(screen.query, plain.search) };
+  if (screen.needsWrite) {
+    assertMayWrite(exchange);
+  }
+  const visit = { ...plain, query: acceptedQuery(screen.query ?? z.object({}), plain.search) };
   const data = await screen.load(visit);
   if (data === undefined) {
     throw new FrameError('notFound');
@@ -130,8 +132,8 @@ function visitOf(
 }
 
 /** @throws FrameError `forbidden` */
-function assertMay(scope: Scope, { session }: OpenedExchange): void {
-  if (!session.access.scopes.has(scope)) {
+function assertMayWrite({ session }: OpenedExchange): void {
+  if (!session.access.scopes.has('operator:write')) {
     throw new FrameError('forbidden');
   }
 }
@@ -144,7 +146,7 @@ async function askToConfirm(
 ): Promise<void> {
   const { signIn, sendPage } = dependencies;
   const { request, session } = exchange;
-  assertMay('operator:write', exchange);
+  assertMayWrite(exchange);
   if (!signIn.isFresh(session)) {
     signIn.sendConfirmIdentity(exchange, request.originalUrl);
     return;
@@ -176,7 +178,7 @@ async function perform(
 ): Promise<void> {
   const { signIn, sendPage, cookies } = dependencies;
   const { request, response, session } = exchange;
-  assertMay('operator:write', exchange);
+  assertMayWrite(exchange);
   assertOwnForm(request, session);
   const { 'form-token': _token, ...values } = typedValues(request);
   if (act.preview !== undefined && !signIn.isFresh(session)) {
@@ -207,15 +209,8 @@ async function attempt(
   values: object,
   visit: Visit,
 ): Promise<Outcome | Pick<Attempt, 'message' | 'problems'>> {
-  const { data, error } = fields.safeParse(values);
-  if (error !== undefined) {
-    const problems = error.issues.map(
-      ({ path, message }): IllegalArgument => ({ property: path.map(String).join('.'), message }),
-    );
-    return { message: '', problems };
-  }
   try {
-    return await run(data, visit);
+    return await run(parseInput(fields, values), visit);
   } catch (thrown) {
     if (thrown instanceof ApiError && correctable.includes(thrown.code)) {
       const problems = Array.isArray(thrown.result) ? thrown.result : [];

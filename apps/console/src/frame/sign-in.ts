@@ -58,7 +58,7 @@ export function createSignIn(dependencies: SignInDependencies) {
 
   function sendSignedOut(exchange: Exchange, status = 200): void {
     const { signIn } = textsFor(exchange.request);
-    const content = html`<p>${signIn.signedOut}</p>${signInLink('/', signIn.again)}`;
+    const content = html`<p>${signIn.signedOut}</p>${signInLink('/', signIn.title)}`;
     sendPage(exchange, { status, title: signIn.signedOutTitle, content });
   }
 
@@ -165,7 +165,7 @@ function createCallback(dependencies: SignInDependencies): RequestHandler {
     const tokens = state === undefined ? 'failed' : await redeem(state, query);
     if (state === undefined || tokens === 'failed') {
       Object.assign(notes, { code: 'sign_in_expired', reason: 'sign_in_expired' });
-      const content = html`<p>${texts.failed}</p>${signInLink('/', texts.again)}`;
+      const content = html`<p>${texts.failed}</p>${signInLink('/', texts.title)}`;
       sendPage({ request, response }, { status: 400, title: texts.failedTitle, content });
       return;
     }

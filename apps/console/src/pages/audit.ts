@@ -1,5 +1,5 @@
 /** The audit trail: all trails in one list, with what each change did. */
-import { auditEvents, auditSeverities, lastTimeOf } from '@gatehouse/identity';
+import { type AuditedChange, auditEvents, auditSeverities, lastTimeOf } from '@gatehouse/identity';
 import type { NamedEntry, Page } from '@gatehouse/operators';
 import { foreignName, type Html, html, plainName } from '@gatehouse/server';
 import { z } from 'zod';
@@ -22,11 +22,10 @@ import {
   userLink,
 } from '../view/parts.ts';
 
-export const AUDIT_PATH = '/audit';
+const AUDIT_PATH = '/audit';
 
 export const audit: Screen = screen({
   path: AUDIT_PATH,
-  requires: 'operator:read',
   query: auditQuery.extend({ cursor: z.string().optional() }),
   load: ({ operators, query: { cursor, ...filters } }) =>
     operators.audit.list({ ...toAuditQuery(filters), cursor }),
@@ -49,7 +48,7 @@ ${filterForm(visit, [
   { name: 'orgId', label: common.organization },
   { name: 'event', label: texts.event, options: choices(Object.keys(auditEvents).sort()) },
   { name: 'severity', label: texts.severity, options: choices(auditSeverities, severityName) },
-  { name: 'request', label: common.requestId },
+  { name: 'requestId', label: common.requestId },
   { name: 'since', label: common.since, type: 'datetime-local' },
   { name: 'until', label: common.until, type: 'datetime-local' },
 ])}
@@ -134,9 +133,7 @@ function textOf(value: unknown): string {
 }
 
 /** Before → after. A value of a removed user is unknown. */
-export function changeList(
-  changes: readonly { readonly member: string; readonly from?: unknown; readonly to?: unknown }[],
-): readonly Html[] {
+export function changeList(changes: readonly AuditedChange[]): readonly Html[] {
   const shown = (value: unknown) => code(plainName(JSON.stringify(value) ?? '–'));
   return changes.map(({ member, from, to }) => {
     const isKnown = from !== undefined || to !== undefined;

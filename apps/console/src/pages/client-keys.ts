@@ -14,10 +14,11 @@ import {
   lastTime,
   lines,
   live,
-  table,
+  tableCard,
 } from '../view/parts.ts';
 import { secretPage, tokenCommand } from './client-wizard.ts';
 import { CLIENT_PATH } from './clients.ts';
+import type { DeclaredSettings } from './settings.ts';
 
 const DAY_SECONDS = 24 * 60 * 60;
 const REFRESH_SECONDS = 15;
@@ -27,7 +28,7 @@ export interface ClientData {
   readonly use: Awaited<ReturnType<Operators['clients']['use']>>;
   readonly tokens: number;
   /** Declared ones. */
-  readonly resources: Awaited<ReturnType<Operators['settings']['read']>>['settings']['resources'];
+  readonly resources: DeclaredSettings['settings']['resources'];
 }
 
 const tabOf = (id: string) => `${pathTo(CLIENT_PATH, { id })}?tab=keys`;
@@ -56,27 +57,24 @@ function keysOf({ found: { client, lastUse }, use }: ClientData, visit: Visit): 
     [texts.keptKeys, keptKeyIds.join(', ') || undefined],
     [texts.publicKeys, publicKeyIds.join(', ') || undefined],
   ]);
-  return html`${card(
-    words.title,
-    table(visit, {
-      caption: words.title,
-      columns: [
-        {
-          label: common.keyId,
-          cell: ({ keyId }) => entry(code(keyId), keys.length > 1 ? place(keyId) : undefined),
-        },
-        {
-          label: texts.age,
-          cell: ({ createdAt }) =>
-            createdAt === undefined ? common.unknown : lastTime(createdAt, visit),
-        },
-        { label: common.lastUse, cell: ({ keyId }) => lastTime(lastUse.keys[keyId], visit) },
-        { label: texts.signs, cell: ({ keyId }) => lines(signs(keyId)) },
-      ],
-      rows: keys,
-      empty: '',
-    }),
-  )}
+  return html`${tableCard(visit, {
+    caption: words.title,
+    columns: [
+      {
+        label: common.keyId,
+        cell: ({ keyId }) => entry(code(keyId), keys.length > 1 ? place(keyId) : undefined),
+      },
+      {
+        label: texts.age,
+        cell: ({ createdAt }) =>
+          createdAt === undefined ? common.unknown : lastTime(createdAt, visit),
+      },
+      { label: common.lastUse, cell: ({ keyId }) => lastTime(lastUse.keys[keyId], visit) },
+      { label: texts.signs, cell: ({ keyId }) => lines(signs(keyId)) },
+    ],
+    rows: keys,
+    empty: '',
+  })}
 ${rotation(keys, lastUse.keys, visit)}
 ${keptKeyIds.length + publicKeyIds.length > 0 ? card(common.details, others) : undefined}`;
 }

@@ -1,5 +1,4 @@
 /** The migration of a client: what it should stop using, and when each of it was last seen. */
-import type { PracticeUse } from '@gatehouse/operators';
 import { fill, type Html, html } from '@gatehouse/server';
 import type { Visit } from '../frame/screen.ts';
 import { card, counted, lastTime, status, type Tone, table } from '../view/parts.ts';
@@ -15,7 +14,7 @@ const version1: readonly string[] = ['MD5', 'SHA-256'];
 
 /** Of version 2, clients should have a use. Of everything else, none, and no permission. */
 function stateOf(
-  { practice, isAllowed, lastAt }: PracticeUse,
+  { practice, isAllowed, lastAt }: ClientData['use']['practices'][number],
   now: number,
 ): readonly [keyof Texts['clients']['practiceStates'], Tone] {
   const isUsed = lastAt !== undefined && lastAt > now / 1000 - RECENT_SECONDS;

@@ -37,7 +37,7 @@ const LISTED_ORGANIZATIONS = 50;
 
 export const newClientScreen: Screen = screen({
   path: NEW_CLIENT_PATH,
-  requires: 'operator:write',
+  needsWrite: true,
   query: z.object({ kind: kindName.optional() }),
   async load({ operators, query, attempt }) {
     const kind = kindName.safeParse(attempt?.values.kind).data ?? query.kind;

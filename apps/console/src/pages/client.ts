@@ -1,6 +1,5 @@
 /** One client: its use, scopes, redirect URIs, limits and migration, and what changes or ends it. */
 import { identityScopes, knownScopes } from '@gatehouse/identity';
-import type { AtLeast } from '@gatehouse/operators';
 import { fill, type Html, html, plainName } from '@gatehouse/server';
 import { z } from 'zod';
 import { type Act, type Outcome, type Screen, screen, type Visit } from '../frame/screen.ts';
@@ -32,7 +31,6 @@ type Tab = z.output<typeof tabName>;
 
 export const client: Screen = screen({
   path: CLIENT_PATH,
-  requires: 'operator:read',
   query: z.object({ tab: tabName.default('overview'), uri: z.string().max(2000).optional() }),
   async load({ operators, parameters: { id: clientId = '' } }) {
     const [found, use, { tokens = 0 }, { settings }] = await Promise.all([
@@ -103,7 +101,7 @@ function summary({ found, use, tokens }: ClientData, visit: Visit): Html {
   const { clients: texts, common, requests } = visit.texts;
   const all = use.requests.count + use.refusals.count;
   const share = all === 0 ? undefined : percent(use.refusals.count / all, visit.texts);
-  const shown = ({ count, isExact }: AtLeast) => {
+  const shown = ({ count, isExact }: ClientData['use']['requests']) => {
     const digits = number(count, visit.texts);
     return isExact ? digits : fill(texts.atLeast, { count: digits });
   };

@@ -22,7 +22,6 @@ export const NEW_CLIENT_PATH = '/new-client';
 
 export const clients: Screen = screen({
   path: LIST_PATH,
-  requires: 'operator:read',
   query: memberFilter.strip(),
   load: ({ operators, query }) => operators.clients.list(query),
   title: (_data, { texts }) => texts.clients.title,

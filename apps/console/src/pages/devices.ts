@@ -32,7 +32,6 @@ const calls = new Set<string>(ofOneDevice.map(({ name }) => name));
 /** One organization at a time: its id is in the URL. */
 export const devices: Screen = screen({
   path: LIST_PATH,
-  requires: 'operator:read',
   query: deviceFilter.extend({ orgId: z.string().optional() }),
   async load({ operators, operator, query: { orgId, ...filter } }) {
     if (operators.devices === undefined) {
@@ -95,8 +94,6 @@ function filters(visit: Visit): Html {
 
 export const device: Screen = screen({
   path: PATH,
-  requires: 'operator:read',
-  query: z.object({}),
   async load({ operators, operator, parameters: { orgId = '', id = '' } }) {
     const [organization, found, { items }] = await Promise.all([
       operators.organizations.read(orgId),
@@ -133,7 +130,7 @@ export const device: Screen = screen({
       [common.organization, organizationLink(organization.id)],
       [texts.connection, foreign([protocol, transport, address])],
       [texts.online, momentOf(found.onlineTime, visit)],
-      [texts.created, momentOf(found.createTime, visit)],
+      [common.created, momentOf(found.createTime, visit)],
       [texts.tags, foreign(tags.map(({ key, value }) => `${key}: ${value}`))],
     ]);
     return html`${card(common.details, details)}

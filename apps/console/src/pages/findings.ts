@@ -1,11 +1,9 @@
 /** What doctor finds in the records: each kind with its advice, and links to the objects. */
 import type { FoundObject, RecordFinding } from '@gatehouse/operators';
-import { fill, foreignName, type Html, html } from '@gatehouse/server';
-import { z } from 'zod';
+import { fill, type Html, html } from '@gatehouse/server';
 import { type Screen, screen, type Visit } from '../frame/screen.ts';
-import { pathTo } from '../view/addresses.ts';
-import { number, status, type Tone } from '../view/parts.ts';
-import { logAddress } from '../view/request-log.ts';
+import { logAddress } from '../view/addresses.ts';
+import { clientLink, number, status, type Tone, userLink } from '../view/parts.ts';
 import type { Texts } from '../view/texts-en.ts';
 
 export const FINDINGS_PATH = '/findings';
@@ -18,8 +16,6 @@ const tones = { error: 'bad', warning: 'warning', notice: 'quiet' } as const sat
 
 export const findings: Screen = screen({
   path: FINDINGS_PATH,
-  requires: 'operator:read',
-  query: z.object({}),
   load: ({ operators }) => operators.findings.list(),
   title: (_found, { texts }) => texts.findings.title,
   trail: (_found, { texts }) => [{ address: '/overview', label: texts.overview.title }],
@@ -51,10 +47,10 @@ export function findingList(
 
 function objectLinks(objects: readonly FoundObject[], texts: Texts, most: number): Html {
   const links = objects.slice(0, most).map(({ kind, id, name, keyId }) => {
-    const address = pathTo(kind === 'client' ? '/clients/:id' : '/users/:id', { id });
+    const link = kind === 'client' ? clientLink(id, name) : userLink(id, name);
     const key =
       keyId && html` <span class="aside">${fill(texts.findings.key, { id: keyId })}</span>`;
-    return html`<li><a href="${address}">${foreignName(name)}</a>${key}</li>`;
+    return html`<li>${link}${key}</li>`;
   });
   const others = objects.length - most;
   const count = number(others, texts);

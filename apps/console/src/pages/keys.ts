@@ -12,9 +12,12 @@ import { act, type Screen, screen, type Visit } from '../frame/screen.ts';
 import { destroyLink } from '../view/forms.ts';
 import {
   card,
+  code,
   copyable,
   counted,
   definitions,
+  entry,
+  lastTime,
   status,
   type Tone,
   table,
@@ -29,7 +32,6 @@ const tones = { published: 'warning', signing: 'good', retired: 'quiet' } as con
 
 export const keys: Screen = screen({
   path: PATH,
-  requires: 'operator:read',
   query: z.object({ count: z.literal('1').optional() }),
   async load({ operators: { signingKeys, installation }, query: { count } }) {
     const [found, masterKey] = await Promise.all([
@@ -73,7 +75,7 @@ ${masterKey && card(texts.masterKey, masterKeyFacts(masterKey, visit))}`;
       },
       confirm: ({ purpose, kid }, { texts: { keys: texts } }) => ({
         title: fill(texts.rotateTitle, { purpose: texts.purposes[purpose] }),
-        effect: html`<p>${texts.rotateEffect}</p><p><code translate="no">${kid}</code></p>`,
+        effect: html`<p>${texts.rotateEffect}</p><p>${code(kid)}</p>`,
         button: texts.rotate,
       }),
       async run({ purpose }, { operators, operator }) {
@@ -85,26 +87,26 @@ ${masterKey && card(texts.masterKey, masterKeyFacts(masterKey, visit))}`;
 });
 
 function keyTable(found: readonly SigningKeyView[], visit: Visit): Html {
-  const { keys: texts } = visit.texts;
+  const { keys: texts, common } = visit.texts;
   return table(visit, {
     caption: texts.title,
     columns: [
       {
-        label: texts.id,
+        label: common.keyId,
         cell: ({ kid, algorithm }) =>
-          html`<div class="entry"><code translate="no">${kid}</code><small translate="no">${algorithm}</small></div>`,
+          entry(code(kid), html`<span translate="no">${algorithm}</span>`),
       },
-      { label: texts.state, cell: ({ state }) => status(tones[state], texts.states[state]) },
-      { label: texts.created, cell: ({ createdAt }) => time(createdAt * 1000, visit) },
+      { label: common.state, cell: ({ state }) => status(tones[state], texts.states[state]) },
+      { label: common.created, cell: ({ createdAt }) => lastTime(createdAt, visit) },
       {
         label: texts.signsUntil,
         cell: ({ state, signsUntil }) =>
-          state === 'retired' ? undefined : time(signsUntil * 1000, visit),
+          state === 'retired' ? undefined : lastTime(signsUntil, visit),
       },
       {
         label: texts.deleted,
         cell: ({ deletedAt }) =>
-          deletedAt === undefined ? texts.afterSuccessor : time(deletedAt * 1000, visit),
+          deletedAt === undefined ? texts.afterSuccessor : lastTime(deletedAt, visit),
       },
     ],
     rows: found,
@@ -123,7 +125,7 @@ function stepOf({ nextKeyId, previousKeyId, finishAt }: MasterKeyState, now: num
 }
 
 function masterKeyFacts(state: MasterKeyState, visit: Visit): Html {
-  const { keys: texts, frame } = visit.texts;
+  const { keys: texts, common, frame } = visit.texts;
   const { keyId, nextKeyId, previousKeyId, switchedAt, finishAt, outdated } = state;
   const step = stepOf(state, visit.now);
   // Only the command line changes the file, on the host that has it.
@@ -131,15 +133,14 @@ function masterKeyFacts(state: MasterKeyState, visit: Visit): Html {
     step === 'switched'
       ? undefined
       : `gatehouse master-key rotate${step === 'finish' ? ' --finish' : ''}`;
-  const code = (id: string | undefined) => id && html`<code translate="no">${id}</code>`;
   const count =
     outdated === undefined
       ? html`<a href="${visit.path}?count=1">${texts.count}</a>`
       : counted(outdated, visit.texts, texts.records);
   return html`${definitions([
-    [texts.current, copyable(keyId, frame)],
-    [texts.next, code(nextKeyId)],
-    [texts.previous, code(previousKeyId)],
+    [common.keyId, copyable(keyId, frame)],
+    [texts.next, nextKeyId && code(nextKeyId)],
+    [texts.previous, previousKeyId && code(previousKeyId)],
     [texts.rotation, status(step === 'settled' ? 'good' : 'warning', texts.steps[step].state)],
     [texts.switched, switchedAt === undefined ? undefined : time(switchedAt, visit)],
     [texts.finish, finishAt === undefined ? undefined : time(finishAt, visit)],

@@ -9,7 +9,7 @@ import { actForm, destroyLink, filterForm } from '../view/forms.ts';
 import { card, code, copyable, definitions, table } from '../view/parts.ts';
 import { ending } from './acts.ts';
 import { clientTable, logLinks } from './clients.ts';
-import { MEMBER_PATH, summary } from './settings.ts';
+import { type DeclaredSettings, MEMBER_PATH, summary } from './settings.ts';
 import { userTable } from './users.ts';
 
 const LIST_PATH = '/organizations';
@@ -20,7 +20,6 @@ const MEMBERS = 20;
 
 export const organizations: Screen = screen({
   path: LIST_PATH,
-  requires: 'operator:read',
   query: memberFilter.pick({ search: true, cursor: true }).strip(),
   load: ({ operators, query }) => operators.organizations.list(query),
   title: (_data, { texts }) => texts.organizations.title,
@@ -74,7 +73,6 @@ export function organizationTable(
 
 export const organization: Screen = screen({
   path: PATH,
-  requires: 'operator:read',
   query: z.object({ users: z.string().optional(), clients: z.string().optional() }),
   async load({ operators, parameters: { id: orgId = '' }, query }) {
     const [found, users, clients, { settings }] = await Promise.all([
@@ -130,13 +128,7 @@ ${card(visit.texts.clients.title, clientTable(clients, visit, 'clients'))}`;
 /** What the settings declare for this organization, with a link to where that is changed. */
 function ownPart(
   member: (typeof membersByOrganization)[number],
-  {
-    id,
-    settings,
-  }: {
-    readonly id: string;
-    readonly settings: Awaited<ReturnType<Visit['operators']['settings']['read']>>['settings'];
-  },
+  { id, settings }: { readonly id: string } & Pick<DeclaredSettings, 'settings'>,
   visit: Visit,
 ): Html {
   const { organizations: texts } = visit.texts;

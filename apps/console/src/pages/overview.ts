@@ -3,7 +3,7 @@ import { type Figures, figurePeriod, type RecordFinding } from '@gatehouse/opera
 import { fill, type Html, html } from '@gatehouse/server';
 import { z } from 'zod';
 import { type Screen, screen, type Visit } from '../frame/screen.ts';
-import { addressWith } from '../view/addresses.ts';
+import { addressWith, logAddress } from '../view/addresses.ts';
 import {
   card,
   clientLink,
@@ -12,12 +12,11 @@ import {
   live,
   number,
   percent,
-  table,
+  tableCard,
 } from '../view/parts.ts';
 import { type Plot, plot, type Series } from '../view/plots.ts';
-import { logAddress } from '../view/request-log.ts';
 import { FINDINGS_PATH, findingList } from './findings.ts';
-import { processTable, REFRESH_SECONDS } from './processes.ts';
+import { processCard, REFRESH_SECONDS } from './processes.ts';
 import { reasonCell } from './requests.ts';
 
 const query = z.object({ period: figurePeriod.default('24h') });
@@ -32,7 +31,6 @@ const OBJECTS = 3;
 
 export const overview: Screen = screen({
   path: '/overview',
-  requires: 'operator:read',
   query,
   async load({ operators, query: { period } }) {
     const [figures, processes, found] = await Promise.all([
@@ -51,7 +49,7 @@ export const overview: Screen = screen({
       html`${summary(figures, visit)}
 <div class="columns">${outcomes(figures, visit)}${latency(figures, visit)}</div>
 <div class="columns"><div>${refusals(figures, visit)}${topClients(figures, visit)}${ranking('verifications', figures, visit)}</div><div>${attention(found, visit)}${ranking('tokens', figures, visit)}</div></div>
-${card(visit.texts.settings.processes, processTable(processes, visit))}`,
+${processCard(processes, visit)}`,
     ),
 });
 
@@ -138,21 +136,18 @@ function ranking(group: 'tokens' | 'verifications', counted: Figures, visit: Pla
 
 function refusals({ reasons, since }: Figures, visit: Place): Html {
   const { overview: texts, common, requests } = visit.texts;
-  return card(
-    texts.refusals,
-    table(visit, {
-      caption: texts.refusals,
-      columns: [
-        {
-          label: common.reason,
-          cell: ({ name }) => reasonCell(name, logAddress({ reason: name }, since)),
-        },
-        { label: requests.title, isNumber: true, cell: ({ count }) => number(count, visit.texts) },
-      ],
-      rows: reasons.slice(0, REFUSALS),
-      empty: texts.none,
-    }),
-  );
+  return tableCard(visit, {
+    caption: texts.refusals,
+    columns: [
+      {
+        label: common.reason,
+        cell: ({ name }) => reasonCell(name, logAddress({ reason: name }, since)),
+      },
+      { label: requests.title, isNumber: true, cell: ({ count }) => number(count, visit.texts) },
+    ],
+    rows: reasons.slice(0, REFUSALS),
+    empty: texts.none,
+  });
 }
 
 function attention(found: readonly RecordFinding[], visit: Place): Html {
@@ -168,22 +163,19 @@ function topClients({ clients, failingClients, since }: Figures, visit: Place): 
   const countIn = (counts: typeof clients, client: string) =>
     number(counts.find(({ name }) => name === client)?.count ?? 0, visit.texts);
   const names = new Set([...clients, ...failingClients].map(({ name }) => name));
-  return card(
-    texts.clients,
-    table(visit, {
-      caption: texts.clients,
-      columns: [
-        { label: common.client, cell: (name) => clientLink(name) },
-        { label: common.succeeded, isNumber: true, cell: (name) => countIn(clients, name) },
-        {
-          label: texts.outcome.failed,
-          isNumber: true,
-          cell: (name) =>
-            html`<a href="${logAddress({ clientId: name }, since)}">${countIn(failingClients, name)}</a>`,
-        },
-      ],
-      rows: [...names].slice(0, CLIENTS),
-      empty: texts.none,
-    }),
-  );
+  return tableCard(visit, {
+    caption: texts.clients,
+    columns: [
+      { label: common.client, cell: (name) => clientLink(name) },
+      { label: common.succeeded, isNumber: true, cell: (name) => countIn(clients, name) },
+      {
+        label: texts.outcome.failed,
+        isNumber: true,
+        cell: (name) =>
+          html`<a href="${logAddress({ clientId: name }, since)}">${countIn(failingClients, name)}</a>`,
+      },
+    ],
+    rows: [...names].slice(0, CLIENTS),
+    empty: texts.none,
+  });
 }

@@ -3,20 +3,20 @@ import type { ProcessEntry } from '@gatehouse/identity';
 import { fill, type Html, html } from '@gatehouse/server';
 import type { Visit } from '../frame/screen.ts';
 import { actForm } from '../view/forms.ts';
-import { card, entry, live, number, status, table, time } from '../view/parts.ts';
+import { card, code, entry, live, number, status, table, tableCard, time } from '../view/parts.ts';
 
 /** The processes report every ten seconds. */
 export const REFRESH_SECONDS = 10;
 
-export function processTable(processes: readonly ProcessEntry[], visit: Visit): Html {
-  const { settings: texts } = visit.texts;
+export function processCard(processes: readonly ProcessEntry[], visit: Visit): Html {
+  const { settings: texts, common } = visit.texts;
   const states = (found: Readonly<Record<string, string>>, shown: (state: string) => string) =>
     Object.entries(found).map(
       ([name, state]) =>
         html`<li>${status(isGood(state) ? 'good' : 'bad', `${name}: ${shown(state)}`)}</li>`,
     );
   const answer = (state: string) => (isGood(state) ? texts.answers : texts.noAnswer);
-  return table(visit, {
+  return tableCard(visit, {
     caption: texts.processes,
     columns: [
       {
@@ -32,7 +32,7 @@ export function processTable(processes: readonly ProcessEntry[], visit: Visit): 
           ),
       },
       {
-        label: texts.state,
+        label: common.state,
         cell: ({ ready }) => (ready ? status('good', texts.ready) : status('bad', texts.notReady)),
       },
       {
@@ -72,12 +72,12 @@ export function processView(processes: readonly ProcessEntry[], visit: Visit): H
   const canReload = processes.some(({ configuration }) => configuration !== undefined);
   const form = canReload ? actForm(visit, { act: 'reload', button: texts.reload }) : undefined;
   return html`<p class="lead">${texts.processesLead}</p>
-${live('processes', REFRESH_SECONDS, card(texts.processes, processTable(processes, visit)))}
+${live('processes', REFRESH_SECONDS, processCard(processes, visit))}
 ${card(texts.reload, html`<p>${canReload ? texts.reloadLead : texts.noReload}</p>${form}`)}`;
 }
 
 export function routeView(processes: readonly ProcessEntry[], visit: Visit): Html {
-  const { settings: texts } = visit.texts;
+  const { settings: texts, common } = visit.texts;
   const gateways = processes.filter(({ routes }) => routes !== undefined);
   const grouped = groups(
     { processes: gateways, visit },
@@ -92,7 +92,7 @@ export function routeView(processes: readonly ProcessEntry[], visit: Visit): Htm
       return html`${table(visit, {
         caption: texts.routes,
         columns: [
-          { label: texts.route, cell: ({ route }) => html`<code translate="no">${route}</code>` },
+          { label: texts.route, cell: ({ route }) => code(route) },
           {
             label: texts.upstream,
             cell: ({ upstream }) =>
@@ -104,13 +104,12 @@ export function routeView(processes: readonly ProcessEntry[], visit: Visit): Htm
           },
           {
             label: texts.requires,
-            cell: ({ requires }) =>
-              requires === '' ? texts.anyCaller : html`<code translate="no">${requires}</code>`,
+            cell: ({ requires }) => (requires === '' ? texts.anyCaller : code(requires)),
           },
           { label: texts.origin, cell: ({ origin }) => texts.origins[origin] },
         ],
         rows: first,
-        empty: texts.none,
+        empty: common.none,
       })}${more || undefined}`;
     },
   );
@@ -118,7 +117,7 @@ export function routeView(processes: readonly ProcessEntry[], visit: Visit): Htm
 }
 
 export function configurationView(processes: readonly ProcessEntry[], visit: Visit): Html {
-  const { settings: texts } = visit.texts;
+  const { settings: texts, common } = visit.texts;
   const grouped = groups(
     { processes, visit },
     (each) => each.settings,
@@ -126,15 +125,15 @@ export function configurationView(processes: readonly ProcessEntry[], visit: Vis
       table(visit, {
         caption: texts.configuration,
         columns: [
-          { label: texts.variable, cell: ({ name }) => html`<code translate="no">${name}</code>` },
+          { label: texts.variable, cell: ({ name }) => code(name) },
           {
             label: texts.value,
             cell: ({ value, origin }) =>
               value === undefined
                 ? origin === 'default'
-                  ? texts.none
+                  ? common.none
                   : texts.secret
-                : html`<code translate="no">${value}</code>`,
+                : code(value),
           },
           {
             label: texts.origin,
@@ -143,7 +142,7 @@ export function configurationView(processes: readonly ProcessEntry[], visit: Vis
           },
         ],
         rows: entry?.settings ?? [],
-        empty: texts.none,
+        empty: common.none,
       }),
   );
   return html`<p class="lead">${texts.configurationLead}</p>${grouped}`;

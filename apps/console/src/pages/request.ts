@@ -1,10 +1,10 @@
 /** One request: why it failed, its stages with their times, what was signed, neighbors, audit entries. */
 import { type FailureStage, failureStages } from '@gatehouse/errors';
-import type { ExplainedRequest, NamedEntry } from '@gatehouse/operators';
+import type { ExplainedRequest } from '@gatehouse/operators';
 import { fill, type Html, html } from '@gatehouse/server';
 import { z } from 'zod';
 import { type Screen, screen, type Visit } from '../frame/screen.ts';
-import { pathTo } from '../view/addresses.ts';
+import { logAddress, pathTo, REQUEST_PATH, REQUESTS_PATH } from '../view/addresses.ts';
 import {
   card,
   code,
@@ -16,46 +16,47 @@ import {
   time,
   userLink,
 } from '../view/parts.ts';
-import { logAddress, REQUEST_PATH, REQUESTS_PATH } from '../view/request-log.ts';
 import { orUndefined } from './acts.ts';
 import { auditTable } from './audit.ts';
-import { credentialOf, curl, type Replay, signedText } from './request-again.ts';
+import { credentialOf, curl, signedText } from './request-again.ts';
 import { caller, inEnglish, outcome, requestTable } from './requests.ts';
 
-interface Data extends Replay {
-  readonly id: string;
-  /** Callers can choose an id that was used before. */
-  readonly others: readonly ExplainedRequest[];
-  readonly neighbors: readonly ExplainedRequest[];
-  readonly audit: readonly NamedEntry[];
+const query = z.object({ at: z.string().optional() });
+
+type Data = Awaited<ReturnType<typeof load>>;
+
+async function load({
+  operators,
+  parameters: { id = '' },
+  query: { at },
+}: Visit<z.output<typeof query>>) {
+  const found = await orUndefined(operators.requests.read(id));
+  const { requests, audit } = found ?? { requests: [], audit: [] };
+  // Callers can choose an id that was used before. Many requests that an attacker sends with the id
+  // of a request must not hide that request.
+  const latest = requests.toReversed();
+  const entry =
+    latest.find((each) => each.time === at) ?? latest.find((each) => each.verified) ?? latest[0];
+  const others = latest.filter((each) => each !== entry);
+  const { clientId } = entry ?? {};
+  const [neighbors, client, processes] = await Promise.all([
+    entry === undefined ? [] : operators.requests.neighbors(entry),
+    entry !== undefined && credentialOf(entry) === 'signature' && clientId !== undefined
+      ? orUndefined(operators.clients.read(clientId))
+      : undefined,
+    operators.installation.processes(),
+  ]);
+  const variable = entry?.app === 'gateway' ? 'GATEWAY_URL' : 'AUTHORIZATION_SERVER_URL';
+  const settings = processes.flatMap((each) => each.settings);
+  const server = settings.find(({ name }) => name === variable)?.value ?? `$${variable}`;
+  const signatureAlgorithm = client?.client.signatureAlgorithm;
+  return { id, entry, others, neighbors, audit, signatureAlgorithm, server };
 }
 
-export const request: Screen = screen<{ at?: string | undefined }, Data>({
+export const request: Screen = screen({
   path: REQUEST_PATH,
-  requires: 'operator:read',
-  query: z.object({ at: z.string().optional() }),
-  async load({ operators, parameters: { id = '' }, query: { at } }) {
-    const found = await orUndefined(operators.requests.read(id));
-    const { requests, audit } = found ?? { requests: [], audit: [] };
-    // Many requests that an attacker sends with the id of a request must not hide that request.
-    const latest = requests.toReversed();
-    const entry =
-      latest.find((each) => each.time === at) ?? latest.find((each) => each.verified) ?? latest[0];
-    const others = latest.filter((each) => each !== entry);
-    const { clientId } = entry ?? {};
-    const [neighbors, client, processes] = await Promise.all([
-      entry === undefined ? [] : operators.requests.neighbors(entry),
-      entry !== undefined && credentialOf(entry) === 'signature' && clientId !== undefined
-        ? operators.clients.read(clientId).catch(() => undefined)
-        : undefined,
-      operators.installation.processes(),
-    ]);
-    const variable = entry?.app === 'gateway' ? 'GATEWAY_URL' : 'AUTHORIZATION_SERVER_URL';
-    const settings = processes.flatMap((each) => each.settings);
-    const server = settings.find(({ name }) => name === variable)?.value ?? `$${variable}`;
-    const signatureAlgorithm = client?.client.signatureAlgorithm;
-    return { id, entry, others, neighbors, audit, signatureAlgorithm, server };
-  },
+  query,
+  load,
   title: ({ id, entry }, { texts }) =>
     entry === undefined
       ? texts.requests.missingTitle

@@ -4,7 +4,16 @@ import type { ExplainedRequest, Page, RequestGroup } from '@gatehouse/operators'
 import { type Html, html } from '@gatehouse/server';
 import { z } from 'zod';
 import { type Screen, screen, type Visit } from '../frame/screen.ts';
-import { addressWith, pathTo } from '../view/addresses.ts';
+import {
+  addressWith,
+  EVENTS_PATH,
+  EXPORT_PATH,
+  FIND_PATH,
+  pathTo,
+  REQUEST_PATH,
+  REQUESTS_PATH,
+  requestQuery,
+} from '../view/addresses.ts';
 import { filterForm } from '../view/forms.ts';
 import {
   card,
@@ -17,17 +26,10 @@ import {
   type Place,
   status,
   table,
+  tableCard,
   time,
   userLink,
 } from '../view/parts.ts';
-import {
-  EVENTS_PATH,
-  EXPORT_PATH,
-  FIND_PATH,
-  REQUEST_PATH,
-  REQUESTS_PATH,
-  requestQuery,
-} from '../view/request-log.ts';
 
 const GROUPS = 20;
 const REQUESTS = 25;
@@ -39,7 +41,6 @@ type Query = z.output<typeof query>;
 
 export const requests: Screen = screen({
   path: REQUESTS_PATH,
-  requires: 'operator:read',
   query,
   async load({ operators, query: { cursor, follow, ...filter } }) {
     const [page, groups] = await Promise.all([
@@ -57,7 +58,7 @@ export const requests: Screen = screen({
   },
   view({ page, groups, isFollowed }, visit) {
     const { requests: texts, common } = visit.texts;
-    const shown = html`${card(texts.groups, groupTable(groups, visit))}
+    const shown = html`${groupCard(groups, visit)}
 ${card(texts.list, requestTable(page, visit))}`;
     return html`<p class="lead">${texts.lead}</p>
 ${findForm(visit)}
@@ -95,9 +96,9 @@ function findForm({ texts: { requests: texts, common } }: Visit<Query>): Html {
 </form>`;
 }
 
-function groupTable(groups: readonly RequestGroup[], visit: Visit<Query>): Html {
+function groupCard(groups: readonly RequestGroup[], visit: Visit<Query>): Html {
   const { requests: texts, common } = visit.texts;
-  return table(visit, {
+  return tableCard(visit, {
     caption: texts.groups,
     columns: [
       {

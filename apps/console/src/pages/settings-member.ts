@@ -1,5 +1,5 @@
 /** One member of the settings: its value as JSON, and its change with a preview of before and after. */
-import { OperatorError, settingsMember } from '@gatehouse/operators';
+import { invalidInput, OperatorError, settingsMember } from '@gatehouse/operators';
 import { fill, html } from '@gatehouse/server';
 import { z } from 'zod';
 import { act, type Confirmation, type Screen, screen, type Visit } from '../frame/screen.ts';
@@ -13,8 +13,6 @@ type Fields = z.output<typeof fields>;
 
 export const settingsMemberScreen: Screen = screen({
   path: MEMBER_PATH,
-  requires: 'operator:read',
-  query: z.object({}),
   async load({ operators, parameters }) {
     const { success, data: member } = settingsMember.safeParse(parameters.member);
     if (!success) {
@@ -26,7 +24,7 @@ export const settingsMemberScreen: Screen = screen({
   title: ({ member }) => member,
   trail: (_data, { texts }) => [{ address: SETTINGS_PATH, label: texts.settings.title }],
   view({ member, value, version }, visit) {
-    const { settings: texts } = visit.texts;
+    const { settings: texts, common } = visit.texts;
     const text = JSON.stringify(value, undefined, 2) ?? '';
     const form = actForm(visit, {
       act: 'propose',
@@ -43,7 +41,7 @@ export const settingsMemberScreen: Screen = screen({
       button: texts.preview,
     });
     return html`<p class="lead">${texts.meanings[member]}</p>
-${card(texts.value, form === undefined ? html`<pre translate="no">${text || texts.none}</pre>` : html`<div class="code">${form}</div>`)}`;
+${card(texts.value, form === undefined ? html`<pre translate="no">${text || common.none}</pre>` : html`<div class="code">${form}</div>`)}`;
   },
   acts: {
     /** Changes nothing. The page that it shows has the form of the change. */
@@ -92,14 +90,14 @@ async function changesOf({ value }: Fields, { operators, parameters }: Visit) {
 
 function confirmation(
   { member, changes }: Awaited<ReturnType<typeof changesOf>>,
-  { texts: { settings: texts } }: Visit,
+  { texts: { settings: texts, common } }: Visit,
 ): Confirmation {
   const isSame = changes.length === 0;
   return {
     title: fill(texts.changeTitle, { member }),
     effect: html`<p>${isSame ? texts.noChange : texts.changeEffect}</p>
 ${lines(changeList(changes))}`,
-    button: texts.save,
+    button: common.save,
   };
 }
 
@@ -110,8 +108,6 @@ ${lines(changeList(changes))}`,
  * @throws OperatorError
  */
 function typedValue(typed: string): unknown {
-  const reject = (message: string) =>
-    new OperatorError('illegal_argument', `value: ${message}.`, [{ property: 'value', message }]);
   if (typed.trim() === '') {
     return null;
   }
@@ -119,10 +115,13 @@ function typedValue(typed: string): unknown {
   try {
     value = JSON.parse(typed);
   } catch (error) {
-    throw reject(`is not JSON: ${(error as Error).message}`);
+    throw invalidInput('value', `is not JSON: ${(error as Error).message}`);
   }
   if (/"clientSecret"\s*:/.test(JSON.stringify(value))) {
-    throw reject('must not contain a clientSecret. Set it with gatehouse bootstrap apply');
+    throw invalidInput(
+      'value',
+      'must not contain a clientSecret. Set it with gatehouse bootstrap apply',
+    );
   }
   return value;
 }

@@ -1,23 +1,24 @@
 /** The settings of the installation, and what its processes report. */
-import { settingsMember } from '@gatehouse/operators';
+import { type Operators, settingsMember } from '@gatehouse/operators';
 import { type Html, html } from '@gatehouse/server';
 import { z } from 'zod';
 import { SUPPORT_BUNDLE_PATH } from '../frame/exports.ts';
-import { act, type Screen, screen, type Visit } from '../frame/screen.ts';
+import { type Screen, screen, type Visit } from '../frame/screen.ts';
 import { pathTo } from '../view/addresses.ts';
-import { card, definitions, table, tabs } from '../view/parts.ts';
+import { card, code, definitions, tableCard, tabs } from '../view/parts.ts';
+import { changing, noting } from './acts.ts';
 import { FINDINGS_PATH } from './findings.ts';
 import { configurationView, processView, routeView } from './processes.ts';
 
 export const SETTINGS_PATH = '/settings';
 export const MEMBER_PATH = '/settings/:member';
+const PROCESSES = `${SETTINGS_PATH}?tab=processes`;
 
 const tabName = z.enum(['declared', 'processes', 'routes', 'configuration']);
 const views = { processes: processView, routes: routeView, configuration: configurationView };
 
 export const settings: Screen = screen({
   path: SETTINGS_PATH,
-  requires: 'operator:read',
   query: z.object({ tab: tabName.default('declared') }),
   async load({ operators, query: { tab } }) {
     return tab === 'declared'
@@ -40,43 +41,35 @@ export const settings: Screen = screen({
     return html`${tabs(visit, texts.views, names)}${content}`;
   },
   acts: {
-    reload: act({
-      fields: z.object({}),
-      async run(_fields, { operators, operator }) {
-        await operators.installation.reload(operator);
-        return { to: `${SETTINGS_PATH}?tab=processes`, notice: 'reloading' };
-      },
-    }),
+    reload: changing(({ operators, operator }) =>
+      operators.installation.reload(operator).then(noting('reloading', PROCESSES)),
+    ),
   },
 });
 
-type Found = Awaited<ReturnType<Visit['operators']['settings']['read']>>;
+export type DeclaredSettings = Awaited<ReturnType<Operators['settings']['read']>>;
 
-function declared({ settings: members, effective }: Found, visit: Visit): Html {
-  const { settings: texts } = visit.texts;
+function declared({ settings: members, effective }: DeclaredSettings, visit: Visit): Html {
+  const { settings: texts, common } = visit.texts;
   const { roles, lifetimes } = effective;
   return html`<p class="lead">${texts.lead}</p>
-${card(
-  texts.members,
-  table(visit, {
-    caption: texts.members,
-    columns: [
-      {
-        label: texts.member,
-        cell: (member) =>
-          html`<a href="${pathTo(MEMBER_PATH, { member })}"><code translate="no">${member}</code></a>`,
-      },
-      { label: texts.meaning, cell: (member) => texts.meanings[member] },
-      { label: texts.value, cell: (member) => summary(members[member], visit) },
-    ],
-    rows: settingsMember.options,
-    empty: '',
-  }),
-)}
+${tableCard(visit, {
+  caption: texts.members,
+  columns: [
+    {
+      label: texts.member,
+      cell: (member) => html`<a href="${pathTo(MEMBER_PATH, { member })}">${code(member)}</a>`,
+    },
+    { label: texts.meaning, cell: (member) => texts.meanings[member] },
+    { label: texts.value, cell: (member) => summary(members[member], visit) },
+  ],
+  rows: settingsMember.options,
+  empty: '',
+})}
 ${card(
   texts.effective,
   definitions([
-    [texts.roles, roles.join(', ') || texts.none],
+    [common.roles, roles.join(', ') || common.none],
     ...Object.entries(lifetimes).map(
       ([name, seconds]) => [name, duration(Number(seconds), visit)] as const,
     ),
@@ -100,11 +93,11 @@ function duration(seconds: number, { texts }: Visit): string {
 const SUMMARY_CHARACTERS = 90;
 
 /** The beginning of the value. Its own screen has all of it. */
-export function summary(value: unknown, { texts: { settings: texts } }: Visit): Html {
+export function summary(value: unknown, { texts: { common } }: Visit): Html {
   const isEmpty = value === undefined || Object.keys(Object(value)).length === 0;
   const text = JSON.stringify(value) ?? '';
   const isLong = text.length > SUMMARY_CHARACTERS;
   return isEmpty
-    ? html`${texts.none}`
-    : html`<code translate="no">${isLong ? `${text.slice(0, SUMMARY_CHARACTERS)}…` : text}</code>`;
+    ? html`${common.none}`
+    : code(isLong ? `${text.slice(0, SUMMARY_CHARACTERS)}…` : text);
 }

@@ -1,14 +1,9 @@
 /** Tokens: what a token is, who holds it, and what its revocation would end. */
-import {
-  type ClientView,
-  OperatorError,
-  type TokenView,
-  type UserView,
-} from '@gatehouse/operators';
+import { invalidInput } from '@gatehouse/operators';
 import { type Html, html } from '@gatehouse/server';
 import { z } from 'zod';
 import { act, type Screen, screen, type Visit } from '../frame/screen.ts';
-import { pathTo } from '../view/addresses.ts';
+import { pathTo, REQUEST_PATH } from '../view/addresses.ts';
 import { actForm, destroyLink } from '../view/forms.ts';
 import {
   card,
@@ -19,7 +14,6 @@ import {
   status,
   userLink,
 } from '../view/parts.ts';
-import { REQUEST_PATH } from '../view/request-log.ts';
 import { ending, noting, orUndefined } from './acts.ts';
 import { CLIENT_PATH, logLinks } from './clients.ts';
 import { USER_PATH } from './users.ts';
@@ -32,27 +26,32 @@ const target = z.union([
   z.strictObject({ all: z.literal('true').transform(() => true as const) }),
 ]);
 
+const query = z.object({ reference: z.string().max(4096).optional() });
+
+type Data = Awaited<ReturnType<typeof load>>;
+
+async function load({ operators, query: { reference } }: Visit<z.output<typeof query>>) {
+  const token =
+    reference === undefined ? undefined : await orUndefined(operators.tokens.find({ reference }));
+  const { clientId, userId } = token ?? {};
+  const [holder, user] = await Promise.all([
+    clientId === undefined ? undefined : orUndefined(operators.clients.read(clientId)),
+    userId === undefined ? undefined : orUndefined(operators.users.read(userId)),
+  ]);
+  return { token, client: holder?.client, user: user?.user };
+}
+
 export const tokens: Screen = screen({
   path: PATH,
-  requires: 'operator:read',
-  query: z.object({ reference: z.string().max(4096).optional() }),
-  async load({ operators, query: { reference } }) {
-    const token =
-      reference === undefined ? undefined : await orUndefined(operators.tokens.find({ reference }));
-    const { clientId, userId } = token ?? {};
-    const [holder, user] = await Promise.all([
-      clientId === undefined ? undefined : orUndefined(operators.clients.read(clientId)),
-      userId === undefined ? undefined : orUndefined(operators.users.read(userId)),
-    ]);
-    return { token, client: holder?.client, user: user?.user };
-  },
+  query,
+  load,
   title: (_data, { texts }) => texts.tokens.title,
   view(data, visit) {
     const { tokens: texts } = visit.texts;
     const isGone = visit.query.reference !== undefined && data.token === undefined;
     return html`<p class="lead">${texts.lead}</p>
 ${isGone ? html`<p class="warning">${texts.unknown}</p>` : undefined}
-${data.token && tokenCard({ ...data, token: data.token }, visit)}
+${tokenCard(data, visit)}
 ${card(
   texts.inspect,
   actForm(
@@ -83,14 +82,14 @@ ${visit.mayWrite ? revocations(visit) : undefined}`;
         if (isRequest && (await orUndefined(operators.requests.read(value))) !== undefined) {
           return { to: pathTo(REQUEST_PATH, { id: value }) };
         }
-        throw problem('value', texts.tokens.unknown);
+        throw invalidInput('value', texts.tokens.unknown);
       },
     }),
     client: act({
       fields: z.object({ client: z.string() }),
       async run({ client: id }, { operators, texts }) {
         if ((await orUndefined(operators.clients.read(id))) === undefined) {
-          throw problem('client', texts.tokens.noClient);
+          throw invalidInput('client', texts.tokens.noClient);
         }
         return { to: `${pathTo(CLIENT_PATH, { id })}/revoke` };
       },
@@ -100,7 +99,7 @@ ${visit.mayWrite ? revocations(visit) : undefined}`;
       async run({ user: name }, { operators, texts }) {
         const user = await orUndefined(operators.users.find(name));
         if (user === undefined) {
-          throw problem('user', texts.tokens.noUser);
+          throw invalidInput('user', texts.tokens.noUser);
         }
         return { to: `${pathTo(USER_PATH, { id: user.userId })}/end` };
       },
@@ -121,14 +120,11 @@ ${visit.mayWrite ? revocations(visit) : undefined}`;
   },
 });
 
-interface Found {
-  readonly token: TokenView;
-  /** A client or user that was removed has only its id. */
-  readonly client: ClientView | undefined;
-  readonly user: UserView | undefined;
-}
-
-function tokenCard({ token, client, user }: Found, visit: Visit): Html {
+/** A client or user that was removed has only its id. */
+function tokenCard({ token, client, user }: Data, visit: Visit): Html | undefined {
+  if (token === undefined) {
+    return undefined;
+  }
   const { tokens: texts, common, frame } = visit.texts;
   const { clientId, userId, reference, kind, state, keyId, issuedAt, expiresAt } = token;
   const seconds = (at: number | undefined) => (at ? lastTime(at, visit) : undefined);
@@ -179,6 +175,3 @@ function revocations(visit: Visit): Html {
 </div>`,
   );
 }
-
-const problem = (property: string, message: string) =>
-  new OperatorError('illegal_argument', message, [{ property, message }]);

@@ -16,7 +16,7 @@ import {
   number,
   organizationLink,
   status,
-  table,
+  tableCard,
   tabs,
   time,
 } from '../view/parts.ts';
@@ -52,7 +52,6 @@ async function load(visit: Visit<z.output<typeof query>>) {
 
 export const user: Screen = screen({
   path: USER_PATH,
-  requires: 'operator:read',
   query,
   load,
   title: (data) => plainName(data.user.name),
@@ -199,9 +198,9 @@ function signIn({ lastSignInAt, locks, factors }: Data, visit: Visit): Html {
 
 function sessionCard({ sessions, applications }: Data, visit: Visit): Html {
   const { users: texts, common } = visit.texts;
-  return card(
-    texts.sessions,
-    table(visit, {
+  return tableCard(
+    visit,
+    {
       caption: texts.sessions,
       columns: [
         {
@@ -226,7 +225,7 @@ function sessionCard({ sessions, applications }: Data, visit: Visit): Html {
       ],
       rows: sessions,
       empty: texts.noSessions,
-    }),
+    },
     sessions.length + applications.length === 0
       ? undefined
       : destroyLink(visit, { act: 'end', label: texts.acts.endAll.button }),
@@ -235,23 +234,20 @@ function sessionCard({ sessions, applications }: Data, visit: Visit): Html {
 
 function applicationCard({ applications }: Data, visit: Visit): Html {
   const { users: texts, common } = visit.texts;
-  return card(
-    texts.applications,
-    table(visit, {
-      caption: texts.applications,
-      columns: [
-        { label: common.client, cell: ({ clientId }) => clientLink(clientId) },
-        { label: common.scopes, cell: ({ scope }) => scope || undefined },
-        { label: texts.since, cell: ({ since }) => lastTime(since, visit) },
-        { label: common.expires, cell: ({ expiresAt }) => lastTime(expiresAt, visit) },
-        {
-          label: texts.end,
-          cell: ({ clientId: client }) =>
-            destroyLink(visit, { act: 'end-access', label: texts.end, fields: { client } }),
-        },
-      ],
-      rows: applications,
-      empty: texts.noApplications,
-    }),
-  );
+  return tableCard(visit, {
+    caption: texts.applications,
+    columns: [
+      { label: common.client, cell: ({ clientId }) => clientLink(clientId) },
+      { label: common.scopes, cell: ({ scope }) => scope || undefined },
+      { label: texts.since, cell: ({ since }) => lastTime(since, visit) },
+      { label: common.expires, cell: ({ expiresAt }) => lastTime(expiresAt, visit) },
+      {
+        label: texts.end,
+        cell: ({ clientId: client }) =>
+          destroyLink(visit, { act: 'end-access', label: texts.end, fields: { client } }),
+      },
+    ],
+    rows: applications,
+    empty: texts.noApplications,
+  });
 }

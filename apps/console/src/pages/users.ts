@@ -18,7 +18,6 @@ export const USER_PATH = '/users/:id';
 
 export const users: Screen = screen({
   path: USERS_PATH,
-  requires: 'operator:read',
   query: memberFilter.strip(),
   load: ({ operators, query }) => operators.users.list(query),
   title: (_data, { texts }) => texts.users.title,

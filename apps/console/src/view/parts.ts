@@ -23,24 +23,20 @@ export interface Column<Row> {
   readonly isNumber?: boolean;
 }
 
-/**
- * A list with its pages. On a phone, each row is a card.
- *
- * @param list.next the cursor of the next page, in the parameter `cursor` unless `cursorName` is set
- * @param list.empty what the list would contain, and how it gets its first entry
- */
-export function table<Row>(
-  place: Place,
-  list: {
-    /** For screen readers: the heading above it shows the same. */
-    readonly caption: string;
-    readonly columns: readonly Column<Row>[];
-    readonly rows: readonly Row[];
-    readonly next?: string | undefined;
-    readonly cursorName?: string | undefined;
-    readonly empty: Content;
-  },
-): Html {
+export interface Table<Row> {
+  /** For screen readers: the heading above it shows the same. */
+  readonly caption: string;
+  readonly columns: readonly Column<Row>[];
+  readonly rows: readonly Row[];
+  /** The cursor of the next page, in the parameter `cursor` unless `cursorName` is set. */
+  readonly next?: string | undefined;
+  readonly cursorName?: string | undefined;
+  /** What the list would contain, and how it gets its first entry. */
+  readonly empty: Content;
+}
+
+/** A list with its pages. On a phone, each row is a card. */
+export function table<Row>(place: Place, list: Table<Row>): Html {
   const { caption, columns, rows, next, cursorName = 'cursor', empty } = list;
   const isFirst = !place.search.has(cursorName);
   if (rows.length === 0 && isFirst && next === undefined) {
@@ -88,6 +84,10 @@ export function card(title: string, content: Content, tools?: Html): Html {
 ${content}
 </section>`;
 }
+
+/** A table with its caption as the heading. */
+export const tableCard = <Row>(place: Place, list: Table<Row>, tools?: Html): Html =>
+  card(list.caption, table(place, list), tools);
 
 /** Facts by name. It omits a fact without a value. */
 export function definitions(facts: readonly (readonly [label: string, value: Content])[]): Html {
@@ -168,9 +168,12 @@ export function live(name: string, seconds: number, content: Html): Html {
   return html`<div id="live-${name}" data-live="${String(seconds)}">${content}</div>`;
 }
 
-const MINUTE = 60_000;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
+const DAY = 86_400_000;
+const units = [
+  ['day', DAY],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+] as const;
 
 /** How long ago, or the day. The title has the exact time. @param at epoch milliseconds or ISO 8601 */
 export function time(at: number | string, { texts, now }: Pick<Place, 'texts' | 'now'>): Html {
@@ -193,14 +196,7 @@ function timeInWords(at: number, now: number, { language }: Texts): string {
     const format = new Intl.DateTimeFormat(language, { dateStyle: 'medium', timeZone: 'UTC' });
     return format.format(at);
   }
-  const [unit, size] =
-    distance < MINUTE
-      ? (['second', 1000] as const)
-      : distance < HOUR
-        ? (['minute', MINUTE] as const)
-        : distance < DAY
-          ? (['hour', HOUR] as const)
-          : (['day', DAY] as const);
+  const [unit, size] = units.find(([, each]) => distance >= each) ?? (['second', 1000] as const);
   const format = new Intl.RelativeTimeFormat(language, { numeric: 'auto' });
   return format.format(Math.trunc(ahead / size), unit);
 }

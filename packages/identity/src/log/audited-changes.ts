@@ -22,7 +22,7 @@ import { profileNames, type User } from '../users/user.ts';
 import type { UserRegistry } from '../users/users.ts';
 import type { AuditEvent } from './audit-event.ts';
 
-const auditedChange = z.object({
+export const auditedChange = z.object({
   member: z.string(),
   /** Absent if the member had no value. */
   from: z.unknown().optional(),
