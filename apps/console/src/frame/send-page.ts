@@ -1,5 +1,5 @@
 /** How a page is sent: its headers, its language, its notice, and what belongs to the session. */
-import { type Html, html, observedRequest } from '@gatehouse/server';
+import { observedRequest } from '@gatehouse/server';
 import type { Request, RequestHandler, Response } from 'express';
 import helmet from 'helmet';
 import type { Cookies } from '../session/cookies.ts';
@@ -32,7 +32,7 @@ export function createSendPage(cookies: Cookies) {
       renderDocument({
         ...page,
         texts,
-        notice: notice === undefined ? undefined : noticeText(notice, texts),
+        notice: noticeText(notice, texts),
         address: addressOf(request),
         frame: session && {
           formToken: session.formToken,
@@ -44,8 +44,8 @@ export function createSendPage(cookies: Cookies) {
   };
 }
 
-const noticeText = (name: string, { notices }: Texts): Html | undefined =>
-  Object.hasOwn(notices, name) ? html`${notices[name as keyof Texts['notices']]}` : undefined;
+const noticeText = (name = '', { notices }: Texts) =>
+  Object.hasOwn(notices, name) ? notices[name as keyof Texts['notices']] : undefined;
 
 /**
  * The page loads its own files, and sends forms to the console, which redirects a sign-out to the

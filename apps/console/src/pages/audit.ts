@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { AUDIT_EXPORT_PATH, auditQuery, toAuditQuery } from '../frame/exports.ts';
 import { type Screen, screen, type Visit } from '../frame/screen.ts';
 import { addressWith, pathTo } from '../view/addresses.ts';
-import { filterForm } from '../view/forms.ts';
+import { choices, filterForm } from '../view/forms.ts';
 import {
   card,
   entry as cell,
@@ -22,10 +22,8 @@ import {
   userLink,
 } from '../view/parts.ts';
 
-const AUDIT_PATH = '/audit';
-
 export const audit: Screen = screen({
-  path: AUDIT_PATH,
+  path: '/audit',
   query: auditQuery.extend({ cursor: z.string().optional() }),
   load: ({ operators, query: { cursor, ...filters } }) =>
     operators.audit.list({ ...toAuditQuery(filters), cursor }),
@@ -36,18 +34,14 @@ export const audit: Screen = screen({
   },
   view(page, visit) {
     const { audit: texts, common } = visit.texts;
-    const choices = (names: readonly string[], labelOf = (name: string) => name) => [
-      { value: '', label: common.all },
-      ...names.map((name) => ({ value: name, label: labelOf(name) })),
-    ];
-    const severityName = (name: string) => texts.severities[name as keyof typeof tones];
+    const severities = choices(visit, auditSeverities, (name) => texts.severities[name]);
     return html`<p class="lead">${texts.lead}</p>
 ${filterForm(visit, [
   { name: 'user', label: texts.user },
   { name: 'clientId', label: common.clientId },
   { name: 'orgId', label: common.organization },
-  { name: 'event', label: texts.event, options: choices(Object.keys(auditEvents).sort()) },
-  { name: 'severity', label: texts.severity, options: choices(auditSeverities, severityName) },
+  { name: 'event', label: texts.event, options: choices(visit, Object.keys(auditEvents).sort()) },
+  { name: 'severity', label: texts.severity, options: severities },
   { name: 'requestId', label: common.requestId },
   { name: 'since', label: common.since, type: 'datetime-local' },
   { name: 'until', label: common.until, type: 'datetime-local' },

@@ -16,6 +16,7 @@ import {
   live,
   tableCard,
 } from '../view/parts.ts';
+import { noting } from './acts.ts';
 import { secretPage, tokenCommand } from './client-wizard.ts';
 import { CLIENT_PATH } from './clients.ts';
 import type { DeclaredSettings } from './settings.ts';
@@ -100,15 +101,12 @@ function rotation(
   const findings =
     old &&
     html`${newUse === undefined ? note('warning', texts.newUnused) : undefined}${isUsed ? note('warning', texts.stillUsed) : note('success', isSilent)}`;
-  const removal = {
-    act: 'remove-key',
-    label: texts.removeKey,
-    fields: { keyId: old?.keyId ?? '' },
-  };
   const next =
     old === undefined
       ? actForm(visit, { act: 'add-key', button: texts.addKey })
-      : destroyLink(visit, removal);
+      : destroyLink(visit, {
+          ...{ act: 'remove-key', label: texts.removeKey, fields: { keyId: old.keyId } },
+        });
   return card(
     texts.rotation,
     html`<ol class="steps">${texts.rotationSteps.map(
@@ -133,11 +131,10 @@ export const keyActs = {
     },
   }),
   'remove-key': act({
-    fields: z.object({ keyId: z.string(), keepTokens: z.enum(['true', 'false']).default('false') }),
+    fields: z.object({ keyId: z.string(), keepTokens: z.stringbool().default(false) }),
     async preview(fields, { operators, parameters: { id = '' } }) {
       const { lastUse } = await operators.clients.read(id);
-      const keepTokens = fields.keepTokens === 'true';
-      return { keyId: fields.keyId, keepTokens, at: lastUse.keys[fields.keyId] };
+      return { ...fields, at: lastUse.keys[fields.keyId] };
     },
     confirm({ keyId, keepTokens, at }, visit) {
       const { clients: texts } = visit.texts;
@@ -152,10 +149,9 @@ ${isRecent ? html`<p class="warning">${texts.stillUsed}</p>` : undefined}
         button: texts.removeKey,
       };
     },
-    async run({ keyId, keepTokens }, { operators, operator, parameters: { id = '' } }) {
-      const options = { keepTokens: keepTokens === 'true' };
-      await operators.clientKeys.remove(operator, id, keyId, options);
-      return { to: tabOf(id), notice: 'removed' };
-    },
+    run: ({ keyId, keepTokens }, { operators, operator, parameters: { id = '' } }) =>
+      operators.clientKeys
+        .remove(operator, id, keyId, { keepTokens })
+        .then(noting('removed', tabOf(id))),
   }),
 };

@@ -6,6 +6,7 @@ import { type Act, act, type Visit } from '../frame/screen.ts';
 import { actForm, filterForm } from '../view/forms.ts';
 import { card, code, lines } from '../view/parts.ts';
 import type { Texts } from '../view/texts-en.ts';
+import { noting } from './acts.ts';
 import type { ClientData } from './client-keys.ts';
 import { wordsOf } from './client-wizard.ts';
 
@@ -50,10 +51,12 @@ function comparison(
 
 export const changeRedirects: Act = act({
   fields: z.object({ redirectUris: z.string(), version: z.string() }),
-  async run({ redirectUris, version }, { operators, operator, path, parameters: { id = '' } }) {
+  run(
+    { redirectUris, version: ifVersion },
+    { operators, operator, path, parameters: { id = '' } },
+  ) {
     const change = { redirectUris: wordsOf(redirectUris) };
-    const condition = { ifVersion: version };
-    await operators.clients.change(operator, id, change, condition);
-    return { to: `${path}?tab=redirects`, notice: 'saved' };
+    const changed = operators.clients.change(operator, id, change, { ifVersion });
+    return changed.then(noting('saved', `${path}?tab=redirects`));
   },
 });

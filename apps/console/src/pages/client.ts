@@ -27,7 +27,6 @@ import { changeRedirects, redirectsTab } from './client-redirects.ts';
 import { CLIENT_PATH, kindOf, LIST_PATH, logLinks } from './clients.ts';
 
 const tabName = z.enum(['overview', 'keys', 'redirects', 'migration']);
-type Tab = z.output<typeof tabName>;
 
 export const client: Screen = screen({
   path: CLIENT_PATH,
@@ -46,7 +45,7 @@ export const client: Screen = screen({
   tools: ({ found }, { texts }) => logLinks({ clientId: found.client.clientId }, texts),
   view(data, visit) {
     const { clients: texts } = visit.texts;
-    const tab: Tab = visit.attempt?.act === 'redirects' ? 'redirects' : visit.query.tab;
+    const tab = visit.attempt?.act === 'redirects' ? 'redirects' : visit.query.tab;
     const views = { overview, keys: keysTab, redirects: redirectsTab, migration: migrationTab };
     const { overview: start, keys } = visit.texts;
     const labels = { ...texts, ...visit.texts.common, overview: start.title, keys: keys.title };
@@ -143,25 +142,19 @@ function limits(client: Client, rate: ClientData['use']['rate'], visit: Visit): 
   const lifetimes = Object.entries(client.lifetimes ?? {}).map(
     ([name, seconds]) => `${name}: ${number(Number(seconds), visit.texts)} s`,
   );
-  const perMinute = rate ? (rate.requests / rate.windowSeconds) * 60 : 0;
+  const shown = (value: number) => number(value, visit.texts);
+  const limit =
+    rate &&
+    fill(texts.rateValue, { requests: shown(rate.requests), seconds: shown(rate.windowSeconds) });
+  const busiest =
+    rate &&
+    fill(texts.ofLimit, {
+      count: shown(rate.busiestMinute),
+      share: percent(rate.busiestMinute / ((rate.requests / rate.windowSeconds) * 60), visit.texts),
+    });
   return definitions([
-    [
-      requests.title,
-      rate
-        ? fill(texts.rateValue, {
-            requests: number(rate.requests, visit.texts),
-            seconds: number(rate.windowSeconds, visit.texts),
-          })
-        : texts.unknownRate,
-    ],
-    [
-      texts.busiest,
-      rate &&
-        fill(texts.ofLimit, {
-          count: number(rate.busiestMinute, visit.texts),
-          share: percent(rate.busiestMinute / perMinute, visit.texts),
-        }),
-    ],
+    [requests.title, limit ?? texts.unknownRate],
+    [texts.busiest, busiest],
     [texts.lifetimes, lifetimes.join(', ') || texts.installation],
     [texts.addresses, client.ipAllowList.join(', ') || common.all],
   ]);

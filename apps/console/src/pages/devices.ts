@@ -5,7 +5,7 @@ import { foreignName, type Html, html, plainName, sentence } from '@gatehouse/se
 import { z } from 'zod';
 import { type Screen, screen, type Visit } from '../frame/screen.ts';
 import { addressWith, pathTo } from '../view/addresses.ts';
-import { filterForm } from '../view/forms.ts';
+import { choices, filterForm } from '../view/forms.ts';
 import {
   card,
   code,
@@ -80,14 +80,11 @@ export const devices: Screen = screen({
 function filters(visit: Visit): Html {
   const { devices: texts, common } = visit.texts;
   const states = Object.keys(stateLabels) as DeviceView['state']['value'][];
-  const options = states.map((value) => ({ value, label: stateName(value, visit) }));
+  const options = choices(visit, states, (value) => stateName(value, visit));
   return filterForm(visit, [
     { name: 'orgId', label: common.organization, required: true },
     { name: 'search', label: common.search, type: 'search' },
-    {
-      ...{ name: 'state', label: common.state },
-      options: [{ value: '', label: common.all }, ...options],
-    },
+    { name: 'state', label: common.state, options },
     { name: 'productId', label: texts.productId },
   ]);
 }

@@ -23,15 +23,15 @@ import {
   table,
   time,
 } from '../view/parts.ts';
+import { noting } from './acts.ts';
 
-const PATH = '/keys';
 const tones = { published: 'warning', signing: 'good', retired: 'quiet' } as const satisfies Record<
   SigningKeyView['state'],
   Tone
 >;
 
 export const keys: Screen = screen({
-  path: PATH,
+  path: '/keys',
   query: z.object({ count: z.literal('1').optional() }),
   async load({ operators: { signingKeys, installation }, query: { count } }) {
     const [found, masterKey] = await Promise.all([
@@ -78,10 +78,8 @@ ${masterKey && card(texts.masterKey, masterKeyFacts(masterKey, visit))}`;
         effect: html`<p>${texts.rotateEffect}</p><p>${code(kid)}</p>`,
         button: texts.rotate,
       }),
-      async run({ purpose }, { operators, operator }) {
-        await operators.signingKeys.rotate(operator, purpose);
-        return { notice: 'published' };
-      },
+      run: ({ purpose }, { operators, operator }) =>
+        operators.signingKeys.rotate(operator, purpose).then(noting('published')),
     }),
   },
 });

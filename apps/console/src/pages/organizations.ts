@@ -7,7 +7,7 @@ import { act, type Screen, screen, type Visit } from '../frame/screen.ts';
 import { pathTo } from '../view/addresses.ts';
 import { actForm, destroyLink, filterForm } from '../view/forms.ts';
 import { card, code, copyable, definitions, table } from '../view/parts.ts';
-import { ending } from './acts.ts';
+import { ending, noting } from './acts.ts';
 import { clientTable, logLinks } from './clients.ts';
 import { type DeclaredSettings, MEMBER_PATH, summary } from './settings.ts';
 import { userTable } from './users.ts';
@@ -104,10 +104,8 @@ ${card(visit.texts.clients.title, clientTable(clients, visit, 'clients'))}`;
   acts: {
     rename: act({
       fields: z.object({ name: z.string(), version: z.string() }),
-      async run({ name, version: ifVersion }, { operators, operator, parameters: { id = '' } }) {
-        await operators.organizations.change(operator, id, { name }, { ifVersion });
-        return { notice: 'saved' };
-      },
+      run: ({ name, version: ifVersion }, { operators, operator, parameters: { id = '' } }) =>
+        operators.organizations.change(operator, id, { name }, { ifVersion }).then(noting('saved')),
     }),
     remove: ending({
       fields: z.object({}),
@@ -117,10 +115,8 @@ ${card(visit.texts.clients.title, clientTable(clients, visit, 'clients'))}`;
         const { users, clientIds } = await operators.organizations.previewRemoval(id);
         return { name, users, clients: clientIds.length };
       },
-      async run(_fields, { operators, operator }, id) {
-        await operators.organizations.remove(operator, id);
-        return { to: LIST_PATH, notice: 'removed' };
-      },
+      run: (_fields, { operators, operator }, id) =>
+        operators.organizations.remove(operator, id).then(noting('removed', LIST_PATH)),
     }),
   },
 });

@@ -28,12 +28,14 @@ export function signedText({ entry, signatureAlgorithm }: Replay, visit: Visit):
           ...[clientId, 'TIMESTAMP', 'NONCE'],
         ].join('\n')
       : `${signatureAlgorithm}(${isBodySigned ? 'BODY' : 'SORTED_PARAMETERS'} + TIMESTAMP + SECURE_KEY)`;
-  const { requests: texts } = visit.texts;
-  return card(
-    texts.signed,
-    html`<p class="hint">${texts.signedHint}</p>${commandBlock(text, visit.texts)}`,
-  );
+  return commandCard('signed', text, visit);
 }
+
+const commandCard = (name: 'signed' | 'curl', text: string, { texts }: Visit): Html =>
+  card(
+    texts.requests[name],
+    html`<p class="hint">${texts.requests[`${name}Hint`]}</p>${commandBlock(text, texts)}`,
+  );
 
 /** The log names the credential only if it was valid. A reason can tell the kind of a rejected one. */
 export function credentialOf({ credential, reason = '', explanation }: ExplainedRequest) {
@@ -64,14 +66,8 @@ const credentialHeaders: Readonly<Record<string, readonly string[]>> = {
 };
 
 export function curl(data: Replay, visit: Visit): Html | undefined {
-  const { requests: texts } = visit.texts;
   const command = data.entry && curlCommand(data.entry, data);
-  return command === undefined
-    ? undefined
-    : card(
-        texts.curl,
-        html`<p class="hint">${texts.curlHint}</p>${commandBlock(command, visit.texts)}`,
-      );
+  return command === undefined ? undefined : commandCard('curl', command, visit);
 }
 
 /** A text within double quotes of a POSIX shell. Strangers choose the ids of metadata documents. */

@@ -62,11 +62,9 @@ ${actForm(visit, { act: 'change', hidden: given, button })}
       fields,
       preview: changesOf,
       confirm: confirmation,
-      async run({ value, version }, { operators, operator, parameters }) {
+      async run({ value, version: ifVersion }, { operators, operator, parameters }) {
         const member = memberOf(parameters);
-        await operators.settings.change(operator, member, typedValue(value), {
-          ifVersion: version,
-        });
+        await operators.settings.change(operator, member, typedValue(value), { ifVersion });
         return { to: SETTINGS_PATH, notice: 'saved' };
       },
     }),

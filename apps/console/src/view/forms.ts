@@ -154,13 +154,20 @@ export function destroyLink(
     : undefined;
 }
 
+/** The values of a filter. The first one is no filter. */
+export const choices = <Name extends string>(
+  { texts: { common } }: Place,
+  names: readonly Name[],
+  labelOf: (name: Name) => string = (name) => name,
+): NonNullable<Field['options']> => [
+  { value: '', label: common.all },
+  ...names.map((value) => ({ value, label: labelOf(value) })),
+];
+
 /** The filters of a list of clients or users. */
 export function memberFilterForm(place: Place, search: string): Html {
   const { common } = place.texts;
-  const options = [
-    { value: '', label: common.all },
-    { value: 'true', label: common.disabled },
-  ];
+  const options = choices(place, ['true'], () => common.disabled);
   return filterForm(place, [
     { name: 'search', label: search, type: 'search' },
     { name: 'orgId', label: common.organization },

@@ -17,7 +17,7 @@ export interface DocumentParts {
   readonly trail?: readonly Link[];
   /** Buttons next to the title. */
   readonly tools?: Html | undefined;
-  readonly notice?: Html | undefined;
+  readonly notice?: string | undefined;
   /** The page opens this address by itself. */
   readonly continuesAt?: string;
   /** Opens this page again. */
