@@ -157,7 +157,7 @@ test('the version and the last use of each key are shown, and a silent key can b
   expect(keys).toMatch(new RegExp(`${newKey}New.*Signature version 2`, 's'));
   expect(keys).toMatch(new RegExp(`${oldKey}Old.*Signature version 1, MD5`, 's'));
   const silent = textOf(await open('/clients/old?tab=keys'));
-  expect(silent).toContain('The old key is silent since 2 days ago.');
+  expect(silent).toContain('The old key was last used 2 days ago.');
 });
 
 test('a scope is removed after its effect was named', async () => {

@@ -50,7 +50,7 @@ export function createInstallationActs(
     },
 
     /**
-     * What support needs to know. It has no secret, no name and address of a user, and no address of a
+     * What support needs to know. It has no secret, and of users only the ids. It has no address of a
      * caller.
      */
     async supportBundle() {

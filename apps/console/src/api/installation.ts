@@ -174,7 +174,7 @@ export const settingsOperations = [
     run: ({ operators, path, body }) => operators.settings.previewChange(memberOf(path), body),
   }),
   operation('support-bundle.read', 'GET /support-bundle', {
-    summary: 'Read what support needs to know, without secrets and users',
+    summary: 'Read what support needs to know, without secrets and names of users',
     reply: z.looseObject({ createdAt: z.string() }),
     run: ({ operators }) => operators.installation.supportBundle(),
   }),

@@ -16,7 +16,7 @@ export const english = {
     details: 'Details',
     deviceApi: 'Device API',
     disabled: 'Disabled',
-    effectFirst: 'The next page names what ends, before anything does.',
+    effectFirst: 'The next page shows what ends. Nothing ends before you confirm it.',
     enable: 'Enable',
     enabled: 'Enabled',
     expires: 'Expires',
@@ -75,8 +75,8 @@ export const english = {
     copy: 'Copy',
     copied: 'Copied',
     cancel: 'Cancel',
-    readOnly: 'You can look at everything, and change nothing.',
-    stopped: 'This view is not updated any more.',
+    readOnly: 'You can read everything, but not change it.',
+    stopped: 'This view is no longer updated.',
     reload: 'Reload',
     numbers: 'Numbers',
   },
@@ -88,7 +88,7 @@ export const english = {
     revoked: 'It is revoked.',
     unlocked: 'The user can try to sign in again.',
     ended: 'It has ended, with its tokens.',
-    factorsReset: 'The user has no second factor and no passkey any more.',
+    factorsReset: 'The second factors and passkeys of the user are removed.',
     published: 'The successor is published.',
     reloading: 'The gateways reload within ten seconds. The list of processes shows the result.',
   },
@@ -106,7 +106,7 @@ export const english = {
       'The console is for users with a role of operators and a second factor. Ask another operator for the role, or sign in with another account.',
     other: 'Use another account',
     confirmTitle: 'Confirm that it is you',
-    confirm: 'This act destroys something. It needs a sign-in of the last five minutes.',
+    confirm: 'Your last sign-in was more than five minutes ago. Sign in again to do this.',
     confirmAgain: 'Sign in again',
   },
 
@@ -114,9 +114,9 @@ export const english = {
     notFoundTitle: 'Nothing is here',
     notFound: 'No screen or object has this address. It may have been removed.',
     forbiddenTitle: 'You may not do this',
-    forbidden: 'You can read, and change nothing. Ask another operator for the right to write.',
+    forbidden: 'You can read everything, but not change it. Ask another operator for write access.',
     formTitle: 'The form was not accepted',
-    form: 'It was open too long, or another site sent it. Open the page again and repeat the change.',
+    form: 'It was open for too long, or another site sent it. Open the page again and repeat the change.',
     methodTitle: 'This address does not accept that',
     method: 'Open it as a page, or use the form on its page.',
     limitTitle: 'Too many sign-ins',
@@ -197,7 +197,7 @@ export const english = {
     rotation: 'Rotate the secure key',
     rotationSteps: [
       'Add a second key. Both keys work.',
-      'Give the new key to every instance, and watch the old key fall silent.',
+      'Give the new key to every instance. Wait until none uses the old key.',
       'Remove the old key. Its tokens end.',
     ],
     addKey: 'Add a key',
@@ -207,7 +207,7 @@ export const english = {
     oldKey: 'Old',
     newKey: 'New',
     stillUsed: 'The old key was used in the last 24 hours. All instances need the new key first.',
-    silent: 'The old key is silent since {time}. You can remove it.',
+    silent: 'The old key was last used {time}. You can remove it.',
     neverUsed: 'The old key was never used. You can remove it.',
     newUnused: 'The new key has not been used yet.',
     removeKey: 'Remove key',
@@ -348,7 +348,7 @@ export const english = {
     title: 'Tokens',
     lead: 'Find out what a token is and who holds it, and revoke it.',
     field: 'Token or request id',
-    fieldHint: 'The server hashes a token at once. It is in no address, log, page or audit entry.',
+    fieldHint: 'The server hashes the token at once. No address, log, page or audit entry has it.',
     inspect: 'Look up',
     unknown:
       'No token and no logged request has this value. A token may have expired, or belong to another installation.',
@@ -424,7 +424,7 @@ export const english = {
         button: 'Issue reset link',
         title: 'Issue a link for a new password?',
         effect:
-          'A person who opens the link within an hour chooses the password of {name}. That ends {sessions} and {tokens}. A second factor stays.',
+          'A person who opens the link within an hour can choose the password of {name}. That ends {sessions} and {tokens}. A second factor stays.',
       },
       endAll: {
         button: 'End all sessions',
@@ -476,7 +476,7 @@ export const english = {
     explore: 'Open in the API explorer',
     calls: 'Latest calls in this organization',
     callsHint:
-      'The request log does not name devices. These are the calls for a single device, whichever it is, among the latest 1,000 logged requests of the clients of this organization. The log has every failed request, and one in 100 of the others.',
+      'The request log does not name devices. These calls can be for any device of this organization. They are among the latest 1,000 logged requests of its clients. The log has every failed request, and one in 100 of the others.',
   },
 
   audit: {
@@ -517,7 +517,7 @@ export const english = {
     rotate: 'Rotate now',
     rotateTitle: '{purpose}: rotate now?',
     rotateEffect:
-      'This publishes a successor at once. It signs as soon as verifiers had time to load it. No token ends: this key verifies them until they expire.',
+      'This publishes a successor at once. It signs when all verifiers have had time to load it. No token ends: until they expire, this key verifies them.',
     masterKey: 'Master key',
     next: 'Next key',
     previous: 'Previous key',
@@ -541,8 +541,8 @@ export const english = {
         next: 'If no command is running, it was interrupted. Run it again:',
       },
       switched: {
-        state: 'The previous key waits for its end',
-        next: 'Sign-ins that started before can still need the previous key for an hour.',
+        state: 'The previous key is still needed',
+        next: 'For an hour, sign-ins that started before the rotation can need the previous key.',
       },
       finish: {
         state: 'Ready to finish',
