@@ -30,6 +30,7 @@ import { declarationCommands } from './commands/bootstrap.ts';
 import { clientKeyCommands } from './commands/client-keys.ts';
 import { clientCommands } from './commands/clients.ts';
 import { masterKeyCommand } from './commands/master-key.ts';
+import { openManagementApi } from './commands/open-management-api.ts';
 import { organizationCommands } from './commands/organizations.ts';
 import { reasonsCommand } from './commands/reasons.ts';
 import { removeCommands } from './commands/remove.ts';
@@ -40,7 +41,6 @@ import { userCommands } from './commands/users.ts';
 import { verifyCommand } from './commands/verify.ts';
 import { doctorCommand } from './doctor/doctor.ts';
 import { openIdentityStore, operatorOf } from './open-identity-store.ts';
-import { openManagementApi } from './open-management-api.ts';
 
 export const commands: readonly Command[] = [
   ...declarationCommands,

@@ -6,7 +6,7 @@ import type { Applied, PlannedChange } from '@gatehouse/operators';
 import { type Command, text, UsageError } from '../command-line/command.ts';
 import { printableName } from '../command-line/format.ts';
 import { withFileErrors, yesOption } from '../command-line/terminal.ts';
-import { apiOptions } from '../open-management-api.ts';
+import { apiOptions } from './open-management-api.ts';
 import { few, warnOfBootstrap } from './remove.ts';
 
 const signs = { add: '+', change: '~', remove: '-' } as const;

@@ -7,9 +7,9 @@ import {
   type OfflineContext,
   text,
   UsageError,
-} from './command-line/command.ts';
-import { keyOptions, readKey } from './commands/sign.ts';
-import { authorizationServerUrl } from './open-identity-store.ts';
+} from '../command-line/command.ts';
+import { authorizationServerUrl } from '../open-identity-store.ts';
+import { keyOptions, readKey } from './sign.ts';
 
 /** Applying thousands of changes takes longer than other calls. */
 const DEADLINE_MILLISECONDS = 5 * 60 * 1000;
