@@ -1,7 +1,7 @@
 /** The secure keys of clients: a rotation adds one, and removes an older one when it is unused. */
 import type { AuditEvent, Client } from '@gatehouse/identity';
 import { z } from 'zod';
-import { type ClientView, findClient, toClientView } from './clients.ts';
+import { type ClientView, findRecordedClient, toClientView } from './clients.ts';
 import { type Dependencies, flag, invalidInput, type Operator, parseInput } from './operator.ts';
 
 const KEEPS = 'Tokens of the removed key stay valid until they expire.';
@@ -36,7 +36,7 @@ export function createClientKeyActs({ identity, record }: Dependencies) {
       if (options.keepTokens && !options.replaceOldest) {
         throw invalidInput('keepTokens', 'requires replaceOldest. Otherwise, no key is removed');
       }
-      await findClient(clientId, identity);
+      await findRecordedClient(clientId, identity);
       const rotated = await clients.rotateKey(clientId, options);
       const { client, secureKey, keyId, replacedKeyId } = rotated;
       const changed = { event: 'client_changed', clientId } as const;
@@ -62,7 +62,7 @@ export function createClientKeyActs({ identity, record }: Dependencies) {
       if (kept && revoke) {
         throw invalidInput('revoke', 'cannot be combined with keepTokens');
       }
-      await findClient(clientId, identity);
+      await findRecordedClient(clientId, identity);
       let client = await clients.removeKey(clientId, keyId, { keepTokens: kept });
       const changed = { event: 'client_changed', clientId } as const;
       await record(operator, { ...changed, change: 'key_removed', keyId });

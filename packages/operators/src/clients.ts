@@ -1,6 +1,7 @@
 /** Registered OAuth clients, without their keys. */
 import {
   type Client,
+  CONSOLE_CLIENT_ID,
   clientChangesOf,
   clientDefinition,
   clientSchema,
@@ -85,6 +86,18 @@ export function toClientView(client: Client, { clients }: Identity): ClientView 
 /** @throws OperatorError if the client does not exist */
 export const findClient = async (clientId: string, { clients }: Identity): Promise<Client> =>
   orNotFound(await clients.find(clientId), `The client ${clientId} does not exist.`);
+
+/** A client with a record. @throws OperatorError if there is none */
+export async function findRecordedClient(clientId: string, identity: Identity): Promise<Client> {
+  const client = await findClient(clientId, identity);
+  if (clientId === CONSOLE_CLIENT_ID) {
+    throw new OperatorError(
+      'conflict',
+      `The client ${clientId} is part of Gatehouse, and cannot be changed or removed.`,
+    );
+  }
+  return client;
+}
 
 /** The members of a record that a bootstrap file can define. */
 export function definitionOf(client: Client): Partial<Client> {
@@ -186,7 +199,7 @@ function createClientChanges({ identity, now, record }: Dependencies) {
 
   async function previewChange(clientId: string, input: ClientChange) {
     const change = parseInput(clientChange, input);
-    const client = await findClient(clientId, identity);
+    const client = await findRecordedClient(clientId, identity);
     const after = changedDefinition(client, change);
     const effect = effectOf(client, { ...after, enabled: change.enabled }, identity);
     await (effect.movesFrom && assertOrganizationExists(after.orgId, identity));
@@ -197,7 +210,7 @@ function createClientChanges({ identity, now, record }: Dependencies) {
   }
 
   async function previewRemoval(clientId: string) {
-    const client = await findClient(clientId, identity);
+    const client = await findRecordedClient(clientId, identity);
     if (client.document !== undefined) {
       throw new OperatorError(
         'conflict',

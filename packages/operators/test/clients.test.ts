@@ -1,7 +1,7 @@
 // requires: redis-server
-import { clientRecordsKey } from '@gatehouse/identity';
+import { CONSOLE_CLIENT_ID, clientRecordsKey, openIdentity } from '@gatehouse/identity';
 import { expect, test } from '@jest/globals';
-import { clientView } from '../src/index.ts';
+import { clientView, openOperators } from '../src/index.ts';
 import { codeOf, describeOnBothEngines, operator } from './opened-operators.ts';
 
 describeOnBothEngines('clients', (opened) => {
@@ -43,6 +43,22 @@ describeOnBothEngines('clients', (opened) => {
     });
     expect(invalid.message).not.toContain('marker');
     expect(await codeOf(opened().operators.clients.read('free'))).toBe('not_found');
+  });
+
+  test('that have no record, as that of the console, do not change', async () => {
+    const { store, masterKey } = opened();
+    const identity = openIdentity({ store, masterKey, consoleUrl: 'http://localhost:9020' });
+    const { clients, clientKeys, audit } = openOperators(identity);
+    const { client } = await clients.read(CONSOLE_CLIENT_ID);
+    for (const act of [
+      clients.change(operator, CONSOLE_CLIENT_ID, { enabled: false }),
+      clients.remove(operator, CONSOLE_CLIENT_ID),
+      clientKeys.rotate(operator, CONSOLE_CLIENT_ID),
+      clientKeys.remove(operator, CONSOLE_CLIENT_ID, client.keys[0]?.keyId ?? ''),
+    ]) {
+      expect(await codeOf(act)).toBe('conflict');
+    }
+    expect((await audit.list({ clientId: CONSOLE_CLIENT_ID })).items).toEqual([]);
   });
 
   test('change only in the named members, and the trail has who, before and after', async () => {
