@@ -38,7 +38,7 @@ test('the list finds clients by the start of a name or id, by organization and b
 
 test('one client shows its use, and what it should migrate from', async () => {
   const page = textOf(await open('/clients/legacy'));
-  expect(page).toMatch(/Requests1,284Last 24 hours\s*Refusals372\.8% of all/);
+  expect(page).toMatch(/Succeeded1,284Last 24 hours\s*Failed372\.8% of all/);
   expect(page).toContain('No gateway reports its limit.');
   await identity.processes.enter().report({
     ...{ app: 'gateway', version: '1', ready: true, checks: {} },
@@ -56,6 +56,19 @@ test('one client shows its use, and what it should migrate from', async () => {
   expect(textOf(await open('/clients/shop?tab=migration'))).toContain('Allowed, not in use');
   const aged = textOf(await open('/clients/old?tab=migration'));
   expect(aged).toMatch(/MD5Not allowedNot seen in 40 days/);
+});
+
+test('nothing changes the client of the console, which has no record', async () => {
+  const path = `/clients/${encodeURIComponent('gatehouse:console')}`;
+  for (const tab of ['overview', 'keys', 'redirects']) {
+    const { status, body } = await open(`${path}?tab=${tab}`);
+    expect([tab, status, body.includes(`"${path}/`)]).toEqual([tab, 200, false]);
+    expect(body).not.toContain('href="/organizations/"');
+  }
+  for (const name of ['disable', 'remove']) {
+    const rejected = await act(`${path}/${name}`, `${path}/${name}`);
+    expect([name, rejected.body.includes('is part of Gatehouse')]).toEqual([name, true]);
+  }
 });
 
 test('the tester compares a redirect URI as the authorization server does', async () => {

@@ -38,6 +38,16 @@ function follow(query = '') {
   return { reply, stop: () => stopping.abort() };
 }
 
+test('a group of failures links each of its reasons', async () => {
+  const grouped = { clientId: 'grouped', code: 'unauthorized' };
+  await record(entry('group-0001', { ...grouped, reason: 'token_revoked' }));
+  await record(entry('group-0002', { ...grouped, reason: 'token_expired' }));
+  const { body } = await open('/requests?clientId=grouped');
+  for (const reason of ['token_revoked', 'token_expired']) {
+    expect(body).toMatch(new RegExp(`href="/requests\\?[^"]*reason=${reason}`));
+  }
+});
+
 test('a stream reports a new request of the filter, and not another one', async () => {
   const { reply, stop } = follow('?clientId=fleet');
   const { status, headers, body } = await reply;

@@ -64,7 +64,7 @@ export function auditTable({ items, next }: Page<NamedEntry>, visit: Visit): Htm
     caption: texts.entries,
     columns: [
       { label: common.time, cell: (entry) => time(lastTimeOf(entry), visit) },
-      { label: texts.act, cell: (entry) => actCell(entry, visit) },
+      { label: texts.event, cell: (entry) => actCell(entry, visit) },
       { label: texts.actor, cell: actorCell },
       { label: texts.object, cell: objectCell },
       { label: texts.changes, cell: detailCell },

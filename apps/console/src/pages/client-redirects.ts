@@ -16,9 +16,11 @@ export function redirectsTab(
 ): Html {
   const { clients: texts, common } = visit.texts;
   const { uri } = visit.query;
-  const form = filterForm(visit, [
-    { name: 'uri', label: texts.testerField, value: uri, required: true },
-  ]);
+  const form = filterForm(
+    visit,
+    [{ name: 'uri', label: texts.testerField, value: uri, required: true }],
+    texts.test,
+  );
   const edit = actForm(visit, {
     act: 'redirects',
     fields: [

@@ -1,4 +1,6 @@
 /** Adds a client: which kind of program first, then its form, then its secure key with a command. */
+import { deviceScopes } from '@gatehouse/device-api';
+import { knownScopes } from '@gatehouse/identity';
 import type { NewClient } from '@gatehouse/operators';
 import { fill, type Html, html, plainName } from '@gatehouse/server';
 import { z } from 'zod';
@@ -46,7 +48,7 @@ export const newClientScreen: Screen = screen({
       operators.settings.read(),
     ]);
     const scopes = settings.resources.flatMap((resource) => Object.keys(resource.scopes));
-    return { kind, organizations, scopes: ['device:read', 'device:write', ...scopes] };
+    return { kind, organizations, scopes };
   },
   title: (_data, { texts }) => texts.wizard.title,
   trail: (_data, { texts }) => [{ address: LIST_PATH, label: texts.clients.title }],
@@ -61,6 +63,8 @@ export const newClientScreen: Screen = screen({
     }
     const redirects = redirectsOf(kind);
     const usual = redirects === 'no' ? 'device:read' : 'openid profile';
+    // A client without users gets no scope of OpenID Connect.
+    const builtIn: readonly string[] = redirects === 'no' ? deviceScopes : knownScopes;
     const known = organizations.items.map(({ id, name }) => ({
       value: id,
       label: `${plainName(name)} (${id})`,
@@ -84,13 +88,14 @@ export const newClientScreen: Screen = screen({
           ]),
       {
         ...{ name: 'scopes', label: common.scopes, value: usual },
-        hint: fill(texts.scopesHint, { scopes: scopes.join(' ') }),
+        hint: fill(texts.scopesHint, { scopes: [...builtIn, ...scopes].join(' ') }),
       },
     ];
     const form = actForm(visit, { act: 'create', fields, hidden: { kind }, button: texts.create });
     return card(
       texts.kinds[kind].title,
-      html`<p class="hint">${texts.kinds[kind].about} ${texts.kinds[kind].grants}</p>${form}`,
+      html`<p class="hint">${texts.kinds[kind].about}</p>
+<p class="hint">${texts.kinds[kind].grants}</p>${form}`,
       html`<a class="button" href="${NEW_CLIENT_PATH}">${texts.change}</a>`,
     );
   },

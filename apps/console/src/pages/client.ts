@@ -1,5 +1,10 @@
 /** One client: its use, scopes, redirect URIs, limits and migration, and what changes or ends it. */
-import { identityScopes, knownScopes } from '@gatehouse/identity';
+import {
+  CONSOLE_CLIENT_ID,
+  identityScopes,
+  knownScopes,
+  operatorScopes,
+} from '@gatehouse/identity';
 import { fill, type Html, html, plainName } from '@gatehouse/server';
 import { z } from 'zod';
 import { type Act, type Outcome, type Screen, screen, type Visit } from '../frame/screen.ts';
@@ -50,7 +55,8 @@ export const client: Screen = screen({
     const { overview: start, keys } = visit.texts;
     const labels = { ...texts, ...visit.texts.common, overview: start.title, keys: keys.title };
     const names = tabName.options.map((name) => ({ name, label: labels[name] }));
-    const place = { ...visit, search: new URLSearchParams({ tab }) };
+    const mayWrite = visit.mayWrite && !isBuiltIn(data.found.client);
+    const place = { ...visit, mayWrite, search: new URLSearchParams({ tab }) };
     return html`${summary(data, visit)}
 ${tabs(place, visit.texts.common.views, names)}
 ${views[tab](data, place)}`;
@@ -97,7 +103,7 @@ function endingOf(
 }
 
 function summary({ found, use, tokens }: ClientData, visit: Visit): Html {
-  const { clients: texts, common, requests } = visit.texts;
+  const { clients: texts, common } = visit.texts;
   const all = use.requests.count + use.refusals.count;
   const share = all === 0 ? undefined : percent(use.refusals.count / all, visit.texts);
   const shown = ({ count, isExact }: ClientData['use']['requests']) => {
@@ -107,8 +113,8 @@ function summary({ found, use, tokens }: ClientData, visit: Visit): Html {
   return figures([
     [common.state, enabledState(found.client.enabled, visit.texts)],
     [common.lastUse, lastTime(found.lastUse.at, visit)],
-    [requests.title, shown(use.requests), texts.day],
-    [texts.refusals, shown(use.refusals), share ? fill(common.share, { share }) : texts.day],
+    [common.succeeded, shown(use.requests), texts.day],
+    [common.failed, shown(use.refusals), share ? fill(common.share, { share }) : texts.day],
     [texts.liveTokens, number(tokens, visit.texts)],
   ]);
 }
@@ -121,8 +127,8 @@ function overview({ found: { client }, use, resources }: ClientData, visit: Visi
   const details = definitions([
     [common.clientId, copyable(client.clientId, visit.texts.frame)],
     [common.kind, wizard.kinds[kindOf(client)].title],
-    [common.organization, organizationLink(client.orgId)],
-    [texts.source, texts.sources[client.source]],
+    [common.organization, client.orgId === '' ? undefined : organizationLink(client.orgId)],
+    [texts.source, texts.sources[isBuiltIn(client) ? 'builtIn' : client.source]],
     [texts.authentication, texts.authentications[authentication]],
     [texts.grants, client.grantTypes.map(shortGrant).join(', ') || common.none],
     [texts.signatures, client.keys.length === 0 ? undefined : client.signatureAlgorithm],
@@ -136,6 +142,9 @@ ${acts(client, visit)}`;
 const shortGrant = (name: string): string => name.replace('urn:ietf:params:oauth:grant-type:', '');
 
 type Client = ClientData['found']['client'];
+
+/** It has no record, so nothing can change it. */
+const isBuiltIn = ({ clientId }: Client): boolean => clientId === CONSOLE_CLIENT_ID;
 
 function limits(client: Client, rate: ClientData['use']['rate'], visit: Visit): Html {
   const { clients: texts, common, requests } = visit.texts;
@@ -165,6 +174,7 @@ function scopes(client: Client, resources: ClientData['resources'], visit: Visit
   const builtIn = new Map<string, string>([
     ...knownScopes.map((scope) => [scope, common.deviceApi] as const),
     ...identityScopes.map((scope) => [scope, 'OpenID Connect'] as const),
+    ...operatorScopes.map((scope) => [scope, common.managementApi] as const),
   ]);
   const resourceOf = (scope: string) =>
     resources.find((each) => Object.hasOwn(each.scopes, scope))?.resource ?? builtIn.get(scope);
@@ -179,7 +189,7 @@ function scopes(client: Client, resources: ClientData['resources'], visit: Visit
   ];
   return card(
     common.scopes,
-    html`${client.scopes.length === 0 ? undefined : html`<p class="hint">${texts.scopesLead}</p>`}
+    html`${client.scopes.length > 0 && visit.mayWrite ? html`<p class="hint">${texts.scopesLead}</p>` : undefined}
 ${table(visit, {
   caption: common.scopes,
   columns: visit.mayWrite ? columns : columns.slice(0, 2),

@@ -48,7 +48,7 @@ export const overview: Screen = screen({
       REFRESH_SECONDS,
       html`${summary(figures, visit)}
 <div class="columns">${outcomes(figures, visit)}${latency(figures, visit)}</div>
-<div class="columns"><div>${refusals(figures, visit)}${topClients(figures, visit)}${ranking('verifications', figures, visit)}</div><div>${attention(found, visit)}${ranking('tokens', figures, visit)}</div></div>
+<div class="columns"><div>${attention(found, visit)}${ranking('verifications', figures, visit)}${ranking('tokens', figures, visit)}</div><div>${refusals(figures, visit)}${topClients(figures, visit)}</div></div>
 ${processCard(processes, visit)}`,
     ),
 });
@@ -74,7 +74,7 @@ function summary({ outcomes: counted, p50, p99, tokens }: Figures, { texts }: Pl
     milliseconds === undefined ? '–' : duration(milliseconds, texts);
   return figureList([
     [requests.title, number(total, texts)],
-    [words.outcome.failed, number(failures, texts), fill(common.share, { share })],
+    [common.failed, number(failures, texts), fill(common.share, { share })],
     [words.p50, latencyOf(p50)],
     [words.p99, latencyOf(p99)],
     [words.issued, number(sum(tokens), texts)],
@@ -169,7 +169,7 @@ function topClients({ clients, failingClients, since }: Figures, visit: Place): 
       { label: common.client, cell: (name) => clientLink(name) },
       { label: common.succeeded, isNumber: true, cell: (name) => countIn(clients, name) },
       {
-        label: texts.outcome.failed,
+        label: common.failed,
         isNumber: true,
         cell: (name) =>
           html`<a href="${logAddress({ clientId: name }, since)}">${countIn(failingClients, name)}</a>`,

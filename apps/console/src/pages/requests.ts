@@ -102,9 +102,16 @@ function groupCard(groups: readonly RequestGroup[], visit: Visit<Query>): Html {
     caption: texts.groups,
     columns: [
       {
-        label: common.cause,
-        cell: ({ code, clientId, operation, reasons: [reason = ''] }) =>
-          reasonCell(reason, filtered(REQUESTS_PATH, visit, { reason, code, clientId, operation })),
+        label: common.reason,
+        cell: ({ code, clientId, operation, reasons }) =>
+          lines(
+            reasons.map((reason) =>
+              reasonCell(
+                reason,
+                filtered(REQUESTS_PATH, visit, { reason, code, clientId, operation }),
+              ),
+            ),
+          ),
       },
       {
         label: common.operation,
@@ -158,7 +165,7 @@ export function requestTable(
             ...(request.userId === undefined ? [] : [userLink(request.userId)]),
           ]),
       },
-      { label: common.cause, cell: ({ reason }) => reason && code(reason) },
+      { label: common.reason, cell: ({ reason }) => reason && code(reason) },
       {
         label: texts.duration,
         isNumber: true,

@@ -33,7 +33,7 @@ export const settingsMemberScreen: Screen = screen({
           name: 'value',
           label: texts.value,
           value: text,
-          hint: texts.valueHint,
+          hint: member === 'upstreams' ? `${texts.valueHint} ${texts.secretHint}` : texts.valueHint,
           rows: Math.max(6, text.split('\n').length + 2),
         },
       ],
@@ -50,11 +50,11 @@ ${card(texts.value, form === undefined ? html`<pre translate="no">${text || comm
       async run(given, visit) {
         const { title, effect, button } = confirmation(await changesOf(given, visit), visit);
         const { path, texts } = visit;
+        const cancel = html`<a class="button" href="${path}">${texts.frame.cancel}</a>`;
         return {
           title,
           content: html`<section class="card confirm">${effect}
-${actForm(visit, { act: 'change', hidden: given, button })}
-<p class="actions"><a class="button" href="${path}">${texts.frame.cancel}</a></p></section>`,
+${actForm(visit, { act: 'change', hidden: given, button, next: cancel })}</section>`,
         };
       },
     }),

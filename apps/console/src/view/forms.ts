@@ -38,7 +38,11 @@ export interface Field {
 }
 
 /** A list with filters has them in the URL, so that a view can be sent to a colleague. */
-export function filterForm({ texts, path, search }: Place, fields: readonly Field[]): Html {
+export function filterForm(
+  { texts, path, search }: Place,
+  fields: readonly Field[],
+  button = texts.frame.applyFilter,
+): Html {
   const isFiltered = fields.some(({ name }) => (search.get(name) ?? '') !== '');
   const tab = search.get('tab');
   return html`<form class="filter" method="get" action="${path}" role="search">
@@ -46,7 +50,7 @@ ${tab === null ? undefined : html`<input type="hidden" name="tab" value="${tab}"
 ${fields.map((field) =>
   formField({ value: search.get(field.name) ?? '', ...field }, `filter-${field.name}`),
 )}
-<div class="actions"><button type="submit">${texts.frame.applyFilter}</button>
+<div class="actions"><button type="submit">${button}</button>
 ${isFiltered ? html`<a class="button plain" href="${path}">${texts.frame.clearFilter}</a>` : undefined}</div>
 </form>`;
 }
@@ -64,12 +68,14 @@ export function actForm(
     readonly hidden?: Readonly<Record<string, string>>;
     readonly button: string;
     readonly isPrimary?: boolean;
+    /** Follows the button. */
+    readonly next?: Html;
   },
 ): Html | undefined {
   if (!visit.mayWrite) {
     return undefined;
   }
-  const { act, fields = [], hidden = {}, button, isPrimary = true } = form;
+  const { act, fields = [], hidden = {}, button, isPrimary = true, next } = form;
   const attempt = visit.attempt?.act === act ? visit.attempt : undefined;
   const known = new Set(fields.map(({ name }) => name));
   return html`<form class="act" method="post" action="${visit.path}/${act}">
@@ -85,7 +91,11 @@ ${fields.map((field) => {
     problem,
   );
 })}
-<p class="actions"><button type="submit"${isPrimary ? html` class="primary"` : undefined}>${button}</button></p>
+<p class="actions"><button type="submit"${isPrimary ? html` class="primary"` : undefined}>${button}</button>${
+    next &&
+    html`
+${next}`
+  }</p>
 </form>`;
 }
 
