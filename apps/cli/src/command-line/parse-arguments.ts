@@ -20,7 +20,8 @@ Run it as npx gatehouse, npm run -s gatehouse --, or docker compose run --rm gat
 reasons, sign, verify and audit verify need neither the store nor a server. The other commands find
 the store as the servers do: with DATA_DIR, or with STORE_URL and MASTER_KEY_FILE.
 Enter passwords, tokens and keys at the prompt or on standard input, never as arguments.
-Exit codes: 0 success, 1 the command failed or found a mistake, 2 invalid usage.`;
+Exit codes: 0 success, 1 the command failed or found a mistake, 2 invalid usage, 3 apply --dry-run
+found a difference.`;
 
 /** @throws UsageError, which never quotes a value */
 export function parseArguments(

@@ -115,8 +115,8 @@ export const exportCommand: Command = {
   options: { ...apiOptions, ...yesOption },
   notes: [
     'gatehouse apply reads these files. They contain neither users nor clients that registered',
-    'themselves. In organizations, clients and images, it asks before it deletes files of objects',
-    'that no longer exist.',
+    'themselves. In the folders organizations, clients and images, it asks before it deletes files',
+    'of objects that no longer exist.',
   ],
   example: 'gatehouse',
   async runDeclarations({ positionals }, { declarations, terminal, confirm }) {

@@ -13,11 +13,11 @@ const list: Command = {
   usage: 'requests list',
   summary: 'List requests of the request log, newest first: failures, and a sample of the others.',
   options: {
-    'client <id>': 'Requests of this client, or that name it.',
+    'client <id>': 'Requests of this client, and rejected ones that claim to be from it.',
     'user <name>': 'Requests for this user, by username or id.',
     'code <code>': 'Requests with this error code: invalid_signature.',
     'reason <reason>': 'Requests with this internal reason.',
-    'from <address>': 'Requests from an address group of the column FROM.',
+    'from <address>': 'Requests from this address group, as in the column FROM.',
     ...sinceOption,
     ...limitOption,
   },
