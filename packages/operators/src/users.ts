@@ -83,7 +83,7 @@ const unversioned = userView.omit({ version: true });
 
 /** @throws OperatorError if the user does not exist */
 export const findUser = async (userId: string, { users }: Identity): Promise<User> =>
-  orNotFound(await users.find(userId), 'The user does not exist.');
+  orNotFound(await users.find(userId), `The user ${userId} does not exist.`);
 
 /** @throws OperatorError if the user does not exist, ApiError if a machine must not change it */
 export async function findUserFor(

@@ -48,7 +48,7 @@ export const overview: Screen = screen({
       REFRESH_SECONDS,
       html`${summary(figures, visit)}
 <div class="columns">${outcomes(figures, visit)}${latency(figures, visit)}</div>
-<div class="columns"><div>${attention(found, visit)}${ranking('verifications', figures, visit)}${ranking('tokens', figures, visit)}</div><div>${refusals(figures, visit)}${topClients(figures, visit)}</div></div>
+<div class="columns">${attention(found, visit)}${refusals(figures, visit)}${topClients(figures, visit)}${ranking('verifications', figures, visit)}${ranking('tokens', figures, visit)}</div>
 ${processCard(processes, visit)}`,
     ),
 });
