@@ -48,7 +48,7 @@ test('one client shows its use, and what it should migrate from', async () => {
     /Requests6,000 in 60 seconds\s*Busiest minute of the last hour1,284 \(21\.4% of the limit\)/,
   );
   const migration = textOf(await open('/clients/legacy?tab=migration'));
-  expect(migration).toContain('3 of 5 steps done');
+  expect(migration).toContain('3 of 5 old practices are off');
   expect(migration).toMatch(/MD5In use(now|\d+ seconds? ago)Sign with version 2/);
   expect(migration).toMatch(/Signature version 2In use/);
   expect(migration).toMatch(/Token in a queryIn use/);

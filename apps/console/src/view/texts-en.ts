@@ -256,7 +256,7 @@ export const english = {
       off: 'Not allowed',
       unused: 'Not in use',
     },
-    migrated: '{count} of {all} steps done',
+    migrated: '{count} of {all} old practices are off',
     practices: {
       MD5: 'Signature version 1, MD5',
       'SHA-256': 'Signature version 1, SHA-256',
@@ -636,7 +636,7 @@ export const english = {
       failed: 'Server error',
       aborted: 'Aborted',
     },
-    latency: 'Latency',
+    latency: 'Latency in milliseconds',
     tokens: 'Tokens by grant',
     verifications: 'Verifications by kind of credential',
     others: 'Others',

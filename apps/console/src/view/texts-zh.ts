@@ -250,7 +250,7 @@ export const chinese: Texts = {
       off: '不允许',
       unused: '未使用',
     },
-    migrated: '已完成 {count}/{all} 步',
+    migrated: '{all} 种旧做法中已停用 {count} 种',
     practices: {
       MD5: '签名版本 1，MD5',
       'SHA-256': '签名版本 1，SHA-256',
@@ -622,7 +622,7 @@ export const chinese: Texts = {
     none: '此时间段内没有。',
     outcomes: '按结果统计的请求',
     outcome: { success: '成功', refused: '被拒绝', failed: '服务器错误', aborted: '中断' },
-    latency: '延迟',
+    latency: '延迟（毫秒）',
     tokens: '按授权类型统计的令牌',
     verifications: '按凭证类型统计的验证',
     others: '其他',

@@ -85,9 +85,7 @@ export const requestLogResults = ['stored', 'over_quota', 'queue_full', 'unavail
 export type RequestLogResult = (typeof requestLogResults)[number];
 
 /** Members of the entries that a search can select. */
-const filterNames = [
-  ...(['clientId', 'userId', 'code', 'reason', 'operation', 'addressGroup'] as const),
-] as const;
+const filterNames = ['clientId', 'userId', 'code', 'reason', 'operation', 'addressGroup'] as const;
 
 interface RequestFilter
   extends Readonly<Partial<Record<(typeof filterNames)[number], string | undefined>>> {
