@@ -45,7 +45,11 @@ test.each(devices)(
     await look('button[value=corp]');
     // The page that leads to the provider stays while the provider does not answer.
     await page.route(`${foreign.issuer}/**`, (route) => route.abort('aborted'));
+    const refused = page.waitForEvent('requestfailed', (request) =>
+      request.url().startsWith(foreign.issuer),
+    );
     await choose(page, 'corp');
+    await refused;
     await look(`a[href^="${foreign.issuer}"]`);
     await page.unrouteAll();
     await page.locator(`a[href^="${foreign.issuer}"]`).click();

@@ -214,12 +214,12 @@ describe('the explorer', () => {
     expect(await follow('operation=device.delete&deviceId=pump-1')).toBe('device.list');
     expect(await follow('operation=device.detail&deviceId=..')).toBe('device.detail');
     expect(await invalidField()).toBe('path-deviceId');
-    expect(await follow('operation=device.detail&deviceId=pump-1&token=x')).toBe('device.detail');
+    expect(await follow('operation=device.detail&deviceId=missing&token=x')).toBe('device.detail');
     expect(await page.locator('#access-token').inputValue()).toBe('');
     await signIn();
     expect(page.url()).toBe(address);
     expect(await page.getByLabel('Operation').inputValue()).toBe('device.detail');
-    expect(await page.locator('#path-deviceId').inputValue()).toBe('pump-1');
+    expect(await page.locator('#path-deviceId').inputValue()).toBe('missing');
     expect(await send()).toBe('404 Not Found');
   });
 
