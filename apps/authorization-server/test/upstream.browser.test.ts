@@ -44,10 +44,8 @@ test.each(devices)(
     await page.goto(`${issuer}/account`);
     await look('button[value=corp]');
     // The page that leads to the provider stays while the provider does not answer.
-    await page.route(`${foreign.issuer}/**`, (route) => route.abort('aborted'));
-    const refused = page.waitForEvent('requestfailed', (request) =>
-      request.url().startsWith(foreign.issuer),
-    );
+    const { promise: refused, resolve } = Promise.withResolvers<void>();
+    await page.route(`${foreign.issuer}/**`, (route) => route.abort('aborted').then(resolve));
     await choose(page, 'corp');
     await refused;
     await look(`a[href^="${foreign.issuer}"]`);
