@@ -53,9 +53,39 @@ function post(api: GatehouseFetch, id: string) {
   });
 }
 
+const changeHeader =
+  (name: string, change: (value: string) => string | undefined): Attack =>
+  (reply) => {
+    const { [name]: value = '', ...others } = reply.headers;
+    const changed = change(value);
+    return { ...reply, headers: changed === undefined ? others : { ...others, [name]: changed } };
+  };
+const otherDigit = (value: string) => (value.endsWith('0') ? '1' : '0');
+
 describe.each(clients)('with version $version', ({ version, api }) => {
-  // reply-vectors.test.ts has the other changes of a reply.
+  const signature = version === 2 ? 'x-sign-v2' : 'x-sign';
+
+  test('a change of any byte of the body is detected', async () => {
+    attackWith((reply) => reply);
+    const { length } = Buffer.from(await (await api('/api/device')).arrayBuffer());
+    const indexes = Array.from({ length }, (_, index) => index).filter((n) => n % 7 === 0);
+    for (const index of indexes) {
+      attackWith((reply) => {
+        const body = Buffer.from(reply.body);
+        body[index] = (body[index] ?? 0) ^ 1;
+        return { ...reply, body };
+      });
+      expect(await failureOf(api('/api/device'))).toMatchObject({ code: 'unverified_reply' });
+    }
+    expect(indexes.length).toBeGreaterThan(5);
+  });
+
   const attacks: Readonly<Record<string, Attack>> = {
+    'another status': (reply) => ({ ...reply, status: 201 }),
+    'another time': changeHeader('x-timestamp', (time) => time.slice(0, -1) + otherDigit(time)),
+    'another signature': changeHeader(signature, (sign) => sign.slice(0, -1) + otherDigit(sign)),
+    'no signature': changeHeader(signature, () => undefined),
+    'no time': changeHeader('x-timestamp', () => undefined),
     'a longer body': (reply) => ({ ...reply, body: Buffer.concat([reply.body, Buffer.from(' ')]) }),
     'no body': (reply) => ({ ...reply, body: Buffer.alloc(0) }),
     'a forged not_found': () => forged(404, 'not_found'),

@@ -14,7 +14,7 @@ import {
 } from './client-programs.ts';
 import { type PackedPackage, packPackage } from './packed-package.ts';
 
-const MAXIMUM_BYTES = 17 * 1024;
+const MAXIMUM_BYTES = 18 * 1024;
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '../../..');
 const readme = readFileSync(join(import.meta.dirname, '../README.md'), 'utf8');
@@ -47,7 +47,7 @@ async function runProgram(name: string, changes: object = {}, preload = '') {
 }
 
 describe('the packed client', () => {
-  test('has at most 17 KB', () => {
+  test('has at most 18 KB', () => {
     expect(packed.bytes).toBeLessThanOrEqual(MAXIMUM_BYTES);
   });
 

@@ -76,6 +76,7 @@ const requestOfVersion2 = fc.record({
 });
 
 export type RequestOfVersion1 = typeof requestOfVersion1 extends fc.Arbitrary<infer T> ? T : never;
+export type RequestOfVersion2 = typeof requestOfVersion2 extends fc.Arbitrary<infer T> ? T : never;
 
 export const randomRequests = (count: number) => ({
   version1: fc.sample(requestOfVersion1, { numRuns: count, seed: 20_260_101 }),
@@ -104,4 +105,14 @@ export function signedText({ method, query, body }: SignerJob): string | Uint8Ar
     }
     throw error;
   }
+}
+
+/** Changes one byte, but never to a line feed, which no part of a request can contain. */
+export function changeByte(bytes: Uint8Array, at: number): Buffer {
+  const changed = Buffer.from(bytes);
+  const index = at % changed.length;
+  const before = changed[index] ?? 0;
+  const after = before ^ (1 << (at % 7));
+  changed[index] = after === 0x0a ? before ^ 0x80 : after;
+  return changed;
 }
