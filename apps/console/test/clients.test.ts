@@ -65,7 +65,7 @@ test('nothing changes the client of the console, which has no record', async () 
     expect([tab, status, body.includes(`"${path}/`)]).toEqual([tab, 200, false]);
     expect(body).not.toContain('href="/organizations/"');
   }
-  for (const name of ['disable', 'remove']) {
+  for (const name of ['disable', 'remove', 'revoke']) {
     const rejected = await act(`${path}/${name}`, `${path}/${name}`);
     expect([name, rejected.body.includes('is part of Gatehouse')]).toEqual([name, true]);
   }

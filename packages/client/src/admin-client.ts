@@ -52,9 +52,7 @@ const organizationCalls = ({ send, pages }: Calls) => ({
   previewRemoval: (id: string) =>
     send<Api.OrganizationRemovalEffect>('GET', at`/organizations/${id}/removal`),
   remove: (id: string, options?: ChangeOptions) =>
-    send<Api.OrganizationRemoval>(
-      ...(['DELETE', at`/organizations/${id}`, undefined, options] as const),
-    ),
+    send<Api.OrganizationRemoval>('DELETE', at`/organizations/${id}`, undefined, options),
 });
 
 const clientCalls = ({ send, pages }: Calls) => ({
@@ -94,7 +92,10 @@ const userCalls = ({ send, pages }: Calls) => ({
     send<Api.UserRemoval>('DELETE', at`/users/${userId}`, undefined, options),
   setPassword: (userId: string, password?: string, options?: CreationOptions) =>
     send<{ user: Api.User; password?: string }>(
-      ...(['POST', at`/users/${userId}/password`, { password }, options] as const),
+      'POST',
+      at`/users/${userId}/password`,
+      { password },
+      options,
     ),
   issueResetLink: (userId: string, options?: CreationOptions) =>
     send<{ token: string }>('POST', at`/users/${userId}/reset-link`, undefined, options),

@@ -91,8 +91,8 @@ export async function connectServer<Counted extends Metrics>(
     /**
      * Reports this process to operators.
      *
-     * @returns ends the report, writes the entries of audit trail and request log that are in memory,
-     *   and closes the store
+     * @returns a function that ends the report, writes the entries of audit trail and request log that
+     *   are in memory, and closes the store
      */
     report(
       checks: Checks,

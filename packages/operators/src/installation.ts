@@ -1,21 +1,16 @@
 /** The processes, the master key, and what support needs to know about an installation. */
-import {
-  describeMasterKey,
-  examineRecords,
-  type ProcessEntry,
-  type RequestEntry,
-} from '@gatehouse/identity';
+import { describeMasterKey, examineRecords, type ProcessEntry } from '@gatehouse/identity';
 import type { createFigureActs } from './figures.ts';
 import type { createFindingActs } from './findings.ts';
 import type { Dependencies, Operator } from './operator.ts';
+import type { createRequestActs } from './requests.ts';
 import type { createSettingsActs } from './settings.ts';
 
+type RequestActs = ReturnType<typeof createRequestActs>;
 type InstallationActs = ReturnType<typeof createInstallationActs>;
 export type MasterKeyState = NonNullable<Awaited<ReturnType<InstallationActs['masterKey']>>>;
 
 const DAY_MILLISECONDS = 24 * 60 * 60 * 1000;
-/** More than the request log can hold. */
-const ALL = 100_000;
 const CLIENTS = 20;
 
 /**
@@ -28,10 +23,11 @@ export function createInstallationActs(
     readonly settings: ReturnType<typeof createSettingsActs>;
     readonly figures: ReturnType<typeof createFigureActs>;
     readonly findings: ReturnType<typeof createFindingActs>;
+    readonly requests: RequestActs;
   },
   path: string | undefined,
 ) {
-  const { processes, requestLog } = identity;
+  const { processes } = identity;
   let counting: Promise<number> | undefined;
 
   async function countOutdated(file: string): Promise<number> {
@@ -60,7 +56,7 @@ export function createInstallationActs(
         acts.settings.read(),
         acts.findings.list(),
         acts.figures.read('24h'),
-        requestLog.read({ since, limit: ALL }),
+        acts.requests.export({ since }),
       ]);
       return {
         createdAt: new Date(now()).toISOString(),
@@ -99,14 +95,14 @@ export function createInstallationActs(
 }
 
 /** @param requests newest first */
-function failuresByReason(requests: readonly RequestEntry[]) {
+function failuresByReason(requests: Awaited<ReturnType<RequestActs['export']>>) {
   const failed = requests.filter(({ reason }) => reason !== undefined);
   const groups = [...Map.groupBy(failed, ({ reason }) => reason)];
   return groups.map(([reason, found]) => ({
     reason,
     count: found.length,
-    first: found.at(-1)?.at,
-    last: found[0]?.at,
+    first: found.at(-1)?.time,
+    last: found[0]?.time,
     operations: [...new Set(found.map(({ app, operation }) => `${app} ${operation}`))],
     clientIds: [...new Set(found.flatMap(({ clientId }) => clientId ?? []))].slice(0, CLIENTS),
     /** From how many networks they came. */

@@ -13,7 +13,8 @@ import { z } from 'zod';
 
 /**
  * Who acts, as the audit trail stores it: the actor is `cli` or `console`, the operator the account
- * of the machine, or the id of a user or client.
+ * of the machine, or the id of a user or client. `isMachine`, which is not stored, means a client
+ * without a user.
  */
 export type Operator = AuditOrigin & { readonly isMachine?: boolean };
 

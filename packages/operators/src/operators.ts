@@ -50,6 +50,7 @@ export function openOperators(
   const reported = {
     figures: withOperatorErrors(createFigureActs(dependencies)),
     findings: withOperatorErrors(createFindingActs(dependencies, options)),
+    requests: withOperatorErrors(createRequestActs(dependencies)),
   };
   return {
     /** Records what an operator did outside of these acts. */
@@ -63,7 +64,6 @@ export function openOperators(
     audit: withOperatorErrors(createAuditActs(dependencies)),
     /** Undefined without the address of the device service. */
     devices: deviceService && createDeviceActs(dependencies, deviceService, signingKeyPolicy),
-    requests: withOperatorErrors(createRequestActs(dependencies)),
     ...reported,
     installation: withOperatorErrors(
       createInstallationActs(dependencies, { settings, ...reported }, masterKeyFile),

@@ -1,7 +1,7 @@
-/** Tokens and everything issued: what a token is, what a revocation ends, and the revocation. */
+/** Tokens and everything that was issued: find a token, preview a revocation, revoke. */
 import type { Identity } from '@gatehouse/identity';
 import { z } from 'zod';
-import { findClient } from './clients.ts';
+import { findClient, findRecordedClient } from './clients.ts';
 import { type Dependencies, type Operator, orNotFound, parseInput } from './operator.ts';
 import { findUser } from './users.ts';
 
@@ -75,7 +75,7 @@ export function createTokenActs({ identity, now, record }: Dependencies) {
         const revoked = orNotFound(await revocations.token(nameOf(target)), UNKNOWN);
         await record(operator, { event: 'token_revoked', ...revoked });
       } else if ('clientId' in target) {
-        const { clientId } = target;
+        const { clientId } = await findRecordedClient(target.clientId, identity);
         await revocations.client(clientId);
         await record(operator, { event: 'client_changed', clientId, change: 'revoked' });
         await revocations.deleteTokens(clientId);

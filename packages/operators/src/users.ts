@@ -218,6 +218,7 @@ function createUserChanges({ identity, now, record }: Dependencies) {
     async remove(operator: Operator, userId: string, condition: Condition = {}) {
       const removed = await previewRemoval(userId);
       const user = await findUserFor(operator, userId, identity);
+      // The removal tells applications before it decides, so an outdated version ends here.
       assertVersion(toUserView(user), condition);
       await identity.removals.user(
         user,

@@ -16,7 +16,8 @@ const DEADLINE_MILLISECONDS = 5 * 60 * 1000;
 
 export const apiOptions = {
   'api <url>': 'Use the management API at this CONSOLE_URL instead of the store.',
-  'client <id>': 'With --api: a client for client_credentials with the scope operator:write.',
+  'client <id>':
+    'With --api: a client for client_credentials with the scope operator:write. To read, operator:read is enough.',
   'key-file <path>': `With --api: ${keyOptions['key-file <path>']}`,
 };
 

@@ -1,4 +1,4 @@
-/** Tokens: what a token is, who holds it, and what its revocation would end. */
+/** Look up a token or a request, and revoke the tokens of a client or a user, or everything. */
 import { invalidInput } from '@gatehouse/operators';
 import { type Html, html } from '@gatehouse/server';
 import { z } from 'zod';

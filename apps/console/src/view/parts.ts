@@ -1,4 +1,5 @@
 /** The parts of which screens consist. forms.ts has forms, plots.ts plots, layout.ts the page around. */
+import { CONSOLE_CLIENT_ID } from '@gatehouse/identity';
 import { fill, foreignName, type Html, html, plainName } from '@gatehouse/server';
 import { addressWith, pathTo } from './addresses.ts';
 import type { Texts } from './texts-en.ts';
@@ -137,7 +138,11 @@ export const lines = (items: readonly Html[]): Html | undefined =>
 const linkTo = (pattern: string, id: string, name: string | undefined, short = id): Html =>
   html`<a href="${pathTo(pattern, { id })}" title="${plainName(id)}">${name === undefined ? code(plainName(short)) : foreignName(name)}</a>`;
 
-export const clientLink = (id: string, name?: string): Html => linkTo('/clients/:id', id, name);
+/** Only the console has a screen among the clients that are part of Gatehouse. */
+export const clientLink = (id: string, name?: string): Html =>
+  id.startsWith('gatehouse:') && id !== CONSOLE_CLIENT_ID
+    ? code(plainName(id))
+    : linkTo('/clients/:id', id, name);
 
 export const organizationLink = (id: string): Html => linkTo('/organizations/:id', id, undefined);
 

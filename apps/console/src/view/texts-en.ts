@@ -349,7 +349,7 @@ export const english = {
 
   tokens: {
     title: 'Tokens',
-    lead: 'Find out what a token is and who holds it, and revoke it.',
+    lead: 'Look up a token and who holds it, or revoke tokens.',
     field: 'Token or request id',
     fieldHint: 'The server hashes the token at once. No address, log, page or audit entry has it.',
     inspect: 'Look up',
@@ -649,7 +649,7 @@ export const english = {
 
   findings: {
     title: 'Findings',
-    lead: 'What gatehouse doctor finds in the records of this installation, the most urgent first. It is examined again every 30 seconds.',
+    lead: 'What gatehouse doctor finds in the records of this installation, the most urgent first. The records are examined again every 30 seconds.',
     severity: { error: 'Act now', warning: 'Plan a change', notice: 'Worth knowing' },
     more: 'and {count} more',
     key: 'key {id}',

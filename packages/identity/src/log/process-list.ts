@@ -95,7 +95,7 @@ export function createProcessList({ store, now }: RecordDependencies) {
       const { pid } = process;
       const self = { id, host: hostname(), pid, worker: cluster.worker?.id, startedAt: now() };
       let last: string | undefined;
-      /** The last wish that was read. A process reads its configuration after its start. */
+      /** When the last reload that this process knows of was requested. Undefined: it just started. */
       let known: number | undefined;
       const replace = async (lines: readonly string[]): Promise<void> => {
         const replaces = last;
@@ -109,7 +109,7 @@ export function createProcessList({ store, now }: RecordDependencies) {
         /** Whether an operator asked for a reload since the last call. @throws StoreUnavailableError */
         async isReloadWanted(): Promise<boolean> {
           const wantedAt = Number((await store.get(RELOAD_KEY)) ?? 0);
-          // The clock of another console can be behind that of the last wish.
+          // The clocks of consoles differ, so a later request can have an earlier time.
           const isNew =
             known === undefined ? wantedAt > performance.timeOrigin : wantedAt !== known;
           known = wantedAt;
@@ -144,8 +144,8 @@ const PERIOD_MILLISECONDS = 10_000;
 
 /**
  * Reports this process to operators every ten seconds: what it counted since the last report, and
- * its entry in the list of processes. If an operator asked for it, it reloads before. No request waits
- * for it. If the store fails, the increments of that report are lost and counted.
+ * its entry in the list of processes. If an operator asked for a reload, it reloads first. No request
+ * waits for a report. If the store fails, the increments of that report are lost and counted.
  *
  * @param source.take what the process counted since the last call
  * @param source.countWrite counts the writes to the time series by result, for metrics

@@ -30,7 +30,7 @@ const requestEntry = z.object({
   operation: z.string(),
   /** A registered client. */
   clientId: z.string().optional(),
-  /** For whom the client acts, or who signed in. */
+  /** The user for whom the client acts, or who signs in. */
   userId: z.string().optional(),
   /** Whether the client proved its identity. Otherwise the request only names it. */
   verified: z.boolean(),

@@ -7,7 +7,7 @@ const UNEXPECTED = 'Unexpected error. The log of this process has the cause.';
 
 /**
  * Loads the configuration of an app again, when the process gets SIGHUP or an operator asks for it.
- * Requests that arrive together cause one reload after the other.
+ * Reloads that are wanted at the same time run one after the other.
  *
  * @param load throws ConfigurationError for settings that cannot be used, and then changes nothing
  */
@@ -38,8 +38,8 @@ export function createReload(load: () => Promise<void>, logger: Logger) {
       return last;
     },
     /**
-     * When the configuration in effect was loaded, in epoch milliseconds. And why the last attempt to
-     * load it again changed nothing, without values. Empty if it succeeded.
+     * When the configuration in effect was loaded, in epoch milliseconds, and the problems for which
+     * the last attempt to load it again changed nothing, without values.
      */
     configuration: () => configuration,
   };

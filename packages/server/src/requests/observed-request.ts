@@ -17,7 +17,7 @@ export interface RequestNotes {
   method?: string;
   /** Only a registered client, never text that an unauthenticated caller sent as its id. */
   clientId?: string;
-  /** For whom the client acts, or who signs in. */
+  /** The user for whom the client acts, or who signs in. */
   userId?: string | undefined;
   credential?: string;
   /**
